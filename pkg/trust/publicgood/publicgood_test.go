@@ -1,0 +1,121 @@
+package publicgood_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/sigstore-go/pkg/root"
+
+	"github.com/polex-dev/polex/pkg/trust/publicgood"
+)
+
+func parse(t *testing.T, data []byte) *root.TrustedRoot {
+	t.Helper()
+	tr, err := root.NewTrustedRootFromJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestComplete: what verifying a seal needs is there, and the names are those
+// of the public-good instance.
+func TestComplete(t *testing.T) {
+	tr := parse(t, publicgood.TrustedRootJSON())
+	got := map[string][]string{}
+	for _, l := range tr.RekorLogs() {
+		got["rekor"] = append(got["rekor"], l.BaseURL)
+	}
+	for _, l := range tr.CTLogs() {
+		got["ctlog"] = append(got["ctlog"], l.BaseURL)
+	}
+	for _, ca := range tr.FulcioCertificateAuthorities() {
+		got["fulcio"] = append(got["fulcio"], ca.(*root.FulcioCertificateAuthority).URI)
+	}
+	for _, tsa := range tr.TimestampingAuthorities() {
+		got["tsa"] = append(got["tsa"], tsa.(*root.SigstoreTimestampingAuthority).URI)
+	}
+	for _, urls := range got {
+		slices.Sort(urls)
+	}
+	want := map[string][]string{
+		"rekor":  {"https://log2025-1.rekor.sigstore.dev", "https://rekor.sigstore.dev"},
+		"ctlog":  {"https://ctfe.sigstore.dev/2022", "https://ctfe.sigstore.dev/test"},
+		"fulcio": {"https://fulcio.sigstore.dev", "https://fulcio.sigstore.dev"},
+		"tsa":    {"https://timestamp.sigstore.dev/api/v1/timestamp"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("public-good instance (-want +got):\n%s", diff)
+	}
+}
+
+// TestAgreesWithSigstoreGo is the second opinion: what the library's own,
+// older copy says of logs and certificate authorities must be here, unchanged.
+// Its timestamp authority was replaced since, and is not compared.
+func TestAgreesWithSigstoreGo(t *testing.T) {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/sigstore-go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "examples", "trusted-root-public-good.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, ours := parse(t, data), parse(t, publicgood.TrustedRootJSON())
+
+	if len(theirs.RekorLogs()) == 0 || len(theirs.CTLogs()) == 0 || len(theirs.FulcioCertificateAuthorities()) == 0 {
+		t.Fatal("sigstore-go's copy is empty: nothing was compared")
+	}
+	for id, log := range theirs.RekorLogs() {
+		if diff := cmp.Diff(log, ours.RekorLogs()[id]); diff != "" {
+			t.Errorf("Rekor log %s (-sigstore-go +here):\n%s", id, diff)
+		}
+	}
+	for id, log := range theirs.CTLogs() {
+		if diff := cmp.Diff(log, ours.CTLogs()[id]); diff != "" {
+			t.Errorf("CT log %s (-sigstore-go +here):\n%s", id, diff)
+		}
+	}
+	for i, ca := range theirs.FulcioCertificateAuthorities() {
+		if !slices.ContainsFunc(ours.FulcioCertificateAuthorities(), func(our root.CertificateAuthority) bool { return cmp.Equal(ca, our) }) {
+			t.Errorf("certificate authority %d of sigstore-go's copy is not here", i)
+		}
+	}
+}
+
+func TestSourceSaysWhatIsHere(t *testing.T) {
+	doc, err := os.ReadFile("SOURCE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(publicgood.TrustedRootJSON())
+	for _, line := range []string{
+		"- from: " + publicgood.Source,
+		"- sha256: " + hex.EncodeToString(sum[:]),
+		"- date: " + publicgood.Date,
+	} {
+		if n := bytes.Count(doc, []byte("\n"+line+"\n")); n != 1 {
+			t.Errorf("SOURCE.md has the line %q %d times, want once", line, n)
+		}
+	}
+	if _, err := time.Parse(time.DateOnly, publicgood.Date); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTrustedRootJSONIsACopy(t *testing.T) {
+	first := publicgood.TrustedRootJSON()
+	clear(first)
+	if !bytes.HasPrefix(publicgood.TrustedRootJSON(), []byte("{")) {
+		t.Error("writing to one copy changed the next")
+	}
+}
