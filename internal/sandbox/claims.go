@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"strings"
+	"time"
+)
+
+// claims builds the token's content for one audience, as of now, under GitHub's names. The identity has its defaults.
+func (id Identity) claims(audience string, now time.Time) map[string]any {
+	if audience == "" {
+		// GitHub's own default: the owner's page.
+		audience = githubURL + "/" + id.RepositoryOwner
+	}
+	issued := now
+	expires := now.Add(id.TokenLifetime)
+	if expires.Before(issued) {
+		// An expired token was good once: a verifier must refuse it for its expiry alone.
+		issued = expires.Add(-defaultTokenLifetime)
+	}
+	c := map[string]any{
+		"iss":                   id.Issuer,
+		"sub":                   id.tokenSubject(),
+		"aud":                   audience,
+		"iat":                   issued.Unix(),
+		"nbf":                   issued.Unix(),
+		"exp":                   expires.Unix(),
+		"jti":                   rand.Text(),
+		"actor":                 "octocat",
+		"actor_id":              "3001",
+		"base_ref":              "",
+		"head_ref":              "",
+		"event_name":            id.EventName,
+		"job_workflow_ref":      id.JobWorkflowRef,
+		"job_workflow_sha":      id.SHA,
+		"ref":                   id.Ref,
+		"ref_protected":         "true",
+		"ref_type":              id.refType(),
+		"repository":            id.Repository,
+		"repository_id":         id.RepositoryID,
+		"repository_owner":      id.RepositoryOwner,
+		"repository_owner_id":   id.RepositoryOwnerID,
+		"repository_visibility": id.RepositoryVisibility,
+		"run_attempt":           id.RunAttempt,
+		"run_id":                id.RunID,
+		"run_number":            "1",
+		"runner_environment":    id.RunnerEnvironment,
+		"sha":                   id.SHA,
+		"workflow":              id.Workflow,
+		"workflow_ref":          id.workflowRef(),
+		"workflow_sha":          id.SHA,
+	}
+	if id.Environment != "" {
+		c["environment"] = id.Environment
+	}
+	return c
+}
+
+// tokenSubject is the sub claim, which depends on what started the job: an environment wins over a pull request,
+// and that over the ref.
+func (id Identity) tokenSubject() string {
+	switch {
+	case id.Environment != "":
+		return "repo:" + id.Repository + ":environment:" + id.Environment
+	case id.EventName == "pull_request":
+		return "repo:" + id.Repository + ":pull_request"
+	default:
+		return "repo:" + id.Repository + ":ref:" + id.Ref
+	}
+}
+
+func (id Identity) refType() string {
+	if strings.HasPrefix(id.Ref, "refs/tags/") {
+		return "tag"
+	}
+	return "branch"
+}

@@ -1,0 +1,178 @@
+package sandbox
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	ct "github.com/google/certificate-transparency-go"
+	"github.com/google/certificate-transparency-go/tls"
+	ctx509 "github.com/google/certificate-transparency-go/x509"
+)
+
+// ctPrefix is the log's name in its address, as logs that share a host have one.
+const ctPrefix = "/test"
+
+// ctLog is a certificate transparency log. It answers for what a certificate authority needs (RFC 6962, sections 4.1 to 4.3
+// and 4.7), and signs what it has put into its tree, in that order.
+type ctLog struct {
+	key   *logKey
+	roots *ctx509.CertPool
+	root  []byte
+
+	mu   sync.Mutex
+	tree *merkleTree
+}
+
+func newCTLog(key *logKey, root *authority) (*ctLog, error) {
+	certificate, err := ctx509.ParseCertificate(root.certificate.Raw)
+	if ctx509.IsFatal(err) {
+		return nil, fmt.Errorf("parse root: %w", err)
+	}
+	roots := ctx509.NewCertPool()
+	roots.AddCert(certificate)
+	return &ctLog{key: key, roots: roots, root: certificate.Raw, tree: newMerkleTree()}, nil
+}
+
+func (l *ctLog) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+ctPrefix+ct.AddChainPath, l.serveAdd(ct.X509LogEntryType))
+	mux.HandleFunc("POST "+ctPrefix+ct.AddPreChainPath, l.serveAdd(ct.PrecertLogEntryType))
+	mux.HandleFunc("GET "+ctPrefix+ct.GetSTHPath, l.serveSTH)
+	mux.HandleFunc("GET "+ctPrefix+ct.GetRootsPath, func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, ct.GetRootsResponse{Certificates: []string{base64.StdEncoding.EncodeToString(l.root)}})
+	})
+	return mux
+}
+
+func (l *ctLog) serveAdd(kind ct.LogEntryType) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var request ct.AddChainRequest
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			http.Error(w, "the request is not JSON: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		chain, err := l.checkChain(request.Chain, kind)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		response, err := l.add(chain, kind, time.Now())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		writeJSON(w, http.StatusOK, response)
+	}
+}
+
+// checkChain parses the submitted chain and verifies that it ends in the log's root. Expiry and key usages are not
+// the log's business (RFC 6962, section 3.1), but a precertificate must be one.
+func (l *ctLog) checkChain(raw [][]byte, kind ct.LogEntryType) ([]*ctx509.Certificate, error) {
+	if len(raw) == 0 {
+		return nil, errors.New("the chain is empty")
+	}
+	chain := make([]*ctx509.Certificate, 0, len(raw))
+	intermediates := ctx509.NewCertPool()
+	for i, der := range raw {
+		certificate, err := ctx509.ParseCertificate(der)
+		if ctx509.IsFatal(err) {
+			return nil, fmt.Errorf("parse certificate %d: %w", i, err)
+		}
+		if i > 0 {
+			intermediates.AddCert(certificate)
+		}
+		chain = append(chain, certificate)
+	}
+	if got, want := chain[0].IsPrecertificate(), kind == ct.PrecertLogEntryType; got != want {
+		return nil, fmt.Errorf("is a precertificate: %t, expected %t", got, want)
+	}
+	verified, err := chain[0].Verify(ctx509.VerifyOptions{
+		Roots:                          l.roots,
+		Intermediates:                  intermediates,
+		KeyUsages:                      []ctx509.ExtKeyUsage{ctx509.ExtKeyUsageAny},
+		DisableTimeChecks:              true,
+		DisableCriticalExtensionChecks: true, // the poison of a precertificate is critical
+	})
+	if err != nil {
+		return nil, fmt.Errorf("verify chain: %w", err)
+	}
+	return verified[0], nil
+}
+
+// add logs the certificate and promises so: the timestamp is signed after the tree has it.
+func (l *ctLog) add(chain []*ctx509.Certificate, kind ct.LogEntryType, now time.Time) (*ct.AddChainResponse, error) {
+	stamp := uint64(now.UnixMilli()) //nolint:gosec // the clock is past 1970
+	leaf, err := ct.MerkleTreeLeafFromChain(chain, kind, stamp)
+	if err != nil {
+		return nil, fmt.Errorf("build leaf: %w", err)
+	}
+	hash, err := ct.LeafHashForLeaf(leaf)
+	if err != nil {
+		return nil, fmt.Errorf("hash leaf: %w", err)
+	}
+	l.mu.Lock()
+	_, err = l.tree.append(hash[:])
+	l.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	sct := ct.SignedCertificateTimestamp{SCTVersion: ct.V1, LogID: ct.LogID{KeyID: l.key.id}, Timestamp: stamp}
+	input, err := ct.SerializeSCTSignatureInput(sct, ct.LogEntry{Leaf: *leaf})
+	if err != nil {
+		return nil, fmt.Errorf("encode timestamp: %w", err)
+	}
+	signature, err := l.sign(input)
+	if err != nil {
+		return nil, err
+	}
+	return &ct.AddChainResponse{SCTVersion: ct.V1, ID: l.key.id[:], Timestamp: stamp, Signature: signature}, nil
+}
+
+func (l *ctLog) serveSTH(w http.ResponseWriter, _ *http.Request) {
+	head, err := l.treeHead(time.Now())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeJSON(w, http.StatusOK, head)
+}
+
+func (l *ctLog) treeHead(now time.Time) (*ct.GetSTHResponse, error) {
+	l.mu.Lock()
+	size := l.tree.size()
+	root, err := l.tree.root(size)
+	l.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	stamp := uint64(now.UnixMilli()) //nolint:gosec // the clock is past 1970
+	head := ct.SignedTreeHead{Version: ct.V1, TreeSize: size, Timestamp: stamp}
+	copy(head.SHA256RootHash[:], root)
+	input, err := ct.SerializeSTHSignatureInput(head)
+	if err != nil {
+		return nil, fmt.Errorf("encode tree head: %w", err)
+	}
+	signature, err := l.sign(input)
+	if err != nil {
+		return nil, err
+	}
+	return &ct.GetSTHResponse{TreeSize: size, Timestamp: stamp, SHA256RootHash: root, TreeHeadSignature: signature}, nil
+}
+
+// sign makes TLS's digitally-signed structure (RFC 5246, section 4.7).
+func (l *ctLog) sign(input []byte) ([]byte, error) {
+	signature, err := tls.CreateSignature(*l.key.private, tls.SHA256, input)
+	if err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
+	}
+	encoded, err := tls.Marshal(signature)
+	if err != nil {
+		return nil, fmt.Errorf("encode signature: %w", err)
+	}
+	return encoded, nil
+}

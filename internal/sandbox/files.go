@@ -1,0 +1,130 @@
+package sandbox
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+)
+
+// The files in a sandbox's folder, beside trusted_root.json and control.json.
+const (
+	configFile      = "polex.yaml"
+	fulcioChainFile = "fulcio.pem"
+	rekorKeyFile    = "rekor.pub"
+	ctLogKeyFile    = "ctlog.pub"
+)
+
+// writeFiles puts into the folder what others read: whom to trust, and how to ask for tokens.
+func (s *Sandbox) writeFiles(id Identity) error {
+	trusted, err := s.trustedRoot(time.Now())
+	if err != nil {
+		return err
+	}
+	secret, err := json.Marshal(control{MintURL: s.IssuerURL + mintPath, Secret: s.issuer.controlSecret})
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", controlFile, err)
+	}
+	chain, err := cryptoutils.MarshalCertificatesToPEM([]*x509.Certificate{s.keys.fulcioIssuing.certificate, s.keys.fulcioRoot.certificate})
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", fulcioChainFile, err)
+	}
+	for _, file := range []struct {
+		name string
+		data []byte
+		mode os.FileMode
+	}{
+		{trustedRootFile, trusted, 0o644},
+		{configFile, s.config(id), 0o644},
+		{fulcioChainFile, chain, 0o644},
+		{rekorKeyFile, s.keys.rekor.pem(), 0o644},
+		{ctLogKeyFile, s.keys.ct.pem(), 0o644},
+		{controlFile, append(secret, '\n'), 0o600}, // last: it says that the sandbox is up
+	} {
+		if err := writeFile(filepath.Join(s.Dir, file.name), file.data, file.mode); err != nil {
+			return fmt.Errorf("write %s: %w", file.name, err)
+		}
+	}
+	return nil
+}
+
+// config is polex's configuration for this sandbox: it trusts the identity that the token endpoint mints, exactly.
+func (s *Sandbox) config(id Identity) []byte {
+	id = id.withDefaults()
+	issuer := id.Issuer
+	if issuer == "" {
+		issuer = s.IssuerURL
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Written by polex-sandbox. These keys live only as long as it runs: trust them for trying and testing, nowhere else.
+apiVersion: polex.dev/v1alpha1
+kind: Config
+sigstore:
+  fulcioURL: %s
+  rekorURL: %s
+  oidcIssuer: %s
+trust:
+  trustedRoot: %s     # relative to this file
+  maxLifetime: 90d
+  authorities:
+    - name: sandbox-workflow
+      issuer: %s
+      subject: %s
+      claims:
+        sourceRepositoryURI: %s
+        sourceRepositoryRef: %s
+        buildTrigger: %s
+        runnerEnvironment: %s
+`,
+		s.FulcioURL, s.RekorURL, s.IssuerURL, trustedRootFile,
+		yamlString(issuer), yamlString(id.Subject()),
+		yamlString(githubURL+"/"+id.Repository), yamlString(id.Ref),
+		yamlString(id.EventName), yamlString(id.RunnerEnvironment))
+	return []byte(b.String())
+}
+
+var (
+	// plainYAML is what every reader takes for a string if notYAML does not match: a letter first, and nothing that ends a scalar.
+	plainYAML = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./@:-]*[A-Za-z0-9]$`)
+	notYAML   = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|null|inf|nan)$`)
+)
+
+// yamlString quotes s where a reader could mistake it, such as an event named on. Identities hold printable characters
+// only, and of those Go and YAML quote the same way.
+func yamlString(s string) string {
+	if plainYAML.MatchString(s) && !notYAML.MatchString(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// writeFile replaces the file at once, so that nobody reads half of it.
+func writeFile(path string, data []byte, mode os.FileMode) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temporary.Name()) // what went wrong first is what to tell
+		}
+	}()
+	_, err = temporary.Write(data)
+	if err == nil {
+		err = temporary.Chmod(mode)
+	}
+	if closeErr := temporary.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

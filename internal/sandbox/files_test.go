@@ -1,0 +1,95 @@
+package sandbox_test
+
+import (
+	"crypto/x509"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/sigstore-go/pkg/root"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+)
+
+func TestFilesAreWritten(t *testing.T) {
+	s := start(t, sandbox.Options{Identity: sandbox.Identity{EventName: "on", Ref: "refs/heads/release-1.2"}})
+	want := `# Written by polex-sandbox. These keys live only as long as it runs: trust them for trying and testing, nowhere else.
+apiVersion: polex.dev/v1alpha1
+kind: Config
+sigstore:
+  fulcioURL: ` + s.FulcioURL + `
+  rekorURL: ` + s.RekorURL + `
+  oidcIssuer: ` + s.IssuerURL + `
+trust:
+  trustedRoot: trusted_root.json     # relative to this file
+  maxLifetime: 90d
+  authorities:
+    - name: sandbox-workflow
+      issuer: ` + s.IssuerURL + `
+      subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/release-1.2
+      claims:
+        sourceRepositoryURI: https://github.com/acme/exceptions
+        sourceRepositoryRef: refs/heads/release-1.2
+        buildTrigger: "on"
+        runnerEnvironment: github-hosted
+`
+	got, err := os.ReadFile(s.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("polex.yaml (-want +got):\n%s", diff)
+	}
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := map[string]os.FileMode{}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes[entry.Name()] = info.Mode()
+	}
+	wantModes := map[string]os.FileMode{
+		"control.json": 0o600, "polex.yaml": 0o644, "trusted_root.json": 0o644,
+		"fulcio.pem": 0o644, "rekor.pub": 0o644, "ctlog.pub": 0o644,
+	}
+	if diff := cmp.Diff(wantModes, modes); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// Tools that do not read a trusted root are given the same keys as PEM.
+func TestPEMFilesAreTheTrustedRoots(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, logs := range map[string]map[string]*root.TransparencyLog{s.RekorKeyPath: trusted.RekorLogs(), s.CTLogKeyPath: trusted.CTLogs()} {
+		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(readFile(t, path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(logs) != 1 {
+			t.Errorf("%s: trusted root has %d logs, want 1", path, len(logs))
+		}
+		for _, log := range logs {
+			if err := cryptoutils.EqualKeys(key, log.PublicKey); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	got, err := cryptoutils.UnmarshalCertificatesFromPEM([]byte(readFile(t, s.FulcioChainPath)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority := trusted.FulcioCertificateAuthorities()[0].(*root.FulcioCertificateAuthority)
+	want := []*x509.Certificate{authority.Intermediates[0], authority.Root}
+	if len(got) != len(want) || !got[0].Equal(want[0]) || !got[1].Equal(want[1]) {
+		t.Error("fulcio.pem is not intermediate and root")
+	}
+}

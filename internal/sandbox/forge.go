@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/digitorus/timestamp"
+	ct "github.com/google/certificate-transparency-go"
+	"github.com/sigstore/fulcio/pkg/ca"
+	"github.com/sigstore/fulcio/pkg/ca/baseca"
+	"github.com/sigstore/rekor/pkg/generated/models"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+)
+
+// The functions in this file do what a service would do if it lied. The trusted root vouches for the result, so a
+// verifier that accepts it has relied on a service for something that it should have checked itself.
+
+// Forgery is a certificate that Fulcio would not issue.
+type Forgery struct {
+	// Template is taken as it is: names, extensions, usages and validity. Only a serial number is added if it has none.
+	Template  *x509.Certificate
+	PublicKey crypto.PublicKey
+	// WithoutSCT leaves out the proof that the certificate was logged.
+	WithoutSCT bool
+}
+
+// ForgeCertificate signs the certificate with Fulcio's key and logs it, and asks nobody whether it is right. It returns DER.
+func (s *Sandbox) ForgeCertificate(ctx context.Context, f Forgery) ([]byte, error) {
+	template := *f.Template
+	if template.SerialNumber == nil {
+		var err error
+		if template.SerialNumber, err = cryptoutils.GenerateSerialNumber(); err != nil {
+			return nil, fmt.Errorf("generate serial number: %w", err)
+		}
+	}
+	issuing := s.keys.fulcioIssuing
+	if !f.WithoutSCT {
+		poison := pkix.Extension{Id: baseca.OIDExtensionCTPoison, Critical: true, Value: asn1.NullBytes}
+		template.ExtraExtensions = append(append([]pkix.Extension{}, template.ExtraExtensions...), poison)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &template, issuing.certificate, f.PublicKey, issuing.key)
+	if err != nil {
+		return nil, fmt.Errorf("create certificate: %w", err)
+	}
+	if f.WithoutSCT {
+		return der, nil
+	}
+	sct, err := s.logPrecertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	precertificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("parse precertificate: %w", err)
+	}
+	chain := []*x509.Certificate{issuing.certificate, s.keys.fulcioRoot.certificate}
+	final, err := new(baseca.BaseCA).IssueFinalCertificate(ctx,
+		&ca.CodeSigningPreCertificate{PreCert: precertificate, CertChain: chain, PrivateKey: issuing.key}, sct)
+	if err != nil {
+		return nil, fmt.Errorf("issue certificate: %w", err)
+	}
+	return final.FinalCertificate.Raw, nil
+}
+
+func (s *Sandbox) logPrecertificate(der []byte) (*ct.SignedCertificateTimestamp, error) {
+	raw := [][]byte{der, s.keys.fulcioIssuing.certificate.Raw, s.keys.fulcioRoot.certificate.Raw}
+	chain, err := s.ctLog.checkChain(raw, ct.PrecertLogEntryType)
+	if err != nil {
+		return nil, err
+	}
+	response, err := s.ctLog.add(chain, ct.PrecertLogEntryType, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return response.ToSignedCertificateTimestamp()
+}
+
+// ForgeEntry logs any bytes as of any time, with a promise and a proof that verify. The entry is as a client would have
+// read it: its body is base64.
+func (s *Sandbox) ForgeEntry(ctx context.Context, body []byte, integrated time.Time) (*models.LogEntryAnon, error) {
+	id, logged, err := s.rekor.add(ctx, body, nil, integrated)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(logged[id])
+	if err != nil {
+		return nil, fmt.Errorf("encode entry: %w", err)
+	}
+	var read models.LogEntryAnon
+	if err := json.Unmarshal(encoded, &read); err != nil {
+		return nil, fmt.Errorf("decode entry: %w", err)
+	}
+	return &read, nil
+}
+
+// ForgeTimestamp stamps the message (for a seal, its signature) as of any time. It returns an RFC 3161 response.
+func (s *Sandbox) ForgeTimestamp(message []byte, at time.Time) ([]byte, error) {
+	digest := sha256.Sum256(message)
+	return s.keys.timestamps.stamp(&timestamp.Request{HashAlgorithm: crypto.SHA256, HashedMessage: bytes.Clone(digest[:])}, at)
+}

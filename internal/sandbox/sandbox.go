@@ -1,0 +1,226 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// closeTimeout is how long Close waits for running requests.
+const closeTimeout = 2 * time.Second
+
+// Options says what a sandbox is to be. Dir is required.
+type Options struct {
+	Dir      string    // folder for trusted_root.json and polex.yaml, made if missing
+	Identity Identity  // whom the token endpoint mints and polex.yaml trusts; zero fields take the defaults
+	Log      io.Writer // one line a request; nil: discarded
+	// Intercept, if set, wraps the handler of each server (ServerIssuer and so on) once, at Start. With it a
+	// test makes a server fail, answer late, or answer something else.
+	Intercept func(server string, next http.Handler) http.Handler
+}
+
+// Sandbox is a running Sigstore. The URLs have no trailing slash. Close it.
+type Sandbox struct {
+	Dir               string // absolute
+	FulcioURL         string
+	RekorURL          string
+	TimestampURL      string // with its path, as clients of a timestamp authority want it
+	CTLogURL          string
+	IssuerURL         string
+	OtherIssuerURL    string // a second issuer that Fulcio accepts and polex.yaml does not trust
+	TrustedRootPath   string
+	ConfigPath        string
+	FulcioChainPath   string // PEM: intermediate, root; for tools that do not read a trusted root
+	RekorKeyPath      string // PEM, likewise
+	CTLogKeyPath      string // PEM, likewise
+	TokenRequestURL   string // GitHub's ACTIONS_ID_TOKEN_REQUEST_URL
+	TokenRequestToken string // GitHub's ACTIONS_ID_TOKEN_REQUEST_TOKEN
+
+	issuer    *issuer
+	keys      *keyring
+	ctLog     *ctLog
+	rekor     *rekor
+	ctClient  *http.Client
+	servers   []*server
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Start brings up every server on 127.0.0.1, on ports that the kernel chooses, and writes trusted_root.json,
+// polex.yaml and the keys that they hold to opts.Dir. When it returns all of it answers. The context bounds the starting, not the running.
+func Start(ctx context.Context, opts Options) (*Sandbox, error) {
+	if opts.Dir == "" {
+		return nil, errors.New("sandbox needs a folder")
+	}
+	if err := opts.Identity.Validate(); err != nil {
+		return nil, fmt.Errorf("identity: %w", err)
+	}
+	dir, err := filepath.Abs(opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("resolve folder: %w", err)
+	}
+	if inUse(ctx, dir) {
+		return nil, fmt.Errorf("a sandbox is running in %q already", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	s := &Sandbox{
+		Dir:             dir,
+		TrustedRootPath: filepath.Join(dir, trustedRootFile),
+		ConfigPath:      filepath.Join(dir, configFile),
+		FulcioChainPath: filepath.Join(dir, fulcioChainFile),
+		RekorKeyPath:    filepath.Join(dir, rekorKeyFile),
+		CTLogKeyPath:    filepath.Join(dir, ctLogKeyFile),
+		ctClient:        newCTClient(),
+	}
+	if err := s.start(ctx, opts); err != nil {
+		_ = s.Close() // what went wrong first is what to tell
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Sandbox) start(ctx context.Context, opts Options) error {
+	launch, err := s.listenAll(ctx, opts)
+	if err != nil {
+		return err
+	}
+	if s.issuer, err = newIssuer(s.IssuerURL, opts.Identity); err != nil {
+		return err
+	}
+	s.TokenRequestToken = s.issuer.requestToken
+	if s.keys, err = newKeyring(); err != nil {
+		return err
+	}
+	if s.ctLog, err = newCTLog(s.keys.ct, s.keys.fulcioRoot); err != nil {
+		return err
+	}
+	if s.rekor, err = newRekor(s.keys.rekor); err != nil {
+		return err
+	}
+	stamps, err := s.keys.timestamps.handler()
+	if err != nil {
+		return err
+	}
+	launch(ServerIssuer, s.issuer.handler()) // first: Fulcio asks for its keys while it is made
+	launch(ServerCTLog, s.ctLog.handler())
+	launch(ServerRekor, s.rekor.handler())
+	launch(ServerTimestamp, stamps)
+	authority, err := newFulcio(ctx, fulcioOptions{
+		issuerURLs: []string{s.IssuerURL, s.OtherIssuerURL},
+		ctURL:      s.CTLogURL,
+		ctKey:      s.keys.ct,
+		client:     s.ctClient,
+		root:       s.keys.fulcioRoot,
+		issuing:    s.keys.fulcioIssuing,
+	})
+	if err != nil {
+		return err
+	}
+	launch(ServerFulcio, authority)
+	return s.writeFiles(opts.Identity)
+}
+
+// listenAll takes the ports and names the addresses. What it returns puts a handler behind one of them.
+func (s *Sandbox) listenAll(ctx context.Context, opts Options) (launch func(name string, h http.Handler), err error) {
+	out := &requestLog{out: opts.Log}
+	if opts.Log == nil {
+		out.out = io.Discard
+	}
+	byName := map[string]*server{}
+	for _, name := range []string{ServerIssuer, ServerCTLog, ServerRekor, ServerTimestamp, ServerFulcio} {
+		srv, err := listen(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		byName[name] = srv
+		s.servers = append(s.servers, srv)
+	}
+	s.FulcioURL = byName[ServerFulcio].url
+	s.RekorURL = byName[ServerRekor].url
+	s.CTLogURL = byName[ServerCTLog].url + ctPrefix
+	s.TimestampURL = byName[ServerTimestamp].url + timestampPath
+	s.IssuerURL = byName[ServerIssuer].url
+	s.OtherIssuerURL = s.IssuerURL + otherPath
+	s.TokenRequestURL = s.IssuerURL + tokenPath + tokenQuery
+	return func(name string, h http.Handler) {
+		if opts.Intercept != nil {
+			h = opts.Intercept(name, h)
+		}
+		byName[name].serve(h, out)
+	}, nil
+}
+
+// Token mints a token without asking a server. The zero fields of id are those of Options.Identity; a negative
+// TokenLifetime mints one that has expired. Fulcio accepts the audience sigstore.
+func (s *Sandbox) Token(id Identity, audience string) (string, error) {
+	return s.issuer.mint(id, audience)
+}
+
+// Environ is what a command needs in its environment to find the sandbox: GitHub's two variables, and POLEX_SANDBOX,
+// the folder.
+func (s *Sandbox) Environ() []string {
+	return []string{
+		"ACTIONS_ID_TOKEN_REQUEST_URL=" + s.TokenRequestURL,
+		"ACTIONS_ID_TOKEN_REQUEST_TOKEN=" + s.TokenRequestToken,
+		"POLEX_SANDBOX=" + s.Dir,
+	}
+}
+
+// Close stops the servers, frees their ports and removes the secret from the folder; the trusted root stays, for what was
+// sealed can still be verified. It takes two seconds at most. Further calls return what the first did.
+func (s *Sandbox) Close() error {
+	s.closeOnce.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		errs := make([]error, len(s.servers)+1)
+		var wg sync.WaitGroup
+		for i, srv := range s.servers {
+			wg.Go(func() { errs[i] = srv.close(ctx) })
+		}
+		wg.Wait()
+		s.ctClient.CloseIdleConnections()
+		if err := os.Remove(filepath.Join(s.Dir, controlFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs[len(s.servers)] = fmt.Errorf("remove %s: %w", controlFile, err)
+		}
+		s.closeErr = errors.Join(errs...)
+	})
+	return s.closeErr
+}
+
+// keyring is every key of a sandbox but the issuer's.
+type keyring struct {
+	fulcioRoot, fulcioIssuing *authority
+	ct, rekor                 *logKey
+	timestamps                *timestampAuthority
+}
+
+func newKeyring() (*keyring, error) {
+	var k keyring
+	var err error
+	if k.fulcioRoot, err = newRoot("fulcio root"); err != nil {
+		return nil, err
+	}
+	if k.fulcioIssuing, err = k.fulcioRoot.intermediate("fulcio intermediate", x509.ExtKeyUsageCodeSigning); err != nil {
+		return nil, err
+	}
+	if k.ct, err = newLogKey(); err != nil {
+		return nil, err
+	}
+	if k.rekor, err = newLogKey(); err != nil {
+		return nil, err
+	}
+	if k.timestamps, err = newTimestampAuthority(); err != nil {
+		return nil, err
+	}
+	return &k, nil
+}

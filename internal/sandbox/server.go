@@ -1,0 +1,127 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// maxBody bounds every request and every answer that is read, in bytes.
+const maxBody = 1 << 20
+
+// The servers of a sandbox, as Options.Intercept and the request log name them.
+const (
+	ServerIssuer    = "issuer"
+	ServerFulcio    = "fulcio"
+	ServerCTLog     = "ctlog"
+	ServerRekor     = "rekor"
+	ServerTimestamp = "timestamp"
+)
+
+// server is one listener and what answers on it.
+type server struct {
+	name     string
+	url      string
+	listener net.Listener
+	http     *http.Server
+	done     chan struct{}
+}
+
+// listen takes a loopback port, so that the address is known before anything is built that must name it.
+func listen(ctx context.Context, name string) (*server, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for %s: %w", name, err)
+	}
+	return &server{name: name, url: "http://" + l.Addr().String(), listener: l, done: make(chan struct{})}, nil
+}
+
+// serve answers with h from now on.
+func (s *server) serve(h http.Handler, out *requestLog) {
+	s.http = &http.Server{
+		Handler:           out.wrap(s.name, http.MaxBytesHandler(h, maxBody)),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       30 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          log.New(out, "polex-sandbox: "+s.name+": ", 0),
+	}
+	go func() {
+		defer close(s.done)
+		if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			out.printf("polex-sandbox: %s: %v\n", s.name, err)
+		}
+	}()
+}
+
+// close lets running requests end until ctx does, then cuts them off. The port is free when it returns.
+func (s *server) close(ctx context.Context) error {
+	if s.http == nil {
+		return s.listener.Close()
+	}
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = s.http.Close()
+	}
+	<-s.done
+	return err
+}
+
+// requestLog writes one line a request. It is safe for concurrent use.
+type requestLog struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (l *requestLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(p)
+}
+
+func (l *requestLog) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(l, format, args...) // a log that cannot be written is no reason to stop
+}
+
+func (l *requestLog) wrap(name string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(recorder, r)
+		// The path is escaped as it came, so that no request can forge a line. The query is left out: it may be long.
+		l.printf("polex-sandbox: %s: %s %s %d %s\n", name, r.Method, r.URL.EscapedPath(), recorder.status, time.Since(begin).Round(time.Microsecond))
+	})
+}
+
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the writer beneath.
+func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n')) // the client has gone; nobody is left to tell
+}
