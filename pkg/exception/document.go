@@ -1,0 +1,123 @@
+package exception
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Document is one object as it was written, with the place of every value. It
+// does not change once it is made.
+type Document struct {
+	Index int // in its stream, from 0
+
+	source []byte
+	at     Position // of the first byte of source
+	json   bool
+	root   *node
+}
+
+// Parse reads exactly one document. No document, a second one, or anything that
+// [Reader.Next] refuses is a *[SyntaxError].
+func Parse(source []byte, file string) (*Document, error) {
+	r := NewReader(bytes.NewReader(source), file)
+	doc, err := r.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, &SyntaxError{Position: Position{File: file, Line: 1, Column: 1}, Message: "there is no document here"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch second, err := r.Next(); {
+	case errors.Is(err, io.EOF):
+		return doc, nil
+	case err != nil:
+		return nil, err
+	default:
+		return nil, &SyntaxError{Position: second.Position(), Message: "a second document begins here, and only one is expected"}
+	}
+}
+
+// parse returns nil without an error when the chunk holds no document.
+func parse(chunk []byte, at Position, isJSON bool) (*Document, error) {
+	if err := checkText(chunk, at); err != nil {
+		return nil, err
+	}
+	var root *node
+	var err error
+	if isJSON {
+		root, err = parseJSON(chunk, at)
+	} else {
+		root, err = parseYAML(chunk, at)
+	}
+	if err != nil || root == nil {
+		return nil, err
+	}
+	if root.kind != mappingNode {
+		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column}, Message: "a document must be a mapping (apiVersion, kind, metadata, …)"}
+	}
+	return &Document{source: chunk, at: at, json: isJSON, root: root}, nil
+}
+
+// FromObject makes a document of an object that is already in memory, such as
+// an unstructured.Unstructured's Object. It has no source and no positions. The
+// object is copied; a value of a type that JSON does not know, an integer
+// beyond 64 bits or more than [MaxDepth] levels is an error.
+func FromObject(object map[string]any) (*Document, error) {
+	root, err := fromValue(object, 1)
+	if err != nil {
+		return nil, fmt.Errorf("object: %w", err)
+	}
+	return &Document{root: root}, nil
+}
+
+// Object returns the document's tree, freshly made at every call.
+func (d *Document) Object() map[string]any {
+	return d.root.object().(map[string]any)
+}
+
+// Source returns the document's own bytes, without the rest of its stream.
+func (d *Document) Source() []byte { return bytes.Clone(d.source) }
+
+// JSON reports whether the document was written as JSON.
+func (d *Document) JSON() bool { return d.json }
+
+// File names the source the document came from.
+func (d *Document) File() string { return d.at.File }
+
+// Position returns the place where the document's first key stands, which is
+// what a message about the whole document should point at.
+func (d *Document) Position() Position {
+	return Position{File: d.at.File, Line: d.root.line, Column: d.root.column}
+}
+
+// PositionOf returns the place of the value at path: of its key where it has
+// one. Where the path leads further than the document, the place is that of
+// the last step that exists.
+func (d *Document) PositionOf(path Path) Position {
+	at, key, _ := d.root.find(path)
+	if key != nil {
+		return Position{File: d.at.File, Line: key.line, Column: key.column}
+	}
+	return Position{File: d.at.File, Line: at.line, Column: at.column}
+}
+
+// Lookup returns the value at path, or false when there is none.
+func (d *Document) Lookup(path ...any) (any, bool) {
+	at, _, whole := d.root.find(path)
+	if !whole {
+		return nil, false
+	}
+	return at.object(), true
+}
+
+// Text returns the string at path, or "" when there is none or it is no string.
+func (d *Document) Text(path ...any) string {
+	at, _, whole := d.root.find(path)
+	if !whole || at.kind != scalarNode {
+		return ""
+	}
+	s, _ := at.scalar.(string)
+	return s
+}

@@ -1,0 +1,77 @@
+package exception
+
+import "strings"
+
+// The API groups of PolicyException, and its kind.
+const (
+	KyvernoGroup  = "kyverno.io"
+	PoliciesGroup = "policies.kyverno.io"
+	Kind          = "PolicyException"
+)
+
+// GroupKind names a kind in every version of its API group.
+type GroupKind struct {
+	Group string
+	Kind  string
+}
+
+// String returns "Kind.group", as kubectl writes it.
+func (gk GroupKind) String() string {
+	if gk.Group == "" {
+		return gk.Kind
+	}
+	return gk.Kind + "." + gk.Group
+}
+
+// IsException reports whether the kind is PolicyException of either group.
+func (gk GroupKind) IsException() bool {
+	return gk.Kind == Kind && (gk.Group == KyvernoGroup || gk.Group == PoliciesGroup)
+}
+
+// Identity is what the API server tells objects apart by. Two versions of one
+// kind are the same object.
+type Identity struct {
+	GroupKind
+	Namespace string
+	Name      string
+}
+
+// String returns "Kind.group namespace/name".
+func (id Identity) String() string {
+	name := id.Name
+	if id.Namespace != "" {
+		name = id.Namespace + "/" + name
+	}
+	return id.GroupKind.String() + " " + name
+}
+
+// APIVersion returns the document's apiVersion, "group/version".
+func (d *Document) APIVersion() string { return d.Text("apiVersion") }
+
+// Version returns the version part of the document's apiVersion.
+func (d *Document) Version() string {
+	_, version := splitAPIVersion(d.APIVersion())
+	return version
+}
+
+// GroupKind returns the document's kind and the group of its apiVersion.
+func (d *Document) GroupKind() GroupKind {
+	group, _ := splitAPIVersion(d.APIVersion())
+	return GroupKind{Group: group, Kind: d.Text("kind")}
+}
+
+// Identity returns what the API server would tell the document apart by.
+func (d *Document) Identity() Identity {
+	return Identity{GroupKind: d.GroupKind(), Namespace: d.Text("metadata", "namespace"), Name: d.Text("metadata", "name")}
+}
+
+// Annotation returns an annotation's value, or "" when it is not set.
+func (d *Document) Annotation(key string) string { return d.Text("metadata", "annotations", key) }
+
+func splitAPIVersion(apiVersion string) (group, version string) {
+	group, version, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return "", group
+	}
+	return group, version
+}

@@ -1,0 +1,13 @@
+package exception
+
+// Limits of what is read. They bound memory and time before any signature has
+// been checked.
+const (
+	// MaxDocument is the most bytes that one document may have. The API server
+	// stores at most 1.5 MiB of an object, and a real exception has a few KiB.
+	MaxDocument = 1 << 20
+	// MaxStream is the most bytes that are read from one stream of documents.
+	MaxStream = 256 << 20
+	// MaxDepth is the most levels of nesting in a document.
+	MaxDepth = 64
+)

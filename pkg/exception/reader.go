@@ -1,0 +1,203 @@
+package exception
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Reader cuts a stream of YAML or JSON into documents. A stream whose first
+// character is "{" or "[" is JSON (one value after another), any other is YAML.
+type Reader struct {
+	in   *bufio.Reader
+	file string
+	json bool
+
+	started bool
+	line    int // of the next unread byte
+	read    int // bytes taken from the stream
+	index   int // of the next document
+	err     error
+}
+
+// NewReader reads documents from r; file names the source in positions.
+func NewReader(r io.Reader, file string) *Reader {
+	return &Reader{in: bufio.NewReader(r), file: file, line: 1}
+}
+
+// Next returns the next document, or [io.EOF] when there is none. A
+// *[SyntaxError] is about one document: Next can be called again and goes on
+// behind it where the rest can be told apart. Any other error is the reader's
+// own and final.
+func (r *Reader) Next() (*Document, error) {
+	for {
+		if r.err != nil {
+			return nil, r.err
+		}
+		chunk, at, err := r.chunk()
+		if err != nil {
+			r.err = err
+			var syntax *SyntaxError
+			if errors.As(err, &syntax) {
+				r.err = io.EOF // nothing behind it can be told apart
+			}
+			return nil, err
+		}
+		doc, err := parse(chunk, at, r.json)
+		if err != nil {
+			r.index++
+			return nil, err
+		}
+		if doc == nil {
+			continue
+		}
+		doc.Index = r.index
+		r.index++
+		return doc, nil
+	}
+}
+
+func (r *Reader) chunk() ([]byte, Position, error) {
+	if !r.started {
+		r.started = true
+		if first, err := r.peekText(); err != nil {
+			return nil, Position{}, err
+		} else if first == '{' || first == '[' {
+			r.json = true
+		}
+	}
+	if r.json {
+		return r.jsonChunk()
+	}
+	return r.yamlChunk()
+}
+
+// peekText looks at the first character that is not white space, without
+// taking it. White space that fills the buffer is as good as none.
+func (r *Reader) peekText() (byte, error) {
+	ahead, err := r.in.Peek(r.in.Size())
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, fmt.Errorf("read %s: %w", r.file, err)
+	}
+	ahead = bytes.TrimLeft(ahead, " \t\r\n")
+	if len(ahead) == 0 {
+		return 0, nil
+	}
+	return ahead[0], nil
+}
+
+// yamlChunk takes the lines up to the next document marker. A "---" in the
+// first column ends a document even inside a block scalar (YAML 1.2.2, 9.1.2),
+// so cutting by lines and parsing agree.
+func (r *Reader) yamlChunk() ([]byte, Position, error) {
+	at := Position{File: r.file, Line: r.line, Column: 1}
+	var chunk []byte
+	for {
+		if len(chunk) > 0 && r.atMarker() {
+			return chunk, at, nil
+		}
+		long := false
+		for {
+			part, err := r.in.ReadSlice('\n')
+			chunk = append(chunk, part...)
+			r.read += len(part)
+			if tooLong := r.tooLong(len(chunk), at); tooLong != nil {
+				return nil, at, tooLong
+			}
+			if errors.Is(err, bufio.ErrBufferFull) {
+				long = true
+				continue
+			}
+			if errors.Is(err, io.EOF) {
+				if len(chunk) == 0 {
+					return nil, at, io.EOF
+				}
+				return chunk, at, nil
+			}
+			if err != nil {
+				return nil, at, fmt.Errorf("read %s: %w", r.file, err)
+			}
+			break
+		}
+		r.line++
+		if !long && bytes.HasPrefix(chunk, []byte("%")) {
+			return nil, at, &SyntaxError{Position: at, Message: "a YAML directive is not allowed", Hint: "remove the line that begins with %"}
+		}
+	}
+}
+
+func (r *Reader) atMarker() bool {
+	ahead, _ := r.in.Peek(4)
+	if !bytes.HasPrefix(ahead, []byte("---")) {
+		return false
+	}
+	return len(ahead) == 3 || ahead[3] == '\n' || ahead[3] == ' ' || ahead[3] == '\t' || ahead[3] == '\r'
+}
+
+// jsonChunk takes one JSON value, by counting brackets outside of strings.
+func (r *Reader) jsonChunk() ([]byte, Position, error) {
+	var at Position
+	var chunk []byte
+	depth, inString, escaped := 0, false, false
+	column := 1
+	for {
+		c, err := r.in.ReadByte()
+		if errors.Is(err, io.EOF) {
+			if len(chunk) == 0 {
+				return nil, at, io.EOF
+			}
+			return nil, at, &SyntaxError{Position: at, Message: "not valid JSON: the document is cut off"}
+		}
+		if err != nil {
+			return nil, at, fmt.Errorf("read %s: %w", r.file, err)
+		}
+		r.read++
+		if len(chunk) == 0 {
+			at = Position{File: r.file, Line: r.line, Column: column}
+		}
+		column++
+		if c == '\n' {
+			r.line, column = r.line+1, 1
+		}
+		switch {
+		case len(chunk) == 0 && (c == ' ' || c == '\t' || c == '\r' || c == '\n'):
+			if err := r.tooLong(0, at); err != nil {
+				return nil, at, err
+			}
+			continue
+		case len(chunk) == 0 && c != '{' && c != '[':
+			return nil, at, &SyntaxError{Position: at, Message: fmt.Sprintf("not valid JSON: %q where a document should begin", c)}
+		case escaped:
+			escaped = false
+		case inString:
+			inString, escaped = c != '"', c == '\\'
+		case c == '"':
+			inString = true
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		chunk = append(chunk, c)
+		if err := r.tooLong(len(chunk), at); err != nil {
+			return nil, at, err
+		}
+		if depth == 0 {
+			return chunk, at, nil
+		}
+	}
+}
+
+func (r *Reader) tooLong(chunk int, at Position) error {
+	switch {
+	case chunk > MaxDocument:
+		return &SyntaxError{Position: at, Message: fmt.Sprintf("the document is larger than %d KiB", MaxDocument>>10),
+			Hint: "an exception has a few KiB; is this the right file?"}
+	case r.read > MaxStream:
+		return &SyntaxError{Position: at, Message: fmt.Sprintf("the input is larger than %d MiB", MaxStream>>20)}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,39 @@
+package exception
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// checkText refuses what is not plain text, before a parser sees it. Line
+// breaks that only some readers know (a lone carriage return, U+0085, U+2028,
+// U+2029) would let one reader see a line, and so a key or a whole document,
+// that another does not.
+func checkText(chunk []byte, at Position) error {
+	line, column := at.Line, at.Column
+	for i := 0; i < len(chunk); {
+		r, size := utf8.DecodeRune(chunk[i:])
+		problem, hint := "", ""
+		switch {
+		case r == utf8.RuneError && size == 1:
+			problem, hint = "the text is not UTF-8", "is this a YAML or JSON file?"
+		case r == '\r' && (i+1 >= len(chunk) || chunk[i+1] != '\n'):
+			problem, hint = "a carriage return without a newline behind it", `write it as "\r" in quotes, or end lines with a newline`
+		case r == '\u0085' || r == '\u2028' || r == '\u2029':
+			problem, hint = fmt.Sprintf("the line separator %U", r), "write it as an escape in quotes; only some readers take it for the end of a line"
+		case r == '\uFEFF':
+			problem, hint = "a byte order mark", "save the file as UTF-8 without one"
+		case r < ' ' && r != '\n' && r != '\t' && r != '\r', r == 0x7f:
+			problem, hint = fmt.Sprintf("the control character %U", r), "is this a YAML or JSON file?"
+		}
+		if problem != "" {
+			return &SyntaxError{Position: Position{at.File, line, column}, Message: problem, Hint: hint}
+		}
+		i += size
+		column++
+		if r == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package exception
+
+// The annotations in which people say what an exception is for. They stand
+// inside the signed message.
+const (
+	AnnotationReason      = "polex.dev/reason"
+	AnnotationTicket      = "polex.dev/ticket"
+	AnnotationOwner       = "polex.dev/owner"
+	AnnotationCategory    = "polex.dev/category"
+	AnnotationRequestedBy = "polex.dev/requested-by"
+	AnnotationApprovedBy  = "polex.dev/approved-by"
+	AnnotationPullRequest = "polex.dev/pull-request"
+	AnnotationStartsAt    = "polex.dev/starts-at"
+	AnnotationExpiresIn   = "polex.dev/expires-in"
+	AnnotationExpiresAt   = "polex.dev/expires-at"
+)
+
+// Statement is something that the document says, with the place where it says
+// it. An empty Text means that it does not say it.
+type Statement struct {
+	Text string
+	Path Path
+}
+
+// Exception is the one view over the PolicyExceptions of both API groups.
+type Exception struct {
+	Identity Identity
+	Version  string
+	Policies []PolicyRef
+
+	Reason, Ticket, Owner, Category      Statement
+	RequestedBy, ApprovedBy, PullRequest Statement
+
+	// StartsAt and ExpiresAt are RFC 3339 times, ExpiresIn a duration, as
+	// written: pkg/lifetime reads them.
+	StartsAt, ExpiresIn, ExpiresAt Statement
+
+	// Conflicts are statements made twice, in a native field and in an
+	// annotation, with different words.
+	Conflicts []Conflict
+}
+
+// PolicyRef is one policy that an exception reaches.
+type PolicyRef struct {
+	Name  string
+	Kind  string   // policies.kyverno.io: the policy's kind; kyverno.io: ""
+	Rules []string // kyverno.io: rule names or patterns; policies.kyverno.io: nil
+	Path  Path
+}
+
+// Conflict is one thing said in two places.
+type Conflict struct {
+	Native, Annotation Statement
+}
+
+// Exception returns the document as a PolicyException, or false when it is of
+// another kind. It does not check the schema: what has the wrong type is as if
+// it were absent.
+func (d *Document) Exception() (*Exception, bool) {
+	gk := d.GroupKind()
+	if !gk.IsException() {
+		return nil, false
+	}
+	e := &Exception{Identity: d.Identity(), Version: d.Version()}
+	if gk.Group == PoliciesGroup {
+		e.Policies = d.policyRefs()
+	} else {
+		e.Policies = d.ruleRefs()
+	}
+	native := func(path ...any) Path {
+		if gk.Group == PoliciesGroup {
+			return path
+		}
+		return nil
+	}
+	e.Reason = e.say(d, AnnotationReason, native("spec", "properties", "reason"))
+	e.Ticket = e.say(d, AnnotationTicket, native("spec", "properties", "ticket"))
+	e.ApprovedBy = e.say(d, AnnotationApprovedBy, native("spec", "properties", "approved-by"))
+	e.ExpiresAt = e.say(d, AnnotationExpiresAt, native("spec", "expiresAt"))
+	e.Owner = e.say(d, AnnotationOwner, nil)
+	e.Category = e.say(d, AnnotationCategory, nil)
+	e.RequestedBy = e.say(d, AnnotationRequestedBy, nil)
+	e.PullRequest = e.say(d, AnnotationPullRequest, nil)
+	e.StartsAt = e.say(d, AnnotationStartsAt, nil)
+	e.ExpiresIn = e.say(d, AnnotationExpiresIn, nil)
+	return e, true
+}
+
+// say reads a statement from its native field, where the group has one and it
+// is set, and from the annotation otherwise.
+func (e *Exception) say(d *Document, annotation string, native Path) Statement {
+	path := Path{"metadata", "annotations", annotation}
+	said := Statement{Text: d.Text(path...), Path: path}
+	if native == nil {
+		return said
+	}
+	field := Statement{Text: d.Text(native...), Path: native}
+	if field.Text == "" {
+		return said
+	}
+	if said.Text != "" && said.Text != field.Text {
+		e.Conflicts = append(e.Conflicts, Conflict{Native: field, Annotation: said})
+	}
+	return field
+}
+
+func (d *Document) policyRefs() []PolicyRef {
+	items := d.items("spec", "policyRefs")
+	refs := make([]PolicyRef, 0, len(items))
+	for i, item := range items {
+		refs = append(refs, PolicyRef{Name: item.text("name"), Kind: item.text("kind"), Path: Path{"spec", "policyRefs", i}})
+	}
+	return refs
+}
+
+func (d *Document) ruleRefs() []PolicyRef {
+	items := d.items("spec", "exceptions")
+	refs := make([]PolicyRef, 0, len(items))
+	for i, item := range items {
+		ref := PolicyRef{Name: item.text("policyName"), Path: Path{"spec", "exceptions", i}}
+		if rules := item.entry("ruleNames"); rules != nil {
+			for _, rule := range rules.value.items {
+				name, _ := rule.scalar.(string)
+				ref.Rules = append(ref.Rules, name)
+			}
+		}
+		refs = append(refs, ref)
+	}
+	return refs
+}
+
+// items returns the nodes of a list. Whoever reads all of them reads from the
+// nodes: looking each one up from the root again would take quadratic time in a
+// document that puts a hundred thousand keys before them.
+func (d *Document) items(path ...any) []*node {
+	at, _, whole := d.root.find(path)
+	if !whole {
+		return nil
+	}
+	return at.items
+}

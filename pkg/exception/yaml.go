@@ -1,0 +1,153 @@
+package exception
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parseYAML reads the single document of a chunk. It returns nil without an
+// error for a chunk that holds only blank lines and comments.
+func parseYAML(chunk []byte, at Position) (*node, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(chunk))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, nil
+		}
+		return nil, yamlError(err, at)
+	}
+	b := yamlBuilder{at: at}
+	if len(doc.Content) != 1 {
+		return nil, b.errorf(&doc, "this is not a document")
+	}
+	root, err := b.build(doc.Content[0], 1)
+	if err != nil {
+		return nil, err
+	}
+	// A line break that only YAML 1.1 knows could hide a second document from
+	// the cutting into chunks, so the chunk is asked for one.
+	var second yaml.Node
+	if err := dec.Decode(&second); err == nil {
+		return nil, b.errorf(&second, "a second document begins here")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, yamlError(err, at)
+	}
+	return root, nil
+}
+
+type yamlBuilder struct{ at Position }
+
+func (b yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
+	if depth > MaxDepth {
+		return nil, b.errorf(n, "nested deeper than %d levels", MaxDepth)
+	}
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return nil, b.hinted(n, "write the value out where it is used", "the alias *%s is not allowed: what it stands for is read somewhere else", n.Value)
+	case n.Anchor != "":
+		return nil, b.hinted(n, "remove the anchor and write the value out where it is used", "the anchor &%s is not allowed", n.Anchor)
+	case n.Style&yaml.TaggedStyle != 0:
+		return nil, b.hinted(n, "remove the tag", "the tag %q is not allowed", n.Tag)
+	}
+	out := &node{line: b.at.Line + n.Line - 1, column: n.Column, flow: n.Style&yaml.FlowStyle != 0}
+	switch n.Kind {
+	case yaml.MappingNode:
+		out.kind = mappingNode
+		return out, b.mapping(out, n, depth)
+	case yaml.SequenceNode:
+		out.kind = sequenceNode
+		out.items = make([]*node, len(n.Content))
+		for i, c := range n.Content {
+			item, err := b.build(c, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.items[i] = item
+		}
+		return out, nil
+	case yaml.ScalarNode:
+		value, err := b.scalar(n)
+		out.scalar = value
+		return out, err
+	default:
+		return nil, b.errorf(n, "this is not a mapping, a list or a value")
+	}
+}
+
+func (b yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
+	seen := make(map[string]int, len(n.Content)/2)
+	out.entries = make([]entry, 0, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if k.Kind != yaml.ScalarNode {
+			return b.errorf(k, "a key must be text")
+		}
+		if k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 {
+			return b.errorf(k, "a key may not carry an anchor or a tag")
+		}
+		value, err := b.scalar(k)
+		if err != nil {
+			return err
+		}
+		key, ok := value.(string)
+		if !ok {
+			return b.hinted(k, "put it in quotes", "the key %q is not text", k.Value)
+		}
+		if first, dup := seen[key]; dup {
+			return b.hinted(k, "keep one of the two: readers of YAML disagree about which one counts", "the key %q is already set on line %d", key, first)
+		}
+		v, err := b.build(n.Content[i+1], depth+1)
+		if err != nil {
+			return err
+		}
+		line := b.at.Line + k.Line - 1
+		seen[key] = line
+		out.entries = append(out.entries, entry{key: key, line: line, column: k.Column, value: v})
+	}
+	return nil
+}
+
+func (b yamlBuilder) scalar(n *yaml.Node) (any, error) {
+	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	if n.Style&quoted != 0 {
+		return n.Value, nil
+	}
+	value, problem := plainScalar(n.Value)
+	if problem != "" {
+		return nil, b.hinted(n, "put it in quotes if it is text; write it in plain decimal, true or false if it is not", "%q %s", n.Value, problem)
+	}
+	return value, nil
+}
+
+func (b yamlBuilder) errorf(n *yaml.Node, format string, args ...any) error {
+	return b.hinted(n, "", format, args...)
+}
+
+func (b yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) error {
+	pos := Position{File: b.at.File, Line: b.at.Line + n.Line - 1, Column: n.Column}
+	if n.Line == 0 {
+		pos.Line, pos.Column = b.at.Line, 1
+	}
+	return &SyntaxError{Position: pos, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// yamlError turns the library's error into one with our position.
+func yamlError(err error, at Position) error {
+	text := err.Error()
+	pos := Position{File: at.File, Line: at.Line, Column: 1}
+	if m := yamlErrorLine.FindStringSubmatch(text); m != nil {
+		text = text[len(m[0]):]
+		if line, convErr := strconv.Atoi(m[1]); convErr == nil {
+			pos.Line = at.Line + line - 1
+		}
+	}
+	return &SyntaxError{Position: pos, Message: "not valid YAML: " + text}
+}
