@@ -1,0 +1,56 @@
+package lifetime
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+var (
+	durationForm = regexp.MustCompile(`^(?:(\d{1,5})w)?(?:(\d{1,5})d)?(?:(\d{1,6})h)?(?:(\d{1,7})m)?(?:(\d{1,9})s)?$`)
+	units        = []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second}
+)
+
+// ParseDuration reads a positive duration such as 4h, 7d, 2w or 1d12h: whole
+// numbers of weeks, days (of 24 hours), hours, minutes and seconds, the longer
+// unit first. Zero, a sign, a fraction, an unknown unit or more than 290 years
+// is an error.
+func ParseDuration(text string) (time.Duration, error) {
+	m := durationForm.FindStringSubmatch(text)
+	if m == nil || text == "" {
+		return 0, fmt.Errorf("%q is not a duration such as 4h, 7d, 2w or 1d12h", text)
+	}
+	var total time.Duration
+	for i, unit := range units {
+		if m[i+1] == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(m[i+1], 10, 64)
+		if err != nil || n > int64((math.MaxInt64-total)/unit) {
+			return 0, fmt.Errorf("%q is longer than 290 years", text)
+		}
+		total += time.Duration(n) * unit
+	}
+	if total == 0 {
+		return 0, fmt.Errorf("%q is no time at all", text)
+	}
+	return total, nil
+}
+
+// FormatDuration writes a duration the way [ParseDuration] reads it, without
+// what is less than a second.
+func FormatDuration(d time.Duration) string {
+	out := ""
+	for i, suffix := range []string{"w", "d", "h", "m", "s"} {
+		if n := d / units[i]; n > 0 {
+			out += strconv.FormatInt(int64(n), 10) + suffix
+			d -= n * units[i]
+		}
+	}
+	if out == "" {
+		return "0s"
+	}
+	return out
+}
