@@ -1,0 +1,203 @@
+package seal
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// What a live object may have that its message has not. Names are exact and
+// stand only where they are listed; nothing is left out by prefix or pattern.
+var (
+	// serverSet are the fields of metadata that the API server writes.
+	serverSet = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"}
+
+	// addedAnnotations and addedLabels are what GitOps tools add. A key that
+	// the message has itself is compared like any other.
+	addedAnnotations = []string{
+		"kubectl.kubernetes.io/last-applied-configuration",
+		"argocd.argoproj.io/tracking-id",
+	}
+	addedLabels = []string{
+		"app.kubernetes.io/instance",
+		"kustomize.toolkit.fluxcd.io/name",
+		"kustomize.toolkit.fluxcd.io/namespace",
+	}
+)
+
+// Difference is one place where object and message differ.
+type Difference struct {
+	Path      exception.Path
+	InMessage bool
+	InObject  bool
+	Message   any // the value that was signed, where InMessage
+	Object    any // the value that is there, where InObject
+}
+
+// Old describes what was signed, in a few words.
+func (d Difference) Old() string { return describe(d.Message, d.InMessage) }
+
+// New describes what is there, in a few words.
+func (d Difference) New() string { return describe(d.Object, d.InObject) }
+
+// String says what differs, untrusted text quoted.
+func (d Difference) String() string {
+	switch {
+	case !d.InMessage:
+		return fmt.Sprintf("%s was added (%s)", d.Path, d.New())
+	case !d.InObject:
+		return fmt.Sprintf("%s was removed (signed as %s)", d.Path, d.Old())
+	default:
+		return fmt.Sprintf("%s is %s, signed as %s", d.Path, d.New(), d.Old())
+	}
+}
+
+func describe(value any, present bool) string {
+	switch v := value.(type) {
+	case nil:
+		if !present {
+			return "absent"
+		}
+		return "null"
+	case string:
+		if runes := []rune(v); len(runes) > 60 {
+			return strconv.Quote(string(runes[:57])) + "…"
+		}
+		return strconv.Quote(v)
+	case map[string]any:
+		return fmt.Sprintf("a mapping of %d keys", len(v))
+	case []any:
+		return fmt.Sprintf("a list of %d items", len(v))
+	case int64:
+		return strconv.FormatInt(v, 10)
+	default:
+		return fmt.Sprintf("%v", v)
+	}
+}
+
+// Compare returns the first differences, at most limit, between an object and
+// the message that was signed, in the order of their keys. None means that they
+// are equal, types included, but for the seal and the closed list above. It
+// takes time linear in the size of both.
+func Compare(object, message *exception.Document, limit int) []Difference {
+	have, signed := object.Object(), message.Object()
+	leaveOut(have, signed)
+	c := comparison{limit: limit}
+	c.compare(nil, signed, have)
+	return c.found
+}
+
+func leaveOut(have, signed map[string]any) {
+	delete(have, "status")
+	delete(signed, "status")
+	haveMeta, _ := have["metadata"].(map[string]any)
+	signedMeta, _ := signed["metadata"].(map[string]any)
+	for _, field := range serverSet {
+		delete(haveMeta, field)
+		delete(signedMeta, field)
+	}
+	var seal []string
+	annotations, _ := haveMeta["annotations"].(map[string]any)
+	for key := range annotations {
+		if IsKey(key) {
+			seal = append(seal, key)
+		}
+	}
+	removeAdded(haveMeta, signedMeta, "annotations", append(seal, addedAnnotations...))
+	removeAdded(haveMeta, signedMeta, "labels", addedLabels)
+}
+
+// removeAdded removes keys that the message has not. A mapping that thereby
+// becomes empty goes with them, for it was made to hold them.
+func removeAdded(haveMeta, signedMeta map[string]any, field string, keys []string) {
+	have, _ := haveMeta[field].(map[string]any)
+	signed, _ := signedMeta[field].(map[string]any)
+	before := len(have)
+	for _, key := range keys {
+		if _, isSigned := signed[key]; !isSigned {
+			delete(have, key)
+		}
+	}
+	if _, inMessage := signedMeta[field]; !inMessage && len(have) == 0 && before > 0 {
+		delete(haveMeta, field)
+	}
+}
+
+type comparison struct {
+	limit int
+	found []Difference
+}
+
+func (c *comparison) full() bool { return len(c.found) >= c.limit }
+
+func (c *comparison) add(d Difference) {
+	if !c.full() {
+		c.found = append(c.found, d)
+	}
+}
+
+func (c *comparison) compare(path exception.Path, signed, have any) {
+	if c.full() {
+		return
+	}
+	switch s := signed.(type) {
+	case map[string]any:
+		if h, ok := have.(map[string]any); ok {
+			c.mappings(path, s, h)
+			return
+		}
+	case []any:
+		if h, ok := have.([]any); ok {
+			c.lists(path, s, h)
+			return
+		}
+	default:
+		// Only scalars are left on this side; a mapping or list on the other
+		// has another type, and comparing it with == would panic.
+		switch have.(type) {
+		case map[string]any, []any:
+		default:
+			if signed == have {
+				return
+			}
+		}
+	}
+	c.add(Difference{Path: path, InMessage: true, InObject: true, Message: signed, Object: have})
+}
+
+func (c *comparison) mappings(path exception.Path, signed, have map[string]any) {
+	keys := make([]string, 0, len(signed)+len(have))
+	for key := range signed {
+		keys = append(keys, key)
+	}
+	for key := range have {
+		if _, both := signed[key]; !both {
+			keys = append(keys, key)
+		}
+	}
+	sort.Strings(keys)
+	for _, key := range keys {
+		s, inMessage := signed[key]
+		h, inObject := have[key]
+		if inMessage && inObject {
+			c.compare(path.With(key), s, h)
+			continue
+		}
+		c.add(Difference{Path: path.With(key), InMessage: inMessage, InObject: inObject, Message: s, Object: h})
+	}
+}
+
+func (c *comparison) lists(path exception.Path, signed, have []any) {
+	for i := 0; i < len(signed) || i < len(have); i++ {
+		switch {
+		case i >= len(have):
+			c.add(Difference{Path: path.With(i), InMessage: true, Message: signed[i]})
+		case i >= len(signed):
+			c.add(Difference{Path: path.With(i), InObject: true, Object: have[i]})
+		default:
+			c.compare(path.With(i), signed[i], have[i])
+		}
+	}
+}

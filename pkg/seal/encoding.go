@@ -1,0 +1,75 @@
+package seal
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Limits of decoded values, in bytes.
+const (
+	maxMessage     = exception.MaxDocument
+	maxSignature   = 4 << 10
+	maxCertificate = 64 << 10
+	maxBundle      = 256 << 10
+)
+
+func decodeBase64(text string, limit int) ([]byte, error) {
+	if len(text) > base64.StdEncoding.EncodedLen(limit) {
+		return nil, fmt.Errorf("longer than %d KiB", limit>>10)
+	}
+	// The decoder would skip line breaks, and two spellings of one value are
+	// one too many.
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, errors.New("a line break in base64")
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, errors.New("not base64")
+	}
+	return raw, nil
+}
+
+// decodeGzip undoes base64 and one layer of gzip, and reads no more than limit
+// bytes of what comes out, whatever the header promises.
+func decodeGzip(text string, limit int) ([]byte, error) {
+	packed, err := decodeBase64(text, limit+limit/2+1024)
+	if err != nil {
+		return nil, err
+	}
+	in := bytes.NewReader(packed)
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, errors.New("not gzip")
+	}
+	z.Multistream(false)
+	out, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
+	if err != nil {
+		return nil, errors.New("broken gzip")
+	}
+	if len(out) > limit {
+		return nil, fmt.Errorf("it unpacks to more than %d KiB", limit>>10)
+	}
+	if in.Len() > 0 {
+		return nil, errors.New("something follows the gzip data")
+	}
+	return out, nil
+}
+
+func encodeGzip(raw []byte) (string, error) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(raw); err != nil {
+		return "", fmt.Errorf("gzip: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return "", fmt.Errorf("gzip: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+}

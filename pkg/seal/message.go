@@ -1,0 +1,57 @@
+package seal
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Message writes what is signed for a document: its canonical YAML. A document
+// that carries a seal already, or that would not be read back as the very same
+// values, is an error.
+func Message(doc *exception.Document) ([]byte, error) {
+	object := doc.Object()
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			for key := range annotations {
+				if len(key) >= len(Prefix) && key[:len(Prefix)] == Prefix {
+					return nil, fmt.Errorf("it carries the annotation %q already", key)
+				}
+			}
+		}
+	}
+	message, err := exception.Canonical(object)
+	if err != nil {
+		return nil, err
+	}
+	back, err := exception.Parse(message, "message")
+	if err != nil {
+		return nil, fmt.Errorf("its canonical form cannot be read back: %w", err)
+	}
+	if !reflect.DeepEqual(back.Object(), object) {
+		for _, d := range Compare(back, doc, 1) {
+			return nil, fmt.Errorf("%s would be read back as %s: write it the way it is stored", d.Path, d.Old())
+		}
+		return nil, errors.New("its canonical form reads back differently")
+	}
+	return message, nil
+}
+
+// ParseMessage reads a seal's message as strictly as any document: one
+// document, and no seal inside of it.
+func ParseMessage(message []byte) (*exception.Document, error) {
+	doc, err := exception.Parse(message, "message")
+	if err != nil {
+		return nil, err
+	}
+	value, _ := doc.Lookup("metadata", "annotations")
+	annotations, _ := value.(map[string]any)
+	for key := range annotations {
+		if len(key) >= len(Prefix) && key[:len(Prefix)] == Prefix {
+			return nil, fmt.Errorf("the message carries the annotation %q of a seal itself", key)
+		}
+	}
+	return doc, nil
+}

@@ -1,0 +1,208 @@
+package seal
+
+import (
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Seal is what a document's annotations hold, decoded and not yet believed.
+type Seal struct {
+	Message    []byte // the signed bytes
+	Signatures []Signature
+}
+
+// Signature is one signature set of a seal.
+type Signature struct {
+	Signature   []byte       // over Seal.Message
+	Certificate []byte       // DER; nil for a signature by a public key
+	Bundle      *RekorBundle // nil where there is none
+	BundleV03   []byte       // JSON of a Sigstore bundle; nil where there is none
+}
+
+// RekorBundle is cosign's form of a log entry with the log's promise.
+type RekorBundle struct {
+	SignedEntryTimestamp []byte       `json:"SignedEntryTimestamp"`
+	Payload              RekorPayload `json:"Payload"`
+}
+
+// RekorPayload is what the promise covers.
+type RekorPayload struct {
+	Body           string `json:"body"`           // base64 of the canonical entry
+	IntegratedTime int64  `json:"integratedTime"` // seconds since 1970
+	LogIndex       int64  `json:"logIndex"`
+	LogID          string `json:"logID"` // hex of the SHA-256 of the log's key
+}
+
+// ErrUnsigned is returned for a document without any annotation of a seal.
+var ErrUnsigned = errors.New("it carries no signature")
+
+// FormatError says which annotation of a seal cannot be read, and why.
+type FormatError struct {
+	Path    exception.Path
+	Message string
+}
+
+// Error returns the annotation and the message.
+func (e *FormatError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Message) }
+
+func formatError(key, format string, args ...any) error {
+	return &FormatError{Path: exception.Path{"metadata", "annotations", key}, Message: fmt.Sprintf(format, args...)}
+}
+
+// Read decodes the seal of a document. It returns [ErrUnsigned] when there is
+// none and a *[FormatError] when any part of it is missing, superfluous, too
+// large or not what its name says.
+func Read(doc *exception.Document) (*Seal, error) {
+	value, _ := doc.Lookup("metadata", "annotations")
+	annotations, _ := value.(map[string]any)
+	parts, err := collect(annotations)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		return nil, ErrUnsigned
+	}
+	packed, ok := parts[partMessage.key(0)]
+	if !ok {
+		return nil, formatError(partMessage.key(0), "the signed message is missing")
+	}
+	message, err := decodeGzip(packed, maxMessage)
+	if err != nil {
+		return nil, formatError(partMessage.key(0), "%s", err)
+	}
+	sets, err := countSets(parts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Seal{Message: message}
+	for i := range sets {
+		signature, err := readSet(parts, i)
+		if err != nil {
+			return nil, err
+		}
+		s.Signatures = append(s.Signatures, signature)
+	}
+	return s, nil
+}
+
+// collect returns the annotations of the seal by key. Whatever else stands
+// under the prefix is refused, for it is nobody's to leave out of a comparison.
+func collect(annotations map[string]any) (map[string]string, error) {
+	parts := map[string]string{}
+	for key, value := range annotations {
+		if len(key) < len(Prefix) || key[:len(Prefix)] != Prefix {
+			continue
+		}
+		_, index, known := parseKey(key)
+		if !known {
+			return nil, formatError(key, "this annotation is not part of a seal")
+		}
+		if index >= MaxSignatures {
+			return nil, formatError(key, "a seal carries at most %d signatures", MaxSignatures)
+		}
+		text, ok := value.(string)
+		if !ok {
+			return nil, formatError(key, "the annotation is not text")
+		}
+		parts[key] = text
+	}
+	return parts, nil
+}
+
+// countSets returns how many signatures there are: every set from 0 on without
+// a gap, each with its signature.
+func countSets(parts map[string]string) (int, error) {
+	sets := 0
+	for sets < MaxSignatures {
+		if _, ok := parts[partSignature.key(sets)]; !ok {
+			break
+		}
+		sets++
+	}
+	if sets == 0 {
+		return 0, formatError(partSignature.key(0), "the signature is missing")
+	}
+	for key := range parts {
+		if p, index, _ := parseKey(key); p != partMessage && index >= sets {
+			return 0, formatError(key, "it belongs to signature %d, which is missing", index)
+		}
+	}
+	return sets, nil
+}
+
+func readSet(parts map[string]string, index int) (Signature, error) {
+	var s Signature
+	key := partSignature.key(index)
+	raw, err := decodeBase64(parts[key], maxSignature)
+	if err != nil {
+		return s, formatError(key, "%s", err)
+	}
+	if len(raw) == 0 {
+		return s, formatError(key, "the signature is empty")
+	}
+	s.Signature = raw
+
+	key = partCertificate.key(index)
+	if text, ok := parts[key]; ok {
+		if s.Certificate, err = decodeCertificate(text); err != nil {
+			return s, formatError(key, "%s", err)
+		}
+	}
+	key = partBundle.key(index)
+	if text, ok := parts[key]; ok {
+		if s.Bundle, err = decodeRekorBundle(text); err != nil {
+			return s, formatError(key, "%s", err)
+		}
+	}
+	key = partBundleV03.key(index)
+	if text, ok := parts[key]; ok {
+		if s.BundleV03, err = decodeGzip(text, maxBundle); err != nil {
+			return s, formatError(key, "%s", err)
+		}
+	}
+	return s, nil
+}
+
+// decodeCertificate takes exactly one certificate: a chain's other members come
+// from the trusted root and nowhere else.
+func decodeCertificate(text string) ([]byte, error) {
+	raw, err := decodeGzip(text, maxCertificate)
+	if err != nil {
+		return nil, err
+	}
+	block, rest := pem.Decode(raw)
+	switch {
+	case block == nil || block.Type != "CERTIFICATE":
+		return nil, errors.New("not a PEM certificate")
+	case len(block.Headers) > 0:
+		return nil, errors.New("PEM headers are not allowed")
+	}
+	for _, c := range rest {
+		if c != '\n' && c != '\r' && c != ' ' {
+			return nil, errors.New("more than one certificate")
+		}
+	}
+	return block.Bytes, nil
+}
+
+func decodeRekorBundle(text string) (*RekorBundle, error) {
+	raw, err := decodeGzip(text, maxBundle)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := exception.Parse(raw, "bundle")
+	if err != nil || !doc.JSON() {
+		return nil, errors.New("not a JSON object")
+	}
+	var b RekorBundle
+	if err := doc.Decode(&b); err != nil {
+		return nil, errors.New("not a Rekor bundle")
+	}
+	if len(b.SignedEntryTimestamp) == 0 || b.Payload.Body == "" || b.Payload.LogID == "" || b.Payload.IntegratedTime <= 0 || b.Payload.LogIndex < 0 {
+		return nil, errors.New("the Rekor bundle is not complete")
+	}
+	return &b, nil
+}
