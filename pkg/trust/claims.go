@@ -1,0 +1,55 @@
+package trust
+
+import (
+	"sort"
+
+	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+)
+
+// claimGetters are Fulcio's certificate extensions that a policy can ask for
+// (Fulcio's docs/oid-info.md, 1.3.6.1.4.1.57264.1.2 to .22).
+var claimGetters = map[string]func(certificate.Extensions) string{
+	"githubWorkflowTrigger":               func(e certificate.Extensions) string { return e.GithubWorkflowTrigger },
+	"githubWorkflowSHA":                   func(e certificate.Extensions) string { return e.GithubWorkflowSHA },
+	"githubWorkflowName":                  func(e certificate.Extensions) string { return e.GithubWorkflowName },
+	"githubWorkflowRepository":            func(e certificate.Extensions) string { return e.GithubWorkflowRepository },
+	"githubWorkflowRef":                   func(e certificate.Extensions) string { return e.GithubWorkflowRef },
+	"buildSignerURI":                      func(e certificate.Extensions) string { return e.BuildSignerURI },
+	"buildSignerDigest":                   func(e certificate.Extensions) string { return e.BuildSignerDigest },
+	"runnerEnvironment":                   func(e certificate.Extensions) string { return e.RunnerEnvironment },
+	"sourceRepositoryURI":                 func(e certificate.Extensions) string { return e.SourceRepositoryURI },
+	"sourceRepositoryDigest":              func(e certificate.Extensions) string { return e.SourceRepositoryDigest },
+	"sourceRepositoryRef":                 func(e certificate.Extensions) string { return e.SourceRepositoryRef },
+	"sourceRepositoryIdentifier":          func(e certificate.Extensions) string { return e.SourceRepositoryIdentifier },
+	"sourceRepositoryOwnerURI":            func(e certificate.Extensions) string { return e.SourceRepositoryOwnerURI },
+	"sourceRepositoryOwnerIdentifier":     func(e certificate.Extensions) string { return e.SourceRepositoryOwnerIdentifier },
+	"buildConfigURI":                      func(e certificate.Extensions) string { return e.BuildConfigURI },
+	"buildConfigDigest":                   func(e certificate.Extensions) string { return e.BuildConfigDigest },
+	"buildTrigger":                        func(e certificate.Extensions) string { return e.BuildTrigger },
+	"runInvocationURI":                    func(e certificate.Extensions) string { return e.RunInvocationURI },
+	"sourceRepositoryVisibilityAtSigning": func(e certificate.Extensions) string { return e.SourceRepositoryVisibilityAtSigning },
+}
+
+var claimOrder = ClaimNames()
+
+// ClaimNames returns the names of the claims that a policy can ask for, sorted.
+func ClaimNames() []string {
+	names := make([]string, 0, len(claimGetters))
+	for name := range claimGetters {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Claims returns the extensions of a certificate by name, without the empty
+// ones.
+func Claims(e certificate.Extensions) map[string]string {
+	claims := map[string]string{}
+	for name, get := range claimGetters {
+		if value := get(e); value != "" {
+			claims[name] = value
+		}
+	}
+	return claims
+}

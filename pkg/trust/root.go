@@ -1,0 +1,91 @@
+package trust
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
+
+	"github.com/polex-dev/polex/pkg/trust/publicgood"
+)
+
+// Root is a trusted root: whose certificates, log entries and timestamps count.
+type Root struct {
+	source   string
+	material *sgroot.TrustedRoot
+}
+
+// LoadRoot reads a trusted_root.json; an empty path means [PublicGoodRoot].
+func LoadRoot(path string) (*Root, error) {
+	if path == "" {
+		return PublicGoodRoot()
+	}
+	raw, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trusted root: %w", err)
+	}
+	return ParseRoot(raw, path)
+}
+
+// PublicGoodRoot returns the root of the public-good Sigstore that is embedded
+// in the binary, as of [publicgood.Date].
+func PublicGoodRoot() (*Root, error) {
+	return ParseRoot(publicgood.TrustedRootJSON(), "the public-good root of "+publicgood.Date)
+}
+
+// ParseRoot reads the JSON of a Sigstore trusted root (TrustedRoot of
+// sigstore/protobuf-specs). source names it in messages. A root without any
+// certificate authority and any log is an error.
+func ParseRoot(raw []byte, source string) (*Root, error) {
+	material, err := sgroot.NewTrustedRootFromJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("trusted root %s: %w", source, err)
+	}
+	r := &Root{source: source, material: material}
+	if len(material.FulcioCertificateAuthorities()) == 0 && len(material.RekorLogs()) == 0 {
+		return nil, fmt.Errorf("trusted root %s: %w", source, errors.New("it names no certificate authority and no log"))
+	}
+	return r, nil
+}
+
+// Source names where the root came from.
+func (r *Root) Source() string { return r.source }
+
+// Material returns the root in the form that sigstore-go verifies with.
+func (r *Root) Material() sgroot.TrustedMaterial { return r.material }
+
+// Issues reports whether the root names a certificate authority.
+func (r *Root) Issues() bool { return len(r.material.FulcioCertificateAuthorities()) > 0 }
+
+// Logs reports whether the root names a transparency log: then every signature
+// needs an entry.
+func (r *Root) Logs() bool { return len(r.material.RekorLogs()) > 0 }
+
+// LogsCertificates reports whether the root names a certificate transparency
+// log: then every certificate needs an SCT.
+func (r *Root) LogsCertificates() bool { return len(r.material.CTLogs()) > 0 }
+
+// Timestamps reports whether the root names a timestamp authority.
+func (r *Root) Timestamps() bool { return len(r.material.TimestampingAuthorities()) > 0 }
+
+// Log is one transparency log of a trusted root.
+type Log struct {
+	URL        string
+	start, end time.Time
+}
+
+// Log returns the log whose key has the id (the SHA-256 of the key), or nil.
+func (r *Root) Log(id []byte) *Log {
+	l := r.material.RekorLogs()[hex.EncodeToString(id)]
+	if l == nil {
+		return nil
+	}
+	return &Log{URL: l.BaseURL, start: l.ValidityPeriodStart, end: l.ValidityPeriodEnd}
+}
+
+// ValidAt reports whether the log's key was in use at a time.
+func (l *Log) ValidAt(t time.Time) bool {
+	return !t.Before(l.start) && (l.end.IsZero() || !t.After(l.end))
+}
