@@ -1,0 +1,62 @@
+package verify
+
+import (
+	"crypto/x509"
+
+	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+)
+
+// diagnose finds out which part of the evidence sigstore-go refused. Its errors
+// are not typed, so the parts are asked for one by one, in its own order; the
+// verdict is a refusal whatever comes out.
+func (e *evidenceVerifier) diagnose(entity *sgbundle.Bundle, cert *x509.Certificate, cause error) error {
+	// No use is made of what these calls accept: the document is refused.
+	times, logErr := sgverify.VerifyTlogEntry(entity, e.material, 1, true)
+	if logErr != nil && e.root.Logs() {
+		if outside := e.outsideValidity(entity, cert); outside != nil {
+			return outside
+		}
+		return rejectCause(ReasonUnprovenLogEntry, cause, "no log of the trusted root vouches for the log entry")
+	}
+	stamped, _, _ := sgverify.VerifySignedTimestamp(entity, e.material)
+	for _, t := range stamped {
+		times = append(times, *t)
+	}
+	if len(times) == 0 {
+		return rejectCause(ReasonNoWitnessedTime, cause, "nobody trusted witnessed when it was signed")
+	}
+	if cert == nil {
+		return rejectCause(ReasonBadEvidence, cause, "its evidence does not hold: %s", cause)
+	}
+	var chains [][]*x509.Certificate
+	for _, t := range times {
+		var err error
+		if chains, err = sgverify.VerifyLeafCertificate(t.Time, cert, e.material); err != nil {
+			if t.Time.Before(cert.NotBefore) || t.Time.After(cert.NotAfter) {
+				return rejectCause(ReasonCertificateNotValid, cause, "it was signed at %s, and the certificate was valid from %s to %s", clock(t.Time), clock(cert.NotBefore), clock(cert.NotAfter))
+			}
+			return rejectCause(ReasonUntrustedCertificate, cause, "the certificate was not issued by an authority of the trusted root (%s)", e.root.Source())
+		}
+	}
+	if e.root.LogsCertificates() {
+		if err := sgverify.VerifySignedCertificateTimestamp(chains, 1, e.material); err != nil {
+			return rejectCause(ReasonNoSCT, cause, "no certificate log of the trusted root vouches for the certificate")
+		}
+	}
+	return rejectCause(ReasonBadEvidence, cause, "its evidence does not hold: %s", cause)
+}
+
+// outsideValidity tells a log entry that nobody vouches for from one that is
+// about a time at which the certificate was not valid.
+func (e *evidenceVerifier) outsideValidity(entity *sgbundle.Bundle, cert *x509.Certificate) error {
+	entries, err := entity.TlogEntries()
+	if err != nil || len(entries) != 1 || cert == nil {
+		return nil
+	}
+	at := entries[0].IntegratedTime()
+	if at.IsZero() || (!at.Before(cert.NotBefore) && !at.After(cert.NotAfter)) {
+		return nil
+	}
+	return reject(ReasonCertificateNotValid, "it was logged at %s, and the certificate was valid from %s to %s", clock(at), clock(cert.NotBefore), clock(cert.NotAfter))
+}

@@ -1,0 +1,28 @@
+// Package verify opens a seal: it decides whether a document is exactly what
+// authorities named by a trust policy signed, and still counts.
+//
+// A [Verifier] goes through these steps, in this order, and stops at the first
+// that fails:
+//
+//  1. The document was parsed strictly (pkg/exception does that).
+//  2. Its kind is one that the trust policy speaks of.
+//  3. Every signature set is enumerated; a gap or an unknown one is a refusal.
+//  4. The message is decoded within bounds and parsed as strictly as the object.
+//  5. Each signature is over the message's bytes, by a certificate that chains
+//     to the trusted root at the witnessed time, with an SCT, and a log entry
+//     that names this very signature, digest and certificate; or by a public
+//     key of the trust policy. One bad signature refuses the document.
+//  6. The identity comes from that certificate and nowhere else.
+//  7. Enough distinct authorities signed.
+//  8. Object and message are equal, types included.
+//  9. The lifetime: an expiry that is present, not passed and not too far.
+//  10. Nothing of it is withdrawn.
+//
+// What the trusted root promises is what is asked for: a certificate log means
+// an SCT, a log means an entry. sigstore-go verifies the evidence; the checks
+// here make the refusals precise, and do not rely on it where it is lenient.
+//
+// A *[Verified] is made here and nowhere else. A *[Rejected] is a refusal; any
+// other error means undecided, and callers deny both. Verifying does no I/O,
+// reads no clock and no environment, and one Verifier serves many goroutines.
+package verify

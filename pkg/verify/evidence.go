@@ -1,0 +1,185 @@
+package verify
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"time"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"github.com/sigstore/sigstore/pkg/signature"
+
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// evidenceVerifier verifies the evidence of one kind of signer: of any Fulcio
+// certificate, or of one public key.
+type evidenceVerifier struct {
+	root      *trust.Root
+	material  sgroot.TrustedMaterial
+	library   *sgverify.Verifier
+	authority *trust.Authority // the key's; nil for certificates
+	key       signature.Verifier
+}
+
+func newKeylessVerifier(root *trust.Root) (*evidenceVerifier, error) {
+	options := []sgverify.VerifierOption{sgverify.WithObserverTimestamps(1)}
+	if root.Logs() {
+		options = append(options, sgverify.WithTransparencyLog(1))
+	}
+	if root.LogsCertificates() {
+		options = append(options, sgverify.WithSignedCertificateTimestamps(1))
+	}
+	library, err := sgverify.NewVerifier(root.Material(), options...)
+	return &evidenceVerifier{root: root, material: root.Material(), library: library}, err
+}
+
+// keyMaterial is the trusted root with one key beside it, whatever the hint in
+// a bundle says: which key counts is the policy's to say.
+type keyMaterial struct {
+	sgroot.TrustedMaterial
+	key *sgroot.ExpiringKey
+}
+
+// PublicKeyVerifier returns the one key.
+func (m keyMaterial) PublicKeyVerifier(string) (sgroot.TimeConstrainedVerifier, error) {
+	return m.key, nil
+}
+
+func newKeyVerifier(root *trust.Root, a *trust.Authority) (*evidenceVerifier, error) {
+	key, err := signature.LoadVerifier(a.Key(), crypto.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	v := &evidenceVerifier{root: root, authority: a, key: key,
+		material: keyMaterial{root.Material(), sgroot.NewExpiringKey(key, time.Time{}, time.Time{})}}
+	if root.Logs() {
+		v.library, err = sgverify.NewVerifier(v.material, sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1))
+	}
+	return v, err
+}
+
+// signature verifies one signature set and says who made it.
+func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error) {
+	if s.Certificate == nil {
+		return v.keyed(message, s)
+	}
+	if v.keyless == nil {
+		return Signature{}, reject(ReasonUntrustedCertificate, "the trusted root names nobody who issues certificates")
+	}
+	cert, err := x509.ParseCertificate(s.Certificate)
+	if err != nil {
+		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate cannot be read: %s", err)
+	}
+	id, err := IdentityOf(cert)
+	if err != nil {
+		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate is not one of Fulcio's: %s", err)
+	}
+	key, err := signature.LoadVerifier(cert.PublicKey, crypto.SHA256)
+	if err != nil {
+		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
+	}
+	out, err := v.keyless.verify(message, s, key, cert)
+	if err != nil {
+		return Signature{}, err
+	}
+	out.Identity = id
+	return out, nil
+}
+
+// keyed finds the policy's key that made a signature without a certificate.
+func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
+	for _, k := range v.keys {
+		if k.key.VerifySignature(bytes.NewReader(s.Signature), bytes.NewReader(message)) != nil {
+			continue
+		}
+		if s.Bundle == nil && s.BundleV03 == nil && k.authority.WithoutLog() {
+			return Signature{Authority: k.authority.Name(), LogIndex: -1, Checked: []string{"public-key"}}, nil
+		}
+		if k.library == nil {
+			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root names no log that could vouch for the entry")
+		}
+		out, err := k.verify(message, s, k.key, nil)
+		if err != nil {
+			return Signature{}, err
+		}
+		out.Authority = k.authority.Name()
+		return out, nil
+	}
+	return Signature{}, reject(ReasonUnknownKey, "there is no certificate beside the signature, and no key of the trust policy made it")
+}
+
+// verify checks the evidence of one signature by our own means and then by
+// sigstore-go's, whose verdict both have to share.
+func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
+	pb, err := evidenceOf(message, s)
+	if errors.Is(err, errNoEntry) {
+		return Signature{}, reject(ReasonNoLogEntry, "%s", errNoEntry)
+	}
+	if err != nil {
+		return Signature{}, err
+	}
+	pub, err := key.PublicKey()
+	if err != nil {
+		return Signature{}, rejectCause(ReasonBadCertificate, err, "its key cannot be used: %s", err)
+	}
+	entries := pb.GetVerificationMaterial().GetTlogEntries()
+	if e.root.Logs() || len(entries) > 0 {
+		if err := checkEntries(entries, message, s.Signature, s.Certificate, pub); err != nil {
+			return Signature{}, err
+		}
+	}
+	if err := key.VerifySignature(bytes.NewReader(s.Signature), bytes.NewReader(message)); err != nil {
+		return Signature{}, rejectCause(ReasonBadSignature, err, "the signature is not over this message by this key")
+	}
+	entity, err := entityOf(pb)
+	if err != nil {
+		return Signature{}, err
+	}
+	result, err := e.library.Verify(entity, sgverify.NewPolicy(sgverify.WithArtifact(bytes.NewReader(message)), sgverify.WithoutIdentitiesUnsafe()))
+	if err != nil {
+		return Signature{}, e.diagnose(entity, cert, err)
+	}
+	return e.summary(pb, entity, cert, result)
+}
+
+func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *sgbundle.Bundle, cert *x509.Certificate, result *sgverify.VerificationResult) (Signature, error) {
+	out := Signature{LogIndex: -1, Checked: []string{"public-key"}}
+	if cert != nil {
+		out.Checked = []string{"certificate-chain"}
+		if e.root.LogsCertificates() {
+			out.Checked = append(out.Checked, "sct")
+		}
+	}
+	for _, t := range result.VerifiedTimestamps {
+		if out.WitnessedAt.IsZero() || t.Timestamp.Before(out.WitnessedAt) {
+			out.WitnessedAt = t.Timestamp
+		}
+		if t.Type == "TimestampAuthority" {
+			out.Checked = append(out.Checked, "timestamp")
+		}
+	}
+	if out.WitnessedAt.IsZero() {
+		return Signature{}, reject(ReasonNoWitnessedTime, "nobody trusted witnessed when it was signed")
+	}
+	if entries := pb.GetVerificationMaterial().GetTlogEntries(); len(entries) == 1 {
+		entry := entries[0]
+		log := e.root.Log(entry.GetLogId().GetKeyId())
+		if log == nil || !log.ValidAt(out.WitnessedAt) {
+			return Signature{}, reject(ReasonUnprovenLogEntry, "the log's key was not in use at %s", clock(out.WitnessedAt))
+		}
+		out.LogURL, out.LogIndex = log.URL, entry.GetLogIndex()
+		if entity.HasInclusionPromise() {
+			out.Checked = append(out.Checked, "signed-entry-timestamp")
+		}
+		if entity.HasInclusionProof() {
+			out.Checked = append(out.Checked, "inclusion-proof")
+		}
+	}
+	return out, nil
+}

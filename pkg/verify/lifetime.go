@@ -1,0 +1,92 @@
+package verify
+
+import (
+	"errors"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+)
+
+// maxClockSkew is how far a witness's clock may be ahead of ours. Beyond that,
+// ours is wrong, and an expiry could not be told.
+const maxClockSkew = 10 * time.Minute
+
+func (v *Verifier) lifetime(message *exception.Document, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
+	none := lifetime.Lifetime{}
+	life, err := lifetime.OfDocument(message)
+	var bad *lifetime.Error
+	if errors.As(err, &bad) {
+		return none, rejectCause(ReasonBadLifetime, err, "%s", bad.Error())
+	}
+	if err != nil {
+		return none, err
+	}
+	signedAt, err := v.witnessed(signatures, now)
+	if err != nil {
+		return none, err
+	}
+	if life.ExpiresAt.IsZero() {
+		if message.GroupKind().IsException() && !v.policy.AllowsUnbounded() {
+			return none, reject(ReasonNoExpiry, "it never expires, and exceptions have to")
+		}
+	} else {
+		if !now.Before(life.ExpiresAt) {
+			return none, reject(ReasonExpired, "it expired at %s", clock(life.ExpiresAt))
+		}
+		if longest := v.policy.MaxLifetime(); longest > 0 {
+			if signedAt.IsZero() {
+				return none, reject(ReasonNoWitnessedTime, "nobody witnessed when it was signed, so its lifetime cannot be held against the maximum of %s", lifetime.FormatDuration(longest))
+			}
+			if life.ExpiresAt.Sub(signedAt) > longest {
+				return none, reject(ReasonLifetimeTooLong, "signed at %s until %s, it lives longer than %s", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
+			}
+		}
+	}
+	if now.Before(life.StartsAt) {
+		return none, reject(ReasonNotYetValid, "it starts at %s", clock(life.StartsAt))
+	}
+	return life, nil
+}
+
+// witnessed returns the earliest time at which one of the authorities signed,
+// or zero when one of them signed unwitnessed.
+func (v *Verifier) witnessed(signatures []Signature, now time.Time) (time.Time, error) {
+	var earliest time.Time
+	unwitnessed := false
+	for _, s := range signatures {
+		if s.WitnessedAt.After(now.Add(maxClockSkew)) {
+			return time.Time{}, reject(ReasonSignedInFuture, "it was signed at %s, which is still to come: is this clock right?", clock(s.WitnessedAt))
+		}
+		if s.Authority == "" {
+			continue
+		}
+		if s.WitnessedAt.IsZero() {
+			unwitnessed = true
+		}
+		if earliest.IsZero() || s.WitnessedAt.Before(earliest) {
+			earliest = s.WitnessedAt
+		}
+	}
+	if unwitnessed {
+		return time.Time{}, nil
+	}
+	return earliest, nil
+}
+
+// withdrawn checks the message, and the authorities whose signatures counted,
+// against what the trust policy revokes.
+func (v *Verifier) withdrawn(message []byte, signatures []Signature) error {
+	if v.policy.MessageRevoked(message) {
+		return reject(ReasonWithdrawn, "the trust policy withdraws this message")
+	}
+	for _, s := range signatures {
+		before := v.policy.RevokedBefore(s.Authority)
+		if s.Authority != "" && !before.IsZero() && s.WitnessedAt.Before(before) {
+			return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s", s.Authority, clock(before))
+		}
+	}
+	return nil
+}
+
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,143 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+	"github.com/sigstore/sigstore-go/pkg/bundle"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+const (
+	mediaTypeV01 = "application/vnd.dev.sigstore.bundle+json;version=0.1"
+	mediaTypeV03 = "application/vnd.dev.sigstore.bundle.v0.3+json"
+)
+
+// errNoEntry says that a signature set has no log entry in either form.
+var errNoEntry = errors.New("there is no log entry beside the signature")
+
+// evidenceOf returns a signature set's evidence as the one form that is
+// verified. Where both forms are there they have to say the same, so that what
+// one reader checks another does not contradict.
+func evidenceOf(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
+	if s.BundleV03 == nil {
+		if s.Bundle == nil {
+			return nil, errNoEntry
+		}
+		return lift(message, s)
+	}
+	b := new(protobundle.Bundle)
+	if err := protojson.Unmarshal(s.BundleV03, b); err != nil {
+		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle cannot be read: %s", err)
+	}
+	if b.GetMediaType() != mediaTypeV03 {
+		return nil, reject(ReasonMalformedSeal, "the bundle is of type %q, not %q", b.GetMediaType(), mediaTypeV03)
+	}
+	if err := sameSignature(message, s, b); err != nil {
+		return nil, err
+	}
+	return b, sameEntry(s.Bundle, b)
+}
+
+// sameSignature checks that a bundle is about the very signature, certificate
+// and message of its set.
+func sameSignature(message []byte, s seal.Signature, b *protobundle.Bundle) error {
+	digest := sha256.Sum256(message)
+	m := b.GetMessageSignature()
+	switch {
+	case m == nil:
+		return reject(ReasonMalformedSeal, "the bundle holds no message signature")
+	case !bytes.Equal(m.GetSignature(), s.Signature):
+		return reject(ReasonEvidenceMismatch, "the bundle holds another signature than the annotation")
+	case m.GetMessageDigest().GetAlgorithm() != protocommon.HashAlgorithm_SHA2_256 || !bytes.Equal(m.GetMessageDigest().GetDigest(), digest[:]):
+		return reject(ReasonEvidenceMismatch, "the bundle is about another message")
+	case !bytes.Equal(b.GetVerificationMaterial().GetCertificate().GetRawBytes(), s.Certificate):
+		return reject(ReasonEvidenceMismatch, "the bundle holds another certificate than the annotation")
+	}
+	return nil
+}
+
+func sameEntry(old *seal.RekorBundle, b *protobundle.Bundle) error {
+	if old == nil {
+		return nil
+	}
+	lifted, err := liftEntry(old)
+	if err != nil {
+		return err
+	}
+	for _, entry := range b.GetVerificationMaterial().GetTlogEntries() {
+		if entry.GetLogIndex() == lifted.LogIndex && entry.GetIntegratedTime() == lifted.IntegratedTime &&
+			bytes.Equal(entry.GetLogId().GetKeyId(), lifted.LogId.KeyId) &&
+			bytes.Equal(entry.GetCanonicalizedBody(), lifted.CanonicalizedBody) &&
+			bytes.Equal(entry.GetInclusionPromise().GetSignedEntryTimestamp(), lifted.InclusionPromise.SignedEntryTimestamp) {
+			return nil
+		}
+	}
+	return reject(ReasonEvidenceMismatch, "the two bundles hold different log entries")
+}
+
+// lift makes a v0.1 bundle of the old annotations: a chain of one certificate
+// (or the hint of a key), the entry with the log's promise, and the digest.
+func lift(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
+	entry, err := liftEntry(s.Bundle)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(message)
+	material := &protobundle.VerificationMaterial{TlogEntries: []*protorekor.TransparencyLogEntry{entry}}
+	if s.Certificate != nil {
+		material.Content = &protobundle.VerificationMaterial_X509CertificateChain{
+			X509CertificateChain: &protocommon.X509CertificateChain{
+				Certificates: []*protocommon.X509Certificate{{RawBytes: s.Certificate}}}}
+	} else {
+		material.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{}}
+	}
+	return &protobundle.Bundle{
+		MediaType:            mediaTypeV01,
+		VerificationMaterial: material,
+		Content: &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
+			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm_SHA2_256, Digest: digest[:]},
+			Signature:     s.Signature,
+		}},
+	}, nil
+}
+
+func liftEntry(old *seal.RekorBundle) (*protorekor.TransparencyLogEntry, error) {
+	body, err := base64.StdEncoding.Strict().DecodeString(old.Payload.Body)
+	if err != nil {
+		return nil, reject(ReasonMalformedSeal, "the log entry's body is not base64")
+	}
+	logID, err := hex.DecodeString(old.Payload.LogID)
+	if err != nil {
+		return nil, reject(ReasonMalformedSeal, "the log's id is not hexadecimal")
+	}
+	entry, err := readEntry(body)
+	if err != nil {
+		return nil, err
+	}
+	return &protorekor.TransparencyLogEntry{
+		LogIndex:          old.Payload.LogIndex,
+		LogId:             &protocommon.LogId{KeyId: logID},
+		KindVersion:       &protorekor.KindVersion{Kind: entry.kind, Version: entry.version},
+		IntegratedTime:    old.Payload.IntegratedTime,
+		InclusionPromise:  &protorekor.InclusionPromise{SignedEntryTimestamp: old.SignedEntryTimestamp},
+		CanonicalizedBody: body,
+	}, nil
+}
+
+// entityOf makes of a bundle what sigstore-go verifies.
+func entityOf(b *protobundle.Bundle) (*bundle.Bundle, error) {
+	entity, err := bundle.NewBundle(b)
+	if err != nil {
+		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle is not complete: %s", err)
+	}
+	return entity, nil
+}

@@ -1,0 +1,117 @@
+package verify
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// logEntry is what the body of a hashedrekord says.
+type logEntry struct {
+	kind, version string
+	digest        []byte // SHA-256 of the message
+	signature     []byte
+	publicKey     []byte // DER of the certificate or key
+	isCertificate bool
+}
+
+// readEntry reads an entry's body strictly. Only hashedrekord is known: its
+// entry names the digest, the signature and the key, and nothing else has to be
+// trusted for it.
+func readEntry(body []byte) (logEntry, error) {
+	doc, err := exception.Parse(body, "log entry")
+	if err != nil || !doc.JSON() {
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is not a JSON object")
+	}
+	e := logEntry{kind: doc.Text("kind"), version: doc.Text("apiVersion")}
+	if e.kind != "hashedrekord" {
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is of the kind %q, and only hashedrekord is known", e.kind)
+	}
+	switch e.version {
+	case "0.0.1":
+		return readV1(e, doc)
+	case "0.0.2":
+		return readV2(e, doc)
+	default:
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is a hashedrekord of version %q, and 0.0.1 and 0.0.2 are known", e.version)
+	}
+}
+
+func readV1(e logEntry, doc *exception.Document) (logEntry, error) {
+	if a := doc.Text("spec", "data", "hash", "algorithm"); a != "sha256" {
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only sha256 is known", a)
+	}
+	digest, err1 := hex.DecodeString(doc.Text("spec", "data", "hash", "value"))
+	signature, err2 := base64.StdEncoding.DecodeString(doc.Text("spec", "signature", "content"))
+	keyPEM, err3 := base64.StdEncoding.DecodeString(doc.Text("spec", "signature", "publicKey", "content"))
+	block, _ := pem.Decode(keyPEM)
+	if err1 != nil || err2 != nil || err3 != nil || block == nil {
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is not a complete hashedrekord")
+	}
+	e.digest, e.signature, e.publicKey = digest, signature, block.Bytes
+	e.isCertificate = block.Type == "CERTIFICATE"
+	return e, nil
+}
+
+func readV2(e logEntry, doc *exception.Document) (logEntry, error) {
+	at := func(path ...any) []any { return append([]any{"spec", "hashedRekordV002"}, path...) }
+	if a := doc.Text(at("data", "algorithm")...); a != "SHA2_256" {
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only SHA2_256 is known", a)
+	}
+	digest, err1 := base64.StdEncoding.DecodeString(doc.Text(at("data", "digest")...))
+	signature, err2 := base64.StdEncoding.DecodeString(doc.Text(at("signature", "content")...))
+	certificate := doc.Text(at("signature", "verifier", "x509Certificate", "rawBytes")...)
+	e.isCertificate = certificate != ""
+	if !e.isCertificate {
+		certificate = doc.Text(at("signature", "verifier", "publicKey", "rawBytes")...)
+	}
+	key, err3 := base64.StdEncoding.DecodeString(certificate)
+	if err1 != nil || err2 != nil || err3 != nil || len(key) == 0 {
+		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is not a complete hashedrekord")
+	}
+	e.digest, e.signature, e.publicKey = digest, signature, key
+	return e, nil
+}
+
+// checkEntries checks that there is exactly one log entry, and that it is about
+// this message, signature and certificate (or key, where certificate is nil).
+func checkEntries(entries []*protorekor.TransparencyLogEntry, message, signature, certificate []byte, key crypto.PublicKey) error {
+	if len(entries) == 0 {
+		return reject(ReasonNoLogEntry, "%s", errNoEntry)
+	}
+	if len(entries) > 1 {
+		return reject(ReasonMalformedSeal, "there are %d log entries for one signature", len(entries))
+	}
+	e, err := readEntry(entries[0].GetCanonicalizedBody())
+	if err != nil {
+		return err
+	}
+	if kv := entries[0].GetKindVersion(); kv.GetKind() != e.kind || kv.GetVersion() != e.version {
+		return reject(ReasonLogEntryMismatch, "the bundle calls its log entry %s %s, and it is a %s %s", kv.GetKind(), kv.GetVersion(), e.kind, e.version)
+	}
+	digest := sha256.Sum256(message)
+	if !bytes.Equal(e.digest, digest[:]) {
+		return reject(ReasonLogEntryMismatch, "the log entry is about another message")
+	}
+	if !bytes.Equal(e.signature, signature) {
+		return reject(ReasonLogEntryMismatch, "the log entry is about another signature")
+	}
+	signer := certificate
+	if certificate == nil {
+		if signer, err = x509.MarshalPKIXPublicKey(key); err != nil {
+			return err
+		}
+	}
+	if e.isCertificate != (certificate != nil) || !bytes.Equal(e.publicKey, signer) {
+		return reject(ReasonLogEntryMismatch, "the log entry is about another certificate or key")
+	}
+	return nil
+}

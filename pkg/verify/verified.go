@@ -1,0 +1,50 @@
+package verify
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// Verified is a document that passed every step. Only [Verifier.Verify] makes
+// one; its zero value says nothing.
+type Verified struct {
+	message    *exception.Document
+	signatures []Signature
+	lifetime   lifetime.Lifetime
+}
+
+// Message returns the document that was signed: what may be acted upon.
+func (v *Verified) Message() *exception.Document { return v.message }
+
+// Signatures returns the evidence of every signature, in the seal's order.
+func (v *Verified) Signatures() []Signature {
+	return append([]Signature(nil), v.signatures...)
+}
+
+// ExpiresAt returns the moment from which the document no longer counts; it is
+// zero when it never expires, which only some policies allow.
+func (v *Verified) ExpiresAt() time.Time { return v.lifetime.ExpiresAt }
+
+// StartsAt returns the moment from which the document counts, zero for always.
+func (v *Verified) StartsAt() time.Time { return v.lifetime.StartsAt }
+
+// Signature is the evidence of one verified signature.
+type Signature struct {
+	// Authority is the name of the trust policy's authority it counts for, or
+	// "" when the signer is none of them.
+	Authority string
+	// Identity is whom the certificate names; it is zero for a key.
+	Identity trust.Identity
+	// WitnessedAt is the time that a log or a timestamp authority vouches for;
+	// it is zero for a key without a log.
+	WitnessedAt time.Time
+	// LogURL and LogIndex name the log entry; LogIndex is -1 without one.
+	LogURL   string
+	LogIndex int64
+	// Checked names the evidence that was verified: certificate-chain, sct,
+	// signed-entry-timestamp, inclusion-proof, timestamp, public-key.
+	Checked []string
+}
