@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// ConfigName is the configuration's name at a repository's root.
+const ConfigName = ".polex.yaml"
+
+const maxConfig = exception.MaxDocument
+
+// Config is a configuration file. Its sections are read by those who know them.
+type Config struct {
+	// Dir is the folder that relative paths in it are relative to.
+	Dir string
+	doc *exception.Document
+}
+
+// Directories is the section that says where exceptions are.
+type Directories struct {
+	Unsigned string `json:"unsigned"`
+	Signed   string `json:"signed"`
+}
+
+// Sigstore is the section that says which Sigstore signs.
+type Sigstore struct {
+	FulcioURL    string `json:"fulcioURL"`
+	RekorURL     string `json:"rekorURL"`
+	OIDCIssuer   string `json:"oidcIssuer"`
+	OIDCClientID string `json:"oidcClientID"`
+}
+
+// sections are the keys that a configuration may have.
+type sections struct {
+	APIVersion  string `json:"apiVersion"`
+	Kind        string `json:"kind"`
+	Directories any    `json:"directories"`
+	Shape       any    `json:"shape"`
+	Sigstore    any    `json:"sigstore"`
+	Trust       any    `json:"trust"`
+}
+
+// LoadConfig reads the configuration at path. An empty path is an empty
+// configuration. What cannot be read or understood is a [UsageError].
+func LoadConfig(path string) (*Config, error) {
+	if path == "" {
+		doc, err := exception.FromObject(map[string]any{})
+		return &Config{doc: doc}, err
+	}
+	raw, err := readBounded(path, maxConfig)
+	if err != nil {
+		return nil, &UsageError{Err: fmt.Errorf("read configuration: %w", err)}
+	}
+	doc, err := exception.Parse(raw, path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var known sections
+	if err := doc.Decode(&known); err != nil {
+		return nil, usage(err)
+	}
+	if known.APIVersion != "polex.dev/v1alpha1" || known.Kind != "Config" {
+		return nil, &UsageError{Err: fmt.Errorf("%s: not a polex configuration: apiVersion is %q, kind is %q", path, known.APIVersion, known.Kind),
+			Hint: "begin it with apiVersion: polex.dev/v1alpha1 and kind: Config"}
+	}
+	return &Config{Dir: filepath.Dir(path), doc: doc}, nil
+}
+
+// FindConfig returns the configuration of the repository that dir lies in: the
+// nearest .polex.yaml from dir upwards to the repository's root. It returns ""
+// when there is none.
+func FindConfig(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", ConfigName, err)
+	}
+	for {
+		path := filepath.Join(dir, ConfigName)
+		if _, err := os.Lstat(path); err == nil {
+			return path, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("find %s: %w", ConfigName, err)
+		}
+		_, err := os.Lstat(filepath.Join(dir, ".git"))
+		parent := filepath.Dir(dir)
+		if err == nil || parent == dir {
+			return "", nil
+		}
+		dir = parent
+	}
+}
+
+// Section fills into from the section called name.
+func (c *Config) Section(name string, into any) error {
+	if err := c.doc.Decode(into, name); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// Has reports whether the configuration has a section called name.
+func (c *Config) Has(name string) bool {
+	_, ok := c.doc.Lookup(name)
+	return ok
+}
+
+// Document returns the configuration as it was written.
+func (c *Config) Document() *exception.Document { return c.doc }
+
+func usage(err error) error {
+	var syntax *exception.SyntaxError
+	if errors.As(err, &syntax) {
+		return &UsageError{Err: err, Hint: syntax.Hint}
+	}
+	return &UsageError{Err: err}
+}

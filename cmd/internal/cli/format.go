@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// formats are the values of -o, each with the function that writes it.
+var formats = map[string]func(io.Writer, *Report) error{
+	"text":   writeText,
+	"json":   writeJSON,
+	"sarif":  writeSARIF,
+	"github": writeGitHub,
+}
+
+// Format is the value of a command's -o flag.
+type Format string
+
+// AddFormatFlag gives a command the flag -o.
+func AddFormatFlag(cmd *cobra.Command) *Format {
+	format := Format("text")
+	cmd.Flags().VarP(&format, "output-format", "o", "`format` of the results: text, json, sarif or github")
+	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "sarif", "github"}, cobra.ShellCompDirectiveNoFileComp))
+	return &format
+}
+
+// String returns the format's name.
+func (f *Format) String() string { return string(*f) }
+
+// Type names the value in help texts.
+func (f *Format) Type() string { return "format" }
+
+// Set takes a format's name.
+func (f *Format) Set(name string) error {
+	if formats[name] == nil {
+		return fmt.Errorf("%q is not one of text, json, sarif, github", name)
+	}
+	*f = Format(name)
+	return nil
+}
+
+// Write writes the report in the format.
+func (f *Format) Write(w io.Writer, r *Report) error {
+	buffered := bufio.NewWriter(w)
+	if err := formats[string(*f)](buffered, r); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	if err := buffered.Flush(); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// writeText writes file:line:col: message [reason], the hint below it, and a
+// last line that sums up.
+func writeText(w io.Writer, r *Report) error {
+	for _, res := range r.Results() {
+		if res.Outcome == Pass && res.Message == "" {
+			continue
+		}
+		where := Escape(res.File)
+		if res.Line > 0 {
+			where += fmt.Sprintf(":%d:%d", res.Line, res.Column)
+		}
+		if where != "" {
+			where += ": "
+		}
+		if res.Outcome == Warn {
+			where += "warning: "
+		}
+		if _, err := fmt.Fprintf(w, "%s%s [%s]\n", where, Escape(res.Message), res.Reason); err != nil {
+			return err
+		}
+		if res.Hint != "" {
+			if _, err := fmt.Fprintf(w, "    hint: %s\n", Escape(res.Hint)); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := fmt.Fprintln(w, summaryLine(r))
+	return err
+}
+
+func summaryLine(r *Report) string {
+	line := plural(r.Documents, "document")
+	var parts []string
+	if n := r.Count(Refuse); n > 0 {
+		parts = append(parts, plural(n, "refusal"))
+	}
+	if n := r.Count(Unknown); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d undecided", n))
+	}
+	if n := r.Count(Warn); n > 0 {
+		parts = append(parts, plural(n, "warning"))
+	}
+	if r.Status() == Passed {
+		parts = append([]string{"all passed"}, parts...)
+	}
+	if len(parts) == 0 {
+		return line + " checked"
+	}
+	return line + ": " + strings.Join(parts, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// writeGitHub writes workflow commands, which GitHub shows as annotations on
+// the lines of the pull request.
+func writeGitHub(w io.Writer, r *Report) error {
+	for _, res := range r.Results() {
+		command := "error"
+		switch res.Outcome {
+		case Pass:
+			continue
+		case Warn:
+			command = "warning"
+		}
+		message := Escape(res.Message) + " [" + res.Reason + "]"
+		if res.Hint != "" {
+			message += "\n" + Escape(res.Hint)
+		}
+		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", command,
+			githubProperty(Escape(res.File)), max(res.Line, 1), max(res.Column, 1), githubProperty(res.Reason), githubData(message)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w, summaryLine(r))
+	return err
+}
+
+// githubData and githubProperty escape as the runner unescapes.
+func githubData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func githubProperty(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubData(s))
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Reasons that belong to reading and not to any one check.
+const (
+	ReasonMalformed   = "malformed"
+	ReasonUnreadable  = "unreadable"
+	ReasonNoDocuments = "no-documents"
+	ReasonNotRegular  = "not-a-regular-file"
+)
+
+// Inputs reads documents from paths: files, folders (every .yaml, .yml and
+// .json below them) and "-" for standard input.
+type Inputs struct {
+	Paths  []string
+	Stdin  io.Reader
+	Report *Report
+}
+
+// Each calls visit for every document, in the order of the paths and, within a
+// folder, of the names. What cannot be read is put on the report: a malformed
+// document as refused, an I/O error or a path without any document as
+// undecided. In a folder only regular files are read: a link could lead out of
+// what was reviewed.
+func (in Inputs) Each(visit func(*exception.Document)) {
+	for _, path := range in.Paths {
+		if path == "-" {
+			in.stream(in.Stdin, "<stdin>", visit)
+			continue
+		}
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			in.unreadable(path, err)
+		case info.IsDir():
+			in.folder(path, visit)
+		default:
+			in.file(path, visit)
+		}
+	}
+}
+
+func (in Inputs) folder(dir string, visit func(*exception.Document)) {
+	found := false
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			in.unreadable(path, err)
+			found = true
+			return nil
+		case entry.IsDir():
+			if entry.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return nil
+		case !HoldsDocuments(path):
+			if entry.Type()&fs.ModeSymlink == 0 {
+				return nil
+			}
+			if target, err := os.Stat(path); err == nil && !target.IsDir() {
+				return nil
+			}
+		}
+		found = true
+		if !entry.Type().IsRegular() {
+			in.Report.Add(Result{Outcome: Refuse, File: path, Reason: ReasonNotRegular,
+				Message: "this is a link or a special file, and only regular files are read in a folder",
+				Hint:    "put the file itself here, or name it on the command line"})
+			return nil
+		}
+		in.file(path, visit)
+		return nil
+	})
+	if err != nil {
+		in.unreadable(dir, err)
+		return
+	}
+	if !found {
+		in.Report.Add(Result{Outcome: Unknown, File: dir, Reason: ReasonNoDocuments,
+			Message: "there is no .yaml, .yml or .json file in this folder"})
+	}
+}
+
+// HoldsDocuments reports whether a file's name is one that holds documents.
+func HoldsDocuments(path string) bool {
+	switch filepath.Ext(path) {
+	case ".yaml", ".yml", ".json":
+		return true
+	default:
+		return false
+	}
+}
+
+func (in Inputs) file(path string, visit func(*exception.Document)) {
+	f, err := os.Open(path) // #nosec G304 -- the user names what is read
+	if err != nil {
+		in.unreadable(path, err)
+		return
+	}
+	defer f.Close() //nolint:errcheck // only read
+	in.stream(f, path, visit)
+}
+
+func (in Inputs) stream(r io.Reader, name string, visit func(*exception.Document)) {
+	reader := exception.NewReader(r, name)
+	for n := 0; ; n++ {
+		doc, err := reader.Next()
+		var syntax *exception.SyntaxError
+		switch {
+		case err == nil:
+			in.Report.Documents++
+			visit(doc)
+		case errors.Is(err, io.EOF):
+			if n == 0 {
+				in.Report.Add(Result{Outcome: Unknown, File: name, Reason: ReasonNoDocuments, Message: "there is no document in it"})
+			}
+			return
+		case errors.As(err, &syntax):
+			in.Report.Documents++
+			in.Report.Add(Malformed(syntax))
+		default:
+			in.unreadable(name, err)
+			return
+		}
+	}
+}
+
+// Malformed is the result for a document that cannot be read without guessing.
+func Malformed(err *exception.SyntaxError) Result {
+	return Result{Outcome: Refuse, File: err.Position.File, Line: err.Position.Line, Column: err.Position.Column,
+		Reason: ReasonMalformed, Message: err.Message, Hint: err.Hint}
+}
+
+func (in Inputs) unreadable(path string, err error) {
+	// The path is named by the result already.
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = fmt.Errorf("%s: %w", pathErr.Op, pathErr.Err)
+	}
+	in.Report.Add(Result{Outcome: Unknown, File: path, Reason: ReasonUnreadable, Message: err.Error()})
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"sort"
+)
+
+// Outcome is what became of a document, or of a part of it.
+type Outcome string
+
+// The outcomes. A warning fails nothing.
+const (
+	Pass    Outcome = "passed"
+	Refuse  Outcome = "refused"
+	Unknown Outcome = "undecided"
+	Warn    Outcome = "warning"
+)
+
+// Result is one line of a report. Message and Hint may hold untrusted text; the
+// formats escape it.
+type Result struct {
+	Outcome Outcome        `json:"outcome"`
+	File    string         `json:"file,omitempty"`
+	Line    int            `json:"line,omitempty"`
+	Column  int            `json:"column,omitempty"`
+	Reason  string         `json:"reason"`
+	Message string         `json:"message"`
+	Hint    string         `json:"hint,omitempty"`
+	Path    string         `json:"path,omitempty"`   // inside the document
+	Object  string         `json:"object,omitempty"` // the document's identity
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// Report collects the results of one run.
+type Report struct {
+	Tool      string
+	Documents int // found, whatever became of them
+	results   []Result
+}
+
+// Add puts a result on the report.
+func (r *Report) Add(results ...Result) { r.results = append(r.results, results...) }
+
+// Results returns the results in the order of file, line, column and reason.
+func (r *Report) Results() []Result {
+	sorted := append([]Result(nil), r.results...)
+	sort.SliceStable(sorted, func(i, j int) bool {
+		a, b := sorted[i], sorted[j]
+		switch {
+		case a.File != b.File:
+			return a.File < b.File
+		case a.Line != b.Line:
+			return a.Line < b.Line
+		case a.Column != b.Column:
+			return a.Column < b.Column
+		default:
+			return a.Reason < b.Reason
+		}
+	})
+	return sorted
+}
+
+// Count returns how many results have an outcome.
+func (r *Report) Count(o Outcome) int {
+	n := 0
+	for i := range r.results {
+		if r.results[i].Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// Status returns the exit status: [Passed] if and only if there was at least
+// one document and nothing was refused or undecided.
+func (r *Report) Status() int {
+	switch {
+	case r.Count(Unknown) > 0, r.Documents == 0 && r.Count(Refuse) == 0:
+		return Undecided
+	case r.Count(Refuse) > 0:
+		return Refused
+	default:
+		return Passed
+	}
+}
+
+// Err returns the status as an error for a command to end with, or nil.
+func (r *Report) Err() error {
+	if s := r.Status(); s != Passed {
+		return StatusError(s)
+	}
+	return nil
+}
