@@ -20,6 +20,9 @@ type Reader struct {
 	read    int // bytes taken from the stream
 	index   int // of the next document
 	err     error
+
+	preface   []byte // comments before the first document marker
+	prefaceAt Position
 }
 
 // NewReader reads documents from r; file names the source in positions.
@@ -51,7 +54,15 @@ func (r *Reader) Next() (*Document, error) {
 			return nil, err
 		}
 		if doc == nil {
+			// Comments above the first "---" belong to the document below it.
+			if !bytes.HasPrefix(chunk, []byte("---")) {
+				r.preface, r.prefaceAt = chunk, at
+			}
 			continue
+		}
+		if r.preface != nil {
+			doc.source, doc.at = append(r.preface, doc.source...), r.prefaceAt
+			r.preface = nil
 		}
 		doc.Index = r.index
 		r.index++

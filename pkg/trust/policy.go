@@ -17,8 +17,7 @@ type Policy struct {
 	root        *Root
 	authorities []*Authority
 	threshold   int
-	anyKind     bool
-	kinds       map[exception.GroupKind]bool
+	kinds       Kinds
 	maxLifetime time.Duration
 	unbounded   bool
 
@@ -57,7 +56,8 @@ func New(c Config, root *Root) (*Policy, error) {
 	if c.Threshold < 0 || p.threshold > len(p.authorities) {
 		return nil, fmt.Errorf("the threshold %d cannot be reached by %d authorities", c.Threshold, len(p.authorities))
 	}
-	if err := p.setKinds(c.Kinds); err != nil {
+	var err error
+	if p.kinds, err = NewKinds(c.Kinds); err != nil {
 		return nil, err
 	}
 	if c.MaxLifetime != "" {
@@ -83,26 +83,6 @@ func (p *Policy) usable(a *Authority) error {
 		return errors.New("the trusted root names no certificate authority")
 	case !p.root.Logs() && !p.root.Timestamps():
 		return errors.New("the trusted root names neither a log nor a timestamp authority: nothing would witness the time of a keyless signature")
-	}
-	return nil
-}
-
-func (p *Policy) setKinds(kinds []string) error {
-	p.kinds = map[exception.GroupKind]bool{}
-	if len(kinds) == 0 {
-		p.kinds[exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}] = true
-		p.kinds[exception.GroupKind{Group: exception.PoliciesGroup, Kind: exception.Kind}] = true
-	}
-	for _, text := range kinds {
-		if text == "*" {
-			p.anyKind = true
-			continue
-		}
-		kind, group, _ := strings.Cut(text, ".")
-		if kind == "" || strings.ContainsAny(text, "*?/ ") {
-			return fmt.Errorf("kind %q is not written as Kind.group, such as PolicyException.kyverno.io", text)
-		}
-		p.kinds[exception.GroupKind{Group: group, Kind: kind}] = true
 	}
 	return nil
 }
@@ -147,7 +127,7 @@ func (p *Policy) Authorities() []*Authority { return p.authorities }
 func (p *Policy) Threshold() int { return p.threshold }
 
 // AllowsKind reports whether the policy speaks of a kind.
-func (p *Policy) AllowsKind(gk exception.GroupKind) bool { return p.anyKind || p.kinds[gk] }
+func (p *Policy) AllowsKind(gk exception.GroupKind) bool { return p.kinds.Allow(gk) }
 
 // MaxLifetime returns the longest time between signing and expiry, 0 for none.
 func (p *Policy) MaxLifetime() time.Duration { return p.maxLifetime }

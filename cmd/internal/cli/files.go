@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// maxSecret is the most bytes of a key, a token or another small file.
+const maxSecret = 1 << 20
+
+// ReadFile reads a small file that the user names.
+func ReadFile(path string) ([]byte, error) { return readBounded(path, maxSecret) }
+
+// WriteFile writes a file through a temporary one beside it, so that a reader
+// sees the old content or the new one, and never a part.
+func WriteFile(path string, content []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
+	"github.com/polex-dev/polex/cmd/internal/trustflags"
+)
+
+const help = `Seal exceptions with your own identity: Sigstore's keyless signing, or a key.
+
+PATH is a file, a folder or - for standard input. The sealed documents go to
+standard output, or to --output; comments and the order of keys stay as they
+were. With --promote, everything that waits under unsigned/ in the commit that
+HEAD names is sealed and moved to signed/, all of it or nothing.
+
+The identity comes from --identity-token, from the environment that the command
+runs in (GitHub Actions with id-token: write), or, on a terminal, from signing
+in with a browser. One certificate serves the whole batch. A duration in the
+annotation polex.dev/expires-in becomes a time, counted from now. Everything is
+verified before it is handed out, by the trust policy of the configuration where
+it has one.
+
+Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
+refused, 2 for a command line that cannot be meant, and 3 if Sigstore, a file or
+the repository failed. Then nothing was written.`
+
+const example = `  # one file, by hand
+  polex-sign unsigned/mongo.yaml --output signed/mongo.yaml
+
+  # what a workflow runs after a merge
+  polex-sign --promote --commit`
+
+type options struct {
+	config string
+	output string
+
+	promote          bool
+	unsigned, signed string
+	commit           bool
+	author           string
+
+	key           string
+	identityToken string
+	fulcioURL     string
+	rekorURL      string
+	oidcIssuer    string
+	oidcClientID  string
+	device        bool
+	concurrency   int
+}
+
+func newCommand(streams cli.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:                   "polex-sign [flags] PATH... | polex-sign --promote [flags]",
+		Short:                 "Seal exceptions with your own identity",
+		Long:                  help,
+		Example:               example,
+		DisableFlagsInUseLine: true,
+	}
+	format := cli.AddFormatFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	flags.StringVar(&o.output, "output", "", "`file` to write the sealed documents to (default: standard output)")
+	flags.BoolVar(&o.promote, "promote", false, "seal what waits in the repository's unsigned folder and move it to the signed one")
+	flags.StringVar(&o.unsigned, "unsigned", "", "`folder` that holds what waits (default: unsigned)")
+	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
+	flags.BoolVar(&o.commit, "commit", false, "commit the promotion")
+	flags.StringVar(&o.author, "author", "", "`name` <address> of the commit (default: Git's user.name and user.email)")
+	flags.StringVar(&o.key, "key", "", "`file` with an encrypted private key, as cosign makes it, instead of a keyless identity")
+	flags.StringVar(&o.identityToken, "identity-token", "", "identity `token` to sign with, or the file that holds it")
+	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`address` of the certificate authority (default: the public-good one)")
+	flags.StringVar(&o.rekorURL, "rekor-url", "", "`address` of the transparency log (default: the public-good one)")
+	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`address` where a person signs in (default: the public-good one)")
+	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client `id` that identity tokens are asked for (default: sigstore)")
+	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
+	flags.IntVar(&o.concurrency, "concurrency", 0, "`number` of uploads at once (default: 8)")
+	trusted := trustflags.Add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		if err := o.check(paths); err != nil {
+			return err
+		}
+		cfg, err := o.load()
+		if err != nil {
+			return err
+		}
+		checker, err := shapeconfig.Checker(cfg, shapeconfig.Flags{MaxLifetime: trusted.MaxLifetime, AllowUnbounded: trusted.AllowUnbounded})
+		if err != nil {
+			return err
+		}
+		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, checker: checker,
+			format: format, report: &cli.Report{Tool: "polex-sign"}, now: streams.Now()}
+		if o.promote {
+			return run.promote(cmd.Context())
+		}
+		return run.files(cmd.Context(), paths)
+	}
+	return cmd
+}
+
+// check refuses flags that contradict each other, before anything is done.
+func (o *options) check(paths []string) error {
+	switch {
+	case o.promote && len(paths) > 0:
+		return cli.Usagef("--promote takes what waits in the repository, and no paths")
+	case o.promote && o.output != "":
+		return cli.Usagef("--promote writes to the signed folder, and --output is for paths")
+	case !o.promote && (o.commit || o.unsigned != "" || o.signed != "" || o.author != ""):
+		return cli.Usagef("--commit, --unsigned, --signed and --author go with --promote")
+	case !o.promote && len(paths) == 0:
+		return &cli.UsageError{Err: errors.New("no path is given"), Hint: "name files or folders, - for standard input, or use --promote"}
+	case o.key != "" && (o.identityToken != "" || o.fulcioURL != "" || o.device):
+		return cli.Usagef("--key signs with a key, and the other flags with an identity: choose one")
+	case o.concurrency < 0 || o.concurrency > 64:
+		return cli.Usagef("--concurrency is 1 to 64")
+	}
+	return nil
+}
+
+func (o *options) load() (*cli.Config, error) {
+	path := o.config
+	if path == "" {
+		found, err := cli.FindConfig(".")
+		if err != nil {
+			return nil, &cli.UsageError{Err: err}
+		}
+		path = found
+	}
+	cfg, err := cli.LoadConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	var s cli.Sigstore
+	if err := cfg.Section("sigstore", &s); err != nil {
+		return nil, err
+	}
+	var d cli.Directories
+	if err := cfg.Section("directories", &d); err != nil {
+		return nil, err
+	}
+	for _, setting := range []struct {
+		flag *string
+		file string
+	}{
+		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID, s.OIDCClientID},
+		{&o.unsigned, d.Unsigned}, {&o.signed, d.Signed},
+	} {
+		if *setting.flag == "" {
+			*setting.flag = setting.file
+		}
+	}
+	for _, address := range []string{o.fulcioURL, o.rekorURL, o.oidcIssuer} {
+		if err := checkAddress(address); err != nil {
+			return nil, &cli.UsageError{Err: fmt.Errorf("address %q: %w", address, err), Hint: "write it like https://rekor.example.com"}
+		}
+	}
+	return cfg, nil
+}

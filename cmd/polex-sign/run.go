@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
+	"github.com/polex-dev/polex/cmd/internal/trustflags"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/promote"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// run is one run of the command.
+type run struct {
+	options *options
+	streams cli.Streams
+	config  *cli.Config
+	trusted *trustflags.Flags
+	checker *shape.Checker
+	format  *cli.Format
+	report  *cli.Report
+	now     time.Time
+}
+
+// files seals what the paths hold.
+func (r *run) files(ctx context.Context, paths []string) error {
+	var docs []*exception.Document
+	cli.Inputs{Paths: paths, Stdin: r.streams.In, Report: r.report}.Each(func(doc *exception.Document) {
+		docs = append(docs, doc)
+	})
+	sealed, err := r.seal(ctx, docs, r.refusedTo())
+	if err != nil {
+		return err
+	}
+	return r.write(sealed)
+}
+
+// refusedTo is where refusals go: standard output, unless that is where sealed
+// documents would have gone.
+func (r *run) refusedTo() io.Writer {
+	if !r.options.promote && r.options.output == "" {
+		return r.streams.Err
+	}
+	return r.streams.Out
+}
+
+// seal checks and signs a batch. When anything on the report refuses or cannot
+// be decided, the report is written and nothing is signed.
+func (r *run) seal(ctx context.Context, docs []*exception.Document, refusedTo io.Writer) ([]*exception.Document, error) {
+	c, err := r.trusted.Config(r.config)
+	if err != nil {
+		return nil, err
+	}
+	rules := sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded}
+	if err := r.check(docs, rules, c); err != nil {
+		return nil, err
+	}
+	if err := r.report.Err(); err != nil {
+		return nil, errors.Join(r.format.Write(refusedTo, r.report), err)
+	}
+	signer, err := r.signer(ctx, c, rules)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := signer.Seal(ctx, docs, r.now)
+	if refused := (sign.Refusals)(nil); errors.As(err, &refused) {
+		r.refuse(refused)
+		return nil, errors.Join(r.format.Write(refusedTo, r.report), r.report.Err())
+	}
+	if err != nil {
+		return nil, cli.Hint(err, "nothing was written; run it again once the cause is gone")
+	}
+	return sealed, nil
+}
+
+// check puts on the report everything that keeps a document from being signed:
+// what its shape says, and what signing itself asks.
+func (r *run) check(docs []*exception.Document, rules sign.Rules, c trust.Config) error {
+	kinds, err := trust.NewKinds(c.Kinds)
+	if err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	refused := false
+	for _, doc := range docs {
+		var results []cli.Result
+		switch gk := doc.GroupKind(); {
+		case !kinds.Allow(gk):
+			result := cli.ResultFor(doc)
+			result.Outcome, result.Reason = cli.Refuse, "kind-not-allowed"
+			result.Message = fmt.Sprintf("a document of the kind %q is not signed here", gk)
+			result.Hint = "name the kind with --kinds Kind.group if it is meant to be"
+			results = append(results, result)
+		case gk.IsException():
+			results = shapeconfig.Results(r.checker, doc, r.now)
+		}
+		for _, result := range results {
+			refused = refused || result.Outcome == cli.Refuse
+		}
+		r.report.Add(results...)
+	}
+	if refused {
+		return nil // what signing asks would only say it twice
+	}
+	_, err = sign.Prepare(docs, r.now, rules)
+	var problems sign.Refusals
+	if errors.As(err, &problems) {
+		r.refuse(problems)
+		return nil
+	}
+	return err
+}
+
+func (r *run) refuse(refusals sign.Refusals) {
+	for _, f := range refusals {
+		r.report.Add(cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
+			Reason: f.Reason, Message: f.Message, Hint: f.Hint})
+	}
+}
+
+// promote seals the repository's queue.
+func (r *run) promote(ctx context.Context) error {
+	queue, err := promote.Open(promote.Options{Dir: ".", Unsigned: r.options.unsigned, Signed: r.options.signed})
+	var refused promote.Refusals
+	if errors.As(err, &refused) {
+		for _, f := range refused {
+			r.report.Add(cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
+				Reason: f.Reason, Message: f.Message, Hint: f.Hint})
+		}
+		r.report.Documents = len(refused)
+		return errors.Join(r.format.Write(r.streams.Out, r.report), r.report.Err())
+	}
+	if err != nil {
+		return err
+	}
+	if queue.Empty() {
+		_, err := fmt.Fprintln(r.streams.Out, "nothing waits to be signed")
+		return err
+	}
+	var commit *promote.Commit
+	if r.options.commit {
+		if commit, err = r.commit(queue); err != nil {
+			return err
+		}
+	}
+	docs := queue.Documents()
+	r.report.Documents = len(docs)
+	sealed, err := r.seal(ctx, docs, r.streams.Out)
+	if err != nil {
+		return err
+	}
+	return r.apply(queue, sealed, commit)
+}

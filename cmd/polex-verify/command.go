@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/trustflags"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+const help = `Verify that exceptions are sealed by someone who is trusted, that they are
+exactly what was signed, and that they have not expired.
+
+PATH is a file, a folder (every .yaml, .yml and .json below it) or - for
+standard input. Who is trusted comes from flags and from --config alone, never
+from the environment or from what is verified. Nothing is fetched: the trusted
+root is a file, or the public-good one that is built in.
+
+Exits 0 if and only if at least one document was found and every one passed,
+1 if one was refused, 2 for a command line that cannot be meant, and 3 if one
+could not be decided or there was nothing to verify.`
+
+const example = `  # what the workflow of acme/exceptions signed on main
+  polex-verify signed/ \
+    --certificate-identity https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main \
+    --certificate-oidc-issuer https://token.actions.githubusercontent.com
+
+  # what the cluster holds
+  kubectl get policyexception -n platform mongo -o yaml | polex-verify --config polex.yaml -`
+
+func newCommand(streams cli.Streams) *cobra.Command {
+	var configPath string
+	cmd := &cobra.Command{
+		Use:                   "polex-verify [flags] PATH...",
+		Short:                 "Verify that exceptions are signed, unchanged and unexpired",
+		Long:                  help,
+		Example:               example,
+		DisableFlagsInUseLine: true,
+		Args:                  cli.AtLeastOnePath,
+	}
+	format := cli.AddFormatFlag(cmd)
+	cmd.Flags().StringVar(&configPath, "config", "", "`file` with the configuration, whose trust policy is used")
+	trusted := trustflags.Add(cmd)
+	trusted.AddKey(cmd)
+	cmd.RunE = func(_ *cobra.Command, paths []string) error {
+		cfg, err := cli.LoadConfig(configPath)
+		if err != nil {
+			return err
+		}
+		policy, err := trusted.Policy(cfg)
+		if err != nil {
+			return err
+		}
+		verifier, err := verify.New(policy)
+		if err != nil {
+			return err
+		}
+		report := &cli.Report{Tool: "polex-verify"}
+		run := run{verifier: verifier, report: report, now: streams.Now()}
+		cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}.Each(run.document)
+		if err := format.Write(streams.Out, report); err != nil {
+			return err
+		}
+		return report.Err()
+	}
+	return cmd
+}
+
+type run struct {
+	verifier *verify.Verifier
+	report   *cli.Report
+	now      time.Time
+	seen     cli.Identities
+}
+
+func (r *run) document(doc *exception.Document) {
+	result := cli.ResultFor(doc)
+	verified, err := r.verifier.Verify(doc, r.now)
+	var rejected *verify.Rejected
+	switch {
+	case errors.As(err, &rejected):
+		result.Outcome, result.Reason, result.Message = cli.Refuse, string(rejected.Reason), rejected.Detail
+		result.Hint = hints[rejected.Reason]
+	case err != nil:
+		result.Outcome, result.Reason, result.Message = cli.Unknown, "undecided", err.Error()
+	default:
+		if duplicate := r.seen.Duplicate(doc); duplicate != nil {
+			r.report.Add(*duplicate)
+			return
+		}
+		result.Outcome, result.Reason = cli.Pass, "verified"
+		result.Message, result.Details = describe(verified)
+	}
+	r.report.Add(result)
+}
+
+// describe says who signed, when, and until when it counts.
+func describe(v *verify.Verified) (string, map[string]any) {
+	details := map[string]any{}
+	message := ""
+	var signatures []map[string]any
+	for _, s := range v.Signatures() {
+		signature := map[string]any{"authority": s.Authority, "checked": s.Checked}
+		who := fmt.Sprintf("the key %q", s.Authority)
+		if s.Identity.Subject != "" {
+			who = s.Identity.Subject
+			signature["issuer"], signature["subject"], signature["claims"] = s.Identity.Issuer, s.Identity.Subject, s.Identity.Claims
+		}
+		said := "signed by " + who
+		if !s.WitnessedAt.IsZero() {
+			said += " at " + clock(s.WitnessedAt)
+			signature["witnessedAt"] = clock(s.WitnessedAt)
+		}
+		if s.LogIndex >= 0 {
+			said += fmt.Sprintf(" (log index %d)", s.LogIndex)
+			signature["log"], signature["logIndex"] = s.LogURL, s.LogIndex
+		}
+		signatures = append(signatures, signature)
+		if s.Authority == "" {
+			continue
+		}
+		if message != "" {
+			message += ", "
+		}
+		message += said
+	}
+	details["signatures"] = signatures
+	if v.ExpiresAt().IsZero() {
+		return message + ", without an end", details
+	}
+	details["expiresAt"] = clock(v.ExpiresAt())
+	return message + ", until " + clock(v.ExpiresAt()), details
+}
+
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,114 @@
+package sign
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// Seal signs a batch and returns the sealed documents in the same order. now is
+// the time from which lifetimes count. It returns [Refusals] when a document
+// cannot be signed, and another error when Sigstore could not be reached or
+// what it answered does not verify; in both cases nothing is handed out.
+func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.Time) ([]*exception.Document, error) {
+	prepared, err := Prepare(docs, now, s.config.Rules)
+	if err != nil {
+		return nil, err
+	}
+	sealed := make([]*exception.Document, len(prepared))
+	var done atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(s.config.Concurrency)
+	for i, doc := range prepared {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			out, err := s.seal(ctx, doc)
+			if err != nil {
+				return fmt.Errorf("sign %s: %w", doc.Position(), err)
+			}
+			sealed[i] = out
+			if s.config.Progress != nil {
+				s.config.Progress(int(done.Add(1)), len(prepared))
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	// The witness's clock may be a little ahead of ours, and the batch took its
+	// time: what was made is verified as of now and nothing later.
+	for i, doc := range sealed {
+		if err := s.verify(doc, now); err != nil {
+			return nil, fmt.Errorf("what was signed for %s does not verify, and is not handed out: %w", prepared[i].Position(), err)
+		}
+	}
+	return sealed, nil
+}
+
+func (s *Signer) seal(ctx context.Context, doc *exception.Document) (*exception.Document, error) {
+	message, err := seal.Message(doc)
+	if err != nil {
+		return nil, err
+	}
+	options := sgsign.BundleOptions{Context: ctx, TransparencyLogs: []sgsign.Transparency{s.log}}
+	if s.certificate != nil {
+		options.CertificateProvider = certificateOnce(s.certificate)
+	}
+	pb, err := sgsign.Bundle(&sgsign.PlainData{Data: message}, s.keypair, options)
+	if err != nil {
+		return nil, fmt.Errorf("log %s: %w", s.config.RekorURL, err)
+	}
+	signature, err := signatureOf(pb, message, s.certificate)
+	if err != nil {
+		return nil, err
+	}
+	return seal.Attach(doc, &seal.Seal{Message: message, Signatures: []seal.Signature{signature}})
+}
+
+// signatureOf writes a bundle in both forms of the seal: the annotations that
+// every verifier of today reads, and the bundle itself.
+func signatureOf(pb *protobundle.Bundle, message, certificate []byte) (seal.Signature, error) {
+	entries := pb.GetVerificationMaterial().GetTlogEntries()
+	if len(entries) != 1 {
+		return seal.Signature{}, fmt.Errorf("the log answered with %d entries", len(entries))
+	}
+	digest := sha256.Sum256(message)
+	if got := pb.GetMessageSignature().GetMessageDigest().GetDigest(); string(got) != string(digest[:]) {
+		return seal.Signature{}, errors.New("the signing key works on another digest than SHA-256")
+	}
+	entry := entries[0]
+	modern, err := protojson.Marshal(pb)
+	if err != nil {
+		return seal.Signature{}, fmt.Errorf("write bundle: %w", err)
+	}
+	return seal.Signature{
+		Signature:   pb.GetMessageSignature().GetSignature(),
+		Certificate: certificate,
+		BundleV03:   modern,
+		Bundle: &seal.RekorBundle{
+			SignedEntryTimestamp: entry.GetInclusionPromise().GetSignedEntryTimestamp(),
+			Payload: seal.RekorPayload{
+				Body:           base64.StdEncoding.EncodeToString(entry.GetCanonicalizedBody()),
+				IntegratedTime: entry.GetIntegratedTime(),
+				LogIndex:       entry.GetLogIndex(),
+				LogID:          hex.EncodeToString(entry.GetLogId().GetKeyId()),
+			},
+		},
+	}, nil
+}

@@ -1,0 +1,16 @@
+// Package sign makes seals: it signs a batch of documents with one identity and
+// hands out only what pkg/verify accepts.
+//
+//  1. Every document of the batch is prepared first: its schema is checked, its
+//     lifetime resolved to a time, the kind's defaults written in, so that the
+//     live object will be exactly what was signed. One that fails stops the
+//     batch before anything is asked of Sigstore.
+//  2. One key, one token and one certificate serve the whole batch (keyless),
+//     or a private key does.
+//  3. The signatures are uploaded to the log in parallel, within a bound. The
+//     log's entry is the one that the upload itself answers with: it is never
+//     searched for.
+//  4. Each sealed document is verified as anybody else would verify it.
+//
+// A failure anywhere hands out nothing.
+package sign

@@ -1,0 +1,103 @@
+package sign
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/sigstore/cosign/v2/pkg/cosign"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+	"github.com/sigstore/sigstore/pkg/signature"
+
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// WithKey makes a signer of an encrypted private key as cosign writes it
+// (cosign.key). Its signatures go to the log too, which witnesses their time.
+// A wrong password, or a key that is neither ECDSA nor RSA, is an error.
+func WithKey(config Config, keyPEM, password []byte) (*Signer, error) {
+	key, err := cosign.LoadPrivateKey(keyPEM, password, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open private key: %w", err)
+	}
+	public, err := key.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("open private key: %w", err)
+	}
+	pair, err := newKeypair(key, public)
+	if err != nil {
+		return nil, err
+	}
+	text, err := pair.GetPublicKeyPem()
+	if err != nil {
+		return nil, err
+	}
+	return newSigner(config, pair, nil, trust.AuthorityConfig{Name: "self", Key: text})
+}
+
+// keypair lets the library sign with a key that is not its own.
+type keypair struct {
+	key     signature.Signer
+	public  crypto.PublicKey
+	kind    string
+	details protocommon.PublicKeyDetails
+	hint    []byte
+}
+
+func newKeypair(key signature.Signer, public crypto.PublicKey) (*keypair, error) {
+	k := &keypair{key: key, public: public}
+	switch public.(type) {
+	case *ecdsa.PublicKey:
+		k.kind = "ECDSA"
+	case *rsa.PublicKey:
+		k.kind = "RSA"
+	default:
+		return nil, errors.New("the private key is neither ECDSA nor RSA: the log takes signatures over a SHA-256 digest")
+	}
+	details, err := signature.GetDefaultAlgorithmDetails(public)
+	if err != nil {
+		return nil, fmt.Errorf("private key: %w", err)
+	}
+	k.details = details.GetSignatureAlgorithm()
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return nil, fmt.Errorf("private key: %w", err)
+	}
+	digest := sha256.Sum256(der)
+	k.hint = []byte(base64.StdEncoding.EncodeToString(digest[:]))
+	return k, nil
+}
+
+func (k *keypair) GetHashAlgorithm() protocommon.HashAlgorithm {
+	return protocommon.HashAlgorithm_SHA2_256
+}
+func (k *keypair) GetSigningAlgorithm() protocommon.PublicKeyDetails { return k.details }
+func (k *keypair) GetHint() []byte                                   { return k.hint }
+func (k *keypair) GetKeyAlgorithm() string                           { return k.kind }
+func (k *keypair) GetPublicKey() crypto.PublicKey                    { return k.public }
+
+func (k *keypair) GetPublicKeyPem() (string, error) {
+	text, err := cryptoutils.MarshalPublicKeyToPEM(k.public)
+	if err != nil {
+		return "", fmt.Errorf("write public key: %w", err)
+	}
+	return string(text), nil
+}
+
+// SignData returns the signature and the SHA-256 digest it is over.
+func (k *keypair) SignData(_ context.Context, data []byte) (sig, digest []byte, err error) {
+	sig, err = k.key.SignMessage(bytes.NewReader(data))
+	if err != nil {
+		return nil, nil, fmt.Errorf("sign: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return sig, sum[:], nil
+}

@@ -1,0 +1,66 @@
+package sign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sigstore/cosign/v2/pkg/providers"
+	"github.com/sigstore/sigstore/pkg/oauthflow"
+
+	// The environments that hand a workload its token: GitHub Actions first.
+	_ "github.com/sigstore/cosign/v2/pkg/providers/buildkite"
+	_ "github.com/sigstore/cosign/v2/pkg/providers/envvar"
+	_ "github.com/sigstore/cosign/v2/pkg/providers/filesystem"
+	_ "github.com/sigstore/cosign/v2/pkg/providers/github"
+)
+
+// ErrNoToken says that nothing around the process hands out identity tokens.
+var ErrNoToken = errors.New("there is no identity to sign with")
+
+// AmbientToken asks the environment for an identity token for clientID: GitHub
+// Actions, Buildkite, a mounted service account token, or SIGSTORE_ID_TOKEN. It
+// returns [ErrNoToken] when there is none to ask.
+func AmbientToken(ctx context.Context, clientID string) (string, error) {
+	if !providers.Enabled(ctx) {
+		return "", ErrNoToken
+	}
+	token, err := providers.Provide(ctx, clientID)
+	if err != nil {
+		return "", fmt.Errorf("identity token: %w", err)
+	}
+	return token, nil
+}
+
+// Flow is how a person proves who they are.
+type Flow struct {
+	Issuer   string // "" for the public-good instance
+	ClientID string // "" for DefaultClientID
+	Device   bool   // by a code on another device instead of a browser here
+	In       io.Reader
+	Out      io.Writer // prompts
+}
+
+// InteractiveToken lets a person prove who they are with their browser, or with
+// a code on another device, and returns the identity token.
+func InteractiveToken(f Flow) (string, error) {
+	if f.Issuer == "" {
+		f.Issuer = PublicOIDCIssuer
+	}
+	if f.ClientID == "" {
+		f.ClientID = DefaultClientID
+	}
+	var getter oauthflow.TokenGetter = &oauthflow.InteractiveIDTokenGetter{
+		HTMLPage: "<!doctype html><title>polex</title><p>Signed in. You can close this page and go back to your terminal.",
+		Input:    f.In, Output: f.Out,
+	}
+	if f.Device {
+		getter = oauthflow.NewDeviceFlowTokenGetterForIssuer(f.Issuer)
+	}
+	token, err := oauthflow.OIDConnect(f.Issuer, f.ClientID, "", "", getter)
+	if err != nil {
+		return "", fmt.Errorf("sign in at %s: %w", f.Issuer, err)
+	}
+	return token.RawString, nil
+}

@@ -1,0 +1,39 @@
+package trust
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Kinds are the kinds that a policy speaks of. The zero value allows none.
+type Kinds struct {
+	any     bool
+	allowed map[exception.GroupKind]bool
+}
+
+// NewKinds reads kinds written as Kind.group; none are PolicyException of both
+// groups, "*" is any. Another wildcard, or a version, is an error.
+func NewKinds(kinds []string) (Kinds, error) {
+	k := Kinds{allowed: map[exception.GroupKind]bool{}}
+	if len(kinds) == 0 {
+		k.allowed[exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}] = true
+		k.allowed[exception.GroupKind{Group: exception.PoliciesGroup, Kind: exception.Kind}] = true
+	}
+	for _, text := range kinds {
+		if text == "*" {
+			k.any = true
+			continue
+		}
+		kind, group, _ := strings.Cut(text, ".")
+		if kind == "" || strings.ContainsAny(text, "*?/ ") {
+			return Kinds{}, fmt.Errorf("kind %q is not written as Kind.group, such as PolicyException.kyverno.io", text)
+		}
+		k.allowed[exception.GroupKind{Group: group, Kind: kind}] = true
+	}
+	return k, nil
+}
+
+// Allow reports whether the kind is one of them.
+func (k Kinds) Allow(gk exception.GroupKind) bool { return k.any || k.allowed[gk] }
