@@ -54,9 +54,11 @@ func (r *Reader) Next() (*Document, error) {
 			return nil, err
 		}
 		if doc == nil {
-			// Comments above the first "---" belong to the document below it.
+			// Comments above the first "---" belong to the document right
+			// below it.
+			r.preface, r.prefaceAt = nil, at
 			if !bytes.HasPrefix(chunk, []byte("---")) {
-				r.preface, r.prefaceAt = chunk, at
+				r.preface = chunk
 			}
 			continue
 		}

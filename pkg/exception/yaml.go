@@ -26,6 +26,9 @@ func parseYAML(chunk []byte, at Position) (*node, error) {
 	if len(doc.Content) != 1 {
 		return nil, b.errorf(&doc, "this is not a document")
 	}
+	if only := doc.Content[0]; only.Kind == yaml.ScalarNode && only.Value == "" && only.Style == 0 && only.Anchor == "" {
+		return nil, nil // a marker with nothing behind it
+	}
 	root, err := b.build(doc.Content[0], 1)
 	if err != nil {
 		return nil, err

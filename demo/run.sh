@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Plays the whole path of an exception in a scratch repository, against a
+# Sigstore on loopback: request, check, merge, sign, verify, and what is refused.
+# Every line behind a "$" is the command that runs; what follows is its output.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+bin=${1:-$(cd "$here/.." && pwd)/bin}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+export PATH="$bin:$PATH"
+# The scratch repository must not depend on how Git is set up here.
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+
+mkdir "$scratch/drafts" "$scratch/repository"
+cp "$here"/*.yaml "$scratch/drafts/"
+cd "$scratch/repository"
+# polex-sandbox run starts the sandbox, runs the story with its variables, and
+# stops again; nothing is left behind.
+polex-sandbox run -- bash "$here/story.sh"

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The story that run.sh plays, in an empty folder that becomes the repository. The
+# exceptions lie in ../drafts; POLEX_SANDBOX is the sandbox's folder.
+set -euo pipefail
+
+if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
+say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; }
+
+# run EXPECTED COMMAND... shows the command, runs it, and stops the demo when its
+# exit status is not the expected one: a demo that lies is worse than none.
+run() {
+	local expected=$1 status=0
+	shift
+	printf '\n$ %s\n' "$*"
+	"$@" || status=$?
+	if [ "$status" -ne 0 ]; then printf '(exit status %d)\n' "$status"; fi
+	if [ "$status" -ne "$expected" ]; then
+		echo "demo: expected exit status $expected" >&2
+		exit 1
+	fi
+}
+
+git init --quiet --initial-branch=main .
+git config user.name 'Exceptions workflow'
+git config user.email workflow@example.com
+mkdir unsigned signed
+touch unsigned/.gitkeep signed/.gitkeep
+# The sandbox's configuration stands in for the repository's own .polex.yaml: it
+# names the sandbox's addresses, its root, and the one workflow that may sign.
+cp "$POLEX_SANDBOX/polex.yaml" "$POLEX_SANDBOX/trusted_root.json" .
+mv polex.yaml .polex.yaml
+git add --all
+git commit --quiet --message 'Begin'
+
+say 'A developer proposes an exception in a pull request, and a check reads it.'
+git switch --quiet --create mongo
+cp ../drafts/mongo.yaml unsigned/
+run 0 cat unsigned/mongo.yaml
+run 0 polex-validate unsigned/
+
+say 'A sloppy one does not get that far.'
+cp ../drafts/sloppy.yaml unsigned/
+run 1 polex-validate unsigned/sloppy.yaml
+rm unsigned/sloppy.yaml
+
+say 'People review the good one and merge it.'
+git add --all
+git commit --quiet --message 'Let mongo run as root until 7.1'
+git switch --quiet main
+run 0 git merge --no-ff --quiet --message 'Merge pull request #17' mongo
+
+say 'The workflow on main signs it with its own identity: one commit.'
+run 0 polex-sign --promote --commit
+run 0 git show --stat --format='%s%n%n%b' HEAD
+
+say 'Anyone can tell who signed it, when, and until when: no network needed.'
+run 0 polex-verify --config .polex.yaml signed/
+
+say 'The same file with one field widened is refused.'
+sed 's/mongo-\*/*/' signed/mongo.yaml | sed 's/- \*$/- "*"/' >../drafts/widened.yaml
+run 1 polex-verify --config .polex.yaml ../drafts/widened.yaml
+
+say 'Signed by another workflow of the same repository, it is refused.'
+cd ../drafts
+polex-sandbox token --workflow .github/workflows/other.yaml >other.token
+fulcio=$(sed -n 's/^  fulcioURL: *//p' "$POLEX_SANDBOX/polex.yaml" | tr -d '"')
+rekor=$(sed -n 's/^  rekorURL: *//p' "$POLEX_SANDBOX/polex.yaml" | tr -d '"')
+# Outside of the repository, whose own policy would stop it here already.
+run 0 polex-sign mongo.yaml --output other.yaml --identity-token other.token \
+	--fulcio-url "$fulcio" --rekor-url "$rekor" --trusted-root ../repository/trusted_root.json
+cd ../repository
+run 1 polex-verify --config .polex.yaml ../drafts/other.yaml
+
+say 'Unsigned, it is refused.'
+run 1 polex-verify --config .polex.yaml ../drafts/mongo.yaml
+
+say 'And once it has expired, it is refused.'
+sed 's/expires-in: .*/expires-in: 2s/' ../drafts/mongo.yaml >../drafts/short.yaml
+run 0 polex-sign ../drafts/short.yaml --output ../drafts/expired.yaml
+sleep 3
+run 1 polex-verify --config .polex.yaml ../drafts/expired.yaml
+
+say 'That was the whole path. The README says what a seal proves, and what it does not.'

@@ -1,0 +1,157 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+// binaries is the folder that TestMain builds the commands into.
+var binaries string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "polex-cli")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binaries = dir
+	status := 1
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "../../cmd/...")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "build the commands:", err)
+	} else {
+		status = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+func TestScripts(t *testing.T) {
+	box, err := sandbox.Start(context.Background(), sandbox.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", binaries+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			env.Setenv("POLEX_SANDBOX", box.Dir)
+			env.Setenv("CONFIG", box.ConfigPath)
+			env.Setenv("ROOT", box.TrustedRootPath)
+			env.Setenv("FULCIO", box.FulcioURL)
+			env.Setenv("REKOR", box.RekorURL)
+			env.Setenv("ISSUER", box.IssuerURL)
+			env.Setenv("TOKEN_URL", box.TokenRequestURL)
+			env.Setenv("TOKEN_SECRET", box.TokenRequestToken)
+			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			env.Setenv("HOME", env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"token":   token(box),
+			"filler":  filler,
+			"binary":  binary,
+			"actions": actions(box),
+		},
+	})
+}
+
+// exits N COMMAND... runs a command that has to end with the exit status N.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits status command...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s exits %d, not %d", args[1], got, want)
+	}
+}
+
+// actions lets the commands find the sandbox's identity as GitHub Actions
+// offers it; actions off takes that away again.
+func actions(box *sandbox.Sandbox) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		if len(args) == 1 && args[0] == "off" {
+			ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", "")
+			ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "")
+			return
+		}
+		ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", box.TokenRequestURL)
+		ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", box.TokenRequestToken)
+	}
+}
+
+// token FILE WORKFLOW [LIFETIME] writes a token for a workflow's identity.
+func token(box *sandbox.Sandbox) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		if len(args) < 2 {
+			ts.Fatalf("usage: token file workflow [lifetime]")
+		}
+		id := sandbox.Identity{WorkflowFile: args[1]}
+		if len(args) > 2 {
+			lifetime, err := time.ParseDuration(args[2])
+			ts.Check(err)
+			id.TokenLifetime = lifetime
+		}
+		jwt, err := box.Token(id, "sigstore")
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(jwt), 0o600))
+	}
+}
+
+// filler FILE MEBIBYTES writes a large YAML file.
+func filler(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: filler file mebibytes")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	line := append(bytes.Repeat([]byte("x"), 1023), '\n')
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = f.WriteString("key: |\n")
+	ts.Check(err)
+	chunk := bytes.Repeat(append([]byte("  "), line...), 1024)
+	for range n {
+		_, err = f.Write(chunk)
+		ts.Check(err)
+	}
+	ts.Check(f.Close())
+}
+
+// binary FILE writes bytes that are no text.
+func binary(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: binary file")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte{0x7f, 'E', 'L', 'F', 0, 0, 0xff, 0xfe}, 0o600))
+}
