@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // run is one run of the command.
@@ -72,6 +73,14 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, refusedTo io
 	sealed, err := signer.Seal(ctx, docs, r.now)
 	if refused := (sign.Refusals)(nil); errors.As(err, &refused) {
 		r.refuse(refused)
+		return nil, errors.Join(r.format.Write(refusedTo, r.report), r.report.Err())
+	}
+	var unverified *sign.UnverifiedError
+	var rejected *verify.Rejected
+	if errors.As(err, &unverified) && errors.As(err, &rejected) && rejected.Reason.IsPolicy() {
+		at := unverified.Position
+		r.report.Add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: string(rejected.Reason),
+			Message: "the trust policy would not accept it: " + rejected.Detail, Hint: "nothing was written; have it signed by whom the trust policy names, or change the policy"})
 		return nil, errors.Join(r.format.Write(refusedTo, r.report), r.report.Err())
 	}
 	if err != nil {

@@ -51,17 +51,22 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	// The witness's clock may be a little ahead of ours, and the batch took its
-	// time: what was made is verified as of now and nothing later.
 	for i, doc := range sealed {
 		if err := s.verify(doc, now); err != nil {
-			return nil, fmt.Errorf("what was signed for %s does not verify, and is not handed out: %w", prepared[i].Position(), err)
+			return nil, &UnverifiedError{Position: prepared[i].Position(), Err: err}
 		}
 	}
 	return sealed, nil
 }
 
-func (s *Signer) seal(ctx context.Context, doc *exception.Document) (*exception.Document, error) {
+func (s *Signer) seal(ctx context.Context, doc *exception.Document) (sealed *exception.Document, err error) {
+	// The library reads a log's answer as if it were complete. An answer that
+	// is not may end this document, and not the process.
+	defer func() {
+		if p := recover(); p != nil {
+			sealed, err = nil, fmt.Errorf("log %s: its answer is not a complete log entry (%v)", s.config.RekorURL, p)
+		}
+	}()
 	message, err := seal.Message(doc)
 	if err != nil {
 		return nil, err

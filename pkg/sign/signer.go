@@ -10,6 +10,7 @@ import (
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -25,10 +26,7 @@ const (
 // DefaultConcurrency is how many uploads run at once when nothing else is said.
 const DefaultConcurrency = 8
 
-const (
-	requestTimeout = 30 * time.Second
-	retries        = 3
-)
+const requestTimeout = 30 * time.Second // retries included
 
 // Config is what every signer needs. Empty addresses mean the public-good
 // instance.
@@ -89,7 +87,9 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 		}
 		s.verifiers = append(s.verifiers, v)
 	}
-	rekor, err := client.GetRekorClient(config.RekorURL, client.WithUserAgent("polex"), client.WithRetryCount(retries))
+	// Without a wait the client would spend all retries within the same instant.
+	rekor, err := client.GetRekorClient(config.RekorURL, client.WithUserAgent("polex"),
+		client.WithRetryCount(retries), client.WithRetryWaitMin(firstWait), client.WithRetryWaitMax(longWait))
 	if err != nil {
 		return nil, fmt.Errorf("log %s: %w", config.RekorURL, err)
 	}
@@ -99,9 +99,28 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 	return s, nil
 }
 
+// UnverifiedError says that what was signed for one document does not verify:
+// because the trust policy does not accept it, or because Sigstore answered with
+// something that does not hold. Nothing of the batch is handed out.
+type UnverifiedError struct {
+	Position exception.Position
+	Err      error // a *[verify.Rejected], unless it could not be decided
+}
+
+// Error returns the position and the cause.
+func (e *UnverifiedError) Error() string {
+	return fmt.Sprintf("what was signed for %s does not verify, and is not handed out: %s", e.Position, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnverifiedError) Unwrap() error { return e.Err }
+
 // verify checks a sealed document under the signer's own identity, and under
-// the policy that it was given.
+// the policy that it was given. One that starts later is checked as of then.
 func (s *Signer) verify(sealed *exception.Document, now time.Time) error {
+	if life, err := lifetime.OfDocument(sealed); err == nil && life.StartsAt.After(now) {
+		now = life.StartsAt
+	}
 	for _, v := range s.verifiers {
 		if _, err := v.Verify(sealed, now); err != nil {
 			return err

@@ -36,6 +36,18 @@ const (
 	ReasonWithdrawn            Reason = "withdrawn"             // the trust policy revokes it
 )
 
+// IsPolicy reports whether the evidence held and the trust policy refused: a
+// reason that trying again does not change.
+func (r Reason) IsPolicy() bool {
+	switch r {
+	case ReasonKindNotAllowed, ReasonWrongIdentity, ReasonTooFewAuthorities, ReasonUnknownKey,
+		ReasonNoExpiry, ReasonExpired, ReasonLifetimeTooLong, ReasonNotYetValid, ReasonWithdrawn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Rejected is a refusal.
 type Rejected struct {
 	Reason Reason

@@ -60,8 +60,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("FULCIO", box.FulcioURL)
 			env.Setenv("REKOR", box.RekorURL)
 			env.Setenv("ISSUER", box.IssuerURL)
-			env.Setenv("TOKEN_URL", box.TokenRequestURL)
-			env.Setenv("TOKEN_SECRET", box.TokenRequestToken)
+			env.Setenv("IN_AN_HOUR", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("HOME", env.WorkDir)
 			return nil

@@ -72,28 +72,41 @@ func LoadConfig(path string) (*Config, error) {
 	return &Config{Dir: filepath.Dir(path), doc: doc}, nil
 }
 
-// FindConfig returns the configuration of the repository that dir lies in: the
-// nearest .polex.yaml from dir upwards to the repository's root. It returns ""
-// when there is none.
+// FindConfig returns the .polex.yaml at the root of the Git repository that dir
+// lies in, or "" when there is none. A file that lies anywhere else is never
+// taken up on its own account: it might be anybody's.
 func FindConfig(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", ConfigName, err)
 	}
 	for {
-		path := filepath.Join(dir, ConfigName)
-		if _, err := os.Lstat(path); err == nil {
-			return path, nil
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		isRoot, err := exists(filepath.Join(dir, ".git"))
+		if err != nil {
 			return "", fmt.Errorf("find %s: %w", ConfigName, err)
 		}
-		_, err := os.Lstat(filepath.Join(dir, ".git"))
+		if isRoot {
+			break
+		}
 		parent := filepath.Dir(dir)
-		if err == nil || parent == dir {
+		if parent == dir {
 			return "", nil
 		}
 		dir = parent
 	}
+	path := filepath.Join(dir, ConfigName)
+	if there, err := exists(path); err != nil || !there {
+		return "", err
+	}
+	return path, nil
+}
+
+func exists(path string) (bool, error) {
+	_, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Section fills into from the section called name.
