@@ -60,7 +60,7 @@ func (r *run) token(ctx context.Context) (string, error) {
 		return "", cli.Hint(err, "in GitHub Actions, give the job the permission id-token: write; elsewhere pass --identity-token, or --key")
 	}
 	_, _ = fmt.Fprintln(r.streams.Err, "Sign in to say who signs. Your address becomes part of a certificate that is recorded in a public log.")
-	return sign.InteractiveToken(sign.Flow{Issuer: r.options.oidcIssuer, ClientID: client, Device: r.options.device, In: r.streams.In, Out: r.streams.Err})
+	return sign.InteractiveToken(ctx, sign.Flow{Issuer: r.options.oidcIssuer, ClientID: client, Device: r.options.device, In: r.streams.In, Out: r.streams.Err})
 }
 
 // readToken takes a token as it is, or from the file that holds it.

@@ -83,7 +83,7 @@ trust:
         buildTrigger: %s
         runnerEnvironment: %s
 `,
-		s.FulcioURL, s.RekorURL, s.IssuerURL, trustedRootFile,
+		s.FulcioURL, s.RekorURL, s.PersonIssuerURL, trustedRootFile,
 		yamlString(issuer), yamlString(id.Subject()),
 		yamlString(githubURL+"/"+id.Repository), yamlString(id.Ref),
 		yamlString(id.EventName), yamlString(id.RunnerEnvironment))

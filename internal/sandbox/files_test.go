@@ -20,7 +20,7 @@ kind: Config
 sigstore:
   fulcioURL: ` + s.FulcioURL + `
   rekorURL: ` + s.RekorURL + `
-  oidcIssuer: ` + s.IssuerURL + `
+  oidcIssuer: ` + s.PersonIssuerURL + `
 trust:
   trustedRoot: trusted_root.json     # relative to this file
   maxLifetime: 90d

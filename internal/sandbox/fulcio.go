@@ -34,6 +34,7 @@ var quietFulcio = sync.OnceFunc(func() { fulciolog.Logger = zap.NewNop().Sugar()
 
 // fulcioOptions is what Fulcio needs from the other servers.
 type fulcioOptions struct {
+	personURL  string
 	issuerURLs []string
 	ctURL      string
 	ctKey      *logKey
@@ -46,7 +47,7 @@ type fulcioOptions struct {
 // connection that the deployed one has between them.
 func newFulcio(ctx context.Context, o fulcioOptions) (http.Handler, error) {
 	quietFulcio()
-	configuration, err := fulcioConfig(o.issuerURLs...)
+	configuration, err := fulcioConfig(o.personURL, o.issuerURLs...)
 	if err != nil {
 		return nil, err
 	}

@@ -11,11 +11,11 @@ import (
 // audience is the client for which Fulcio accepts tokens.
 const audience = "sigstore"
 
-// fulcioConfig tells Fulcio to believe both issuers, and how a GitHub token becomes a certificate. The extensions are
-// those of the public instance, claim by claim, so that a trust policy tried here means the same there.
+// fulcioConfig tells Fulcio to believe the issuers of workflows and the one of people, and how a GitHub token becomes a
+// certificate. The extensions are those of the public instance, claim by claim, so that a trust policy tried here means the same there.
 //
 // The issuers must answer already: Fulcio asks them for their keys before this returns.
-func fulcioConfig(issuerURLs ...string) (*config.FulcioConfig, error) {
+func fulcioConfig(personURL string, issuerURLs ...string) (*config.FulcioConfig, error) {
 	const provider = "github-workflow"
 	c := config.FulcioConfig{
 		OIDCIssuers: map[string]config.OIDCIssuer{},
@@ -59,6 +59,9 @@ func fulcioConfig(issuerURLs ...string) (*config.FulcioConfig, error) {
 			CIProvider:  provider,
 			Description: "polex-sandbox",
 		}
+	}
+	c.OIDCIssuers[personURL] = config.OIDCIssuer{
+		IssuerURL: personURL, ClientID: audience, Type: config.IssuerTypeEmail, Description: "polex-sandbox",
 	}
 	// Read is the one way to a configuration that can verify tokens, and it takes bytes.
 	encoded, err := json.Marshal(c)

@@ -33,6 +33,7 @@ type issuer struct {
 	controlSecret string   // bearer of the endpoint that mints any identity
 	signer        jose.Signer
 	keys          jose.JSONWebKeySet
+	person        *person // the issuer for people beside it
 }
 
 // newIssuer makes the signing key. It is an ECDSA one, where GitHub's is RSA: both are what Fulcio accepts, and an
@@ -56,6 +57,7 @@ func newIssuer(url string, id Identity) (*issuer, error) {
 		requestToken:  rand.Text(),
 		controlSecret: rand.Text(),
 		signer:        signer,
+		person:        &person{url: url + personPath, signer: signer},
 		keys: jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
 			{Key: key.Public(), KeyID: keyID, Algorithm: string(jose.ES256), Use: "sig"},
 		}},
@@ -81,16 +83,20 @@ func (is *issuer) mint(id Identity, audience string) (string, error) {
 func (is *issuer) handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", otherPath} {
-		mux.HandleFunc("GET "+prefix+discoveryURI, is.discovery(is.url+prefix))
+		mux.HandleFunc("GET "+prefix+discoveryURI, serveDocument(is.discovery(is.url+prefix)))
 	}
+	people := is.discovery(is.person.url)
+	is.person.discovery(people)
+	mux.HandleFunc("GET "+personPath+discoveryURI, serveDocument(people))
+	is.person.routes(mux)
 	mux.HandleFunc("GET /jwks", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, is.keys) })
 	mux.HandleFunc("GET "+tokenPath, is.serveToken)
 	mux.HandleFunc("POST "+mintPath, is.serveMint)
 	return mux
 }
 
-func (is *issuer) discovery(url string) http.HandlerFunc {
-	document := map[string]any{
+func (is *issuer) discovery(url string) map[string]any {
+	return map[string]any{
 		"issuer":                                url,
 		"jwks_uri":                              is.url + "/jwks",
 		"subject_types_supported":               []string{"public"},
@@ -98,6 +104,9 @@ func (is *issuer) discovery(url string) http.HandlerFunc {
 		"id_token_signing_alg_values_supported": []string{string(jose.ES256)},
 		"scopes_supported":                      []string{"openid"},
 	}
+}
+
+func serveDocument(document map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, document) }
 }
 

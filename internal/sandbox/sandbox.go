@@ -36,6 +36,7 @@ type Sandbox struct {
 	CTLogURL          string
 	IssuerURL         string
 	OtherIssuerURL    string // a second issuer that Fulcio accepts and polex.yaml does not trust
+	PersonIssuerURL   string // where a person signs in, as PersonEmail; polex.yaml does not trust it
 	TrustedRootPath   string
 	ConfigPath        string
 	FulcioChainPath   string // PEM: intermediate, root; for tools that do not read a trusted root
@@ -116,6 +117,7 @@ func (s *Sandbox) start(ctx context.Context, opts Options) error {
 	launch(ServerRekor, s.rekor.handler())
 	launch(ServerTimestamp, stamps)
 	authority, err := newFulcio(ctx, fulcioOptions{
+		personURL:  s.PersonIssuerURL,
 		issuerURLs: []string{s.IssuerURL, s.OtherIssuerURL},
 		ctURL:      s.CTLogURL,
 		ctKey:      s.keys.ct,
@@ -151,6 +153,7 @@ func (s *Sandbox) listenAll(ctx context.Context, opts Options) (launch func(name
 	s.TimestampURL = byName[ServerTimestamp].url + timestampPath
 	s.IssuerURL = byName[ServerIssuer].url
 	s.OtherIssuerURL = s.IssuerURL + otherPath
+	s.PersonIssuerURL = s.IssuerURL + personPath
 	s.TokenRequestURL = s.IssuerURL + tokenPath + tokenQuery
 	return func(name string, h http.Handler) {
 		if opts.Intercept != nil {

@@ -43,24 +43,44 @@ type Flow struct {
 }
 
 // InteractiveToken lets a person prove who they are with their browser, or with
-// a code on another device, and returns the identity token.
-func InteractiveToken(f Flow) (string, error) {
+// a code on another device, and returns the identity token. It ends early when
+// ctx does.
+func InteractiveToken(ctx context.Context, f Flow) (string, error) {
 	if f.Issuer == "" {
 		f.Issuer = PublicOIDCIssuer
 	}
 	if f.ClientID == "" {
 		f.ClientID = DefaultClientID
 	}
-	var getter oauthflow.TokenGetter = &oauthflow.InteractiveIDTokenGetter{
+	type answer struct {
+		token *oauthflow.OIDCIDToken
+		err   error
+	}
+	// The library takes no context; whoever waits for it can go nonetheless.
+	answers := make(chan answer, 1)
+	go func() {
+		token, err := oauthflow.OIDConnect(f.Issuer, f.ClientID, "", "", f.getter())
+		answers <- answer{token, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", fmt.Errorf("sign in at %s: %w", f.Issuer, ctx.Err())
+	case a := <-answers:
+		if a.err != nil {
+			return "", fmt.Errorf("sign in at %s: %w", f.Issuer, a.err)
+		}
+		return a.token.RawString, nil
+	}
+}
+
+func (f Flow) getter() oauthflow.TokenGetter {
+	if f.Device {
+		device := oauthflow.NewDeviceFlowTokenGetterForIssuer(f.Issuer)
+		device.MessagePrinter = func(text string) { _, _ = fmt.Fprintln(f.Out, text) }
+		return device
+	}
+	return &oauthflow.InteractiveIDTokenGetter{
 		HTMLPage: "<!doctype html><title>polex</title><p>Signed in. You can close this page and go back to your terminal.",
 		Input:    f.In, Output: f.Out,
 	}
-	if f.Device {
-		getter = oauthflow.NewDeviceFlowTokenGetterForIssuer(f.Issuer)
-	}
-	token, err := oauthflow.OIDConnect(f.Issuer, f.ClientID, "", "", getter)
-	if err != nil {
-		return "", fmt.Errorf("sign in at %s: %w", f.Issuer, err)
-	}
-	return token.RawString, nil
 }

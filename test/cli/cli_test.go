@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,9 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 var binaries string
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv("POLEX_TEST_BROWSE"); url != "" {
+		os.Exit(browse(url))
+	}
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "polex-cli")
 	if err != nil {
@@ -60,6 +64,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("FULCIO", box.FulcioURL)
 			env.Setenv("REKOR", box.RekorURL)
 			env.Setenv("ISSUER", box.IssuerURL)
+			env.Setenv("PERSON_ISSUER", box.PersonIssuerURL)
 			env.Setenv("IN_AN_HOUR", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("HOME", env.WorkDir)
@@ -70,6 +75,7 @@ func TestScripts(t *testing.T) {
 			"token":   token(box),
 			"filler":  filler,
 			"binary":  binary,
+			"browser": browser,
 			"actions": actions(box),
 		},
 	})
@@ -125,6 +131,34 @@ func token(box *sandbox.Sandbox) func(*testscript.TestScript, bool, []string) {
 		ts.Check(err)
 		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(jwt), 0o600))
 	}
+}
+
+// browser puts an xdg-open on the path that visits the page it is given, as a
+// browser with a person before it would, and does not wait for it.
+func browser(ts *testscript.TestScript, _ bool, _ []string) {
+	self, err := os.Executable()
+	ts.Check(err)
+	dir := ts.MkAbs("browser")
+	ts.Check(os.MkdirAll(dir, 0o755))
+	script := fmt.Sprintf("#!/bin/sh\nPOLEX_TEST_BROWSE=\"$1\" %q >/dev/null 2>&1 </dev/null &\n", self)
+	ts.Check(os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o755))
+	ts.Setenv("PATH", dir+string(filepath.ListSeparator)+ts.Getenv("PATH"))
+}
+
+// browse visits a page and returns an exit status.
+func browse(url string) int {
+	client := http.Client{Timeout: time.Minute}
+	resp, err := client.Get(url)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		fmt.Fprintln(os.Stderr, resp.Status)
+		return 1
+	}
+	return 0
 }
 
 // filler FILE MEBIBYTES writes a large YAML file.

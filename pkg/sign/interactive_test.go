@@ -1,0 +1,72 @@
+package sign_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/sign"
+)
+
+// visitor is a person who reads the prompt and opens the page that it names.
+type visitor struct {
+	t    *testing.T
+	read strings.Builder
+}
+
+var page = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\S*user_code=\S+`)
+
+func (v *visitor) Write(p []byte) (int, error) {
+	v.read.Write(p)
+	if address := page.FindString(string(p)); address != "" {
+		resp, err := http.Get(address) //nolint:noctx // a person's browser
+		if err != nil {
+			v.t.Error(err)
+			return len(p), nil
+		}
+		defer resp.Body.Close() //nolint:errcheck // only read
+		if resp.StatusCode != http.StatusOK {
+			v.t.Errorf("%s: %s", address, resp.Status)
+		}
+	}
+	return len(p), nil
+}
+
+func TestDeviceFlow(t *testing.T) {
+	box, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	person := &visitor{t: t}
+	token, err := sign.InteractiveToken(t.Context(), sign.Flow{Issuer: box.PersonIssuerURL, Device: true, Out: person})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(person.read.String(), "Enter the verification code") {
+		t.Errorf("the prompt went elsewhere; read: %q", person.read.String())
+	}
+	if strings.Count(token, ".") != 2 {
+		t.Errorf("%q is no token", token)
+	}
+}
+
+func TestInteractiveTokenEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	released := make(chan struct{})
+	issuer := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		cancel() // the person gives up while the issuer keeps them waiting
+		<-released
+	}))
+	defer issuer.Close()
+	defer close(released)
+	_, err := sign.InteractiveToken(ctx, sign.Flow{Issuer: issuer.URL, Device: true, Out: &visitor{t: t}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error: %v", err)
+	}
+}
