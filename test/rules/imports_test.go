@@ -1,0 +1,250 @@
+package rules_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// house names each package under pkg/ and the others it may import. What lies
+// below a package, pkg/trust/publicgood say, obeys the package's own line.
+var house = map[string][]string{
+	"exception": {},
+	"shape":     {"exception", "lifetime"},
+	"seal":      {"exception"},
+	"lifetime":  {"exception"},
+	"trust":     {"exception", "lifetime"},
+	"verify":    {"exception", "seal", "trust", "lifetime"},
+	"sign":      {"exception", "seal", "trust", "verify", "lifetime"},
+	"promote":   {"exception", "seal", "trust", "verify", "sign", "lifetime", "shape"},
+	"guard":     {"exception", "seal", "trust", "verify", "lifetime"},
+	"ledger":    {"exception", "seal", "trust", "verify", "lifetime"},
+}
+
+// future are the packages of house that are still to be written.
+var future = []string{"guard", "ledger"}
+
+// pure do no I/O and have no clock: the same input gives the same answer.
+var pure = []string{"exception", "shape", "seal", "lifetime", "verify"}
+
+// powers are what a package can do to the world by importing something, and
+// the packages under pkg/ that may. A path covers what lies below it, unless it
+// ends in "$".
+var powers = []struct {
+	what    string
+	imports []string
+	who     []string
+}{
+	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "promote", "guard", "ledger"}},
+	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "promote", "guard", "ledger"}},
+	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"sign", "guard"}},
+	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
+	{"use Git", []string{"github.com/go-git"}, []string{"promote", "ledger"}},
+	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard"}},
+}
+
+// covers reports whether path is pattern or lies below it.
+func covers(pattern, path string) bool {
+	if exact, ok := strings.CutSuffix(pattern, "$"); ok {
+		return path == exact
+	}
+	return path == pattern || strings.HasPrefix(path, pattern+"/")
+}
+
+// room is the package under pkg/ that a path belongs to, or "".
+func room(path string) string {
+	rest, ok := strings.CutPrefix(path, module+"/pkg/")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+func TestEveryPackageIsInTheHouse(t *testing.T) {
+	exists := map[string]bool{}
+	for _, p := range list(t, "./pkg/...") {
+		exists[room(p.ImportPath)] = true
+	}
+	for name := range exists {
+		if _, ok := house[name]; !ok {
+			t.Errorf("pkg/%s is not in the house: say here what it may import", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(house)) {
+		switch planned := slices.Contains(future, name); {
+		case exists[name] && planned:
+			t.Errorf("pkg/%s exists: take it off the future list", name)
+		case !exists[name] && !planned:
+			t.Errorf("pkg/%s does not exist and is not on the future list", name)
+		}
+	}
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range list(t, "./pkg/...") {
+		for _, v := range violations(p) {
+			t.Errorf("%s %s", p.rel(), v)
+		}
+	}
+}
+
+// violations says which of p's imports break a rule.
+func violations(p pkg) []string {
+	var found []string
+	self := room(p.ImportPath)
+	for _, path := range p.Imports {
+		switch other := room(path); {
+		case other != "" && other != self && !slices.Contains(house[self], other):
+			found = append(found, "imports pkg/"+other+", which it may not")
+		case other == "" && covers(module, path):
+			found = append(found, "imports "+path+": pkg/ stands on nothing else of this module")
+		}
+		for _, power := range powers {
+			if !slices.Contains(power.who, self) && slices.ContainsFunc(power.imports, func(pattern string) bool { return covers(pattern, path) }) {
+				found = append(found, "imports "+path+": only "+strings.Join(power.who, ", ")+" may "+power.what)
+			}
+		}
+	}
+	return found
+}
+
+// TestViolations keeps the rule itself from going soft.
+func TestViolations(t *testing.T) {
+	for _, tc := range []struct {
+		from, imports string
+		want          int
+	}{
+		{"pkg/exception", "strings", 0},
+		{"pkg/exception", "net/url", 0},
+		{"pkg/exception", module + "/pkg/seal", 1},
+		{"pkg/shape", module + "/pkg/lifetime", 0},
+		{"pkg/seal", module + "/pkg/lifetime", 1},
+		{"pkg/seal", "net", 1},
+		{"pkg/seal/internal/gz", "net/http/httptrace", 1},
+		{"pkg/verify", module + "/pkg/trust", 0},
+		{"pkg/verify", module + "/pkg/trust/publicgood", 0},
+		{"pkg/verify", module + "/pkg/sign", 1},
+		{"pkg/verify", module + "/internal/sandbox", 1},
+		{"pkg/verify", "os", 1},
+		{"pkg/verify", "os/exec", 2},
+		{"pkg/verify", "github.com/sigstore/sigstore-go/pkg/verify", 0},
+		{"pkg/verify", "github.com/sigstore/sigstore-go/pkg/tuf", 1},
+		{"pkg/trust", "os", 0},
+		{"pkg/trust", "os/exec", 1},
+		{"pkg/trust", "net/http", 1},
+		{"pkg/trust/publicgood", module + "/pkg/trust", 0},
+		{"pkg/sign", "net/http", 0},
+		{"pkg/sign", "github.com/go-git/go-git/v5", 1},
+		{"pkg/promote", "github.com/go-git/go-git/v5/plumbing", 0},
+		{"pkg/promote", "k8s.io/client-go/kubernetes", 1},
+	} {
+		p := pkg{ImportPath: module + "/" + tc.from, Imports: []string{tc.imports}}
+		if got := violations(p); len(got) != tc.want {
+			t.Errorf("%s importing %s: %d violations %q, want %d", tc.from, tc.imports, len(got), got, tc.want)
+		}
+	}
+}
+
+func TestPurePackagesHaveNoClock(t *testing.T) {
+	for _, p := range list(t, "./pkg/...") {
+		if !slices.Contains(pure, room(p.ImportPath)) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pos := range clocks(file) {
+				t.Errorf("%s/%s:%d uses the clock: now is a parameter", p.rel(), name, fset.Position(pos).Line)
+			}
+		}
+	}
+}
+
+// clocks are the places where a file asks for the time or waits for it.
+func clocks(file *ast.File) []token.Pos {
+	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+	var found []token.Pos
+	local := ""
+	for _, spec := range file.Imports {
+		if path, _ := strconv.Unquote(spec.Path.Value); path == "time" {
+			local = "time"
+			if spec.Name != nil {
+				local = spec.Name.Name
+			}
+			if local == "." {
+				found = append(found, spec.Pos())
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && slices.Contains(asks, sel.Sel.Name) {
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == local {
+				found = append(found, sel.Pos())
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestClocks(t *testing.T) {
+	for src, want := range map[string]int{
+		`import "time"; var x = time.Hour`:                          0,
+		`import "time"; var x = time.Now()`:                         1,
+		`import "time"; var x = time.Now`:                           1,
+		`import clock "time"; func f() { clock.Sleep(clock.Hour) }`: 1,
+		`import . "time"; var x = Now()`:                            1,
+		`import "example.com/now"; var x = now.Now()`:               0,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x; "+src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(clocks(file)); got != want {
+			t.Errorf("%s: %d uses of the clock, want %d", src, got, want)
+		}
+	}
+}
+
+// TestNothingThatShipsPullsIn looks at the whole graph below what ships: each
+// of these brings a hundred megabytes or a second opinion into the binary.
+func TestNothingThatShipsPullsIn(t *testing.T) {
+	banned := []string{
+		"github.com/kyverno/kyverno",
+		"github.com/sigstore/k8s-manifest-sigstore",
+		"github.com/sigstore/cosign/v2/cmd",
+	}
+	for _, p := range list(t, "-deps", "./pkg/...", "./cmd/...") {
+		for _, path := range append(p.Imports, p.ImportPath) {
+			if slices.ContainsFunc(banned, func(b string) bool { return covers(b, path) }) {
+				t.Errorf("%s is or imports %s", p.ImportPath, path)
+			}
+		}
+	}
+}
+
+// TestSandboxStaysOut: the sandbox makes trust out of nothing, so only the
+// command that says so, and tests, may use it.
+func TestSandboxStaysOut(t *testing.T) {
+	sandbox := module + "/internal/sandbox"
+	for _, p := range list(t, "./...") {
+		if covers(sandbox, p.ImportPath) || covers("cmd/polex-sandbox", p.rel()) || covers("test", p.rel()) {
+			continue
+		}
+		for _, path := range p.Imports {
+			if covers(sandbox, path) {
+				t.Errorf("%s imports %s: only cmd/polex-sandbox and tests may", p.rel(), path)
+			}
+		}
+	}
+}

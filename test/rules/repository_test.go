@@ -1,0 +1,103 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// module is the path of the root module.
+const module = "github.com/polex-dev/polex"
+
+// pkg is the part of `go list -json` that the rules read.
+type pkg struct {
+	ImportPath string
+	Name       string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+}
+
+// rel is the package's path inside the module: "pkg/seal".
+func (p pkg) rel() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
+
+// look opens every directory of the repository. go test keeps a result until
+// something that the test itself opened changes, and what git and go list read
+// it does not see.
+var look = sync.OnceValue(func() error {
+	return filepath.WalkDir(filepath.Join("..", ".."), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == ".git" || d.Name() == "bin") {
+			return fs.SkipDir
+		}
+		return err
+	})
+})
+
+// output runs a command at the repository's root.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	if err := look(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(name, args...)
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Stderr = new(strings.Builder)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, cmd.Stderr)
+	}
+	return string(out)
+}
+
+// list is `go list` of the patterns that match anything, without test files.
+func list(t *testing.T, args ...string) []pkg {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(output(t, "go",
+		append([]string{"list", "-json=ImportPath,Name,Dir,GoFiles,Imports"}, args...)...)))
+	var pkgs []pkg
+	for {
+		var p pkg
+		switch err := dec.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return pkgs
+		case err != nil:
+			t.Fatalf("read go list's answer: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+// files are the repository's files, committed or about to be, slash-separated
+// and relative to the root.
+func files(t *testing.T) []string {
+	t.Helper()
+	out := output(t, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	names := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
+	// A file that was deleted but not yet staged is still listed.
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join("..", "..", name))
+		return errors.Is(err, os.ErrNotExist)
+	})
+	if !slices.Contains(names, "go.mod") {
+		t.Fatalf("git lists %d files and no go.mod: not the root?", len(names))
+	}
+	return names
+}
+
+// read is one file of the repository.
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
