@@ -80,6 +80,10 @@ func (d *Document) Object() map[string]any {
 // Source returns the document's own bytes, without the rest of its stream.
 func (d *Document) Source() []byte { return bytes.Clone(d.source) }
 
+// SourcePosition returns the place where the first byte of [Document.Source]
+// stands.
+func (d *Document) SourcePosition() Position { return d.at }
+
 // JSON reports whether the document was written as JSON.
 func (d *Document) JSON() bool { return d.json }
 

@@ -1,10 +1,13 @@
 package exception
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sort"
+	"strings"
 
+	goyaml "go.yaml.in/yaml/v2"
 	"sigs.k8s.io/yaml"
 )
 
@@ -53,11 +56,47 @@ func fromValue(value any, depth int) (*node, error) {
 }
 
 // Canonical writes an object the one way polex signs it: block style YAML with
-// sorted keys, as sigs.k8s.io/yaml makes it and every Kubernetes tool reads it.
+// keys in the order of their bytes, which every Kubernetes tool reads. A whole
+// float is written as the integer that Kubernetes makes of it. A text with a
+// line separator other than a newline (U+0085, U+2028, U+2029) is an error:
+// writers of YAML do not agree on how to carry one.
 func Canonical(object map[string]any) ([]byte, error) {
-	out, err := yaml.Marshal(object)
+	// yaml.Marshal of sigs.k8s.io would order keys such as "7X" and "BA" anew at
+	// every call.
+	ordered := yaml.JSONObjectToYAMLObject(object)
+	if err := order(ordered); err != nil {
+		return nil, fmt.Errorf("write canonical YAML: %w", err)
+	}
+	out, err := goyaml.Marshal(ordered)
 	if err != nil {
 		return nil, fmt.Errorf("write canonical YAML: %w", err)
 	}
 	return out, nil
+}
+
+func order(value any) error {
+	switch v := value.(type) {
+	case goyaml.MapSlice:
+		sort.Slice(v, func(i, j int) bool {
+			a, _ := v[i].Key.(string)
+			b, _ := v[j].Key.(string)
+			return a < b
+		})
+		for i := range v {
+			if err := errors.Join(order(v[i].Key), order(v[i].Value)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if err := order(item); err != nil {
+				return err
+			}
+		}
+	case string:
+		if i := strings.IndexAny(v, "\u0085\u2028\u2029"); i >= 0 {
+			return fmt.Errorf("%q has a line separator that is no newline", shortened(v))
+		}
+	}
+	return nil
 }

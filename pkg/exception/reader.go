@@ -17,6 +17,7 @@ type Reader struct {
 
 	started bool
 	line    int // of the next unread byte
+	column  int // of the next unread byte of JSON
 	read    int // bytes taken from the stream
 	index   int // of the next document
 	err     error
@@ -27,7 +28,7 @@ type Reader struct {
 
 // NewReader reads documents from r; file names the source in positions.
 func NewReader(r io.Reader, file string) *Reader {
-	return &Reader{in: bufio.NewReader(r), file: file, line: 1}
+	return &Reader{in: bufio.NewReader(r), file: file, line: 1, column: 1}
 }
 
 // Next returns the next document, or [io.EOF] when there is none. A
@@ -154,7 +155,6 @@ func (r *Reader) jsonChunk() ([]byte, Position, error) {
 	var at Position
 	var chunk []byte
 	depth, inString, escaped := 0, false, false
-	column := 1
 	for {
 		c, err := r.in.ReadByte()
 		if errors.Is(err, io.EOF) {
@@ -168,11 +168,13 @@ func (r *Reader) jsonChunk() ([]byte, Position, error) {
 		}
 		r.read++
 		if len(chunk) == 0 {
-			at = Position{File: r.file, Line: r.line, Column: column}
+			at = Position{File: r.file, Line: r.line, Column: r.column}
 		}
-		column++
+		if c&0xc0 != 0x80 { // columns count characters
+			r.column++
+		}
 		if c == '\n' {
-			r.line, column = r.line+1, 1
+			r.line, r.column = r.line+1, 1
 		}
 		switch {
 		case len(chunk) == 0 && (c == ' ' || c == '\t' || c == '\r' || c == '\n'):

@@ -22,16 +22,18 @@ func parseYAML(chunk []byte, at Position) (*node, error) {
 		}
 		return nil, yamlError(err, at)
 	}
-	b := yamlBuilder{at: at}
+	b := &yamlBuilder{at: at, source: runeCursor{source: chunk, line: 1, column: 1}}
 	if len(doc.Content) != 1 {
 		return nil, b.errorf(&doc, "this is not a document")
 	}
-	if only := doc.Content[0]; only.Kind == yaml.ScalarNode && only.Value == "" && only.Style == 0 && only.Anchor == "" {
-		return nil, nil // a marker with nothing behind it
-	}
-	root, err := b.build(doc.Content[0], 1)
-	if err != nil {
-		return nil, err
+	var root *node
+	only := doc.Content[0]
+	empty := only.Kind == yaml.ScalarNode && only.Value == "" && only.Style == 0 && only.Anchor == "" && !b.bareTag(only)
+	if !empty { // a marker with nothing behind it is no document
+		var err error
+		if root, err = b.build(only, 1); err != nil {
+			return nil, err
+		}
 	}
 	// A line break that only YAML 1.1 knows could hide a second document from
 	// the cutting into chunks, so the chunk is asked for one.
@@ -44,9 +46,12 @@ func parseYAML(chunk []byte, at Position) (*node, error) {
 	return root, nil
 }
 
-type yamlBuilder struct{ at Position }
+type yamlBuilder struct {
+	at     Position
+	source runeCursor
+}
 
-func (b yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
+func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 	if depth > MaxDepth {
 		return nil, b.errorf(n, "nested deeper than %d levels", MaxDepth)
 	}
@@ -57,6 +62,8 @@ func (b yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 		return nil, b.hinted(n, "remove the anchor and write the value out where it is used", "the anchor &%s is not allowed", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
 		return nil, b.hinted(n, "remove the tag", "the tag %q is not allowed", n.Tag)
+	case b.bareTag(n):
+		return nil, b.hinted(n, "remove the tag", "the tag %q is not allowed", "!")
 	}
 	out := &node{line: b.at.Line + n.Line - 1, column: n.Column, flow: n.Style&yaml.FlowStyle != 0}
 	switch n.Kind {
@@ -83,7 +90,7 @@ func (b yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 	}
 }
 
-func (b yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
+func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 	seen := make(map[string]int, len(n.Content)/2)
 	out.entries = make([]entry, 0, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -91,7 +98,7 @@ func (b yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 		if k.Kind != yaml.ScalarNode {
 			return b.errorf(k, "a key must be text")
 		}
-		if k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 {
+		if k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 || b.bareTag(k) {
 			return b.errorf(k, "a key may not carry an anchor or a tag")
 		}
 		value, err := b.scalar(k)
@@ -116,7 +123,14 @@ func (b yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 	return nil
 }
 
-func (b yamlBuilder) scalar(n *yaml.Node) (any, error) {
+// bareTag reports the tag "!", which makes text of a number. The library leaves
+// no trace of it in the node; only the source has it, where the node begins.
+// Without a tag, nothing begins with an exclamation mark but a quoted text.
+func (b *yamlBuilder) bareTag(n *yaml.Node) bool {
+	return b.source.at(n.Line, n.Column) == '!'
+}
+
+func (b *yamlBuilder) scalar(n *yaml.Node) (any, error) {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	if n.Style&quoted != 0 {
 		return n.Value, nil
@@ -128,11 +142,11 @@ func (b yamlBuilder) scalar(n *yaml.Node) (any, error) {
 	return value, nil
 }
 
-func (b yamlBuilder) errorf(n *yaml.Node, format string, args ...any) error {
+func (b *yamlBuilder) errorf(n *yaml.Node, format string, args ...any) error {
 	return b.hinted(n, "", format, args...)
 }
 
-func (b yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) error {
+func (b *yamlBuilder) hinted(n *yaml.Node, hint, format string, args ...any) error {
 	pos := Position{File: b.at.File, Line: b.at.Line + n.Line - 1, Column: n.Column}
 	if n.Line == 0 {
 		pos.Line, pos.Column = b.at.Line, 1

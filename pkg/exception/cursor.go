@@ -1,0 +1,36 @@
+package exception
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// runeCursor finds the character at a line and column, which count from 1.
+// Asked in the order of the source it takes linear time for all of them.
+type runeCursor struct {
+	source       []byte
+	offset       int
+	line, column int // of offset
+}
+
+// at returns the first byte of a character, or 0 where there is none.
+func (c *runeCursor) at(line, column int) byte {
+	if line < c.line || line == c.line && column < c.column {
+		c.offset, c.line, c.column = 0, 1, 1
+	}
+	for c.line < line {
+		next := bytes.IndexByte(c.source[c.offset:], '\n')
+		if next < 0 {
+			return 0
+		}
+		c.offset, c.line, c.column = c.offset+next+1, c.line+1, 1
+	}
+	for c.column < column && c.offset < len(c.source) {
+		_, size := utf8.DecodeRune(c.source[c.offset:])
+		c.offset, c.column = c.offset+size, c.column+1
+	}
+	if c.offset >= len(c.source) {
+		return 0
+	}
+	return c.source[c.offset]
+}

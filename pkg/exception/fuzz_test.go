@@ -1,0 +1,196 @@
+package exception_test
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+var seeds = []string{
+	legacyWhole, policiesWhole,
+	"a: b\n", "a: b", "---\na: b\n...\n", "# c\n---\na: b\n", "{}", `{"a": [1, 2.5, -0.0, 1e3, null, true, "x"]}`, "{a: {b: [c, {d: e}]}}\n",
+	"a: |\n  x\n  y\nb: >-\n  z\n\n  w\n", "a: 'x''y'\nb: \"\\u2028\\n\\x85\"\n", "a: on\n", "a: 0o17\n", "a: 1:30\n", "a: 1_000\n", "a: 007\n", "a: .inf\n", "a: 1.\n", "a: +1\n", "a: -.5e-3\n",
+	"a: 2001-01-01\n", "a: 2001-01-01T00:00:00Z\n", "a: ~\nb:\nc: Null\n", "a: =\n", "a: <<\n", "<<: {a: b}\n", "? a\n: b\n", "a:\n- b\n- - c\n  - d\n-\n",
+	"a: &x b\nc: *x\n", "a: !!str 1\n", "a: b # c\n", "a:\tb\n", "\ta: b\n", "a: b\r\nc: d\r\n", "\"a\": b\n'c': d\n", "a: {b: , c: }\n", "a: [b, ]\n", "a: 'x\n\n  y'\n", "a: x\n  y\n",
+	"%YAML 1.2\n---\na: b\n", "a: b\n---\n", "--- {a: b}\n", "--- a: b\n", "a: --- b\n", "a: |\n  ---\n", "a: |+\n\n\n", "a: 0x1F\nb: 0b1\nc: 1e400\n", "é: ü\n",
+	"metadata: {}\n", "metadata:\n  annotations:\n    a: b\n", "metadata:\n  annotations: {a: b}\n", `{"metadata":{"annotations":{"a":"b"}}}`, "metadata:\n  name: x\n",
+	"metadata: {\n  name: x\n}\n", "  metadata:\n    name: x\n", "metadata: # c\n  # d\n  name: x\n", "- metadata:\n", "metadata:\r\n  name: x\r\n", "{\n  \"metadata\": {\n    \"name\": \"x\"\n  }\n}\n",
+	"a: !<tag:yaml.org,2002:str> b\n", "a: b\n\n\n# end", "[a]", "\"a b\": c", "a: \"b\\\n  c\"", "a: [\n]\n", "#\n#\n---\n#\n---\n{a: b}",
+	"a: 9223372036854775807\nb: -9223372036854775808\n", "a: 9223372036854775808\n", "a: 0.1e1\n", "a: 1e15\nb: 123456789012345678.0\n",
+}
+
+// FuzzParse holds what Parse reads against what Kubernetes' own tools read of
+// the same text, and against what it reads of its own canonical form. Where the
+// two readers differ, what was reviewed is not what is applied.
+func FuzzParse(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, source []byte) {
+		d, err := exception.Parse(source, "file")
+		if err != nil {
+			return
+		}
+		tree := d.Object()
+		if !bytes.HasSuffix(source, d.Source()) && !bytes.Contains(source, d.Source()) {
+			t.Fatalf("the source %q is not part of %q", d.Source(), source)
+		}
+		asJSON, err := yaml.YAMLToJSONStrict(d.Source())
+		if err != nil {
+			t.Fatalf("%q is refused by sigs.k8s.io/yaml: %v", source, err)
+		}
+		var theirs map[string]any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(asJSON, &theirs); err != nil {
+			t.Fatalf("%q as JSON: %v", source, err)
+		}
+		if diff := cmp.Diff(wholeAsInteger(theirs), wholeAsInteger(tree)); diff != "" {
+			t.Fatalf("%q is read differently (-sigs.k8s.io/yaml +ours):\n%s", source, diff)
+		}
+
+		canonical, err := exception.Canonical(tree)
+		if separated := separator(tree); (err != nil) != separated {
+			t.Fatalf("canonical form of %q: %v, with a line separator: %v", source, err, separated)
+		}
+		if err != nil {
+			return
+		}
+		if len(canonical) > exception.MaxDocument {
+			return
+		}
+		again, err := exception.Parse(canonical, "canonical")
+		if err != nil {
+			t.Fatalf("canonical form %q of %q: %v", canonical, source, err)
+		}
+		if diff := cmp.Diff(wholeAsInteger(tree), wholeAsInteger(again.Object())); diff != "" {
+			t.Fatalf("canonical form %q of %q is another tree (-document +canonical):\n%s", canonical, source, diff)
+		}
+		twice, err := exception.Canonical(again.Object())
+		if err != nil || !bytes.Equal(canonical, twice) {
+			t.Fatalf("canonical form %q of %q is written as %q the second time (%v)", canonical, source, twice, err)
+		}
+		for _, p := range exception.CheckSchema(d) {
+			d.PositionOf(p.Path)
+		}
+	})
+}
+
+// wholeAsInteger writes whole floats as integers: "1.0" is a float to a reader
+// of YAML and comes out of Kubernetes' conversion to JSON as 1. CheckSchema
+// reports them.
+func wholeAsInteger(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			out[key] = wholeAsInteger(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = wholeAsInteger(item)
+		}
+		return out
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+			return int64(v)
+		}
+	}
+	return value
+}
+
+// separator reports whether a text or key has a line break that only some
+// readers of YAML know.
+func separator(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			if separator(key) || separator(item) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, separator)
+	case string:
+		return strings.ContainsAny(v, "\u0085\u2028\u2029")
+	}
+	return false
+}
+
+// FuzzAdd wants Add to yield exactly the object and the addition, and every
+// byte of the source, or an error.
+func FuzzAdd(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed), "metadata/annotations/polex.dev~expires-at", "2026-06-08T12:00:00Z")
+		f.Add([]byte(seed), "a/b", "on")
+		f.Add([]byte(seed), "x", "line\nbreak\u2028")
+	}
+	f.Fuzz(func(t *testing.T, source []byte, path, value string) {
+		d, err := exception.Parse(source, "file")
+		if err != nil {
+			return
+		}
+		var keys exception.Path
+		for _, key := range strings.Split(path, "/") {
+			keys = append(keys, strings.ReplaceAll(key, "~", "/"))
+		}
+		out, err := d.Add(exception.Addition{Path: keys, Value: value})
+		if err != nil {
+			return
+		}
+		want := d.Object()
+		if !put(want, keys, value) {
+			t.Fatalf("%s was added to %q, which has no place for it", keys, source)
+		}
+		if diff := cmp.Diff(want, out.Object()); diff != "" {
+			t.Fatalf("%s added to %q (-want +got):\n%s", keys, source, diff)
+		}
+		if !inserted(d.Source(), out.Source()) {
+			t.Fatalf("%s added to %q changes other bytes: %q", keys, source, out.Source())
+		}
+		again, err := exception.Parse(out.Source(), "file")
+		if err != nil {
+			t.Fatalf("%s added to %q cannot be read: %v", keys, source, err)
+		}
+		if diff := cmp.Diff(want, again.Object()); diff != "" {
+			t.Fatalf("%s added to %q and read again (-want +got):\n%s", keys, source, diff)
+		}
+	})
+}
+
+func put(object map[string]any, path exception.Path, value string) bool {
+	for _, step := range path[:len(path)-1] {
+		next, there := object[step.(string)]
+		if !there {
+			next = map[string]any{}
+			object[step.(string)] = next
+		}
+		inner, isMapping := next.(map[string]any)
+		if !isMapping {
+			return false
+		}
+		object = inner
+	}
+	last := path[len(path)-1].(string)
+	_, there := object[last]
+	object[last] = value
+	return !there
+}
+
+// inserted reports whether after is before with one stretch put into it.
+func inserted(before, after []byte) bool {
+	head := 0
+	for head < len(before) && head < len(after) && before[head] == after[head] {
+		head++
+	}
+	tail := before[head:]
+	return len(after) >= len(before) && bytes.HasSuffix(after[head:], tail)
+}

@@ -1,0 +1,204 @@
+package exception_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+func mustParse(t testing.TB, source string) *exception.Document {
+	t.Helper()
+	d, err := exception.Parse([]byte(source), "file.yaml")
+	if err != nil {
+		t.Fatalf("parse %q: %v", source, err)
+	}
+	return d
+}
+
+func TestParseReads(t *testing.T) {
+	type m = map[string]any
+	type l = []any
+	for _, tc := range []struct {
+		name, source string
+		want         m
+	}{
+		{"no newline at the end", "a: b", m{"a": "b"}},
+		{"carriage returns", "a: b\r\nc:\r\n- d\r\n", m{"a": "b", "c": l{"d"}}},
+		{"a marker above", "---\na: b\n", m{"a": "b"}},
+		{"a marker with the document behind it", "--- {a: b}\n", m{"a": "b"}},
+		{"markers without a document", "---\n# nothing\n---\na: b\n---\n", m{"a": "b"}},
+		{"an end marker", "a: b\n...\n", m{"a": "b"}},
+		{"comments around", "# x\n\na: b # y\n# z\n", m{"a": "b"}},
+		{"comments above the marker", "# x\n---\na: b\n", m{"a": "b"}},
+		{"what looks like a marker", "a: ---\nb: |\n  ---\n  ...\n", m{"a": "---", "b": "---\n...\n"}},
+		{"explicit keys", "? a\n: b\n", m{"a": "b"}},
+		{"an empty mapping", "{}", m{}},
+		{"nothing is null", "a:\nb: ~\nc: null\n", m{"a": nil, "b": nil, "c": nil}},
+		{"integers", "a: 0\nb: -1\nc: 9223372036854775807\nd: -9223372036854775808\n", m{"a": int64(0), "b": int64(-1), "c": int64(9223372036854775807), "d": int64(-9223372036854775808)}},
+		{"floats", "a: 1.5\nb: -0.25\nc: 1e3\nd: .5\n", m{"a": 1.5, "b": -0.25, "c": 1000.0, "d": 0.5}},
+		{"booleans", "a: true\nb: False\n", m{"a": true, "b": false}},
+		{"quotes make text", "a: \"on\"\nb: '007'\nc: \"1:30\"\nd: 'null'\ne: \"~\"\n", m{"a": "on", "b": "007", "c": "1:30", "d": "null", "e": "~"}},
+		{"blocks make text", "a: |-\n  on\nb: >-\n  007\n", m{"a": "on", "b": "007"}},
+		{"what only resembles a number", "a: 1.2.3\nb: v1\nc: 10m\nd: 1-2\ne: 0xZZ\nf: 7d\ng: 2001-01-01\n", m{"a": "1.2.3", "b": "v1", "c": "10m", "d": "1-2", "e": "0xZZ", "f": "7d", "g": "2001-01-01"}},
+		{"escapes may write what may not stand there", `a: "\u2028\r\0"`, m{"a": "\u2028\r\x00"}},
+		{"keys beyond ASCII", "ü: é\n", m{"ü": "é"}},
+		{"keys that differ in case", "a: 1\nA: 2\n", m{"a": int64(1), "A": int64(2)}},
+		{"JSON", `{"a": [1, 1.5, true, null, "x\n"], "b": {}}`, m{"a": l{int64(1), 1.5, true, nil, "x\n"}, "b": m{}}},
+		{"JSON with space around it", "\n\t {\"a\": 1}\r\n ", m{"a": int64(1)}},
+		{"JSON with brackets in text", `{"a": "}]\"{"}`, m{"a": "}]\"{"}},
+		{"flow style", "{a: b, c: [d, {e: f}]}", nil}, // begins like JSON and is none
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d, err := exception.Parse([]byte(tc.source), "file.yaml")
+			if tc.want == nil {
+				if err == nil {
+					t.Fatalf("read as %v", d.Object())
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, d.Object()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name, source string
+		where        string // line:column
+		message      string // part of it
+	}{
+		{"nothing", "", "1:1", "no document"},
+		{"only comments", "# x\n---\n# y\n", "1:1", "no document"},
+		{"a list", "- a\n", "1:1", "must be a mapping"},
+		{"a text", "hello\n", "1:1", "must be a mapping"},
+		{"two documents", "a: b\n---\nc: d\n", "3:1", "second document"},
+		{"a document behind an end marker", "a: b\n...\nc: d\n", "", "not valid YAML"},
+		{"a document behind an empty one", "---\n...\nc: d\n", "", "not valid YAML"},
+		{"duplicate key", "a: 1\nb: 2\na: 3\n", "3:1", `the key "a" is already set on line 1`},
+		{"duplicate key below", "a:\n  b: 1\n  \"b\": 2\n", "3:3", `the key "b" is already set on line 2`},
+		{"duplicate key in flow", "a: {b: 1, b: 2}\n", "1:11", `the key "b"`},
+		{"alias", "a: &x b\nc: *x\n", "1:4", "anchor &x"},
+		{"anchor nobody uses", "a: &x\n  b: c\n", "1:4", "anchor &x"},
+		{"anchor on a key", "&x a: b\n", "1:1", "anchor"},
+		{"alias to nothing", "a: *x\n", "1:1", "not valid YAML"},
+		{"tag", "a: !!str 1\n", "1:4", `the tag "!!str"`},
+		{"tag of one's own", "a: !x b\n", "1:4", `the tag "!x"`},
+		{"bare tag", "a: ! 1\n", "1:4", `the tag "!"`},
+		{"bare tag on nothing", "a: !\n", "1:4", `the tag "!"`},
+		{"bare tag on a mapping", "a: !\n  b: c\n", "1:4", `the tag "!"`},
+		{"bare tag on a key", "! a: b\n", "1:1", "tag"},
+		{"tag on a key", "!!str a: b\n", "1:1", "tag"},
+		{"merge key", "<<: {a: b}\n", "1:1", "merge key"},
+		{"merge key as a value", "a: <<\n", "1:4", "merge key"},
+		{"key that is a number", "1: a\n", "1:1", `the key "1" is not text`},
+		{"key that is null", "~: a\n", "1:1", "is not text"},
+		{"key that is a list", "? [a]\n: b\n", "1:3", "a key must be text"},
+		{"directive", "%YAML 1.2\n---\na: b\n", "1:1", "directive"},
+		{"directive below", "a: b\n...\n%TAG ! x\n---\nc: d\n", "", ""},
+		{"directive inside", "a: b\n%TAG ! x\n", "", "not valid YAML"},
+		{"byte order mark", "\ufeffa: b\n", "1:1", "byte order mark"},
+		{"byte order mark inside", "a: b\ufeff\n", "1:5", "byte order mark"},
+		{"NUL", "a: b\x00\n", "1:5", "control character U+0000"},
+		{"escape sequence", "a: \x1b[31m\n", "1:4", "control character U+001B"},
+		{"DEL", "a: \x7f\n", "1:4", "control character U+007F"},
+		{"not UTF-8", "a: \xff\n", "1:4", "not UTF-8"},
+		{"half a character", "a: \xc3\n", "1:4", "not UTF-8"},
+		{"a surrogate", "a: \xed\xa0\x80\n", "1:4", "not UTF-8"},
+		{"UTF-16", "a\x00:\x00 \x00b\x00\n\x00", "1:2", "control character"},
+		{"lone carriage return", "a: b\rc: d\n", "1:5", "carriage return"},
+		{"carriage return at the end", "a: b\r", "1:5", "carriage return"},
+		{"line separator", "a: b\u2028c: d\n", "1:5", "line separator U+2028"},
+		{"paragraph separator", "a: b\u2029c: d\n", "1:5", "line separator U+2029"},
+		{"next line", "a: b\u0085c: d\n", "1:5", "line separator U+0085"},
+		{"a line separator in a comment", "a: b # \u2028x: y\n", "1:8", "line separator U+2028"},
+		{"column counts characters", "ä: \"ö\x01\"\n", "1:6", "control character U+0001"},
+		{"tab for indentation", "a:\n\tb: c\n", "", "not valid YAML"},
+		{"broken YAML", "a: b\nc: [\n", "", "not valid YAML"},
+		{"broken YAML below a marker", "---\na: b\n c: d\n", "", "not valid YAML"},
+		{"on", "a: on\n", "1:4", "true or false to some"},
+		{"n", "a:\n- n\n", "2:3", "true or false to some"},
+		{"Yes as a key", "Yes: a\n", "1:1", "true or false to some"},
+		{"oFF", "a: oFF\n", "1:4", "true or false to some"},
+		{"tRUE", "a: tRUE\n", "1:4", "true or false to some"},
+		{"octal of 1.2", "a: 0o17\n", "1:4", "one number to some"},
+		{"octal of 1.1", "a: 007\n", "1:4", "one number to some"},
+		{"decimal with a zero before it", "a: 08.5\n", "1:4", "one number to some"},
+		{"hexadecimal", "a: 0x1F\n", "1:4", "one number to some"},
+		{"binary", "a: 0b11\n", "1:4", "one number to some"},
+		{"base 60", "a: 1:30\n", "1:4", "one number to some"},
+		{"base 60 with a fraction", "a: 1:30.5\n", "1:4", "one number to some"},
+		{"underscores", "a: 1_000\n", "1:4", "one number to some"},
+		{"infinity", "a: .inf\n", "1:4", "one number to some"},
+		{"not a number", "a: .NaN\n", "1:4", "one number to some"},
+		{"integer too large", "a: 9223372036854775808\n", "1:4", "does not fit"},
+		{"float too large", "a: 1e400\n", "1:4", "does not fit"},
+		{"JSON: list", `[{"a": 1}]`, "1:1", "must be a mapping"},
+		{"JSON: duplicate key", "{\"a\": 1,\n \"a\": 2}", "2:2", `the key "a" is already set on line 1`},
+		{"JSON: duplicate key, escaped", `{"a": 1, "\u0061": 2}`, "1:10", `the key "a"`},
+		{"JSON: integer too large", `{"a": 9223372036854775808}`, "1:7", "does not fit"},
+		{"JSON: float too large", `{"a": 1e400}`, "1:7", "does not fit"},
+		{"JSON: text behind it", `{"a": 1} x`, "1:10", "not valid JSON"},
+		{"JSON: text behind it, in columns of characters", `{"ä": 1} x`, "1:10", "not valid JSON"},
+		{"JSON: a second one", "{\"a\": 1}\n{\"b\": 2}", "2:1", "second document"},
+		{"JSON: cut off", `{"a": {"b": 1}`, "1:1", "cut off"},
+		{"JSON: cut off in a text", `{"a": "b`, "1:1", "cut off"},
+		{"JSON: comment", "{\"a\": 1 // x\n}", "", "not valid JSON"},
+		{"JSON: comma at the end", `{"a": 1,}`, "", "not valid JSON"},
+		{"JSON: brackets that do not pair", `{"a": [1}]`, "", "not valid JSON"},
+		{"JSON: bare key", `{a: 1}`, "1:2", "not valid JSON"},
+		{"JSON: not a number", `{"a": NaN}`, "1:7", "not valid JSON"},
+		{"JSON: newline in a text", "{\"a\": \"x\ny\"}", "", "not valid JSON"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d, err := exception.Parse([]byte(tc.source), "file.yaml")
+			if err == nil {
+				t.Fatalf("read as %v", d.Object())
+			}
+			var syntax *exception.SyntaxError
+			if !errors.As(err, &syntax) {
+				t.Fatalf("%T: %v", err, err)
+			}
+			where := fmt.Sprintf("%d:%d", syntax.Position.Line, syntax.Position.Column)
+			if tc.where != "" && where != tc.where || syntax.Position.File != "file.yaml" || syntax.Position.Line < 1 || syntax.Position.Column < 1 {
+				t.Errorf("at %s, want %s: %v", where, tc.where, err)
+			}
+			if !strings.Contains(syntax.Message, tc.message) {
+				t.Errorf("%v, want %q", err, tc.message)
+			}
+		})
+	}
+}
+
+func TestPositions(t *testing.T) {
+	for _, tc := range []struct {
+		name, source string
+		path         exception.Path
+		want         string
+	}{
+		{"a key", "a: 1\nb:\n  c: 2\n", exception.Path{"b", "c"}, "3:3"},
+		{"an item", "a:\n- b\n-  c\n", exception.Path{"a", 1}, "3:4"},
+		{"a key in an item", "a:\n- b: 1\n  c: 2\n", exception.Path{"a", 0, "c"}, "3:3"},
+		{"flow", "a: {ä: 1, b: [c, d]}\n", exception.Path{"a", "b", 1}, "1:18"},
+		{"further than it leads", "a:\n  b: 1\n", exception.Path{"a", "x", "y"}, "1:1"},
+		{"nothing of it", "# c\na: 1\n", exception.Path{"x"}, "2:1"},
+		{"below comments and a marker", "# c\n---\n# d\na: 1\n", exception.Path{"a"}, "4:1"},
+		{"JSON", "\n {\"ä\": {\n\"b\": [1, 2]}}", exception.Path{"ä", "b", 1}, "3:10"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			at := mustParse(t, tc.source).PositionOf(tc.path)
+			if got := fmt.Sprintf("%d:%d", at.Line, at.Column); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
+}

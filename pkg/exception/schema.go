@@ -1,0 +1,108 @@
+package exception
+
+// schema is one value's type, in the words of the custom resource definitions.
+// A compact table of it stands in schematable.go.
+type schema struct {
+	kind    schemaKind
+	fields  []field    // of an object
+	values  *schema    // of an object whose keys are free
+	items   *schema    // of a list
+	enum    []string   // of a text
+	format  string     // of a text: "date-time" or ""
+	preset  string     // of a text: what the API server writes where it is absent
+	apart   [2]string  // of an object: two fields that exclude each other
+	filled  bool       // of a text: Kyverno's webhook refuses ""
+	special specialist // what the definitions leave to the API server's own code
+}
+
+type field struct {
+	name     string
+	required bool
+	schema   *schema
+}
+
+type schemaKind int
+
+const (
+	anyKind schemaKind = iota // any JSON, kept as it is
+	textKind
+	boolKind
+	listKind
+	objectKind
+)
+
+// String names the kind as a message to an author does.
+func (k schemaKind) String() string {
+	switch k {
+	case textKind:
+		return "text"
+	case boolKind:
+		return "true or false"
+	case listKind:
+		return "a list"
+	case objectKind:
+		return "a mapping"
+	default:
+		return "any value"
+	}
+}
+
+// specialist marks the parts of metadata that have rules of their own.
+type specialist int
+
+const (
+	nothingSpecial specialist = iota
+	objectMeta
+	labelMap
+	annotationMap
+	subdomainName
+	labelName
+)
+
+func (s *schema) field(name string) *field {
+	for i := range s.fields {
+		if s.fields[i].name == name {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}
+
+func must(name string, s *schema) field { return field{name: name, required: true, schema: s} }
+func may(name string, s *schema) field  { return field{name: name, schema: s} }
+
+func object(fields ...field) *schema { return &schema{kind: objectKind, fields: fields} }
+func list(items *schema) *schema     { return &schema{kind: listKind, items: items} }
+func textMap() *schema               { return &schema{kind: objectKind, values: text()} }
+func text() *schema                  { return &schema{kind: textKind} }
+func filledText() *schema            { return &schema{kind: textKind, filled: true} }
+func oneOf(values ...string) *schema { return &schema{kind: textKind, enum: values} }
+func anything() *schema              { return &schema{kind: anyKind} }
+
+func (s *schema) notBoth(a, b string) *schema {
+	s.apart = [2]string{a, b}
+	return s
+}
+
+func (s *schema) as(special specialist) *schema {
+	s.special = special
+	return s
+}
+
+// schemaOf returns the schema of an API version. A version that is not known is
+// read by its group's newest, so that the rest of the document is still checked.
+func schemaOf(group, version string) (s *schema, known bool) {
+	if group == PoliciesGroup {
+		switch version {
+		case "v1alpha1", "v1beta1", "v1":
+			return exceptionOf(policiesSpec()), true
+		}
+		return exceptionOf(policiesSpec()), false
+	}
+	switch version {
+	// v2alpha1 left the definitions in Kyverno 1.14 and had v2beta1's fields.
+	case "v2alpha1", "v2beta1", "v2":
+		return exceptionOf(kyvernoSpec()), true
+	}
+	return exceptionOf(kyvernoSpec()), false
+}

@@ -1,0 +1,273 @@
+package exception_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+const (
+	legacyWhole = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: legacy.example
+  namespace: team-a
+  labels: {app.kubernetes.io/name: web, empty: ""}
+  annotations:
+    polex.dev/reason: migration
+spec:
+  background: false
+  exceptions:
+  - policyName: require-probes
+    ruleNames: [check, autogen-check]
+  match:
+    any:
+    - resources:
+        kinds: [Deployment]
+        names: [web]
+        namespaces: [team-a]
+        operations: [CREATE]
+        annotations: {a: b}
+        selector: {matchLabels: {app: web}}
+        namespaceSelector:
+          matchExpressions: [{key: team, operator: In, values: [a]}]
+      roles: [a]
+      clusterRoles: [b]
+      subjects: [{kind: User, name: alice, apiGroup: rbac.authorization.k8s.io, namespace: x}]
+  conditions:
+    any:
+    - key: "{{ request.object.x }}"
+      operator: GreaterThan
+      value: [1, 2.5, {deep: [true]}]
+      message: why
+    all: []
+  podSecurity:
+  - controlName: Running as Non-root
+    images: [a]
+    restrictedField: spec.securityContext
+    values: [b]
+`
+	policiesWhole = `apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata:
+  name: cel
+  namespace: team-a
+spec:
+  policyRefs:
+  - name: require-probes
+    kind: ValidatingPolicy
+  matchConditions:
+  - name: web
+    expression: object.metadata.name == 'web'
+  images: [registry.example/web:1]
+  allowedValues: [x]
+  reportResult: pass
+  expiresAt: "2026-12-31T17:00:00+01:00"
+  evaluationMode: Kubernetes
+  properties: {reason: migration, ticket: T-1, approved-by: bob}
+`
+)
+
+func TestCheckSchemaAccepts(t *testing.T) {
+	for _, source := range []string{legacyWhole, policiesWhole} {
+		for _, version := range []string{"", "/v2beta1", "/v2alpha1", "/v1beta1", "/v1alpha1"} {
+			d := mustParse(t, source)
+			group := d.GroupKind().Group
+			if strings.HasPrefix(version, "/v1") != (group == exception.PoliciesGroup) && version != "" {
+				continue
+			}
+			if version != "" {
+				d = mustParse(t, strings.Replace(source, d.APIVersion(), group+version, 1))
+			}
+			if problems := exception.CheckSchema(d); len(problems) > 0 {
+				t.Errorf("%s: %v", d.APIVersion(), problems)
+			}
+		}
+	}
+}
+
+func TestCheckSchemaLeavesOtherKindsAlone(t *testing.T) {
+	for _, source := range []string{
+		"apiVersion: v1\nkind: ConfigMap\nnonsense: null\n",
+		"apiVersion: kyverno.io\nkind: PolicyException\n",
+		"apiVersion: kyverno.io/v2\nkind: policyexception\n",
+		"kind: PolicyException\n",
+		"{}",
+	} {
+		d := mustParse(t, source)
+		if got := exception.CheckSchema(d); got != nil {
+			t.Errorf("%q: %v", source, got)
+		}
+		if got := exception.Defaults(d); got != nil {
+			t.Errorf("%q: %v", source, got)
+		}
+	}
+}
+
+// TestCheckSchema changes one thing of a whole document and wants the problems
+// that follow: "line reason path".
+func TestCheckSchema(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		of       string
+		old, new string
+		want     []string
+		hint     string
+	}{
+		{name: "unknown version", of: legacyWhole, old: "kyverno.io/v2", new: "kyverno.io/v3",
+			want: []string{"1 unknown-version apiVersion"}, hint: "write kyverno.io/v2"},
+		{name: "unknown version, and the rest is still checked", of: policiesWhole, old: "policies.kyverno.io/v1\n", new: "policies.kyverno.io/v2\nextra: 1\n",
+			want: []string{"1 unknown-version apiVersion", "2 unknown-field extra"}},
+		{name: "misspelt field", of: legacyWhole, old: "policyName:", new: "policyNme:",
+			want: []string{"12 unknown-field spec.exceptions[0].policyNme", "12 missing-field spec.exceptions[0].policyName"}, hint: `did you mean "policyName"?`},
+		{name: "field in the wrong case", of: legacyWhole, old: "policyName:", new: "policyname:",
+			want: []string{"12 unknown-field spec.exceptions[0].policyname", "12 missing-field spec.exceptions[0].policyName"}, hint: `did you mean "policyName"?`},
+		{name: "unlike any field", of: legacyWhole, old: "  background: false", new: "  verifyImages: false",
+			want: []string{"10 unknown-field spec.verifyImages"}, hint: "the API server would drop it; remove it"},
+		{name: "the other group's field", of: legacyWhole, old: "  background: false", new: "  policyRefs: []",
+			want: []string{"10 unknown-field spec.policyRefs"}},
+		{name: "status", of: policiesWhole, old: "kind: PolicyException", new: "kind: PolicyException\nstatus: {}",
+			want: []string{"3 unknown-field status"}},
+		{name: "text that is a number", of: legacyWhole, old: "migration", new: "12",
+			want: []string{`8 wrong-type metadata.annotations["polex.dev/reason"]`}, hint: "put it in quotes"},
+		{name: "a text for a list", of: legacyWhole, old: "[check, autogen-check]", new: "check",
+			want: []string{"13 wrong-type spec.exceptions[0].ruleNames"}, hint: "write it as a list of one"},
+		{name: "a mapping for a list", of: legacyWhole, old: "    - resources:", new: "      resources:",
+			want: []string{"15 wrong-type spec.match.any"}},
+		{name: "text for a boolean", of: legacyWhole, old: "background: false", new: `background: "false"`,
+			want: []string{"10 wrong-type spec.background"}},
+		{name: "null field", of: legacyWhole, old: "background: false", new: "background:",
+			want: []string{"10 null-value spec.background"}},
+		{name: "null in a list", of: legacyWhole, old: "[check, autogen-check]", new: "[check, null]",
+			want: []string{"13 null-value spec.exceptions[0].ruleNames[1]"}},
+		{name: "null deep in free JSON", of: legacyWhole, old: "{deep: [true]}", new: "{deep: [null]}",
+			want: []string{"32 null-value spec.conditions.any[0].value[2].deep[0]"}},
+		{name: "null instead of free JSON", of: legacyWhole, old: "value: [1, 2.5, {deep: [true]}]", new: "value: ~",
+			want: []string{"32 null-value spec.conditions.any[0].value"}},
+		{name: "integer with a fraction", of: legacyWhole, old: "2.5", new: "2.0",
+			want: []string{"32 invalid-value spec.conditions.any[0].value[1]"}},
+		{name: "unknown operator", of: legacyWhole, old: "operator: GreaterThan", new: "operator: GreaterTan",
+			want: []string{"31 invalid-value spec.conditions.any[0].operator"}, hint: `did you mean "GreaterThan"?`},
+		{name: "unknown report result", of: policiesWhole, old: "reportResult: pass", new: "reportResult: fail",
+			want: []string{"15 invalid-value spec.reportResult"}},
+		{name: "any and all", of: legacyWhole, old: "  match:", new: "  match:\n    all: []",
+			want: []string{"14 invalid-value spec.match"}},
+		{name: "name and names", of: legacyWhole, old: "        names: [web]", new: "        names: [web]\n        name: web",
+			want: []string{"16 invalid-value spec.match.any[0].resources"}},
+		{name: "no match", of: legacyWhole, old: "  match:", new: "  mtch:",
+			want: []string{"9 missing-field spec.match", "14 unknown-field spec.mtch"}, hint: `did you mean "match"?`},
+		{name: "bad time", of: policiesWhole, old: "2026-12-31T17:00:00+01:00", new: "2026-12-31",
+			want: []string{"16 invalid-value spec.expiresAt"}},
+		{name: "empty policy name", of: policiesWhole, old: "name: require-probes", new: `name: ""`,
+			want: []string{"8 empty-value spec.policyRefs[0].name"}},
+		{name: "no name", of: policiesWhole, old: "  name: cel\n", new: "",
+			want: []string{"3 missing-field metadata.name"}},
+		{name: "no namespace", of: policiesWhole, old: "  namespace: team-a\n", new: "",
+			want: []string{"3 missing-field metadata.namespace"}},
+		{name: "empty name", of: policiesWhole, old: "name: cel", new: `name: ""`,
+			want: []string{"4 empty-value metadata.name"}},
+		{name: "name in capitals", of: policiesWhole, old: "name: cel", new: "name: Cel",
+			want: []string{"4 invalid-value metadata.name"}},
+		{name: "long name", of: policiesWhole, old: "name: cel", new: "name: " + strings.Repeat("a", 254),
+			want: []string{"4 invalid-value metadata.name"}},
+		{name: "namespace with a dot", of: policiesWhole, old: "namespace: team-a", new: "namespace: team.a",
+			want: []string{"5 invalid-value metadata.namespace"}},
+		{name: "generated name", of: policiesWhole, old: "  name: cel", new: "  generateName: cel-",
+			want: []string{"3 missing-field metadata.name", "4 unsignable-field metadata.generateName"}},
+		{name: "finalizers", of: policiesWhole, old: "  name: cel", new: "  name: cel\n  finalizers: [x/y]",
+			want: []string{"5 unsignable-field metadata.finalizers"}, hint: "remove it"},
+		{name: "what kubectl prints", of: policiesWhole, old: "  name: cel", new: "  name: cel\n  creationTimestamp: null",
+			want: []string{"5 unsignable-field metadata.creationTimestamp"}},
+		{name: "misspelt metadata", of: policiesWhole, old: "  namespace: team-a", new: "  namespace: team-a\n  label: {a: b}",
+			want: []string{"6 unknown-field metadata.label"}, hint: `did you mean "labels"?`},
+		{name: "empty labels", of: legacyWhole, old: `{app.kubernetes.io/name: web, empty: ""}`, new: "{}",
+			want: []string{"6 empty-value metadata.labels"}},
+		{name: "null labels", of: legacyWhole, old: `{app.kubernetes.io/name: web, empty: ""}`, new: "",
+			want: []string{"6 null-value metadata.labels"}},
+		{name: "label that is a boolean", of: legacyWhole, old: "name: web,", new: "name: true,",
+			want: []string{`6 wrong-type metadata.labels["app.kubernetes.io/name"]`}},
+		{name: "label's value with a space", of: legacyWhole, old: "name: web,", new: `name: "a b",`,
+			want: []string{`6 invalid-value metadata.labels["app.kubernetes.io/name"]`}},
+		{name: "label's key", of: legacyWhole, old: "empty:", new: "a/b/c:",
+			want: []string{`6 invalid-value metadata.labels["a/b/c"]`}},
+		{name: "annotation's key", of: legacyWhole, old: "polex.dev/reason:", new: "polex.dev/:",
+			want: []string{`8 invalid-value metadata.annotations["polex.dev/"]`}},
+		{name: "annotations as large as a document", of: legacyWhole, old: "migration", new: strings.Repeat("x", 256<<10),
+			want: []string{"7 invalid-value metadata.annotations"}},
+		{name: "metadata is text", of: "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: x\nspec: 1\n",
+			want: []string{"3 wrong-type metadata", "4 wrong-type spec"}},
+		{name: "nothing in it", of: "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\n",
+			want: []string{"1 missing-field metadata", "1 missing-field spec"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.old != "" && !strings.Contains(tc.of, tc.old) {
+				t.Fatalf("there is no %q to replace", tc.old)
+			}
+			d := mustParse(t, strings.Replace(tc.of, tc.old, tc.new, 1))
+			var got []string
+			var hints []string
+			problems := exception.CheckSchema(d)
+			for _, p := range problems {
+				got = append(got, fmt.Sprintf("%d %s %s", d.PositionOf(p.Path).Line, p.Reason, p.Path))
+				hints = append(hints, p.Hint)
+				if p.Message == "" {
+					t.Errorf("%s has no message", p.Reason)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s\n%v", diff, problems)
+			}
+			if tc.hint != "" && !strings.Contains(strings.Join(hints, "\n"), tc.hint) {
+				t.Errorf("hints %q, want %q", hints, tc.hint)
+			}
+		})
+	}
+}
+
+func TestCheckSchemaIsBounded(t *testing.T) {
+	source := policiesWhole + "  images: [" + strings.Repeat("1,", 5000) + "1]\n"
+	d := mustParse(t, strings.Replace(source, "  images: [registry.example/web:1]\n", "", 1))
+	if got := len(exception.CheckSchema(d)); got != exception.MaxProblems {
+		t.Errorf("%d problems, want %d", got, exception.MaxProblems)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	for _, tc := range []struct {
+		name, source string
+		want         []exception.Addition
+	}{
+		{"kyverno.io has none", legacyWhole, nil},
+		{"said already", policiesWhole, nil},
+		{"null is no absence", strings.Replace(policiesWhole, "reportResult: pass", "reportResult:", 1), nil},
+		{"no spec to write it to", "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\n", nil},
+		{"unknown version", strings.NewReplacer("io/v1", "io/v9", "  reportResult: pass\n", "").Replace(policiesWhole), nil},
+		{"not said", strings.Replace(policiesWhole, "  reportResult: pass\n", "", 1),
+			[]exception.Addition{{Path: exception.Path{"spec", "reportResult"}, Value: "skip"}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := mustParse(t, tc.source)
+			got := exception.Defaults(d)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Fatalf("additions (-want +got):\n%s", diff)
+			}
+			if got == nil {
+				return
+			}
+			whole, err := d.Add(got...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := exception.Defaults(whole); again != nil {
+				t.Errorf("still to add: %v", again)
+			}
+			if problems := exception.CheckSchema(whole); problems != nil {
+				t.Errorf("problems: %v", problems)
+			}
+		})
+	}
+}

@@ -1,0 +1,235 @@
+package exception
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Reasons of a [Problem].
+const (
+	ProblemUnknownVersion  = "unknown-version"
+	ProblemUnknownField    = "unknown-field"
+	ProblemUnsignableField = "unsignable-field"
+	ProblemMissingField    = "missing-field"
+	ProblemWrongType       = "wrong-type"
+	ProblemInvalidValue    = "invalid-value"
+	ProblemNullValue       = "null-value"
+	ProblemEmptyValue      = "empty-value"
+)
+
+// MaxProblems is the most that [CheckSchema] returns of one document, so that a
+// hostile one does not turn into a report larger than itself.
+const MaxProblems = 100
+
+// Problem is one place where the API server or Kyverno's webhook would refuse a
+// document, or would store something else than what is written there.
+type Problem struct {
+	Path    Path
+	Reason  string
+	Message string // untrusted text quoted
+	Hint    string // what to do about it; may be empty
+}
+
+// CheckSchema returns what the API server would refuse, drop or change of a
+// PolicyException, as of Kyverno 1.19.1, in document order, at most
+// [MaxProblems]. What it drops without a word matters most: the live object
+// would then differ from the signed one. A document of another kind has no
+// problems.
+func CheckSchema(d *Document) []Problem {
+	gk := d.GroupKind()
+	if !gk.IsException() {
+		return nil
+	}
+	s, known := schemaOf(gk.Group, d.Version())
+	c := schemaChecker{}
+	if !known {
+		c.report(placeOf(d.root.entry("apiVersion")), Path{"apiVersion"}, ProblemUnknownVersion,
+			fmt.Sprintf("%s has no version %q of PolicyException", gk.Group, shortened(d.Version())),
+			"write "+gk.Group+"/"+newestVersion(gk.Group))
+	}
+	c.check(d.root, place{d.root.line, d.root.column}, s, nil)
+	sort.SliceStable(c.found, func(i, j int) bool {
+		a, b := c.found[i].place, c.found[j].place
+		if a.line != b.line {
+			return a.line < b.line
+		}
+		return a.column < b.column
+	})
+	var problems []Problem
+	for i := range c.found {
+		problems = append(problems, c.found[i].Problem)
+	}
+	return problems
+}
+
+func newestVersion(group string) string {
+	if group == PoliciesGroup {
+		return "v1"
+	}
+	return "v2"
+}
+
+type schemaChecker struct{ found []placedProblem }
+
+// place is where a value stands: its key where it has one, as for
+// [Document.PositionOf].
+type place struct{ line, column int }
+
+func placeOf(e *entry) place { return place{e.line, e.column} }
+
+type placedProblem struct {
+	Problem
+	place
+}
+
+func (c *schemaChecker) report(at place, path Path, reason, message, hint string) {
+	if len(c.found) < MaxProblems {
+		c.found = append(c.found, placedProblem{Problem{Path: path, Reason: reason, Message: message, Hint: hint}, at})
+	}
+}
+
+func (c *schemaChecker) check(n *node, at place, s *schema, path Path) {
+	if n.kind == scalarNode && n.scalar == nil {
+		c.report(at, path, ProblemNullValue, "null is dropped by the API server, so the live object would differ from the signed one", "remove the key, or write the value")
+		return
+	}
+	if s.kind != anyKind && kindOf(n) != s.kind {
+		c.wrongType(n, at, s, path)
+		return
+	}
+	switch s.kind {
+	case anyKind:
+		c.freeForm(n, at, s, path)
+	case objectKind:
+		c.object(n, at, s, path)
+	case listKind:
+		for i, item := range n.items {
+			c.check(item, place{item.line, item.column}, s.items, path.With(i))
+		}
+	case textKind:
+		c.text(n, at, s, path)
+	}
+}
+
+// kindOf returns a number's kind as anyKind, which fits no field but those that
+// take anything.
+func kindOf(n *node) schemaKind {
+	switch n.kind {
+	case mappingNode:
+		return objectKind
+	case sequenceNode:
+		return listKind
+	}
+	switch n.scalar.(type) {
+	case string:
+		return textKind
+	case bool:
+		return boolKind
+	default:
+		return anyKind
+	}
+}
+
+func (c *schemaChecker) wrongType(n *node, at place, s *schema, path Path) {
+	hint := ""
+	if s.kind == textKind && n.kind == scalarNode {
+		hint = "put it in quotes"
+	}
+	if s.kind == listKind && kindOf(n) == s.items.kind {
+		hint = "write it as a list of one"
+	}
+	written := kindOf(n).String()
+	if n.kind == scalarNode {
+		if _, isText := n.scalar.(string); !isText {
+			written = fmt.Sprintf("%v", n.scalar)
+		}
+	}
+	c.report(at, path, ProblemWrongType, fmt.Sprintf("this must be %s, and %s stands here", s.kind, written), hint)
+}
+
+// freeForm accepts any JSON that the API server gives back as it got it.
+func (c *schemaChecker) freeForm(n *node, at place, s *schema, path Path) {
+	switch n.kind {
+	case mappingNode:
+		for i := range n.entries {
+			e := &n.entries[i]
+			c.check(e.value, placeOf(e), s, path.With(e.key))
+		}
+	case sequenceNode:
+		for i, item := range n.items {
+			c.check(item, place{item.line, item.column}, s, path.With(i))
+		}
+	default:
+		f, isFloat := n.scalar.(float64)
+		if isFloat && f == math.Trunc(f) {
+			c.report(at, path, ProblemInvalidValue, "a whole number with a fraction or an exponent comes back from the API server as an integer", "write it in plain digits")
+		}
+	}
+}
+
+func (c *schemaChecker) object(n *node, at place, s *schema, path Path) {
+	present := make(map[string]bool, len(s.fields))
+	for i := range n.entries {
+		e := &n.entries[i]
+		if s.values != nil {
+			c.check(e.value, placeOf(e), s.values, path.With(e.key))
+			continue
+		}
+		f := s.field(e.key)
+		if f == nil {
+			c.unknown(placeOf(e), s, path.With(e.key), e.key)
+			continue
+		}
+		present[f.name] = true
+		c.check(e.value, placeOf(e), f.schema, path.With(e.key))
+	}
+	for _, f := range s.fields {
+		if f.required && !present[f.name] {
+			c.report(at, path.With(f.name), ProblemMissingField, fmt.Sprintf("%s is missing", path.With(f.name)), "")
+		}
+	}
+	if a, b := s.apart[0], s.apart[1]; a != "" && present[a] && present[b] {
+		c.report(at, path, ProblemInvalidValue, fmt.Sprintf("%s and %s exclude each other", a, b), "keep one of the two")
+	}
+	c.special(n, at, s, path)
+}
+
+func (c *schemaChecker) unknown(at place, s *schema, path Path, name string) {
+	if s.special == objectMeta && serverField[name] {
+		c.report(at, path, ProblemUnsignableField,
+			fmt.Sprintf("%s is set by the API server or by controllers, and nothing else vouches for it", path), "remove it")
+		return
+	}
+	c.report(at, path, ProblemUnknownField, fmt.Sprintf("there is no field %q here", shortened(name)), didYouMean(name, s))
+}
+
+// serverField are the fields of metadata that an author does not write.
+var serverField = map[string]bool{
+	"creationTimestamp": true, "deletionGracePeriodSeconds": true, "deletionTimestamp": true,
+	"finalizers": true, "generateName": true, "generation": true, "managedFields": true,
+	"ownerReferences": true, "resourceVersion": true, "selfLink": true, "uid": true,
+}
+
+func (c *schemaChecker) text(n *node, at place, s *schema, path Path) {
+	value := n.scalar.(string)
+	switch {
+	case len(s.enum) > 0:
+		for _, allowed := range s.enum {
+			if value == allowed {
+				return
+			}
+		}
+		c.report(at, path, ProblemInvalidValue, fmt.Sprintf("%q is not one of %s", shortened(value), strings.Join(s.enum, ", ")), nearest(value, s.enum))
+	case s.filled && value == "":
+		c.report(at, path, ProblemEmptyValue, fmt.Sprintf("%s is empty", path), "")
+	case s.format == "date-time":
+		if _, err := time.Parse(time.RFC3339, value); err != nil {
+			c.report(at, path, ProblemInvalidValue, fmt.Sprintf("%q is not a time in RFC 3339", shortened(value)), "write it like 2026-12-31T17:00:00Z")
+		}
+	case s.special == subdomainName || s.special == labelName:
+		c.name(at, s, path, value)
+	}
+}

@@ -1,0 +1,62 @@
+package exception
+
+import (
+	"fmt"
+	"strings"
+)
+
+// didYouMean names the field that a misspelt one is likely to be.
+func didYouMean(name string, s *schema) string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = f.name
+	}
+	if hint := nearest(name, names); hint != "" {
+		return hint
+	}
+	return "the API server would drop it; remove it"
+}
+
+// nearest returns a hint at the candidate that is at most two edits away, or "".
+func nearest(word string, candidates []string) string {
+	best, distance := "", 3
+	for _, candidate := range candidates {
+		limit := min(distance, (len(candidate)+1)/2)
+		if d := edits(word, candidate, limit); d < limit {
+			best, distance = candidate, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// edits counts the insertions, deletions, substitutions and swaps of neighbours
+// between two words, letter case aside, and gives up at limit.
+func edits(a, b string, limit int) int {
+	if len(a) >= len(b)+limit || len(b) >= len(a)+limit {
+		return limit
+	}
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	var before, row []int
+	next := make([]int, len(b)+1)
+	for j := range next {
+		next[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, row, next = row, next, make([]int, len(b)+1)
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			next[j] = min(next[j-1]+1, row[j]+1, row[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+	}
+	return min(next[len(b)], limit)
+}

@@ -1,0 +1,137 @@
+package exception_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+const kyvernoModule = "github.com/kyverno/kyverno@v1.19.1"
+
+// kyvernoSource returns the folder of Kyverno's source, downloaded as a Go
+// module. The go command runs outside of this module so that go.mod stays as it
+// is: nothing of Kyverno is compiled.
+func kyvernoSource(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: the custom resource definitions are downloaded")
+	}
+	download := exec.Command("go", "mod", "download", "-json", kyvernoModule)
+	download.Dir = t.TempDir()
+	download.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	out, err := download.Output()
+	if err != nil {
+		t.Fatalf("go mod download %s: %v\n%s", kyvernoModule, err, out)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	return module.Dir
+}
+
+type definition struct {
+	Spec struct {
+		Group    string
+		Scope    string
+		Versions []struct {
+			Name   string
+			Served bool
+			Schema struct{ OpenAPIV3Schema map[string]any }
+		}
+	}
+}
+
+func TestSchemaIsKyvernos(t *testing.T) {
+	source := kyvernoSource(t)
+	for _, tc := range []struct {
+		file, group string
+		served      []string
+		left        []string // versions that are known but no longer served
+	}{
+		{"kyverno/kyverno.io_policyexceptions.yaml", exception.KyvernoGroup, []string{"v2", "v2beta1"}, []string{"v2alpha1"}},
+		{"policies.kyverno.io/policies.kyverno.io_policyexceptions.yaml", exception.PoliciesGroup, []string{"v1", "v1alpha1", "v1beta1"}, nil},
+	} {
+		t.Run(tc.group, func(t *testing.T) {
+			raw, err := os.ReadFile(filepath.Join(source, "config", "crds", filepath.FromSlash(tc.file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var crd definition
+			if err := yaml.Unmarshal(raw, &crd); err != nil {
+				t.Fatal(err)
+			}
+			if crd.Spec.Group != tc.group || crd.Spec.Scope != "Namespaced" {
+				t.Fatalf("group %q, scope %q", crd.Spec.Group, crd.Spec.Scope)
+			}
+			var served []string
+			for _, version := range crd.Spec.Versions {
+				if !version.Served {
+					continue
+				}
+				served = append(served, version.Name)
+				table, known := exception.SchemaAsOpenAPI(tc.group, version.Name)
+				if !known {
+					t.Errorf("%s is served and the table does not know it", version.Name)
+				}
+				want := withoutProse(version.Schema.OpenAPIV3Schema).(map[string]any)
+				// The definitions require less at the top than the API server
+				// does: a document without these has no kind or name at all.
+				want["required"] = append([]any{"apiVersion", "kind", "metadata"}, want["required"].([]any)...)
+				if diff := cmp.Diff(want, any(table).(map[string]any), anyOrder); diff != "" {
+					t.Errorf("%s: the table is not the definition (-definition +table):\n%s", version.Name, diff)
+				}
+			}
+			if slices.Sort(served); !slices.Equal(served, tc.served) {
+				t.Errorf("versions served: %v, want %v", served, tc.served)
+			}
+			for _, version := range tc.left {
+				if _, known := exception.SchemaAsOpenAPI(tc.group, version); !known {
+					t.Errorf("%s is not known", version)
+				}
+			}
+		})
+	}
+}
+
+// anyOrder compares lists of words ("required", "enum") as sets.
+var anyOrder = cmpopts.SortSlices(func(a, b any) bool {
+	x, xText := a.(string)
+	y, yText := b.(string)
+	return xText && yText && x < y
+})
+
+// withoutProse leaves out of a definition what says nothing about which values
+// it accepts.
+func withoutProse(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, item := range v {
+			_, isText := item.(string)
+			switch {
+			case isText && (key == "description" || key == "x-kubernetes-list-type" || key == "x-kubernetes-map-type"):
+			default:
+				out[key] = withoutProse(item)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = withoutProse(item)
+		}
+		return out
+	default:
+		return value
+	}
+}
