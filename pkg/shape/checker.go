@@ -1,0 +1,24 @@
+package shape
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Check returns what is wrong with one document at a time, sorted by position.
+// Nothing wrong is nil. A document that is not a PolicyException has that one
+// finding.
+func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
+	s := &subject{config: &c.config, doc: d}
+	exc, ok := d.Exception()
+	if !ok {
+		s.notAnException()
+		return s.found
+	}
+	s.exc, s.tree = exc, d.Object()
+	for _, check := range checks {
+		check(s, now)
+	}
+	return sorted(s.found)
+}

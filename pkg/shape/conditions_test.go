@@ -1,0 +1,35 @@
+package shape_test
+
+const goodCondition = "object.metadata.name == 'web' && object.metadata.namespace == 'team-a'"
+
+var conditionCases = []change{
+	{name: "none", of: policies, old: "\n  - name: web\n    expression: " + goodCondition, new: " []", want: []string{"10 matches-everything spec.matchConditions"}},
+	{name: "absent", of: policies, old: "  matchConditions:\n  - name: web\n    expression: " + goodCondition + "\n", new: "", want: []string{"6 matches-everything spec.matchConditions"}},
+	{name: "images do not narrow it", of: policies, old: "\n  - name: web\n    expression: " + goodCondition, new: " []\n  images: [a]", want: []string{"10 matches-everything spec.matchConditions"}},
+	{name: "a constant beside a real one", of: policies, old: goodCondition, new: goodCondition + "\n  - name: b\n    expression: 'true'",
+		want: []string{"14 matches-everything spec.matchConditions[1].expression"}},
+	{name: "a block of comments", of: policies, old: goodCondition, new: "|\n      // object.metadata.name == 'web'\n      true",
+		want: []string{"12 matches-everything spec.matchConditions[0].expression"}},
+}
+
+func init() {
+	for _, expression := range []string{
+		"true", " true ", "(true)", "((true))", "1 == 1", "1==1", "object == object", `"a" == "a"`, `"a" == 'a'`, "!false", "!!true", "!(1 != 1)",
+		"true || object.x", "object.x || true", "true && 1 == 1", "(object.x) || (true)", "object.kind == object.kind",
+		`"a\"b" == "a\"b"`, "true // 'x'", "'''a''' == 'a'", "object.name == 'a' || 1 == 1",
+	} {
+		conditionCases = append(conditionCases, change{name: "constant " + expression, of: policies, old: goodCondition, new: quote(expression),
+			want: []string{"12 matches-everything spec.matchConditions[0].expression"}})
+	}
+	for _, expression := range []string{
+		"object.metadata.name == 'true'", "'a' == 'b'", "false", "true && object.x", "object.x == 'a' || object.x == 'b'",
+		"object.x == 'a||true'", "!true", "1 != 1", "(object.x) == (object.y)", "object.x != object.y", "true == object.x", "a == b == c",
+		"object.items.all(i, i == 1 || true)", "'", "((", "))", "", "object.name == '// true'",
+	} {
+		want := []string(nil)
+		if expression == "" {
+			want = []string{"12 empty-value spec.matchConditions[0].expression"}
+		}
+		conditionCases = append(conditionCases, change{name: "not constant " + expression, of: policies, old: goodCondition, new: quote(expression), want: want})
+	}
+}

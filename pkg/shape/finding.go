@@ -1,0 +1,77 @@
+package shape
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Severity says whether a finding refuses an exception.
+type Severity int
+
+// The severities. The zero value refuses.
+const (
+	Error Severity = iota
+	Warning
+)
+
+// String returns "error" or "warning".
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// Finding is one thing that is wrong with an exception's shape.
+type Finding struct {
+	Reason   string // one of [Reasons]
+	Severity Severity
+	Path     exception.Path
+	Position exception.Position
+	Message  string // untrusted text quoted
+	Hint     string // what to do about it; may be empty
+}
+
+// maxFindings bounds what one document can put on a report.
+const maxFindings = 200
+
+// subject is the document that the checks look at, and what they found.
+type subject struct {
+	config *Config
+	doc    *exception.Document
+	exc    *exception.Exception
+	tree   map[string]any
+	found  []Finding
+}
+
+func (s *subject) refuse(reason string, path exception.Path, message, hint string) {
+	s.add(Finding{Reason: reason, Severity: Error, Path: path, Message: message, Hint: hint})
+}
+
+func (s *subject) warn(reason string, path exception.Path, message, hint string) {
+	s.add(Finding{Reason: reason, Severity: Warning, Path: path, Message: message, Hint: hint})
+}
+
+func (s *subject) add(f Finding) {
+	if len(s.found) >= maxFindings {
+		return
+	}
+	if f.Position == (exception.Position{}) {
+		f.Position = s.doc.PositionOf(f.Path)
+	}
+	s.found = append(s.found, f)
+}
+
+func sorted(found []Finding) []Finding {
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(a.Position.Line, b.Position.Line),
+			cmp.Compare(a.Position.Column, b.Position.Column),
+			cmp.Compare(a.Severity, b.Severity),
+			cmp.Compare(a.Reason, b.Reason),
+		)
+	})
+	return found
+}

@@ -1,0 +1,110 @@
+package shape
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// hiddenCharacter finds what a reviewer cannot see or is shown in another
+// order: in names, anything that is not printable ASCII, for a letter of
+// another alphabet looks like one of ours; in any text, key or comment, the
+// characters that turn the direction of writing or take no room. The joiners
+// that some scripts need are allowed in prose.
+func (s *subject) hiddenCharacter(time.Time) {
+	before := len(s.found)
+	seen := map[string]bool{}
+	for _, name := range s.identifiers() {
+		for _, r := range name.text {
+			if r <= ' ' && r != ' ' || r > '~' {
+				seen[name.path.String()] = true
+				s.refuse(ReasonHiddenCharacter, name.path, fmt.Sprintf("the name %+q has the character %U", name.text, r), "write names in plain ASCII")
+				break
+			}
+		}
+	}
+	s.hiddenIn(s.tree, nil, seen)
+	if len(s.found) > before {
+		return
+	}
+	// What is in a value has been found above; what is left is in a comment or
+	// in the layout.
+	source := s.doc.Source()
+	line, column := 0, 0
+	for i := 0; i < len(source); {
+		r, size := utf8.DecodeRune(source[i:])
+		if hidden(r) {
+			at := s.doc.SourcePosition()
+			if line == 0 {
+				column += at.Column - 1
+			}
+			at.Line, at.Column = at.Line+line, column+1
+			s.add(Finding{Reason: ReasonHiddenCharacter, Position: at, Message: fmt.Sprintf("the character %U stands here, which a reader cannot see", r), Hint: "remove it"})
+			return
+		}
+		i, column = i+size, column+1
+		if r == '\n' {
+			line, column = line+1, 0
+		}
+	}
+}
+
+func hidden(r rune) bool {
+	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200c', '\u200d'
+	return unicode.Is(unicode.Cf, r) && r != zeroWidthNonJoiner && r != zeroWidthJoiner
+}
+
+func (s *subject) hiddenIn(value any, path exception.Path, seen map[string]bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			s.hiddenText(key, path.With(key), "key", seen)
+			s.hiddenIn(v[key], path.With(key), seen)
+		}
+	case []any:
+		for i, item := range v {
+			s.hiddenIn(item, path.With(i), seen)
+		}
+	case string:
+		s.hiddenText(v, path, "text", seen)
+	}
+}
+
+func (s *subject) hiddenText(text string, path exception.Path, what string, seen map[string]bool) {
+	for _, r := range text {
+		if hidden(r) {
+			if !seen[path.String()] {
+				seen[path.String()] = true
+				s.refuse(ReasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
+			}
+			return
+		}
+	}
+}
+
+// identifiers are the texts by which something is chosen.
+func (s *subject) identifiers() []located {
+	names := []located{
+		{s.exc.Identity.Name, exception.Path{"metadata", "name"}},
+		{s.exc.Identity.Namespace, exception.Path{"metadata", "namespace"}},
+	}
+	for _, ref := range s.exc.Policies {
+		if s.exc.Identity.Group == exception.PoliciesGroup {
+			names = append(names, located{ref.Name, ref.Path.With("name")}, located{ref.Kind, ref.Path.With("kind")})
+			continue
+		}
+		names = append(names, located{ref.Name, ref.Path.With("policyName")})
+		for i, rule := range ref.Rules {
+			names = append(names, located{rule, ref.Path.With("ruleNames").With(i)})
+		}
+	}
+	for _, f := range s.allFilters() {
+		names = append(names, slices.Concat(f.kinds, f.names, f.namespaces)...)
+	}
+	return names
+}

@@ -1,0 +1,48 @@
+package shape
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+)
+
+// lifetime finds an exception that never ends, has ended, ends too late, or
+// does not say clearly when. A duration is judged as it is, for it begins when
+// the exception is signed.
+func (s *subject) lifetime(now time.Time) {
+	life, err := lifetime.Of(s.exc)
+	if err != nil {
+		var bad *lifetime.Error
+		if !errors.As(err, &bad) {
+			bad = &lifetime.Error{Path: exception.Path{"metadata"}, Message: err.Error()}
+		}
+		s.refuse(ReasonBadLifetime, bad.Path, bad.Message, bad.Hint)
+		return
+	}
+	at, in := !life.ExpiresAt.IsZero(), life.ExpiresIn != 0
+	if at && in && len(s.sealKeys()) == 0 {
+		s.refuse(ReasonBadLifetime, s.exc.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.exc.ExpiresIn.Text, s.exc.ExpiresAt.Text), "keep one of the two")
+		return
+	}
+	switch limit := s.config.MaxLifetime; {
+	case !at && !in:
+		if !s.config.AllowUnbounded {
+			s.refuse(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it ends",
+				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing")
+		}
+	case at && !life.ExpiresAt.After(now):
+		s.refuse(ReasonExpired, s.exc.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.exc.ExpiresAt.Text), "remove it, or ask for it anew")
+	case limit > 0 && at && life.ExpiresAt.Sub(now) > limit:
+		s.tooLong(s.exc.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(now))+" from now", limit)
+	case limit > 0 && life.ExpiresIn > limit:
+		s.tooLong(s.exc.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit)
+	}
+}
+
+func (s *subject) tooLong(said exception.Statement, long string, limit time.Duration) {
+	s.refuse(ReasonLifetimeTooLong, said.Path, fmt.Sprintf("%q is %s, and %s is allowed", said.Text, long, lifetime.FormatDuration(limit)),
+		"ask for less, and renew it if it is still needed then")
+}

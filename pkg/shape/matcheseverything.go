@@ -1,0 +1,107 @@
+package shape
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// matchesEverything finds a kyverno.io exception whose match does not narrow
+// down what is exempt. Each filter of match.any, and those of match.all taken
+// together, must say kinds, and names, namespaces or labels besides. What does
+// not count, because it narrows nothing or can be put on by whoever wants to be
+// exempt: a pattern that fits anything, an empty selector, a selector that only
+// asks for labels to be absent, annotations, operations (Kyverno does not look
+// at them in an exception), and who sent the request.
+func (s *subject) matchesEverything(time.Time) {
+	if s.exc.Identity.Group != exception.KyvernoGroup {
+		return
+	}
+	anyOf, allOf := s.filters("any"), s.filters("all")
+	if len(anyOf) == 0 && len(allOf) == 0 {
+		s.refuse(ReasonMatchesEverything, exception.Path{"spec", "match"}, "the match does not say which resources are exempt", matchHint)
+		return
+	}
+	for _, f := range anyOf {
+		s.narrowed(f.path, []filter{f})
+	}
+	for _, f := range allOf {
+		if len(f.resources) == 0 {
+			s.refuse(ReasonMatchesEverything, f.path, "the filter says nothing about resources", matchHint)
+			return
+		}
+	}
+	if len(allOf) > 0 {
+		s.narrowed(exception.Path{"spec", "match", "all"}, allOf)
+	}
+}
+
+const matchHint = "say kinds, and names or namespaces, of the resources that need it"
+
+// narrowed looks at filters that must all match.
+func (s *subject) narrowed(path exception.Path, filters []filter) {
+	var kinds, rest bool
+	for _, f := range filters {
+		kinds = kinds || restrictsKinds(f.kinds)
+		rest = rest || restricts(f.names) || restricts(f.namespaces) ||
+			selects(f.resources["selector"]) || selects(f.resources["namespaceSelector"]) && !f.coversNamespaces()
+	}
+	switch {
+	case !kinds && !rest:
+		s.refuse(ReasonMatchesEverything, path, "the match narrows down neither the kind nor the name, namespace or labels of what is exempt", matchHint)
+	case !kinds:
+		s.refuse(ReasonMatchesEverything, path, "the match takes resources of any kind", "list the kinds: Deployment, apps/v1/Deployment")
+	case !rest:
+		s.refuse(ReasonMatchesEverything, path, "the match takes every resource of its kinds", "say names, namespaces or a selector too")
+	}
+}
+
+// restricts reports whether a list of patterns, of which any may match, leaves
+// something out.
+func restricts(patterns []located) bool {
+	for _, p := range patterns {
+		if onlyWildcards(p.text) {
+			return false
+		}
+	}
+	return len(patterns) > 0
+}
+
+func restrictsKinds(kinds []located) bool {
+	for _, k := range kinds {
+		if onlyWildcards(parseKind(k.text).kind) {
+			return false
+		}
+	}
+	return len(kinds) > 0
+}
+
+// coversNamespaces reports whether the filter takes objects of kind Namespace,
+// for which Kyverno skips the namespaceSelector.
+func (f filter) coversNamespaces() bool {
+	for _, k := range f.kinds {
+		if parseKind(k.text).covers("Namespace", "") {
+			return true
+		}
+	}
+	return len(f.kinds) == 0
+}
+
+// selects reports whether a label selector asks for a label to be present.
+func selects(value any) bool {
+	selector, _ := value.(map[string]any)
+	labels, _ := selector["matchLabels"].(map[string]any)
+	for key := range labels {
+		if !onlyWildcards(key) {
+			return true
+		}
+	}
+	expressions, _ := selector["matchExpressions"].([]any)
+	for _, item := range expressions {
+		expression, _ := item.(map[string]any)
+		if operator := expression["operator"]; operator == "In" || operator == "Exists" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package shape
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// namesNothing finds an exception that exempts from nothing: an empty list of
+// policies, or a policy with an empty list of rules. It looks harmless and is
+// reviewed as such, until a later change of one word fills it.
+func (s *subject) namesNothing(time.Time) {
+	field := "exceptions"
+	if s.exc.Identity.Group == exception.PoliciesGroup {
+		field = "policyRefs"
+	}
+	if items, isList := s.spec()[field].([]any); isList && len(items) == 0 {
+		s.refuse(ReasonNamesNothing, exception.Path{"spec", field}, "the exception names no policy", "name the policy that it is an exception from")
+	}
+	if field != "exceptions" {
+		return
+	}
+	items, _ := s.spec()[field].([]any)
+	for i, item := range items {
+		ref, _ := item.(map[string]any)
+		if rules, isList := ref["ruleNames"].([]any); isList && len(rules) == 0 {
+			s.refuse(ReasonNamesNothing, exception.Path{"spec", field, i, "ruleNames"}, "the exception names no rule of the policy",
+				"name the rules, and their autogen- forms for controllers of Pods")
+		}
+	}
+}
+
+func (s *subject) spec() map[string]any {
+	spec, _ := s.tree["spec"].(map[string]any)
+	return spec
+}

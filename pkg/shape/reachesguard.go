@@ -1,0 +1,107 @@
+package shape
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// reachesGuard finds an exception that could switch off what decides about
+// exceptions: it matches PolicyExceptions themselves, excepts from a policy
+// that guards them, or reaches into a namespace that the guard lives in. No
+// setting permits it.
+func (s *subject) reachesGuard(time.Time) {
+	s.reachesPolicy()
+	if s.exc.Identity.Group == exception.PoliciesGroup {
+		s.reachesByCondition()
+		return
+	}
+	for _, f := range s.allFilters() {
+		for _, k := range f.kinds {
+			if meansException(k.text) {
+				s.refuse(ReasonReachesGuard, k.path, fmt.Sprintf("%q covers PolicyException: an exception must not exempt exceptions from their checks", k.text),
+					"list the kinds that need it")
+			}
+		}
+		for _, n := range f.namespaces {
+			s.reachesNamespace(n)
+		}
+		if f.coversNamespaces() && len(f.kinds) > 0 {
+			for _, n := range f.names {
+				s.reachesNamespace(n)
+			}
+		}
+	}
+}
+
+func (s *subject) reachesPolicy() {
+	for _, ref := range s.exc.Policies {
+		field := "policyName"
+		if s.exc.Identity.Group == exception.PoliciesGroup {
+			field = "name"
+		}
+		// A policy in a namespace is named namespace/name.
+		namespace, name, namespaced := strings.Cut(ref.Name, "/")
+		if !namespaced {
+			name = ref.Name
+		}
+		if guard, found := overlapsAny(name, s.config.GuardPolicies); found {
+			s.refuse(ReasonReachesGuard, ref.Path.With(field), fmt.Sprintf("%q is or fits a policy that guards exceptions (%s)", ref.Name, guard), "change the guard itself, in the open")
+		} else if guard, found := overlapsAny(namespace, s.config.GuardNamespaces); found && namespaced {
+			s.refuse(ReasonReachesGuard, ref.Path.With(field), fmt.Sprintf("the policy %q lives in a namespace of the guard (%s)", ref.Name, guard), "change the guard itself, in the open")
+		}
+	}
+}
+
+func (s *subject) reachesNamespace(n located) {
+	if guard, found := overlapsAny(n.text, s.config.GuardNamespaces); found {
+		s.refuse(ReasonReachesGuard, n.path, fmt.Sprintf("%q is or fits a namespace that the guard lives in (%s)", n.text, guard), "name the namespaces that need it")
+	}
+}
+
+// meansException reports whether an entry of kinds covers PolicyException as
+// Kyverno reads it, or names it in a form that Kyverno would not read.
+func meansException(kind string) bool {
+	if parseKind(kind).covers(exception.Kind, exception.KyvernoGroup, exception.PoliciesGroup) {
+		return true
+	}
+	for _, part := range strings.FieldsFunc(kind, func(r rune) bool { return r == '/' || r == '.' }) {
+		if namesException(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesException reports whether a word is one of the names that the kind goes
+// by, in any case.
+func namesException(word string) bool {
+	switch strings.ToLower(word) {
+	case "policyexception", "policyexceptions", "polex":
+		return true
+	}
+	return false
+}
+
+// reachesByCondition looks at the texts in CEL conditions. It is no proof: an
+// expression can make a name out of pieces. What protects the guard is that its
+// policies cannot be named; this catches what is written plainly.
+func (s *subject) reachesByCondition() {
+	for _, c := range s.conditions() {
+		aboutNamespaces := strings.Contains(strings.ToLower(c.text), "namespace")
+		for _, literal := range literals(c.text) {
+			if namesException(literal) {
+				s.refuse(ReasonReachesGuard, c.path, fmt.Sprintf("the condition speaks of %q: an exception must not exempt exceptions from their checks", literal), "write it about the resources that need it")
+				continue
+			}
+			if !aboutNamespaces || hasWildcard(literal) {
+				continue // CEL compares texts as they are
+			}
+			if guard, found := overlapsAny(literal, s.config.GuardNamespaces); found {
+				s.refuse(ReasonReachesGuard, c.path, fmt.Sprintf("the condition speaks of %q, a namespace that the guard lives in (%s)", literal, guard), "write it about the namespaces that need it")
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package shape_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// Two exceptions with nothing wrong. A case changes one thing of one of them.
+const (
+	legacy = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: web-probes
+  namespace: team-a
+  annotations:
+    polex.dev/reason: the vendor's image has no health endpoint
+    polex.dev/expires-in: 7d
+spec:
+  exceptions:
+  - policyName: require-probes
+    ruleNames: [check, autogen-check]
+  match:
+    any:
+    - resources:
+        kinds: [Deployment]
+        names: [web]
+        namespaces: [team-a]
+`
+	policies = `apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata:
+  name: web-probes
+  namespace: team-a
+spec:
+  policyRefs:
+  - name: require-probes
+    kind: ValidatingPolicy
+  matchConditions:
+  - name: web
+    expression: object.metadata.name == 'web' && object.metadata.namespace == 'team-a'
+  expiresAt: "2026-06-08T12:00:00Z"
+  properties: {reason: the vendor's image has no health endpoint}
+`
+)
+
+// change is one case: a document with old replaced by new, and what is found in
+// it, each as "line reason path", a warning with "(warning)" behind it.
+type change struct {
+	name     string
+	config   shape.Config
+	of       string
+	old, new string
+	want     []string
+}
+
+// cases are the changes of every check, by the file that holds the check.
+var cases = map[string][]change{
+	"alreadysealed":     sealedCases,
+	"schema":            schemaCases,
+	"namesnothing":      nothingCases,
+	"matcheseverything": matchCases,
+	"conditions":        conditionCases,
+	"wildcardpolicy":    wildcardPolicyCases,
+	"wildcardrule":      wildcardRuleCases,
+	"reachesguard":      guardCases,
+	"lifetime":          lifetimeCases,
+	"statements":        statementCases,
+	"hiddencharacter":   hiddenCases,
+	"notanexception":    kindCases,
+}
+
+func (c change) document(t *testing.T) *exception.Document {
+	t.Helper()
+	if c.old != "" && !strings.Contains(c.of, c.old) {
+		t.Fatalf("there is no %q to replace", c.old)
+	}
+	d, err := exception.Parse([]byte(strings.Replace(c.of, c.old, c.new, 1)), "file.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (c change) findings(t *testing.T) []shape.Finding {
+	t.Helper()
+	checker, err := shape.New(c.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checker.Check(c.document(t), now)
+}
+
+func TestChecks(t *testing.T) {
+	for file, changes := range cases {
+		for _, c := range changes {
+			t.Run(file+"/"+c.name, func(t *testing.T) {
+				var got []string
+				for _, f := range c.findings(t) {
+					line := fmt.Sprintf("%d %s %s", f.Position.Line, f.Reason, f.Path)
+					if f.Severity == shape.Warning {
+						line += " (warning)"
+					}
+					got = append(got, line)
+					if f.Message == "" || f.Position.File != "file.yaml" {
+						t.Errorf("incomplete: %+v", f)
+					}
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("findings (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestNothingWrong(t *testing.T) {
+	for _, source := range []string{legacy, policies} {
+		if got := (change{of: source}).findings(t); got != nil {
+			t.Errorf("%v", got)
+		}
+	}
+}
+
+// TestEveryReasonHasACase holds the list of reasons against what the cases find.
+func TestEveryReasonHasACase(t *testing.T) {
+	found := map[string]bool{shape.ReasonDuplicateIdentity: true} // by Set, which has its own test
+	for _, changes := range cases {
+		for _, c := range changes {
+			for _, f := range c.findings(t) {
+				found[f.Reason] = true
+			}
+		}
+	}
+	var listed []string
+	for _, r := range shape.Reasons() {
+		if slices.Contains(listed, r.Name) {
+			t.Errorf("%s is listed twice", r.Name)
+		}
+		listed = append(listed, r.Name)
+		if r.Doc == "" {
+			t.Errorf("%s is not described", r.Name)
+		}
+		if !found[r.Name] {
+			t.Errorf("%s is found in no case", r.Name)
+		}
+	}
+	for name := range found {
+		if !slices.Contains(listed, name) {
+			t.Errorf("%s is found and not listed", name)
+		}
+	}
+}
+
+func TestFindingsAreSortedAndBounded(t *testing.T) {
+	c := change{of: legacy, old: "[check, autogen-check]", new: "[" + strings.Repeat("'*',", 5000) + "'*']"}
+	found := c.findings(t)
+	if len(found) != 200 {
+		t.Errorf("%d findings", len(found))
+	}
+	if !slices.IsSortedFunc(found, func(a, b shape.Finding) int { return a.Position.Column - b.Position.Column }) {
+		t.Error("findings are not sorted")
+	}
+}

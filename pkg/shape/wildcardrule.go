@@ -1,0 +1,23 @@
+package shape
+
+import (
+	"fmt"
+	"time"
+)
+
+// wildcardRule finds a pattern for rules, which covers the rules that the
+// policy will have one day. One that leaves some out is a warning: autogen-*
+// is how some write the forms of a rule for controllers of Pods.
+func (s *subject) wildcardRule(time.Time) {
+	for _, ref := range s.exc.Policies {
+		for i, rule := range ref.Rules {
+			path := ref.Path.With("ruleNames").With(i)
+			switch {
+			case onlyWildcards(rule):
+				s.refuse(ReasonWildcardRule, path, fmt.Sprintf("%q stands for every rule of the policy, also for those still to be written", rule), "name the rules")
+			case hasWildcard(rule):
+				s.warn(ReasonWildcardRule, path, fmt.Sprintf("%q is a pattern, which also covers rules still to be written", rule), "name the rules")
+			}
+		}
+	}
+}
