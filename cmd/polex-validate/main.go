@@ -1,0 +1,7 @@
+// Command polex-validate says whether exceptions are well shaped: narrow,
+// bounded in time and accounted for. It uses no network and writes nothing.
+package main
+
+import "github.com/polex-dev/polex/cmd/internal/cli"
+
+func main() { cli.Main(newCommand) }
