@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -175,6 +176,12 @@ func decodeCertificate(text string) ([]byte, error) {
 	}
 	block, rest := pem.Decode(raw)
 	switch {
+	// The decoder would skip to the first block that it can read, and another
+	// reader might take another one.
+	case !bytes.HasPrefix(raw, []byte("-----BEGIN ")):
+		return nil, errors.New("not a PEM certificate from its first byte on")
+	case bytes.Count(raw, []byte("-----BEGIN ")) > 1:
+		return nil, errors.New("more than one certificate")
 	case block == nil || block.Type != "CERTIFICATE":
 		return nil, errors.New("not a PEM certificate")
 	case len(block.Headers) > 0:

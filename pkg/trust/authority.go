@@ -70,7 +70,7 @@ func (a *Authority) Mismatch(id Identity) string {
 func (a *Authority) subjectType() string {
 	text := a.subject
 	if a.pattern != nil {
-		text = a.pattern.String()
+		text = strings.ReplaceAll(a.pattern.String(), `\/`, "/") // many people escape slashes
 	}
 	if strings.Contains(text, "://") {
 		return "uri"

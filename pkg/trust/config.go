@@ -114,6 +114,10 @@ func Load(c Config) (*Policy, error) {
 		if err != nil {
 			return nil, fmt.Errorf("authority %q: read key: %w", authorities[i].Name, err)
 		}
+		if len(raw) == 0 {
+			// Without a key, the authority would be taken for a keyless one.
+			return nil, fmt.Errorf("authority %q: key: %s is empty", authorities[i].Name, authorities[i].KeyFile)
+		}
 		authorities[i].Key, authorities[i].KeyFile = string(raw), ""
 	}
 	c.Authorities = authorities

@@ -67,7 +67,10 @@ func New(c Config, root *Root) (*Policy, error) {
 		}
 		p.maxLifetime = d
 	}
-	return p, p.setRevoked(c.Revoked, names)
+	if err := p.setRevoked(c.Revoked, names); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // usable refuses an authority whose signatures the root could never witness.

@@ -3,45 +3,69 @@ package verify
 import (
 	"fmt"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/trust"
 )
 
 // count checks that enough distinct authorities signed. A signature counts for
 // one authority at most, and one signer counts once however often it signed.
 func (v *Verifier) count(signatures []Signature) error {
-	counted := map[string]bool{} // authorities
-	signers := map[string]bool{}
+	m := matching{authorities: v.policy.Authorities(), signers: map[string][]*Signature{}, counted: map[string]*Signature{}}
+	var order []string
 	for i := range signatures {
-		s := &signatures[i]
-		signer := s.signer()
-		if signers[signer] {
-			continue
+		signer := signatures[i].signer()
+		if m.signers[signer] == nil {
+			order = append(order, signer)
 		}
-		if s.Authority == "" {
-			s.Authority = v.authorityOf(*s, counted)
-		}
-		if s.Authority != "" && !counted[s.Authority] {
-			counted[s.Authority], signers[signer] = true, true
-		}
+		m.signers[signer] = append(m.signers[signer], &signatures[i])
+	}
+	for _, signer := range order {
+		m.place(signer, map[string]bool{})
+	}
+	for authority, s := range m.counted {
+		s.Authority = authority
 	}
 	switch need := v.policy.Threshold(); {
-	case len(counted) >= need:
+	case len(m.counted) >= need:
 		return nil
-	case len(counted) == 0:
+	case len(m.counted) == 0:
 		return reject(ReasonWrongIdentity, "nobody whom the trust policy names signed it: %s", v.mismatches(signatures))
 	default:
-		return reject(ReasonTooFewAuthorities, "%d of the authorities signed it, and %d have to", len(counted), need)
+		return reject(ReasonTooFewAuthorities, "%d of the authorities signed it, and %d have to", len(m.counted), need)
 	}
 }
 
-// authorityOf returns the first authority that the certificate's identity is
-// and that has not been counted yet.
-func (v *Verifier) authorityOf(s Signature, counted map[string]bool) string {
-	for _, a := range v.policy.Authorities() {
-		if !counted[a.Name()] && a.Mismatch(s.Identity) == "" {
-			return a.Name()
+// matching finds the most authorities that the signers can stand for, so that
+// the order of the signatures does not matter where authorities overlap.
+type matching struct {
+	authorities []*trust.Authority
+	signers     map[string][]*Signature
+	counted     map[string]*Signature // by authority
+}
+
+// place finds an authority for a signer, moving others where that makes room.
+// No authority is tried twice, which seen keeps.
+func (m matching) place(signer string, seen map[string]bool) bool {
+	for _, s := range m.signers[signer] {
+		for _, a := range m.authorities {
+			if seen[a.Name()] || !s.countsFor(a) {
+				continue
+			}
+			seen[a.Name()] = true
+			if held := m.counted[a.Name()]; held == nil || m.place(held.signer(), seen) {
+				m.counted[a.Name()] = s
+				return true
+			}
 		}
 	}
-	return ""
+	return false
+}
+
+func (s *Signature) countsFor(a *trust.Authority) bool {
+	if s.Identity.Subject == "" {
+		return s.Authority == a.Name()
+	}
+	return a.Mismatch(s.Identity) == ""
 }
 
 func (s *Signature) signer() string {

@@ -27,6 +27,11 @@ func (v *Verifier) lifetime(message *exception.Document, signatures []Signature,
 		return none, err
 	}
 	if life.ExpiresAt.IsZero() {
+		// Signing turns a duration into a time. Where it did not, what was
+		// approved was an end, and to allow no end is not to allow this.
+		if life.ExpiresIn > 0 {
+			return none, reject(ReasonNoExpiry, "it asks for %s, and no time was made of that when it was signed", lifetime.FormatDuration(life.ExpiresIn))
+		}
 		if message.GroupKind().IsException() && !v.policy.AllowsUnbounded() {
 			return none, reject(ReasonNoExpiry, "it never expires, and exceptions have to")
 		}

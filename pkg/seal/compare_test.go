@@ -1,0 +1,140 @@
+package seal_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+const signed = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  labels: {team: x}
+data:
+  text: t
+  number: 1
+  float: 1.5
+  truth: true
+  nothing: null
+  list: [a, b, c]
+  mapping: {k: v, status: s}
+  empty: {}
+  none: []
+`
+
+// TestCompareDifferences: each edit of the object is told, with its place and
+// both values.
+func TestCompareDifferences(t *testing.T) {
+	for _, tc := range []struct{ name, old, with, want string }{
+		{"equal", "", "", ""},
+		{"text", "text: t", "text: T", `data.text is "T", signed as "t"`},
+		{"text emptied", "text: t", `text: ""`, `data.text is "", signed as "t"`},
+		{"text and null", "text: t", "text: null", `data.text is null, signed as "t"`},
+		{"number", "number: 1", "number: 2", `data.number is 2, signed as 1`},
+		{"number as text", "number: 1", `number: "1"`, `data.number is "1", signed as 1`},
+		{"number as float", "number: 1", "number: 1.0", `data.number is 1, signed as 1`},
+		{"float", "float: 1.5", "float: 1.25", `data.float is 1.25, signed as 1.5`},
+		{"truth", "truth: true", "truth: false", `data.truth is false, signed as true`},
+		{"truth as text", "truth: true", `truth: "true"`, `data.truth is "true", signed as true`},
+		{"null as text", "nothing: null", `nothing: "null"`, `data.nothing is "null", signed as null`},
+		{"null removed", "  nothing: null\n", "", `data.nothing was removed (signed as null)`},
+		{"null added", "  text: t\n", "  text: t\n  more: null\n", `data.more was added (null)`},
+		{"item changed", "[a, b, c]", "[a, x, c]", `data.list[1] is "x", signed as "b"`},
+		{"item appended", "[a, b, c]", "[a, b, c, d]", `data.list[3] was added ("d")`},
+		{"item removed", "[a, b, c]", "[a, b]", `data.list[2] was removed (signed as "c")`},
+		{"items exchanged", "[a, b, c]", "[b, a, c]", `data.list[0] is "b", signed as "a"|data.list[1] is "a", signed as "b"`},
+		{"list as mapping", "[a, b, c]", "{a: b}", `data.list is a mapping of 1 keys, signed as a list of 3 items`},
+		{"mapping as text", "{k: v, status: s}", "k", `data.mapping is "k", signed as a mapping of 2 keys`},
+		{"text as mapping", "text: t", "text: {t: t}", `data.text is a mapping of 1 keys, signed as "t"`},
+		{"text as list", "text: t", "text: [t]", `data.text is a list of 1 items, signed as "t"`},
+		{"empty mapping as empty list", "empty: {}", "empty: []", `data.empty is a list of 0 items, signed as a mapping of 0 keys`},
+		{"empty mapping as null", "empty: {}", "empty: null", `data.empty is null, signed as a mapping of 0 keys`},
+		{"empty list removed", "  none: []\n", "", `data.none was removed (signed as a list of 0 items)`},
+		{"the key status, deeper", "status: s", "status: other", `data.mapping.status is "other", signed as "s"`},
+		{"a dotted key", "  text: t\n", "  text: t\n  metadata.uid: u\n", `data["metadata.uid"] was added ("u")`},
+		{"a long text", "text: t", "text: " + strings.Repeat("é", 80), `data.text is "` + strings.Repeat("é", 57) + `"…, signed as "t"`},
+		{"a hostile text", "text: t", `text: "a\n::error::b"`, `data.text is "a\n::error::b", signed as "t"`},
+		{"kind", "kind: ConfigMap", "kind: Secret", `kind is "Secret", signed as "ConfigMap"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			object := parse(t, strings.Replace(signed, tc.old, tc.with, 1))
+			var got []string
+			for _, d := range seal.Compare(object, parse(t, signed), 10) {
+				got = append(got, d.String())
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(got, "|")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCompareLimitAndOrder(t *testing.T) {
+	many := object{}
+	for i := range 1000 {
+		many[fmt.Sprintf("k%03d", i)] = int64(i)
+	}
+	message := fromObject(t, object{"data": object{}})
+	document := fromObject(t, object{"data": many})
+	for _, limit := range []int{1, 3, 1000, 2000} {
+		found := seal.Compare(document, message, limit)
+		if want := min(limit, 1000); len(found) != want {
+			t.Errorf("%d differences of %d, want %d", len(found), limit, want)
+		}
+		for i, d := range found {
+			if want := fmt.Sprintf("data.k%03d", i); d.Path.String() != want {
+				t.Fatalf("difference %d is at %s, want %s", i, d.Path, want)
+			}
+		}
+	}
+}
+
+// TestCompareLeavesDocumentsAlone: a comparison changes neither side.
+func TestCompareLeavesDocumentsAlone(t *testing.T) {
+	message := parse(t, signed)
+	live := parse(t, strings.Replace(signed, "name: a", "name: a\n  uid: u", 1)+"status: {}\n")
+	before, beforeMessage := live.Object(), message.Object()
+	if found := seal.Compare(live, message, 1); len(found) > 0 {
+		t.Fatal(found)
+	}
+	if diff := cmp.Diff(before, live.Object()); diff != "" {
+		t.Errorf("the object changed:\n%s", diff)
+	}
+	if diff := cmp.Diff(beforeMessage, message.Object()); diff != "" {
+		t.Errorf("the message changed:\n%s", diff)
+	}
+}
+
+// TestCompareOddMetadata: metadata that is no mapping is compared and nothing
+// is left out of it.
+func TestCompareOddMetadata(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		live, signed object
+		equal        bool
+	}{
+		{"no metadata", object{"a": "b"}, object{"a": "b"}, true},
+		{"metadata added", object{"metadata": object{}}, object{}, false},
+		{"metadata added for a uid", object{"metadata": object{"uid": "u"}}, object{}, false},
+		{"metadata of text", object{"metadata": "x"}, object{"metadata": "x"}, true},
+		{"metadata of text and of a mapping", object{"metadata": "x"}, object{"metadata": object{}}, false},
+		{"labels of text", object{"metadata": object{"labels": "x"}}, object{"metadata": object{}}, false},
+		{"labels emptied", object{"metadata": object{"labels": object{}}}, object{"metadata": object{}}, false},
+		{"labels for a tool", object{"metadata": object{"labels": object{"app.kubernetes.io/instance": "x"}}}, object{"metadata": object{}}, true},
+		{"annotations for a seal", object{"metadata": object{"annotations": object{"cosign.sigstore.dev/message": "x"}}}, object{"metadata": object{}}, true},
+		{"annotations for a seal, signed empty", object{"metadata": object{"annotations": object{"cosign.sigstore.dev/message": "x"}}}, object{"metadata": object{"annotations": object{}}}, true},
+		{"annotations under the prefix that no seal has", object{"metadata": object{"annotations": object{"cosign.sigstore.dev/evil": "x"}}}, object{"metadata": object{}}, false},
+		{"signed null where the seal made a mapping", object{"metadata": object{"annotations": object{"cosign.sigstore.dev/message": "x"}}}, object{"metadata": object{"annotations": nil}}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if found := seal.Compare(fromObject(t, tc.live), fromObject(t, tc.signed), 3); (len(found) == 0) != tc.equal {
+				t.Errorf("differences %v, want equal: %t", found, tc.equal)
+			}
+		})
+	}
+}

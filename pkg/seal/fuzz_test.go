@@ -1,0 +1,123 @@
+package seal_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// naive decides the same as Compare by other means: what may be left out is
+// removed by a list of its own, and the rest has to be deeply equal.
+func naive(live, message map[string]any) bool {
+	delete(live, "status")
+	delete(message, "status")
+	haveMeta, ok1 := live["metadata"].(map[string]any)
+	wantMeta, ok2 := message["metadata"].(map[string]any)
+	for _, field := range strings.Fields("creationTimestamp generation managedFields resourceVersion selfLink uid") {
+		if ok1 {
+			delete(haveMeta, field)
+		}
+		if ok2 {
+			delete(wantMeta, field)
+		}
+	}
+	if ok1 && ok2 {
+		tools := map[string]string{
+			"argocd.argoproj.io/tracking-id":                   "annotations",
+			"kubectl.kubernetes.io/last-applied-configuration": "annotations",
+			"app.kubernetes.io/instance":                       "labels",
+			"kustomize.toolkit.fluxcd.io/name":                 "labels",
+			"kustomize.toolkit.fluxcd.io/namespace":            "labels",
+		}
+		for _, n := range []string{"", "_1", "_2", "_3", "_4", "_5", "_6", "_7"} {
+			for _, part := range []string{"signature", "certificate", "bundle", "bundle.v0.3"} {
+				tools["cosign.sigstore.dev/"+part+n] = "annotations"
+			}
+		}
+		tools["cosign.sigstore.dev/message"] = "annotations"
+		for _, place := range []string{"annotations", "labels"} {
+			have, _ := haveMeta[place].(map[string]any)
+			want, _ := wantMeta[place].(map[string]any)
+			removed := false
+			for key, where := range tools {
+				_, there := have[key]
+				_, wanted := want[key]
+				if where == place && there && !wanted {
+					delete(have, key)
+					removed = true
+				}
+			}
+			if _, wanted := wantMeta[place]; removed && len(have) == 0 && !wanted {
+				delete(haveMeta, place)
+			}
+		}
+	}
+	return reflect.DeepEqual(live, message)
+}
+
+// FuzzCompare holds Compare against the naive way.
+func FuzzCompare(f *testing.F) {
+	f.Add(signed, signed)
+	f.Add("metadata: {uid: x, labels: {app.kubernetes.io/instance: y}}", "metadata: {}")
+	f.Add("metadata: {annotations: {cosign.sigstore.dev/bundle.v0.3_7: y}}", "metadata: {}")
+	f.Add("metadata: {annotations: {cosign.sigstore.dev/message_1: y}}", "metadata: {}")
+	f.Add("metadata: {annotations: {argocd.argoproj.io/tracking-id: y}, labels: {argocd.argoproj.io/tracking-id: y}}", "metadata: {labels: {}}")
+	f.Add("status: {}\na: [1, 2.0, {b: null}]", "a: [1, 2, {b: []}]")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		live, err := exception.Parse([]byte(a), "object")
+		if err != nil {
+			return
+		}
+		message, err := exception.Parse([]byte(b), "message")
+		if err != nil {
+			return
+		}
+		for _, pair := range [][2]*exception.Document{{live, message}, {live, live}, {message, message}} {
+			found := seal.Compare(pair[0], pair[1], 5)
+			if want := naive(pair[0].Object(), pair[1].Object()); (len(found) == 0) != want {
+				t.Fatalf("differences %v, and the naive way says equal: %t\n%s\n---\n%s", found, want, a, b)
+			}
+			for _, d := range found {
+				if !d.InMessage && !d.InObject {
+					t.Errorf("%s is nowhere", d.Path)
+				}
+			}
+		}
+	})
+}
+
+// FuzzRead: what is read within bounds, attached to the plain document and read
+// again is the same.
+func FuzzRead(f *testing.F) {
+	f.Add("AAAA", "", "", "", "")
+	f.Add(packed(f, []byte("a: b\n")), "AAAA", packed(f, []byte("x")), packed(f, []byte("{}")), packed(f, []byte("{}")))
+	f.Fuzz(func(t *testing.T, message, signature, certificate, bundle, bundleV03 string) {
+		annotations := object{}
+		for part, value := range map[string]string{"message": message, "signature": signature, "certificate": certificate, "bundle": bundle, "bundle.v0.3": bundleV03} {
+			if value != "" {
+				annotations[seal.Prefix+part] = value
+			}
+		}
+		s, err := seal.Read(annotated(t, annotations))
+		if err != nil {
+			return
+		}
+		if len(s.Message) > exception.MaxDocument || len(s.Signatures) != 1 || len(s.Signatures[0].Signature) == 0 {
+			t.Fatalf("a seal out of bounds: %d bytes, %d signatures", len(s.Message), len(s.Signatures))
+		}
+		out, err := seal.Attach(parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := seal.Read(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(s, again) {
+			t.Errorf("read %+v, and again %+v", s, again)
+		}
+	})
+}

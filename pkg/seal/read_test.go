@@ -1,0 +1,261 @@
+package seal_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+func rekorBundle(n int64) *seal.RekorBundle {
+	return &seal.RekorBundle{SignedEntryTimestamp: []byte{1, 2}, Payload: seal.RekorPayload{Body: "e30=", IntegratedTime: 1700000000, LogIndex: n, LogID: "00"}}
+}
+
+// TestRoundTrip: what is attached is read back, and the rest of the file stays
+// as it was, byte by byte.
+func TestRoundTrip(t *testing.T) {
+	eight := make([]seal.Signature, seal.MaxSignatures)
+	for i := range eight {
+		eight[i] = seal.Signature{Signature: []byte{byte(i)}, Bundle: rekorBundle(int64(i))}
+	}
+	for _, tc := range []struct {
+		name string
+		sets []seal.Signature
+	}{
+		{"key alone", []seal.Signature{{Signature: []byte("s")}}},
+		{"everything", []seal.Signature{{Signature: []byte("s"), Certificate: []byte("der"), Bundle: rekorBundle(0), BundleV03: []byte(`{"a":1}`)}}},
+		{"mixed", []seal.Signature{{Signature: []byte("s"), BundleV03: []byte("{}")}, {Signature: []byte("t"), Certificate: []byte("der")}}},
+		{"eight", eight},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			doc := parse(t, "# kept\n"+signed)
+			message, err := seal.Message(doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &seal.Seal{Message: message, Signatures: tc.sets}
+			sealed, err := seal.Attach(doc, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := seal.Read(parse(t, string(sealed.Source())))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-attached +read):\n%s", diff)
+			}
+			var kept []string
+			for _, line := range strings.SplitAfter(string(sealed.Source()), "\n") {
+				if !strings.Contains(line, seal.Prefix) && strings.TrimSpace(line) != "annotations:" {
+					kept = append(kept, line)
+				}
+			}
+			if diff := cmp.Diff(string(doc.Source()), strings.Join(kept, "")); diff != "" {
+				t.Errorf("the rest of the file (-before +after):\n%s", diff)
+			}
+			if found := seal.Compare(sealed, doc, 1); len(found) > 0 {
+				t.Errorf("the sealed document differs: %v", found)
+			}
+			if _, err := seal.Message(sealed); err == nil {
+				t.Error("a sealed document has a message to sign")
+			}
+		})
+	}
+}
+
+func TestAttachRefuses(t *testing.T) {
+	doc := parse(t, signed)
+	for _, n := range []int{0, seal.MaxSignatures + 1} {
+		if _, err := seal.Attach(doc, &seal.Seal{Signatures: make([]seal.Signature, n)}); err == nil {
+			t.Errorf("%d signatures are attached", n)
+		}
+	}
+}
+
+func TestIsKey(t *testing.T) {
+	for key, want := range map[string]bool{
+		"message": true, "signature": true, "certificate": true, "bundle": true, "bundle.v0.3": true, "signature_1": true, "bundle.v0.3_7": true,
+		"": false, "message_1": false, "signature_0": false, "signature_01": false, "signature_8": false, "signature_": false, "signature_-1": false,
+		"signature_1_1": false, "signature_1 ": false, "Signature": false, "signature_٣": false, "bundle.v0": false, "resourceBundleRef": false,
+	} {
+		if got := seal.IsKey(seal.Prefix + key); got != want {
+			t.Errorf("%q: %t, want %t", key, got, want)
+		}
+	}
+	for _, key := range []string{"message", "cosign.sigstore.devmessage", "x/cosign.sigstore.dev/message", "Cosign.sigstore.dev/message"} {
+		if seal.IsKey(key) {
+			t.Errorf("%q is taken for a seal's", key)
+		}
+	}
+}
+
+// TestReadRefuses: each annotation that is not what its name says, by name.
+func TestReadRefuses(t *testing.T) {
+	good := object{"message": packed(t, []byte("a: b\n")), "signature": "AAAA"}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("der")})
+	for _, tc := range []struct {
+		name, part string
+		value      any
+		want       string
+	}{
+		{"control", "signature", "AAAA", ""},
+		{"control with a certificate", "certificate", packed(t, certificate), ""},
+		{"no message", "message", nil, "missing"},
+		{"no signature", "signature", nil, "missing"},
+		{"base64 with a line break", "signature", "AA\nAA", "line break"},
+		{"base64 without its padding", "signature", "AAA", "not base64"},
+		{"base64 with bits left over", "signature", "AAB=", "not base64"},
+		{"base64 for addresses", "signature", "-_-_", "not base64"},
+		{"base64 with a space", "signature", "AAAA ", "not base64"},
+		{"long signature", "signature", strings.Repeat("AAAA", 2000), "longer than"},
+		{"message not gzip", "message", "AAAA", "not gzip"},
+		{"message cut off", "message", base64.StdEncoding.EncodeToString(unpacked(t, "a: b\n")[:15]), "broken gzip"},
+		{"message with a wrong sum", "message", base64.StdEncoding.EncodeToString(flipLast(unpacked(t, "a: b\n"))), "broken gzip"},
+		{"two gzip members", "message", base64.StdEncoding.EncodeToString(append(unpacked(t, "a: b\n"), unpacked(t, "c: d\n")...)), "follows"},
+		{"bytes behind the gzip", "message", base64.StdEncoding.EncodeToString(append(unpacked(t, "a: b\n"), 0)), "follows"},
+		{"two certificates", "certificate", packed(t, append(bytes.Clone(certificate), certificate...)), "more than one"},
+		{"a key for a certificate", "certificate", packed(t, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: []byte("der")})), "PEM"},
+		{"text before the certificate", "certificate", packed(t, append([]byte("x\n"), certificate...)), "PEM"},
+		{"an unreadable certificate before the certificate", "certificate", packed(t, append([]byte("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"), certificate...)), "more than one"},
+		{"PEM headers", "certificate", packed(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("der"), Headers: map[string]string{"a": "b"}})), "headers"},
+		{"bundle of a list", "bundle", packed(t, []byte("[]")), "JSON object"},
+		{"bundle in YAML", "bundle", packed(t, []byte("SignedEntryTimestamp: AAAA\n")), "JSON object"},
+		{"bundle with an unknown field", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","Evil":1}`)), "Rekor bundle"},
+		{"bundle with a field twice", "bundle", packed(t, []byte(`{"SignedEntryTimestamp":"AAAA","SignedEntryTimestamp":"AAAA"}`)), "JSON object"},
+		{"null", "bundle", "", "not gzip"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			annotations := object{}
+			for part, value := range good {
+				annotations[seal.Prefix+part] = value
+			}
+			annotations[seal.Prefix+tc.part] = tc.value
+			if tc.value == nil {
+				delete(annotations, seal.Prefix+tc.part)
+			}
+			_, err := seal.Read(annotated(t, annotations))
+			var format *seal.FormatError
+			switch {
+			case tc.want == "" && err == nil:
+			case !errors.As(err, &format):
+				t.Fatalf("read: %v", err)
+			case !strings.Contains(format.Message, tc.want):
+				t.Errorf("%q, want %q in it", format.Message, tc.want)
+			case format.Path[2] != seal.Prefix+tc.part:
+				t.Errorf("it is about %s", format.Path)
+			}
+		})
+	}
+	if _, err := seal.Read(annotated(t, object{"a": "b"})); !errors.Is(err, seal.ErrUnsigned) {
+		t.Errorf("no seal: %v", err)
+	}
+	if _, err := seal.Read(parse(t, "metadata: {annotations: [a]}")); !errors.Is(err, seal.ErrUnsigned) {
+		t.Errorf("no mapping: %v", err)
+	}
+}
+
+func unpacked(t *testing.T, text string) []byte {
+	t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(packed(t, []byte(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func flipLast(raw []byte) []byte {
+	raw[len(raw)-5] ^= 1 // of the checksum, in front of the length
+	return raw
+}
+
+// TestBombs: what unpacks to much costs no more memory than the limits allow.
+func TestBombs(t *testing.T) {
+	bomb := packed(t, make([]byte, 64<<20))
+	nested := packed(t, unpacked(t, strings.Repeat("\x00", 64<<20)))
+	for _, part := range []string{"message", "certificate", "bundle", "bundle.v0.3"} {
+		annotations := object{seal.Prefix + "message": packed(t, []byte("a: b\n")), seal.Prefix + "signature": "AAAA"}
+		annotations[seal.Prefix+part] = bomb
+		doc := annotated(t, annotations)
+		var err error
+		if got, most := allocated(func() { _, err = seal.Read(doc) }), uint64(16<<20); got > most {
+			t.Errorf("%s: %d bytes to refuse a bomb, and %d are plenty", part, got, most)
+		}
+		if err == nil {
+			t.Errorf("%s: a bomb is read", part)
+		}
+	}
+	// There is no second layer: the inner bomb is bytes like any other.
+	s, err := seal.Read(annotated(t, object{seal.Prefix + "message": nested, seal.Prefix + "signature": "AAAA"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := seal.ParseMessage(s.Message); err == nil {
+		t.Error("gzip is taken for a message")
+	}
+	// All eight sets at their limit together are bounded too.
+	annotations := object{seal.Prefix + "message": bomb}
+	for i := range seal.MaxSignatures {
+		suffix := ""
+		if i > 0 {
+			suffix = fmt.Sprintf("_%d", i)
+		}
+		annotations[seal.Prefix+"signature"+suffix] = "AAAA"
+		annotations[seal.Prefix+"bundle.v0.3"+suffix] = packed(t, make([]byte, 256<<10))
+	}
+	annotations[seal.Prefix+"message"] = packed(t, []byte("a: b\n"))
+	doc := annotated(t, annotations)
+	if got, most := allocated(func() { _, err = seal.Read(doc) }), uint64(32<<20); err != nil || got > most {
+		t.Errorf("eight full sets: %v, %d bytes, and %d are plenty", err, got, most)
+	}
+}
+
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestMessage: what is signed reads back as the same values, or is refused.
+func TestMessage(t *testing.T) {
+	message, err := seal.Message(parse(t, signed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := seal.Message(parse(t, string(message)))
+	if err != nil || !bytes.Equal(message, again) {
+		t.Errorf("the message of the message: %v\n%s\n%s", err, message, again)
+	}
+	back, err := seal.ParseMessage(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(parse(t, signed).Object(), back.Object()); diff != "" {
+		t.Errorf("(-signed +read):\n%s", diff)
+	}
+	for name, text := range map[string]string{
+		"carries a seal": "metadata: {annotations: {cosign.sigstore.dev/signature: AAAA}}", "carries a seal's near miss": "metadata: {annotations: {cosign.sigstore.dev/x: AAAA}}",
+	} {
+		if _, err := seal.Message(parse(t, text)); err == nil {
+			t.Errorf("signed: %s", name)
+		}
+		if _, err := seal.ParseMessage([]byte(text)); err == nil {
+			t.Errorf("read: %s", name)
+		}
+	}
+	var syntax *exception.SyntaxError
+	if _, err := seal.ParseMessage([]byte("a: b\n---\nc: d\n")); !errors.As(err, &syntax) {
+		t.Errorf("two documents: %v", err)
+	}
+}

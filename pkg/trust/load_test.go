@@ -1,0 +1,167 @@
+package trust_test
+
+import (
+	"crypto/elliptic"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/publicgood"
+)
+
+func configuration(t *testing.T, text string) *exception.Document {
+	t.Helper()
+	doc, err := exception.Parse([]byte(text), ".polex.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestRead(t *testing.T) {
+	doc := configuration(t, `apiVersion: polex.dev/v1alpha1
+trust:
+  trustedRoot: roots/trusted_root.json
+  threshold: 2
+  maxLifetime: 90d
+  authorities:
+    - name: ci
+      keyFile: keys/ci.pub
+    - keyFile: /etc/polex/ops.pub
+    - issuer: https://accounts.example
+      subject: anna@acme.example
+      claims: {buildTrigger: push}
+`)
+	got, err := trust.Read(doc, filepath.FromSlash("/srv/repo"), "trust")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := trust.Config{
+		TrustedRoot: "/srv/repo/roots/trusted_root.json", Threshold: 2, MaxLifetime: "90d",
+		Authorities: []trust.AuthorityConfig{
+			{Name: "ci", KeyFile: "/srv/repo/keys/ci.pub"}, {KeyFile: "/etc/polex/ops.pub"},
+			{Issuer: "https://accounts.example", Subject: "anna@acme.example", Claims: map[string]string{"buildTrigger": "push"}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	nothing, err := trust.Read(doc, "/srv/repo", "nowhere")
+	if diff := cmp.Diff(trust.Config{}, nothing); diff != "" || err != nil {
+		t.Errorf("where there is nothing: %v\n%s", err, diff)
+	}
+}
+
+// TestReadRefuses: a word that a policy does not know is told with its place,
+// for it might have been meant to forbid something.
+func TestReadRefuses(t *testing.T) {
+	for _, tc := range []struct{ name, text, at string }{
+		{"a word nobody knows", "trust:\n  treshold: 2\n", ".polex.yaml:2:3"},
+		{"a word in another case", "trust:\n  Threshold: 2\n", ".polex.yaml:2:3"},
+		{"a word deeper", "trust:\n  authorities:\n    - name: a\n      subjects: b\n", ".polex.yaml:4:7"},
+		{"a number as text", "trust:\n  threshold: \"2\"\n", ".polex.yaml:2:3"},
+		{"a truth as text", "trust:\n  allowUnbounded: \"no\"\n", ".polex.yaml:2:3"},
+		{"a claim that is no text", "trust:\n  authorities:\n    - claims: {buildTrigger: true}\n", ".polex.yaml:"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := trust.Read(configuration(t, tc.text), ".", "trust")
+			var syntax *exception.SyntaxError
+			if !errors.As(err, &syntax) {
+				t.Fatalf("%+v, %v", c, err)
+			}
+			if !strings.HasPrefix(syntax.Position.String(), tc.at) {
+				t.Errorf("at %s, want %s: %v", syntax.Position, tc.at, err)
+			}
+			if diff := cmp.Diff(trust.Config{}, c); diff != "" {
+				t.Errorf("an error and a policy:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	key, key2 := keyPEM(t, elliptic.P256()), keyPEM(t, elliptic.P384())
+	keyFile, rootFile := file("ci.pub", key), file("root.json", string(publicgood.TrustedRootJSON()))
+	keyed := func(a trust.AuthorityConfig) trust.Config {
+		return trust.Config{Authorities: []trust.AuthorityConfig{a}}
+	}
+	for _, tc := range []struct {
+		name   string
+		config trust.Config
+		want   string
+	}{
+		{"a key file", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: keyFile}), ""},
+		{"a root file", trust.Config{TrustedRoot: rootFile, Authorities: policy().Authorities}, ""},
+		{"no key file", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: keyFile + "x"}), "read key"},
+		{"key and key file", keyed(trust.AuthorityConfig{Name: "ci", Key: key2, KeyFile: keyFile}), "both set"},
+		{"an empty key file beside an identity", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("empty", ""), Issuer: issuer, Subject: subject}), "key:"},
+		{"key file and issuer", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: keyFile, Issuer: issuer}), "not both"},
+		{"an empty key file", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("empty", "")}), "key:"},
+		{"a key file that is a folder", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: dir}), "read key"},
+		{"a key file beyond all measure", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("huge", strings.Repeat("a", 4<<20+1))}), "larger than"},
+		{"no root file", trust.Config{TrustedRoot: rootFile + "x", Authorities: policy().Authorities}, "trusted root"},
+		{"a root file of something else", trust.Config{TrustedRoot: keyFile, Authorities: policy().Authorities}, "trusted root"},
+		{"nobody", trust.Config{}, "names no authority"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			before := append([]trust.AuthorityConfig(nil), tc.config.Authorities...)
+			p, err := trust.Load(tc.config)
+			if diff := cmp.Diff(before, tc.config.Authorities); diff != "" {
+				t.Errorf("loading changed the configuration:\n%s", diff)
+			}
+			if tc.want == "" {
+				if err != nil || p == nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err == nil || p != nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want %q in it", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestParseRoot(t *testing.T) {
+	for name, text := range map[string]string{
+		"nothing": "", "null": "null", "an empty object": "{}", "a list": "[]",
+		"no more than a media type": `{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`,
+		"another media type":        `{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=9"}`,
+	} {
+		if _, err := trust.ParseRoot([]byte(text), name); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, tc := range []struct {
+		without             string
+		issues, logs, ct, t bool
+	}{
+		{"", true, true, true, true},
+		{"certificateAuthorities", false, true, true, true},
+		{"tlogs", true, false, true, true},
+		{"ctlogs", true, true, false, true},
+		{"timestampAuthorities", true, true, true, false},
+	} {
+		r := root(t, tc.without)
+		if r.Issues() != tc.issues || r.Logs() != tc.logs || r.LogsCertificates() != tc.ct || r.Timestamps() != tc.t {
+			t.Errorf("without %q: issues %t, logs %t, logs certificates %t, timestamps %t", tc.without, r.Issues(), r.Logs(), r.LogsCertificates(), r.Timestamps())
+		}
+	}
+	if root(t).Log([]byte("nobody")) != nil {
+		t.Error("a log that nobody named")
+	}
+}

@@ -1,0 +1,247 @@
+package trust_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/publicgood"
+)
+
+// root is the public-good root without some of its parts.
+func root(t *testing.T, without ...string) *trust.Root {
+	t.Helper()
+	var tree map[string]any
+	if err := json.Unmarshal(publicgood.TrustedRootJSON(), &tree); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range without {
+		delete(tree, part)
+	}
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := trust.ParseRoot(raw, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func keyPEM(t *testing.T, curve elliptic.Curve) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := cryptoutils.MarshalPublicKeyToPEM(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const (
+	issuer  = "https://token.actions.githubusercontent.com"
+	subject = "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
+)
+
+func policy() trust.Config {
+	return trust.Config{Authorities: []trust.AuthorityConfig{{Name: "merge", Issuer: issuer, Subject: subject}}}
+}
+
+// TestNewRefuses: what would take in anybody, or nobody, is an error when the
+// policy is made.
+func TestNewRefuses(t *testing.T) {
+	key := keyPEM(t, elliptic.P256())
+	first := func(bend func(*trust.AuthorityConfig)) func(*trust.Config) {
+		return func(c *trust.Config) { bend(&c.Authorities[0]) }
+	}
+	expression := func(text string) func(*trust.Config) {
+		return first(func(a *trust.AuthorityConfig) { a.Subject, a.SubjectRegexp = "", text })
+	}
+	toKey := first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{Name: "ci", Key: key} })
+	revoked := func(r trust.RevocationConfig) func(*trust.Config) {
+		return func(c *trust.Config) { c.Revoked = []trust.RevocationConfig{r} }
+	}
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	for _, tc := range []struct {
+		name    string
+		bend    func(*trust.Config)
+		without []string // parts of the root
+		want    string   // in the error; "" is success
+	}{
+		{name: "control", bend: func(*trust.Config) {}},
+		{name: "nobody", bend: func(c *trust.Config) { c.Authorities = nil }, want: "names no authority"},
+		{name: "an authority of nothing", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{} }), want: "names no issuer"},
+		{name: "no issuer", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "" }), want: "names no issuer"},
+		{name: "no subject", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "" }), want: "names no subject"},
+		{name: "claims and no subject", bend: first(func(a *trust.AuthorityConfig) {
+			a.Subject, a.Claims = "", map[string]string{"sourceRepositoryIdentifier": "1"}
+		}), want: "names no subject"},
+		{name: "12 a wildcard", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "https://github.com/acme/*" }), want: "wildcard"},
+		{name: "12 a wildcard alone", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "*" }), want: "wildcard"},
+		{name: "12 a question mark", bend: first(func(a *trust.AuthorityConfig) { a.Subject = "anna?@acme.example" }), want: "wildcard"},
+		{name: "a subject of white space", bend: first(func(a *trust.AuthorityConfig) { a.Subject = " " }), want: "white space"},
+		{name: "a subject with a line break behind it", bend: first(func(a *trust.AuthorityConfig) { a.Subject += "\n" }), want: "white space"},
+		{name: "subject and pattern", bend: first(func(a *trust.AuthorityConfig) { a.SubjectRegexp = "x" }), want: "both set"},
+		{name: "a pattern", bend: expression(`https://github\.com/acme/.+`)},
+		{name: "13 anything", bend: expression(".*"), want: "anybody"},
+		{name: "13 at least a character", bend: expression(".+"), want: "anybody"},
+		{name: "13 nothing or something", bend: expression("|x"), want: "anybody"},
+		{name: "13 nothing", bend: expression("()"), want: "anybody"},
+		{name: "13 any address", bend: expression("https://.*"), want: "anybody"},
+		{name: "13 any address, with a flag", bend: expression("(?i)HTTPS://.*"), want: "anybody"},
+		{name: "13 any mailbox", bend: expression(".+@.+"), want: "anybody"},
+		{name: "13 one branch for anybody", bend: expression("https://github.com/acme/.+|.*"), want: "anybody"},
+		{name: "13 anything but a line break, spelled out", bend: expression(`[^\n]*`), want: "anybody"},
+		{name: "a parenthesis that closes ours", bend: expression("a)|(b"), want: "subjectRegexp"},
+		{name: "a parenthesis that closes ours for anybody", bend: expression("a)|(?:.*"), want: "subjectRegexp"},
+		{name: "a backslash at the end", bend: expression(`a\`), want: "subjectRegexp"},
+		{name: "a quote that does not end", bend: expression(`\Qa`), want: "subjectRegexp"},
+		{name: "a class that does not end", bend: expression(`[a`), want: "subjectRegexp"},
+		{name: "a pattern without end", bend: expression(strings.Repeat("a", 1025)), want: "1024"},
+		{name: "a claim nobody knows", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"repository": "x"} }), want: `"repository" is not one of`},
+		{name: "a claim in another case", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"BuildTrigger": "push"} }), want: "is not one of"},
+		{name: "an empty claim", bend: first(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"buildTrigger": ""} }), want: "empty"},
+		{name: "an issuer without a scheme", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "accounts.example" }), want: "not the address"},
+		{name: "an issuer of another scheme", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "ftp://accounts.example" }), want: "not the address"},
+		{name: "an issuer that is a pattern", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = ".*" }), want: "not the address"},
+		{name: "an issuer by http", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "http://accounts.example" }), want: "https"},
+		{name: "an issuer that looks local", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "http://localhost.evil.example" }), want: "https"},
+		{name: "an issuer that looks local to who reads the beginning", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "http://127.0.0.1@evil.example" }), want: "https"},
+		{name: "an issuer on loopback", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "http://127.0.0.1:1234" })},
+		{name: "an issuer on loopback, version 6", bend: first(func(a *trust.AuthorityConfig) { a.Issuer = "http://[::1]:1234" })},
+
+		{name: "a key", bend: toKey},
+		{name: "a key and an issuer", bend: first(func(a *trust.AuthorityConfig) { a.Key = key }), want: "not both"},
+		{name: "a key and claims", bend: first(func(a *trust.AuthorityConfig) {
+			*a = trust.AuthorityConfig{Key: key, Claims: map[string]string{"buildTrigger": "push"}}
+		}), want: "not both"},
+		{name: "no key", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{Key: "key"} }), want: "key:"},
+		{name: "a key too weak", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{Key: keyPEM(t, elliptic.P224())} }), want: "key:"},
+		{name: "an identity without a log", bend: first(func(a *trust.AuthorityConfig) { a.InsecureWithoutLog = true }), want: "for keys"},
+		{name: "a key file that nobody read", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{KeyFile: "cosign.pub"} }), want: "names no issuer"},
+
+		{name: "a threshold beyond reach", bend: func(c *trust.Config) { c.Threshold = 2 }, want: "cannot be reached"},
+		{name: "a negative threshold", bend: func(c *trust.Config) { c.Threshold = -1 }, want: "cannot be reached"},
+		{name: "a name twice", bend: func(c *trust.Config) {
+			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "merge", Issuer: issuer, Subject: "anna@acme.example"})
+		}, want: `called "merge"`},
+		{name: "no names, one subject", bend: func(c *trust.Config) {
+			c.Authorities[0].Name = ""
+			c.Authorities = append(c.Authorities, c.Authorities[0])
+		}, want: "two authorities"},
+		{name: "a kind with a wildcard", bend: func(c *trust.Config) { c.Kinds = []string{"Policy*.kyverno.io"} }, want: "Kind.group"},
+		{name: "a group with a wildcard", bend: func(c *trust.Config) { c.Kinds = []string{"PolicyException.*"} }, want: "Kind.group"},
+		{name: "a kind with a version", bend: func(c *trust.Config) { c.Kinds = []string{"PolicyException.kyverno.io/v2"} }, want: "Kind.group"},
+		{name: "a group alone", bend: func(c *trust.Config) { c.Kinds = []string{".kyverno.io"} }, want: "Kind.group"},
+		{name: "no kind", bend: func(c *trust.Config) { c.Kinds = []string{""} }, want: "Kind.group"},
+		{name: "a lifetime that is none", bend: func(c *trust.Config) { c.MaxLifetime = "0d" }, want: "maxLifetime"},
+		{name: "a lifetime in Go's words", bend: func(c *trust.Config) { c.MaxLifetime = "1.5h" }, want: "maxLifetime"},
+
+		{name: "revoked: nothing", bend: revoked(trust.RevocationConfig{Because: "x"}), want: "either"},
+		{name: "revoked: both", bend: revoked(trust.RevocationConfig{MessageDigest: digest, Authority: "merge", SignedBefore: "2026-01-01T00:00:00Z"}), want: "either"},
+		{name: "revoked: a digest", bend: revoked(trust.RevocationConfig{MessageDigest: digest})},
+		{name: "revoked: a digest without its kind", bend: revoked(trust.RevocationConfig{MessageDigest: digest[7:]}), want: "hexadecimal"},
+		{name: "revoked: a digest of another kind", bend: revoked(trust.RevocationConfig{MessageDigest: "sha512:" + digest[7:]}), want: "hexadecimal"},
+		{name: "revoked: half a digest", bend: revoked(trust.RevocationConfig{MessageDigest: digest[:39]}), want: "hexadecimal"},
+		{name: "revoked: an authority without a time", bend: revoked(trust.RevocationConfig{Authority: "merge"}), want: "RFC 3339"},
+		{name: "revoked: a time without an authority", bend: revoked(trust.RevocationConfig{SignedBefore: "2026-01-01T00:00:00Z"}), want: "no authority called"},
+		{name: "revoked: nobody's name", bend: revoked(trust.RevocationConfig{Authority: "Merge", SignedBefore: "2026-01-01T00:00:00Z"}), want: "no authority called"},
+		{name: "revoked: a day", bend: revoked(trust.RevocationConfig{Authority: "merge", SignedBefore: "2026-01-01"}), want: "RFC 3339"},
+
+		{name: "a root without a certificate authority", bend: func(*trust.Config) {}, without: []string{"certificateAuthorities"}, want: "no certificate authority"},
+		{name: "a root without a log", bend: func(*trust.Config) {}, without: []string{"tlogs"}},
+		{name: "a root without any witness", bend: func(*trust.Config) {}, without: []string{"tlogs", "timestampAuthorities"}, want: "witness"},
+		{name: "a key under a root without a log", bend: toKey, without: []string{"tlogs"}, want: "insecureWithoutLog"},
+		{name: "a key that needs none under a root without a log", bend: func(c *trust.Config) {
+			toKey(c)
+			c.Authorities[0].InsecureWithoutLog = true
+		}, without: []string{"tlogs"}},
+		{name: "a key under a root without a certificate authority", bend: toKey, without: []string{"certificateAuthorities"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config := policy()
+			tc.bend(&config)
+			made, err := trust.New(config, root(t, tc.without...))
+			switch {
+			case tc.want == "" && err != nil:
+				t.Fatal(err)
+			case tc.want == "":
+			case err == nil:
+				t.Fatal("it is accepted")
+			case made != nil:
+				t.Error("an error and a policy")
+			case !strings.Contains(err.Error(), tc.want):
+				t.Errorf("%v, want %q in it", err, tc.want)
+			}
+		})
+	}
+	if _, err := trust.New(policy(), nil); err == nil {
+		t.Error("a policy without a root")
+	}
+	if _, err := trust.New(trust.Config{}, root(t)); !errors.Is(err, trust.ErrNoAuthority) {
+		t.Errorf("an empty policy: %v", err)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	config := policy()
+	config.MaxLifetime = "90d"
+	config.Revoked = []trust.RevocationConfig{
+		{Authority: "merge", SignedBefore: "2026-02-01T00:00:00Z"},
+		{Authority: "merge", SignedBefore: "2026-01-01T00:00:00Z"}, // the later of the two counts
+	}
+	p, err := trust.New(config, root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Threshold() != 1 || p.MaxLifetime() != 90*24*time.Hour || p.AllowsUnbounded() || len(p.Authorities()) != 1 {
+		t.Errorf("threshold %d, %s, unbounded %t, %d authorities", p.Threshold(), p.MaxLifetime(), p.AllowsUnbounded(), len(p.Authorities()))
+	}
+	if want := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC); !p.RevokedBefore("merge").Equal(want) || !p.RevokedBefore("other").IsZero() {
+		t.Errorf("revoked before %s", p.RevokedBefore("merge"))
+	}
+	if p.MessageRevoked([]byte("x")) {
+		t.Error("a message is revoked")
+	}
+}
+
+func TestKinds(t *testing.T) {
+	gk := func(kind, group string) exception.GroupKind { return exception.GroupKind{Kind: kind, Group: group} }
+	ours, theirs, config := gk("PolicyException", "kyverno.io"), gk("PolicyException", "policies.kyverno.io"), gk("ConfigMap", "")
+	for _, tc := range []struct {
+		kinds []string
+		want  [3]bool
+	}{
+		{nil, [3]bool{true, true, false}},
+		{[]string{}, [3]bool{true, true, false}},
+		{[]string{"*"}, [3]bool{true, true, true}},
+		{[]string{"ConfigMap"}, [3]bool{false, false, true}},
+		{[]string{"PolicyException.kyverno.io"}, [3]bool{true, false, false}},
+		{[]string{"PolicyException"}, [3]bool{false, false, false}},
+		{[]string{"policyexception.kyverno.io"}, [3]bool{false, false, false}},
+	} {
+		k, err := trust.NewKinds(tc.kinds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [3]bool{k.Allow(ours), k.Allow(theirs), k.Allow(config)}; got != tc.want {
+			t.Errorf("%q: %v, want %v", tc.kinds, got, tc.want)
+		}
+	}
+	if (trust.Kinds{}).Allow(ours) {
+		t.Error("the zero value allows something")
+	}
+}

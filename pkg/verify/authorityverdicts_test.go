@@ -1,0 +1,226 @@
+package verify_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/fulcio/pkg/certificate"
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// withoutEvidence seals with a set and leaves its bundles out.
+func withoutEvidence(s set) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		doc := parse(t, w.until(week))
+		message, err := seal.Message(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := w.sign(t, message, s)
+		made.Bundle, made.BundleV03 = nil, nil
+		return attach(t, doc, &seal.Seal{Message: message, Signatures: []seal.Signature{made}})
+	}
+}
+
+// person is a set by somebody at the sandbox's issuer.
+func person(mailbox string) set {
+	return set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs, f.Template.EmailAddresses = nil, []string{mailbox} }}
+}
+
+// authorityVerdicts are about who and how many, and about keys.
+func authorityVerdicts(w *world) []verdict {
+	const anna, ben = "anna@acme.example", "ben@acme.example"
+	two := func(c *trust.Config) {
+		c.Threshold = 2
+		c.Authorities = []trust.AuthorityConfig{
+			{Name: "anna", Issuer: w.IssuerURL, Subject: anna},
+			{Name: "ben", Issuer: w.IssuerURL, Subject: ben},
+		}
+	}
+	// Both authorities take in anybody of acme: the second has to be another.
+	twoOfAcme := func(c *trust.Config) {
+		two(c)
+		c.Authorities[0].Subject, c.Authorities[0].SubjectRegexp = "", `\w+@acme\.example`
+		c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `[a-z]+@acme\.example`
+	}
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	keyPEM := string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))
+	keyed := func(withoutLog bool) func(*trust.Config) {
+		return func(c *trust.Config) {
+			c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: keyPEM, InsecureWithoutLog: withoutLog}}
+		}
+	}
+	unlimited := func(c *trust.Config) {
+		keyed(true)(c)
+		c.MaxLifetime = ""
+	}
+	keyAndMerge := func(c *trust.Config) {
+		c.Threshold = 2
+		c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "ci", Key: keyPEM})
+	}
+	withoutLog := func(root object) { delete(root, "tlogs") }
+	digestOf := func(c *trust.Config) {
+		sum := sha256.Sum256(must(seal.Message(must(exception.Parse([]byte(w.until(week)), "draft")))))
+		c.Revoked = []trust.RevocationConfig{{MessageDigest: "sha256:" + hex.EncodeToString(sum[:])}}
+	}
+	revoked := func(name string, before time.Time) func(*trust.Config) {
+		return func(c *trust.Config) {
+			c.Revoked = []trust.RevocationConfig{{Authority: name, SignedBefore: before.UTC().Format(time.RFC3339)}}
+		}
+	}
+	return []verdict{
+		{name: "two of two", doc: forged(person(anna), person(ben)), policy: two},
+		{name: "two of two in the other order", doc: forged(person(ben), person(anna)), policy: two},
+		{name: "one of two", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna)), policy: two},
+		{name: "one of two and a stranger", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna), person("carl@evil.example")), policy: two},
+		{name: "one of two, twice", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna), person(anna)), policy: two},
+		{name: "one of two, under two certificates and both names", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna), person(anna)), policy: twoOfAcme},
+		{name: "two under two overlapping authorities", doc: forged(person(anna), person(ben)), policy: twoOfAcme},
+		{name: "two, of whom the first could be either", doc: forged(person(ben), person(anna)), policy: func(c *trust.Config) {
+			two(c)
+			c.Authorities[0].Subject, c.Authorities[0].SubjectRegexp, c.Authorities[0].Name = "", `\w+@acme\.example`, "anybody of acme"
+			c.Authorities[1].Subject = ben
+		}},
+		{name: "none of two", want: verify.ReasonWrongIdentity, doc: forged(person("carl@evil.example"), person("dora@evil.example")), policy: two},
+		{name: "two of three", doc: forged(person(ben), person(anna)), policy: func(c *trust.Config) {
+			two(c)
+			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "carl", Issuer: w.IssuerURL, Subject: "carl@acme.example"})
+		}},
+
+		{name: "a key and its log entry", doc: forged(set{key: key, keyed: true}), policy: keyed(false)},
+		{name: "a key and cosign's bundle", doc: forged(set{key: key, keyed: true, onlyOld: true}), policy: keyed(false)},
+		{name: "a key and the Sigstore bundle", doc: forged(set{key: key, keyed: true, onlyV03: true}), policy: keyed(false)},
+		{name: "a key and no log entry", want: verify.ReasonNoLogEntry, doc: withoutEvidence(set{key: key, keyed: true}), policy: keyed(false)},
+		{name: "a key that needs no log entry", doc: withoutEvidence(set{key: key, keyed: true}), policy: unlimited},
+		{name: "a key that needs no log entry, and no log", doc: withoutEvidence(set{key: key, keyed: true}), policy: unlimited, root: withoutLog},
+		{name: "a key whose lifetime nobody witnessed", want: verify.ReasonNoWitnessedTime, doc: withoutEvidence(set{key: key, keyed: true}), policy: keyed(true)},
+		{name: "a key that needs no log entry, and a false one", want: verify.ReasonUnprovenLogEntry,
+			doc:    forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) { entry(b).InclusionProof.RootHash[0] ^= 1 }}),
+			policy: unlimited},
+		{name: "a key and an entry of a log that the root does not name", want: verify.ReasonUnprovenLogEntry, doc: forged(set{key: key, keyed: true}), policy: unlimited, root: withoutLog},
+		{name: "a key that nobody knows", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true}), policy: keyed(false)},
+		{name: "a key that nobody knows and no log entry", want: verify.ReasonUnknownKey, doc: withoutEvidence(set{keyed: true}), policy: keyed(true)},
+		{name: "a key where an identity is asked for", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true})},
+		{name: "an identity where a key is asked for", want: verify.ReasonWrongIdentity, doc: honest, policy: keyed(false)},
+		{name: "the entry is about another key", want: verify.ReasonLogEntryMismatch, doc: entryOfAnotherKey(key), policy: keyed(false)},
+		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSeal, policy: keyed(false), doc: forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
+			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{}}
+		}})},
+		{name: "a key and an identity", doc: forged(set{}, set{key: key, keyed: true}), policy: keyAndMerge},
+		{name: "a key and an identity, the identity missing", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}), policy: keyAndMerge},
+		{name: "35 a key's signature beside a certificate of its own for both", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
+			doc: func(t *testing.T, w *world) *exception.Document {
+				return w.sealed(t, w.until(week), set{key: key, certificate: w.selfIssue(t, nil)})
+			}},
+		{name: "35 the same beside a good one by the key", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
+			doc: func(t *testing.T, w *world) *exception.Document {
+				return w.sealed(t, w.until(week), set{key: key, keyed: true}, set{key: key, certificate: w.selfIssue(t, nil)})
+			}},
+		{name: "35 Fulcio certifies the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key}), policy: keyAndMerge},
+		{name: "one key under two names", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}, set{key: key, keyed: true}), policy: func(c *trust.Config) {
+			c.Threshold = 2
+			c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: keyPEM}, {Name: "also ci", Key: keyPEM}}
+		}},
+
+		{name: "withdrawn by its digest", want: verify.ReasonWithdrawn, doc: forged(set{}), policy: digestOf},
+		{name: "another digest withdrawn", doc: honest, policy: digestOf},
+		{name: "withdrawn with its authority", want: verify.ReasonWithdrawn, doc: honest, policy: revoked("merge", w.now.Add(time.Minute))},
+		{name: "its authority withdrawn until it signed", doc: forged(set{at: w.now.Add(time.Minute)}), policy: revoked("merge", w.now.Add(time.Minute))},
+		{name: "one of two authorities withdrawn", want: verify.ReasonWithdrawn, doc: forged(person(anna), person(ben)), policy: func(c *trust.Config) {
+			two(c)
+			revoked("ben", w.now.Add(time.Minute))(c)
+		}},
+		{name: "another authority withdrawn", doc: forged(person(anna)), policy: func(c *trust.Config) {
+			two(c)
+			c.Threshold = 1
+			revoked("ben", w.now.Add(time.Minute))(c)
+		}},
+		{name: "a withdrawn key that nobody witnessed", want: verify.ReasonWithdrawn, doc: withoutEvidence(set{key: key, keyed: true}), policy: func(c *trust.Config) {
+			unlimited(c)
+			revoked("ci", w.now.Add(-365*day))(c)
+		}},
+	}
+}
+
+func entryOfAnotherKey(key *ecdsa.PrivateKey) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return w.sealed(t, w.until(week), set{key: key, keyed: true, body: func(b *hashedRekord) {
+			b.Spec.Signature.PublicKey.Content = base64.StdEncoding.EncodeToString(signerPEM(t, newKey(t), nil))
+		}})
+	}
+}
+
+// TestWhoSigned: a result names every signature, and whom it counts for.
+func TestWhoSigned(t *testing.T) {
+	w := inWorld(t)
+	stranger := set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }}
+	verified, err := w.verifier(t, nil, nil).Verify(forged(stranger, set{}, set{})(t, w), w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range verified.Signatures() {
+		got = append(got, s.Authority)
+		if s.LogURL != w.RekorURL || s.LogIndex < 0 || !s.WitnessedAt.Equal(w.now.Truncate(time.Second)) {
+			t.Errorf("logged at %s, %d, %s", s.LogURL, s.LogIndex, s.WitnessedAt)
+		}
+		if s.Identity.Issuer != w.IssuerURL || s.Identity.Type != "uri" || s.Identity.Claims["sourceRepositoryRef"] != "refs/heads/main" {
+			t.Errorf("identity %+v", s.Identity)
+		}
+	}
+	if diff := cmp.Diff([]string{"", "merge", ""}, got); diff != "" {
+		t.Errorf("authorities (-want +got):\n%s", diff)
+	}
+	if want := w.now.Add(week).UTC().Truncate(time.Second); !verified.ExpiresAt().Equal(want) || !verified.StartsAt().IsZero() {
+		t.Errorf("lives from %s to %s, want until %s", verified.StartsAt(), verified.ExpiresAt(), want)
+	}
+}
+
+// TestIdentityOf reads what a certificate says of whom it names.
+func TestIdentityOf(t *testing.T) {
+	w := inWorld(t)
+	key := newKey(t)
+	der, err := w.ForgeCertificate(t.Context(), w.forgery(t, key, func(e *certificate.Extensions) {
+		*e = certificate.Extensions{Issuer: w.IssuerURL, BuildTrigger: "push"}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := verify.IdentityOf(cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := trust.Identity{Issuer: w.IssuerURL, Subject: subject, Type: "uri", Claims: map[string]string{"buildTrigger": "push"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("identity (-want +got):\n%s", diff)
+	}
+}
+
+func sameStrings(t *testing.T, got, want []string) {
+	t.Helper()
+	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

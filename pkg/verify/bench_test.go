@@ -1,0 +1,152 @@
+package verify_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"testing"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+	"github.com/sigstore/sigstore-go/pkg/bundle"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// BenchmarkVerify opens one honest document, from its bytes as a gate does.
+// BenchmarkBareVerify is what sigstore-go alone takes for its bundle, and
+// BenchmarkCompare what holding object against message takes.
+func BenchmarkVerify(b *testing.B) {
+	w := inWorld(b)
+	v := w.verifier(b, nil, nil)
+	source := w.honest.Source()
+	b.ReportAllocs()
+	for b.Loop() {
+		doc, err := exception.Parse(source, "sealed.yaml")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := v.Verify(doc, w.now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkBareVerify(b *testing.B) {
+	w := inWorld(b)
+	root, err := trust.ParseRoot(w.root, "sandbox")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := readSeal(b, w.honest)
+	bareVerify(b, root, w.config().Authorities, s.Message, [][]byte{s.Signatures[0].BundleV03})
+}
+
+func BenchmarkCompare(b *testing.B) {
+	w := inWorld(b)
+	message := parse(b, string(readSeal(b, w.honest).Message))
+	b.ReportAllocs()
+	for b.Loop() {
+		if found := seal.Compare(w.honest, message, 4); len(found) > 0 {
+			b.Fatal(found)
+		}
+	}
+}
+
+// The same for the two signatures of 2022, under the public-good root.
+func BenchmarkVerifyTwoSigners(b *testing.B) {
+	v := publicVerifier(b, twoSigners())
+	source := peerSample(b).Source()
+	b.ReportAllocs()
+	for b.Loop() {
+		doc, err := exception.Parse(source, "sealed.yaml")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := v.Verify(doc, sampleNow); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkBareVerifyTwoSigners(b *testing.B) {
+	root, err := trust.PublicGoodRoot()
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := readSeal(b, peerSample(b))
+	var bundles [][]byte
+	for _, sig := range s.Signatures {
+		bundles = append(bundles, marshal(b, liftByHand(b, s.Message, sig)))
+	}
+	bareVerify(b, root, twoSigners().Authorities, s.Message, bundles)
+}
+
+// bareVerify verifies bundles from their bytes with sigstore-go and nothing else, the
+// n-th of them under the n-th identity.
+func bareVerify(b *testing.B, root *trust.Root, who []trust.AuthorityConfig, message []byte, bundles [][]byte) {
+	b.Helper()
+	v, err := sgverify.NewVerifier(root.Material(), sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1), sgverify.WithSignedCertificateTimestamps(1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var identities []sgverify.CertificateIdentity
+	for _, a := range who {
+		identity, err := sgverify.NewShortCertificateIdentity(a.Issuer, "", a.Subject, "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		identities = append(identities, identity)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for i, raw := range bundles {
+			pb := new(protobundle.Bundle)
+			if err := protojson.Unmarshal(raw, pb); err != nil {
+				b.Fatal(err)
+			}
+			entity, err := bundle.NewBundle(pb)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := v.Verify(entity, sgverify.NewPolicy(sgverify.WithArtifact(bytes.NewReader(message)), sgverify.WithCertificateIdentity(identities[i]))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// liftByHand makes a Sigstore bundle of cosign's form, independently of the code
+// under test.
+func liftByHand(t testing.TB, message []byte, sig seal.Signature) *protobundle.Bundle {
+	t.Helper()
+	body, err := base64.StdEncoding.DecodeString(sig.Bundle.Payload.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := hex.DecodeString(sig.Bundle.Payload.LogID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(message)
+	return &protobundle.Bundle{
+		MediaType: "application/vnd.dev.sigstore.bundle+json;version=0.1",
+		VerificationMaterial: &protobundle.VerificationMaterial{
+			Content: &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{
+				Certificates: []*protocommon.X509Certificate{{RawBytes: sig.Certificate}}}},
+			TlogEntries: []*protorekor.TransparencyLogEntry{{
+				LogIndex: sig.Bundle.Payload.LogIndex, LogId: &protocommon.LogId{KeyId: id}, IntegratedTime: sig.Bundle.Payload.IntegratedTime,
+				KindVersion:       &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.1"},
+				InclusionPromise:  &protorekor.InclusionPromise{SignedEntryTimestamp: sig.Bundle.SignedEntryTimestamp},
+				CanonicalizedBody: body}},
+		},
+		Content: &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
+			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm_SHA2_256, Digest: digest[:]}, Signature: sig.Signature}},
+	}
+}

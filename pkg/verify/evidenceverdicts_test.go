@@ -1,0 +1,229 @@
+package verify_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// The numbers are those of the attack catalogue.
+func evidenceVerdicts(w *world) []verdict {
+	garbage := []byte("x")
+	return []verdict{
+		{name: "honest", doc: honest},
+		{name: "honest, forger's control", doc: forged(set{})},
+		{name: "honest, twelve days late but unexpired", doc: func(t *testing.T, w *world) *exception.Document {
+			return w.sealed(t, w.until(30*day), set{})
+		}, after: 12 * day},
+
+		{name: "1 self-signed certificate", want: verify.ReasonUntrustedCertificate, doc: selfSigned(nil)},
+		{name: "2 self-signed, the subject as common name", want: verify.ReasonBadCertificate, doc: selfSigned(func(c *x509.Certificate) {
+			c.URIs, c.Subject = nil, pkix.Name{CommonName: subject}
+		})},
+		{name: "7 certificate of another authority", want: verify.ReasonUntrustedCertificate, doc: otherAuthority},
+		{name: "7 certificate for another purpose", want: verify.ReasonUntrustedCertificate, doc: forged(set{fulcio: func(f *sandbox.Forgery) {
+			f.Template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		}})},
+		{name: "9 certificate expired a year before", want: verify.ReasonCertificateNotValid, doc: forged(set{fulcio: func(f *sandbox.Forgery) {
+			f.Template.NotBefore, f.Template.NotAfter = w.now.Add(-366*day), w.now.Add(-365*day)
+		}})},
+		{name: "9 logged a second after the certificate's end", want: verify.ReasonCertificateNotValid, doc: forged(set{at: w.now.Add(8*time.Minute + time.Second)})},
+		{name: "9 logged before the certificate's beginning", want: verify.ReasonCertificateNotValid, doc: forged(set{at: w.now.Add(-3 * time.Minute)})},
+		{name: "17 no SCT", want: verify.ReasonNoSCT, doc: forged(set{fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }})},
+		{name: "17 SCT by a log that is not trusted", want: verify.ReasonNoSCT, doc: honest, root: otherKey("ctlogs")},
+		{name: "17 no SCT and none promised", doc: forged(set{fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }}),
+			root: func(root object) { delete(root, "ctlogs") }},
+
+		{name: "18 promise by an unknown log", want: verify.ReasonUnprovenLogEntry, doc: promisedByOther(true)},
+		{name: "18 promise by an unknown key under the log's name", want: verify.ReasonUnprovenLogEntry, doc: promisedByOther(false)},
+		{name: "18 the root's log has another key", want: verify.ReasonUnprovenLogEntry, doc: honest, root: otherKey("tlogs")},
+		{name: "19 index edited", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) { b.Payload.LogIndex++ })},
+		{name: "19 time edited", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) { b.Payload.IntegratedTime++ })},
+		{name: "19 promise cut off", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) {
+			b.SignedEntryTimestamp = b.SignedEntryTimestamp[:len(b.SignedEntryTimestamp)-1]
+		})},
+		{name: "37 the log's key was retired before", want: verify.ReasonUnprovenLogEntry, doc: honest, root: logWindow("end", w.now.Add(-time.Minute))},
+		{name: "37 the log's key was not in use yet", want: verify.ReasonUnprovenLogEntry, doc: honest, root: logWindow("start", w.now.Add(time.Minute))},
+		{name: "37 the log's key was retired since", doc: honest, root: logWindow("end", w.now.Add(time.Minute))},
+
+		{name: "20 another document's message", want: verify.ReasonLogEntryMismatch, doc: resealed(func(t *testing.T, s *seal.Seal) {
+			s.Message = []byte(replaced(t, string(s.Message), "vendor-*", "vendor*"))
+			s.Signatures[0].BundleV03 = nil
+		})},
+		{name: "20 another document's message, both bundles", want: verify.ReasonEvidenceMismatch, doc: resealed(func(t *testing.T, s *seal.Seal) {
+			s.Message = []byte(replaced(t, string(s.Message), "vendor-*", "vendor*"))
+		})},
+		{name: "20 the entry is about another message", want: verify.ReasonLogEntryMismatch, doc: forged(set{body: func(b *hashedRekord) {
+			b.Spec.Data.Hash.Value = hex.EncodeToString(make([]byte, sha256.Size))
+		}})},
+		{name: "21 the entry is about another certificate", want: verify.ReasonLogEntryMismatch, doc: entryOfAnotherCertificate},
+		{name: "21 the entry is about the bare key", want: verify.ReasonLogEntryMismatch, doc: entryOfTheBareKey},
+		{name: "21 the entry is about another signature", want: verify.ReasonLogEntryMismatch, doc: forged(set{body: func(b *hashedRekord) {
+			b.Spec.Signature.Content = base64.StdEncoding.EncodeToString(garbage)
+		}})},
+		{name: "23 garbage signature", want: verify.ReasonLogEntryMismatch, doc: resealed(func(_ *testing.T, s *seal.Seal) {
+			s.Signatures[0].Signature, s.Signatures[0].BundleV03 = garbage, nil
+		})},
+		{name: "23 garbage signature, both bundles", want: verify.ReasonEvidenceMismatch, doc: resealed(func(_ *testing.T, s *seal.Seal) {
+			s.Signatures[0].Signature = garbage
+		})},
+		{name: "24 garbage signature that the log vouches for", want: verify.ReasonBadSignature, doc: forged(set{signature: garbage})},
+		{name: "24 signature by another key that the log vouches for", want: verify.ReasonBadSignature, doc: signedByAnotherKey},
+
+		{name: "27 no seal", want: verify.ReasonUnsigned, doc: func(t *testing.T, w *world) *exception.Document { return parse(t, w.until(week)) }},
+		{name: "27 no bundle", want: verify.ReasonNoLogEntry, doc: resealed(func(_ *testing.T, s *seal.Seal) {
+			s.Signatures[0].Bundle, s.Signatures[0].BundleV03 = nil, nil
+		})},
+		{name: "27 no certificate", want: verify.ReasonUnknownKey, doc: resealed(func(_ *testing.T, s *seal.Seal) { s.Signatures[0].Certificate = nil })},
+		{name: "28 a good set behind a broken one", want: verify.ReasonBadSignature, doc: forged(set{signature: garbage}, set{})},
+		{name: "28 a broken set behind a good one", want: verify.ReasonBadSignature, doc: forged(set{}, set{signature: garbage})},
+		{name: "28 a self-signed set behind a good one", want: verify.ReasonUntrustedCertificate, doc: func(t *testing.T, w *world) *exception.Document {
+			return w.sealed(t, w.until(week), set{}, set{certificate: w.selfIssue(t, nil)})
+		}},
+		{name: "28 a stranger's good set behind a good one", doc: forged(set{}, set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }})},
+
+		{name: "entry of the kind rekord", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: func(b *hashedRekord) { b.Kind = "rekord" }})},
+		{name: "entry of an unknown version", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: func(b *hashedRekord) { b.Version = "0.0.3" }})},
+		{name: "entry over another digest", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: func(b *hashedRekord) { b.Spec.Data.Hash.Algorithm = "sha512" }})},
+		{name: "entry without a key", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: func(b *hashedRekord) { b.Spec.Signature.PublicKey.Content = "" }})},
+		{name: "29 entry with an empty spec", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.1","kind":"hashedrekord","spec":{}}`)})},
+		{name: "29 entry of version 2 with an empty spec", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.2","kind":"hashedrekord","spec":{"hashedRekordV002":{"data":{"algorithm":"SHA2_256"}}}}`)})},
+		{name: "29 entry that is no JSON", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte("kind: hashedrekord\n")})},
+		{name: "entry with a key twice", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.1","kind":"rekord","kind":"hashedrekord","spec":{}}`)})},
+	}
+}
+
+// selfIssue makes a certificate of a key for itself.
+func (w *world) selfIssue(t testing.TB, bend func(*x509.Certificate)) func(*ecdsa.PrivateKey) []byte {
+	return func(key *ecdsa.PrivateKey) []byte {
+		template := w.forgery(t, key, nil).Template
+		template.SerialNumber = big.NewInt(1)
+		if bend != nil {
+			bend(template)
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der
+	}
+}
+
+func selfSigned(bend func(*x509.Certificate)) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return w.sealed(t, w.until(week), set{certificate: w.selfIssue(t, bend)})
+	}
+}
+
+// otherAuthority has everything right but whose authority it is.
+func otherAuthority(t *testing.T, w *world) *exception.Document {
+	issue := func(key *ecdsa.PrivateKey) []byte {
+		caKey := newKey(t)
+		ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fulcio intermediate", Organization: []string{"polex sandbox"}},
+			NotBefore: w.now.Add(-time.Hour), NotAfter: w.now.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+		template := w.forgery(t, key, nil).Template
+		template.SerialNumber = big.NewInt(2)
+		der, err := x509.CreateCertificate(rand.Reader, template, ca, key.Public(), caKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return der
+	}
+	return w.sealed(t, w.until(week), set{certificate: issue})
+}
+
+// signedByAnotherKey has a lying log vouch for a signature by a key that the
+// certificate does not name.
+func signedByAnotherKey(t *testing.T, w *world) *exception.Document {
+	doc := parse(t, w.until(week))
+	message, err := seal.Message(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(message)
+	signature, err := ecdsa.SignASN1(rand.Reader, newKey(t), digest[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.sealed(t, w.until(week), set{signature: signature})
+}
+
+func entryOfAnotherCertificate(t *testing.T, w *world) *exception.Document {
+	other := newKey(t)
+	der, err := w.ForgeCertificate(t.Context(), w.forgery(t, other, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.sealed(t, w.until(week), set{body: func(b *hashedRekord) {
+		b.Spec.Signature.PublicKey.Content = base64.StdEncoding.EncodeToString(signerPEM(t, other, der))
+	}})
+}
+
+func entryOfTheBareKey(t *testing.T, w *world) *exception.Document {
+	key := newKey(t)
+	return w.sealed(t, w.until(week), set{key: key, body: func(b *hashedRekord) {
+		b.Spec.Signature.PublicKey.Content = base64.StdEncoding.EncodeToString(signerPEM(t, key, nil))
+	}})
+}
+
+// promisedByOther signs the log's promise with a key of its own, under its own
+// name or under the log's.
+func promisedByOther(ownName bool) maker {
+	return resealed(func(t *testing.T, s *seal.Seal) {
+		key := newKey(t)
+		b := s.Signatures[0].Bundle
+		s.Signatures[0].BundleV03 = nil
+		if ownName {
+			der, err := x509.MarshalPKIXPublicKey(key.Public())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Payload.LogID = fmt.Sprintf("%x", sha256.Sum256(der))
+		}
+		// RFC 8785: keys sorted, no white space.
+		promised := fmt.Sprintf(`{"body":%q,"integratedTime":%d,"logID":%q,"logIndex":%d}`,
+			b.Payload.Body, b.Payload.IntegratedTime, b.Payload.LogID, b.Payload.LogIndex)
+		digest := sha256.Sum256([]byte(promised))
+		var err error
+		if b.SignedEntryTimestamp, err = ecdsa.SignASN1(rand.Reader, key, digest[:]); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// otherKey gives the first log of a list in the trusted root another key, under
+// the name it has.
+func otherKey(list string) func(object) {
+	return func(root object) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			panic(err)
+		}
+		der, err := x509.MarshalPKIXPublicKey(key.Public())
+		if err != nil {
+			panic(err)
+		}
+		root[list].([]any)[0].(object)["publicKey"].(object)["rawBytes"] = base64.StdEncoding.EncodeToString(der)
+	}
+}
+
+func logWindow(edge string, at time.Time) func(object) {
+	return func(root object) {
+		window := root["tlogs"].([]any)[0].(object)["publicKey"].(object)["validFor"].(object)
+		window[edge] = at.UTC().Format(time.RFC3339)
+	}
+}

@@ -1,0 +1,212 @@
+package verify_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+var update = flag.Bool("update", false, "seal testdata/sealed.yaml anew")
+
+// kept is a document that was sealed once and for all, with the root of the
+// sandbox that did it: what was sealed must open in every later version, and
+// what a fuzzer finds must be found again.
+type kept struct {
+	source  []byte
+	sealed  *exception.Document
+	seal    *seal.Seal
+	bare    map[string]any // the document without its seal
+	message map[string]any
+	now     time.Time
+	v       *verify.Verifier
+}
+
+const keptDraft = `# A comment, which nobody signs.
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: a
+  namespace: b
+  annotations:
+    polex.dev/expires-in: 7d
+spec:
+  background: true # here too
+  exceptions:
+  - policyName: p
+    ruleNames: [r]
+  match:
+    any:
+    - resources: {kinds: [Pod], names: ["x-*"]}
+`
+
+func openKept(t testing.TB) *kept {
+	t.Helper()
+	sealedPath, rootPath := filepath.Join("testdata", "sealed.yaml"), filepath.Join("testdata", "sealed.root.json")
+	if *update {
+		w := inWorld(t)
+		doc, err := w.signHonestly(t.Context(), keptDraft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, sealedPath, doc.Source())
+		write(t, rootPath, w.root)
+	}
+	source, err := os.ReadFile(sealedPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := parse(t, string(source))
+	s := readSeal(t, doc)
+	id, err := trust.LoadRoot(rootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := parse(t, string(s.Message))
+	expires, err := time.Parse(time.RFC3339, message.Annotation(exception.AnnotationExpiresAt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The issuer is the sandbox's, and so has a port that nobody could know.
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "merge", Issuer: issuerOf(t, s), Subject: subject}}}, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &kept{source: source, sealed: doc, seal: s, bare: bare(doc), message: message.Object(), now: expires.Add(-week), v: v}
+}
+
+func bare(doc *exception.Document) map[string]any {
+	root := doc.Object()
+	annotations, _ := root["metadata"].(object)["annotations"].(object)
+	for key := range annotations {
+		if strings.HasPrefix(key, seal.Prefix) {
+			delete(annotations, key)
+		}
+	}
+	return root
+}
+
+// TestKept: what was sealed once still opens.
+func TestKept(t *testing.T) {
+	k := openKept(t)
+	judge(t, k.v, k.sealed, k.now, "")
+	judge(t, k.v, k.sealed, k.now.Add(week), verify.ReasonExpired)
+}
+
+// holds checks one altered source: it is refused, or what it says and what its
+// seal holds is what was sealed, value by value.
+func (k *kept) holds(t testing.TB, source []byte) (accepted bool) {
+	t.Helper()
+	doc, err := exception.Parse(source, "flipped.yaml")
+	if err != nil {
+		return false
+	}
+	verified, err := k.v.Verify(doc, k.now)
+	if err != nil {
+		if verified != nil {
+			t.Error("a refusal and a result")
+		}
+		if strings.Contains(err.Error(), "internal error") {
+			t.Errorf("a library panics: %v\n%s", err, source)
+		}
+		return false
+	}
+	if !reflect.DeepEqual(verified.Message().Object(), k.message) {
+		t.Errorf("another message verified:\n%s", source)
+	}
+	if !reflect.DeepEqual(bare(doc), k.bare) {
+		t.Errorf("another document verified:\n%s", source)
+	}
+	if s, err := seal.Read(doc); err != nil || !reflect.DeepEqual(s, k.seal) {
+		t.Errorf("another seal verified:\n%s", source)
+	}
+	return true
+}
+
+// TestFlipEveryByte turns every byte of a sealed file, and the case of every
+// third.
+func TestFlipEveryByte(t *testing.T) {
+	k := openKept(t)
+	var accepted atomic.Int64
+	var done sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for worker := range workers {
+		done.Go(func() {
+			for i := worker; i < len(k.source); i += workers {
+				for _, mask := range []byte{0x01, 0x20} {
+					if mask == 0x20 && i/workers%3 != 0 {
+						continue
+					}
+					flipped := bytes.Clone(k.source)
+					flipped[i] ^= mask
+					if k.holds(t, flipped) {
+						accepted.Add(1)
+					}
+				}
+			}
+		})
+	}
+	done.Wait()
+	// Comments, and what gzip's headers say of time and system.
+	comments := len("A comment, which nobody signs.") + len("here too")
+	if got, most := accepted.Load(), int64(2*(comments+4*12)); got == 0 || got > most {
+		t.Errorf("%d flips of %d bytes are accepted, and there is place for %d", got, len(k.source), most)
+	}
+}
+
+// FuzzVerifyFlip turns two bytes.
+func FuzzVerifyFlip(f *testing.F) {
+	k := openKept(f)
+	f.Add(uint(0), byte(1), uint(0), byte(0))
+	f.Add(uint(len(k.source)-1), byte(0x20), uint(3), byte(0x80))
+	f.Fuzz(func(t *testing.T, i uint, a byte, j uint, b byte) {
+		flipped := bytes.Clone(k.source)
+		flipped[i%uint(len(flipped))] ^= a
+		flipped[j%uint(len(flipped))] ^= b
+		k.holds(t, flipped)
+	})
+}
+
+// FuzzVerify verifies anything.
+func FuzzVerify(f *testing.F) {
+	k := openKept(f)
+	f.Add(k.source)
+	f.Add([]byte(keptDraft))
+	f.Add([]byte("apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata:\n  annotations:\n    cosign.sigstore.dev/message: AAAA\n    cosign.sigstore.dev/signature: AAAA\n"))
+	f.Fuzz(func(t *testing.T, source []byte) { k.holds(t, source) })
+}
+
+func write(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func issuerOf(t testing.TB, s *seal.Seal) string {
+	t.Helper()
+	id, err := verify.IdentityOf(certificateOf(t, s.Signatures[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id.Issuer
+}

@@ -1,0 +1,353 @@
+package verify_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sigstore/fulcio/pkg/certificate"
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+	"github.com/sigstore/rekor/pkg/generated/models"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// set is one signature set in the making, by a Sigstore that would sign
+// anything: it is right in everything that no field bends.
+type set struct {
+	key         *ecdsa.PrivateKey                  // nil: a new one
+	keyed       bool                               // no certificate
+	certificate func(key *ecdsa.PrivateKey) []byte // DER, instead of Fulcio's
+	fulcio      func(*sandbox.Forgery)
+	identity    func(*certificate.Extensions)
+	signature   []byte // instead of the right one
+	body        func(*hashedRekord)
+	rawBody     []byte // instead of a hashedrekord
+	at          time.Time
+	old         func(*seal.RekorBundle)
+	v03         func(*protobundle.Bundle)
+	stamps      []time.Time // by the timestamp authority
+	onlyOld     bool
+	onlyV03     bool
+}
+
+// hashedRekord is Rekor's type of entry, version 0.0.1.
+type hashedRekord struct {
+	Version string `json:"apiVersion"`
+	Kind    string `json:"kind"`
+	Spec    struct {
+		Data struct {
+			Hash struct {
+				Algorithm string `json:"algorithm"`
+				Value     string `json:"value"`
+			} `json:"hash"`
+		} `json:"data"`
+		Signature struct {
+			Content   string `json:"content"`
+			PublicKey struct {
+				Content string `json:"content"`
+			} `json:"publicKey"`
+		} `json:"signature"`
+	} `json:"spec"`
+}
+
+// forgery is a certificate like the honest one, for a key.
+func (w *world) forgery(t testing.TB, key *ecdsa.PrivateKey, identity func(*certificate.Extensions)) sandbox.Forgery {
+	t.Helper()
+	const sha = "5a0db0c0ffee5a0db0c0ffee5a0db0c0ffee5a0d"
+	said := certificate.Extensions{
+		Issuer: w.IssuerURL, BuildSignerURI: subject, BuildSignerDigest: sha, RunnerEnvironment: "github-hosted",
+		SourceRepositoryURI: "https://github.com/acme/exceptions", SourceRepositoryDigest: sha, SourceRepositoryRef: "refs/heads/main",
+		SourceRepositoryIdentifier: "1001", SourceRepositoryOwnerURI: "https://github.com/acme", SourceRepositoryOwnerIdentifier: "2001",
+		BuildTrigger: "push", GithubWorkflowTrigger: "push", GithubWorkflowRef: "refs/heads/main", GithubWorkflowRepository: "acme/exceptions",
+	}
+	if identity != nil {
+		identity(&said)
+	}
+	extensions, err := said.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sandbox.Forgery{PublicKey: key.Public(), Template: &x509.Certificate{
+		NotBefore: w.now.Add(-2 * time.Minute), NotAfter: w.now.Add(8 * time.Minute),
+		URIs:     []*url.URL{address(t, subject)},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
+		ExtraExtensions: extensions,
+	}}
+}
+
+// sign makes the set for a message.
+func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
+	t.Helper()
+	if s.key == nil {
+		s.key = newKey(t)
+	}
+	var out seal.Signature
+	switch {
+	case s.certificate != nil:
+		out.Certificate = s.certificate(s.key)
+	case !s.keyed:
+		f := w.forgery(t, s.key, s.identity)
+		if s.fulcio != nil {
+			s.fulcio(&f)
+		}
+		der, err := w.ForgeCertificate(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Certificate = der
+	}
+	digest := sha256.Sum256(message)
+	if out.Signature = s.signature; out.Signature == nil {
+		var err error
+		if out.Signature, err = ecdsa.SignASN1(rand.Reader, s.key, digest[:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entry := w.log(t, s, digest[:], out)
+	if !s.onlyV03 {
+		out.Bundle = oldForm(entry)
+		if s.old != nil {
+			s.old(out.Bundle)
+		}
+	}
+	if !s.onlyOld {
+		pb := bundleV03(t, entry, digest[:], out)
+		for _, at := range s.stamps {
+			w.stamp(t, pb, out.Signature, at)
+		}
+		if s.v03 != nil {
+			s.v03(pb)
+		}
+		out.BundleV03 = marshal(t, pb)
+	}
+	return out
+}
+
+var again atomic.Int64
+
+// log has the log vouch for a set, whatever its body says.
+func (w *world) log(t testing.TB, s set, digest []byte, sig seal.Signature) *models.LogEntryAnon {
+	t.Helper()
+	raw := s.rawBody
+	if raw != nil {
+		// The log takes no entry twice, and a case may be made again.
+		raw = append(bytes.Clone(raw), bytes.Repeat([]byte(" "), int(again.Add(1)))...)
+	} else {
+		var b hashedRekord
+		b.Version, b.Kind = "0.0.1", "hashedrekord"
+		b.Spec.Data.Hash.Algorithm, b.Spec.Data.Hash.Value = "sha256", hex.EncodeToString(digest)
+		b.Spec.Signature.Content = base64.StdEncoding.EncodeToString(sig.Signature)
+		b.Spec.Signature.PublicKey.Content = base64.StdEncoding.EncodeToString(signerPEM(t, s.key, sig.Certificate))
+		if s.body != nil {
+			s.body(&b)
+		}
+		var err error
+		if raw, err = json.Marshal(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := s.at
+	if at.IsZero() {
+		at = w.now
+	}
+	entry, err := w.ForgeEntry(t.Context(), raw, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entry
+}
+
+func (w *world) stamp(t testing.TB, pb *protobundle.Bundle, signature []byte, at time.Time) {
+	t.Helper()
+	response, err := w.ForgeTimestamp(signature, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := pb.VerificationMaterial.TimestampVerificationData
+	if data == nil {
+		data = &protobundle.TimestampVerificationData{}
+		pb.VerificationMaterial.TimestampVerificationData = data
+	}
+	data.Rfc3161Timestamps = append(data.Rfc3161Timestamps, &protocommon.RFC3161SignedTimestamp{SignedTimestamp: response})
+}
+
+func signerPEM(t testing.TB, key *ecdsa.PrivateKey, certificate []byte) []byte {
+	t.Helper()
+	if certificate != nil {
+		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
+	}
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+}
+
+func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {
+	return &seal.RekorBundle{
+		SignedEntryTimestamp: entry.Verification.SignedEntryTimestamp,
+		Payload: seal.RekorPayload{Body: entry.Body.(string), IntegratedTime: *entry.IntegratedTime,
+			LogIndex: *entry.LogIndex, LogID: *entry.LogID},
+	}
+}
+
+// bundleV03 shares no bytes with the set, for a case to bend one of the two.
+func bundleV03(t testing.TB, entry *models.LogEntryAnon, digest []byte, sig seal.Signature) *protobundle.Bundle {
+	t.Helper()
+	unhex := func(text string) []byte {
+		raw, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	body, err := base64.StdEncoding.DecodeString(entry.Body.(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kind struct{ Kind, APIVersion string }
+	_ = json.Unmarshal(body, &kind) // a body that is no JSON has no kind
+	proof := entry.Verification.InclusionProof
+	said := &protorekor.InclusionProof{LogIndex: *proof.LogIndex, TreeSize: *proof.TreeSize, RootHash: unhex(*proof.RootHash),
+		Checkpoint: &protorekor.Checkpoint{Envelope: *proof.Checkpoint}}
+	for _, hash := range proof.Hashes {
+		said.Hashes = append(said.Hashes, unhex(hash))
+	}
+	material := &protobundle.VerificationMaterial{TlogEntries: []*protorekor.TransparencyLogEntry{{
+		LogIndex: *entry.LogIndex, LogId: &protocommon.LogId{KeyId: unhex(*entry.LogID)}, IntegratedTime: *entry.IntegratedTime,
+		KindVersion:      &protorekor.KindVersion{Kind: kind.Kind, Version: kind.APIVersion},
+		InclusionPromise: &protorekor.InclusionPromise{SignedEntryTimestamp: bytes.Clone(entry.Verification.SignedEntryTimestamp)},
+		InclusionProof:   said, CanonicalizedBody: body,
+	}}}
+	if sig.Certificate != nil {
+		material.Content = &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: bytes.Clone(sig.Certificate)}}
+	} else {
+		material.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: "whatever"}}
+	}
+	return &protobundle.Bundle{
+		MediaType: "application/vnd.dev.sigstore.bundle.v0.3+json", VerificationMaterial: material,
+		Content: &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
+			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm_SHA2_256, Digest: digest}, Signature: bytes.Clone(sig.Signature)}},
+	}
+}
+
+// sealed is a document under the sets, each over its message.
+func (w *world) sealed(t testing.TB, yaml string, sets ...set) *exception.Document {
+	t.Helper()
+	doc := parse(t, yaml)
+	message, err := seal.Message(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &seal.Seal{Message: message}
+	for _, one := range sets {
+		s.Signatures = append(s.Signatures, w.sign(t, message, one))
+	}
+	return attach(t, doc, s)
+}
+
+// sealedText seals any bytes as the message of the draft.
+func (w *world) sealedText(t testing.TB, message string) *exception.Document {
+	t.Helper()
+	return attach(t, parse(t, w.until(week)), &seal.Seal{Message: []byte(message),
+		Signatures: []seal.Signature{w.sign(t, []byte(message), set{})}})
+}
+
+// resealed is the honest document with its seal taken apart, bent and put
+// together again.
+func (w *world) resealed(t testing.TB, bend func(*seal.Seal)) *exception.Document {
+	t.Helper()
+	s, err := seal.Read(w.honest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := parse(t, string(s.Message))
+	bend(s)
+	return attach(t, plain, s)
+}
+
+func attach(t testing.TB, doc *exception.Document, s *seal.Seal) *exception.Document {
+	t.Helper()
+	out, err := seal.Attach(doc, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func bent(t testing.TB, raw []byte, bend func(*protobundle.Bundle)) []byte {
+	t.Helper()
+	pb := new(protobundle.Bundle)
+	if err := protojson.Unmarshal(raw, pb); err != nil {
+		t.Fatal(err)
+	}
+	bend(pb)
+	return marshal(t, pb)
+}
+
+func marshal(t testing.TB, pb *protobundle.Bundle) []byte {
+	t.Helper()
+	raw, err := protojson.Marshal(pb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// packed is base64(gzip(text)), as the annotations are written.
+func packed(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+func address(t testing.TB, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func readSeal(t testing.TB, doc *exception.Document) *seal.Seal {
+	t.Helper()
+	s, err := seal.Read(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func certificateOf(t testing.TB, s seal.Signature) *x509.Certificate {
+	t.Helper()
+	cert, err := x509.ParseCertificate(s.Certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}

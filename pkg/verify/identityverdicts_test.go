@@ -1,0 +1,169 @@
+package verify_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/sigstore/fulcio/pkg/certificate"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// named is a certificate for another subject, right in everything else.
+func named(names ...string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return w.sealed(t, w.until(week), set{fulcio: func(f *sandbox.Forgery) {
+			f.Template.URIs = nil
+			for _, name := range names {
+				f.Template.URIs = append(f.Template.URIs, address(t, name))
+			}
+		}})
+	}
+}
+
+// claimed is a certificate with other claims.
+func claimed(bend func(*certificate.Extensions)) maker { return forged(set{identity: bend}) }
+
+// templated is a certificate made otherwise.
+func templated(bend func(*x509.Certificate)) maker {
+	return forged(set{fulcio: func(f *sandbox.Forgery) { bend(f.Template) }})
+}
+
+// unlogged is a certificate that no certificate log would take.
+func unlogged(bend func(*x509.Certificate)) maker {
+	return forged(set{fulcio: func(f *sandbox.Forgery) {
+		f.WithoutSCT = true
+		bend(f.Template)
+	}})
+}
+
+func identityVerdicts(w *world) []verdict {
+	const repository = "https://github.com/acme/exceptions"
+	withRegexp := func(expression string) func(*trust.Config) {
+		return func(c *trust.Config) { c.Authorities[0].Subject, c.Authorities[0].SubjectRegexp = "", expression }
+	}
+	withoutClaims := func(c *trust.Config) { c.Authorities[0].Claims = nil }
+	people := func(c *trust.Config) {
+		c.Authorities[0].Subject, c.Authorities[0].Claims = "anna@acme.example", nil
+	}
+	mailbox := func(x *x509.Certificate) { x.URIs, x.EmailAddresses = nil, []string{"anna@acme.example"} }
+	issuerV2 := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 8}
+	withoutIssuer := func(x *x509.Certificate, old, current bool) {
+		var kept []pkix.Extension
+		for _, ext := range x.ExtraExtensions {
+			if (old && ext.Id.Equal(certificate.OIDIssuer)) || (current && ext.Id.Equal(issuerV2)) { //nolint:staticcheck // the old form is the subject
+				continue
+			}
+			kept = append(kept, ext)
+		}
+		x.ExtraExtensions = kept
+	}
+	other := func(name string) func(x *x509.Certificate) {
+		return func(x *x509.Certificate) {
+			for i, ext := range x.ExtraExtensions {
+				if ext.Id.Equal(issuerV2) {
+					x.ExtraExtensions[i].Value, _ = asn1.MarshalWithParams(name, "utf8")
+				}
+			}
+		}
+	}
+	return []verdict{
+		{name: "3 two names, the expected one last", want: verify.ReasonBadCertificate, doc: named("https://github.com/evil/evil/.github/workflows/sign.yaml@refs/heads/main", subject)},
+		{name: "3 two names, the expected one first", want: verify.ReasonBadCertificate, doc: named(subject, "https://evil.example")},
+		{name: "3 an address and a mailbox", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.EmailAddresses = []string{"anna@acme.example"} })},
+		{name: "2 no name but the common one", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
+			x.URIs, x.Subject = nil, pkix.Name{CommonName: subject}
+		})},
+		{name: "the name as a host's", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.URIs, x.DNSNames = nil, []string{"github.com"} })},
+		{name: "the name as a network address", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.URIs, x.IPAddresses = nil, []net.IP{net.IPv4(127, 0, 0, 1)} })},
+		{name: "an empty name", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
+			x.URIs = nil
+			x.ExtraExtensions = append(x.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: []byte{0x30, 0x02, 0x86, 0x00}})
+		})},
+		{name: "the address spelled as a mailbox", want: verify.ReasonWrongIdentity, doc: spelled(1, subject)},
+		{name: "the mailbox spelled as an address", want: verify.ReasonWrongIdentity, policy: people, doc: spelled(6, "anna@acme.example")},
+		{name: "a mailbox where a mailbox is named", policy: people, doc: templated(mailbox)},
+		{name: "a mailbox where a workflow is named", want: verify.ReasonWrongIdentity, doc: templated(mailbox), policy: withoutClaims},
+		{name: "bytes that are no certificate", want: verify.ReasonBadCertificate, doc: func(t *testing.T, w *world) *exception.Document {
+			return w.sealed(t, w.until(week), set{certificate: func(*ecdsa.PrivateKey) []byte { return []byte("not a certificate") }})
+		}},
+
+		{name: "5 the right subject by another issuer", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL })},
+		{name: "6 no issuer", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, true) })},
+		{name: "the issuer in its old form alone", doc: templated(func(x *x509.Certificate) { withoutIssuer(x, false, true) })},
+		{name: "the issuer in its new form alone", doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, false) })},
+		{name: "two issuers, the new form is another", want: verify.ReasonBadCertificate, doc: templated(other(w.OtherIssuerURL))},
+		{name: "two issuers, the new form is empty", want: verify.ReasonBadCertificate, doc: templated(other(""))},
+		{name: "the issuer's new form is no text", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
+			for i, ext := range x.ExtraExtensions {
+				if ext.Id.Equal(issuerV2) {
+					x.ExtraExtensions[i].Value = []byte(w.IssuerURL)
+				}
+			}
+		})},
+		{name: "an extension twice", want: verify.ReasonBadCertificate, doc: unlogged(func(x *x509.Certificate) {
+			x.ExtraExtensions = append(x.ExtraExtensions, x.ExtraExtensions[0])
+		})},
+
+		{name: "11 a suffix", want: verify.ReasonWrongIdentity, doc: named(subject + "-evil"), policy: withoutClaims},
+		{name: "11 a prefix", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + subject), policy: withoutClaims},
+		{name: "11 another case", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "acme", "Acme", 1)), policy: withoutClaims},
+		{name: "11 a suffix against a pattern", want: verify.ReasonWrongIdentity, doc: named(subject + "-evil"), policy: withRegexp(repository + "/.+@refs/heads/main")},
+		{name: "11 a prefix against a pattern", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + subject), policy: withRegexp(repository + "/.+@refs/heads/main")},
+		{name: "11 another case against a pattern", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "acme", "Acme", 1)), policy: withRegexp(repository + "/.+@refs/heads/main")},
+		{name: "11 one branch of a pattern's choice", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + repository + "/a@refs/heads/main"),
+			policy: withRegexp(repository + "/none|" + repository + "/a@refs/heads/main")},
+		{name: "11 a dot is a dot", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "sign.yaml", "signXyaml", 1)), policy: withoutClaims},
+		{name: "a pattern that fits", doc: honest, policy: withRegexp(repository + `/\.github/workflows/sign\.yaml@refs/heads/(main|release)`)},
+		{name: "a pattern that fits, its slashes escaped", doc: honest, policy: withRegexp(`https:\/\/github\.com\/acme\/exceptions\/.+@refs\/heads\/main`)},
+
+		{name: "14 another repository", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/acme/other" })},
+		{name: "14 no repository", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "" })},
+		{name: "15 a feature branch", want: verify.ReasonWrongIdentity, doc: branch("refs/heads/feature")},
+		{name: "15 a pull request", want: verify.ReasonWrongIdentity, doc: branch("refs/pull/7/merge")},
+		{name: "15 a tag of the branch's name", want: verify.ReasonWrongIdentity, doc: branch("refs/tags/main")},
+		{name: "15 another ref behind the same subject", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryRef = "refs/heads/feature" })},
+		{name: "16 the reused workflow in a fork", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) {
+			e.SourceRepositoryURI, e.SourceRepositoryOwnerURI = "https://github.com/evil/exceptions", "https://github.com/evil"
+			e.SourceRepositoryIdentifier, e.SourceRepositoryOwnerIdentifier = "6666", "666"
+		})},
+		{name: "16 a repository of the same name made anew", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryIdentifier = "1002" })},
+		{name: "16 an owner of the same name made anew", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryOwnerIdentifier = "2002" })},
+		{name: "16 started by hand", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.BuildTrigger = "workflow_dispatch" })},
+		{name: "16 on somebody's own runner", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.RunnerEnvironment = "self-hosted" })},
+	}
+}
+
+func branch(ref string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return w.sealed(t, w.until(week), set{
+			identity: func(e *certificate.Extensions) { e.SourceRepositoryRef = ref },
+			fulcio: func(f *sandbox.Forgery) {
+				f.Template.URIs = []*url.URL{address(t, strings.Replace(subject, "refs/heads/main", ref, 1))}
+			},
+		})
+	}
+}
+
+// spelled is a certificate whose one name has a type of its own choosing.
+func spelled(tag int, name string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		value, err := asn1.Marshal([]asn1.RawValue{{Class: asn1.ClassContextSpecific, Tag: tag, Bytes: []byte(name)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.sealed(t, w.until(week), set{fulcio: func(f *sandbox.Forgery) {
+			f.Template.URIs = nil
+			f.Template.ExtraExtensions = append(f.Template.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: value})
+		}})
+	}
+}

@@ -1,0 +1,61 @@
+package verify_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// messageVerdicts are about messages that are rightly signed and logged, and
+// still not one plain document.
+func messageVerdicts(w *world) []verdict {
+	plain := w.until(week)
+	bad := func(name, message string) verdict {
+		return verdict{name: name, want: verify.ReasonBadMessage, doc: text(func(*testing.T, *world) string { return message })}
+	}
+	bomb := "a0: [x]\n"
+	for i := 1; i < 10; i++ {
+		bomb += fmt.Sprintf("a%d: &a%d [*a%d, *a%d]\n", i, i, i-1, i-1)
+	}
+	return []verdict{
+		bad("70 null", "null\n"),
+		{name: "70 null under a junk signature", want: verify.ReasonBadMessage, doc: func(t *testing.T, w *world) *exception.Document {
+			return annotated(map[string]any{"cosign.sigstore.dev/message": packed(t, "null\n"), "cosign.sigstore.dev/signature": "AAAA"})(t, w)
+		}},
+		bad("70 nothing", ""),
+		bad("70 a comment", "# nothing\n"),
+		bad("70 a list", "- a\n"),
+		bad("60 hidden behind another document", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cover\n---\n"+plain),
+		bad("60 hidden before another document", plain+"---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cover\n"),
+		bad("63 a key twice", swapped(plain, "  background: true\n", "  background: true\n  background: false\n")),
+		bad("64 an anchor", swapped(plain, "background: true", "background: &k true")),
+		bad("64 an alias", swapped(plain, "background: true", "background: *k")),
+		bad("64 a tag", swapped(plain, "value: 3", "value: !!str 3")),
+		bad("66 another reader's true", swapped(plain, "background: true", "background: on")),
+		bad("66 octal", swapped(plain, "value: 3", "value: 0o17")),
+		bad("66 base 60", swapped(plain, "value: 3", "value: 1:30")),
+		bad("75 a bomb of aliases", bomb),
+		bad("75 9000 lists", "a: "+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"\n"),
+		bad("a line break that only some know", swapped(plain, "the vendor", "the\u2028vendor")),
+		bad("a seal inside of the message", swapped(plain, "polex.dev/reason", "cosign.sigstore.dev/signature: AAAA\n    polex.dev/reason")),
+		{name: "65 a list", want: verify.ReasonKindNotAllowed, doc: listOf(plain)},
+		{name: "65 a list's item", want: verify.ReasonAltered, doc: text(func(*testing.T, *world) string { return listText(plain) })},
+		{name: "the message as JSON", doc: func(t *testing.T, w *world) *exception.Document {
+			return w.sealedText(t, jsonOf(t, parse(t, plain)))
+		}},
+	}
+}
+
+func listText(yaml string) string {
+	return "apiVersion: v1\nkind: List\nitems:\n- " + strings.TrimSpace(strings.ReplaceAll(yaml, "\n", "\n  ")) + "\n"
+}
+
+// listOf seals a list, as kubectl get writes it, rightly.
+func listOf(yaml string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return w.sealed(t, "apiVersion: v1\nkind: List\nmetadata:\n  annotations:\n    a: b\nitems:\n- "+strings.TrimSpace(strings.ReplaceAll(yaml, "\n", "\n  "))+"\n", set{})
+	}
+}

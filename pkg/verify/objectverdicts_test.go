@@ -1,0 +1,178 @@
+package verify_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// change is one edit of the honest document, at a mapping's key.
+type change struct {
+	name  string
+	at    []any
+	key   string
+	value any // nil: removed
+}
+
+func (c change) apply(t *testing.T, root object) {
+	m := dig(t, root, c.at...)
+	if c.value == nil {
+		if _, ok := m[c.key]; !ok {
+			t.Fatalf("there is no %q to remove", c.key)
+		}
+		delete(m, c.key)
+		return
+	}
+	m[c.key] = c.value
+	if _, ok := c.value.(null); ok {
+		m[c.key] = nil
+	}
+}
+
+// null is JSON's, for a change to it.
+type null struct{}
+
+// objectVerdicts are about an honest seal on something else than was signed.
+func objectVerdicts(*world) []verdict {
+	metadata, labels, annotations := []any{"metadata"}, []any{"metadata", "labels"}, []any{"metadata", "annotations"}
+	spec, resources := []any{"spec"}, []any{"spec", "match", "any", 0, "resources"}
+	condition := []any{"spec", "conditions", "any", 0}
+	anyKind := func(c *trust.Config) { c.Kinds = []string{"*"} }
+	var out []verdict
+	for _, c := range []change{
+		{"38 a field added", spec, "podSecurity", []any{object{"controlName": "Seccomp"}}},
+		{"38 a field changed", resources, "names", []any{"*"}},
+		{"38 a field removed", spec, "conditions", nil},
+		{"38 a top-level field added", nil, "data", object{}},
+		{"38 a label added", labels, "team2", "x"},
+		{"38 a label changed", labels, "team", "evil"},
+		{"38 a label removed", labels, "team", nil},
+		{"38 all labels removed", metadata, "labels", nil},
+		{"38 an annotation added", annotations, "polex.dev/ticket", "T-1"},
+		{"38 an annotation changed", annotations, "polex.dev/reason", "because"},
+		{"38 an annotation removed", annotations, "polex.dev/reason", nil},
+		{"38 an owner reference", metadata, "ownerReferences", []any{object{"name": "x"}}},
+		{"39 another name", metadata, "name", "allow-all"},
+		{"39 another version", nil, "apiVersion", "kyverno.io/v2beta1"},
+		{"39 another group", nil, "apiVersion", "policies.kyverno.io/v1"},
+		{"34 46 another namespace", metadata, "namespace", "kyverno"},
+		{"46 no namespace", metadata, "namespace", nil},
+		{"43 the key status removed", append(slices.Clone(resources), "selector", "matchLabels"), "status", nil},
+		{"43 the key status changed", append(slices.Clone(resources), "selector", "matchLabels"), "status", "any"},
+		{"43 a key that holds status added", append(slices.Clone(resources), "selector", "matchLabels"), "x.status", "any"},
+		{"43 status within the spec", spec, "status", object{}},
+		{"43 managedFields within the spec", spec, "managedFields", []any{}},
+		{"43 uid outside of metadata", nil, "uid", "1"},
+		{"44 an empty mapping", spec, "properties", object{}},
+		{"44 an empty list", spec, "podSecurity", []any{}},
+		{"44 null", spec, "podSecurity", null{}},
+		{"44 null instead of a value", spec, "background", null{}},
+		{"44 an empty text", annotations, "polex.dev/ticket", ""},
+		{"44 a list emptied", resources, "namespaces", []any{}},
+		{"44 a mapping emptied", resources, "selector", object{}},
+		{"55 a number as text", condition, "value", "3"},
+		{"55 a number with a fraction", condition, "value", 3.5},
+		{"55 a number as a float", condition, "value", 3.0},
+		{"55 a truth as text", spec, "background", "true"},
+		{"55 a text as a list", condition, "operator", []any{"Equals"}},
+		{"55 a list as a text", resources, "kinds", "Pod"},
+		{"56 a default: false", spec, "suspend", false},
+		{"56 a default: 0", spec, "priority", int64(0)},
+		{"56 a truth turned", spec, "background", false},
+		{"58 finalizers", metadata, "finalizers", []any{"evil"}},
+		{"58 no finalizers", metadata, "finalizers", []any{}},
+		{"58 a deletion's time", metadata, "deletionTimestamp", "2026-01-01T00:00:00Z"},
+		{"58 a name to be generated", metadata, "generateName", "x-"},
+		{"a dotted key is no path", nil, "metadata.uid", "1"},
+	} {
+		out = append(out, verdict{name: c.name, want: verify.ReasonAltered, doc: changed(c.apply)})
+	}
+	return append(out,
+		verdict{name: "39 another kind that no policy speaks of", want: verify.ReasonKindNotAllowed, doc: changed(change{key: "kind", value: "ConfigMap"}.apply)},
+		verdict{name: "39 another kind of a policy that takes any", want: verify.ReasonAltered, policy: anyKind, doc: changed(change{key: "kind", value: "ConfigMap"}.apply)},
+		verdict{name: "39 another case of the kind", want: verify.ReasonKindNotAllowed, doc: changed(change{key: "kind", value: "policyexception"}.apply)},
+		verdict{name: "39 the kind that the policy speaks of, and another group", want: verify.ReasonKindNotAllowed, doc: honest,
+			policy: func(c *trust.Config) { c.Kinds = []string{"PolicyException.policies.kyverno.io"} }},
+		verdict{name: "40 a filter that matches everything, appended", want: verify.ReasonAltered, doc: changed(func(t *testing.T, root object) {
+			match := dig(t, root, "spec", "match")
+			match["any"] = append(match["any"].([]any), object{"resources": object{"namespaceSelector": object{}}})
+		})},
+		verdict{name: "40 a filter that matches everything, in front", want: verify.ReasonAltered, doc: changed(func(t *testing.T, root object) {
+			match := dig(t, root, "spec", "match")
+			match["any"] = append([]any{object{"resources": object{"kinds": []any{"*"}}}}, match["any"].([]any)...)
+		})},
+		verdict{name: "61 the widened document under the honest one's seal", want: verify.ReasonAltered, doc: widened},
+		verdict{name: "57 what the API server adds", doc: applied},
+		verdict{name: "57 what the API server adds, under false names", want: verify.ReasonAltered, doc: changed(change{at: metadata, key: "UID", value: "1"}.apply)},
+	)
+}
+
+// widened is another document of the same identity that borrows the seal.
+func widened(t *testing.T, w *world) *exception.Document {
+	evil := parse(t, replaced(t, w.until(week), "vendor-*", "*"))
+	return edited(t, evil, func(root object) {
+		annotations := dig(t, root, "metadata", "annotations")
+		for key, value := range dig(t, w.honest.Object(), "metadata", "annotations") {
+			annotations[key] = value
+		}
+	})
+}
+
+// applied is the object as an admission request or a watch delivers it: through
+// JSON, with what the API server and its clients have added.
+func applied(t *testing.T, w *world) *exception.Document {
+	sent := edited(t, w.honest, func(root object) {
+		written := object{
+			"uid": "8e3cf5b0-6a4a-4c59-9a0a-0d2a0c6f1d11", "resourceVersion": "4711", "generation": int64(2), "creationTimestamp": "2026-01-02T03:04:05Z",
+			"selfLink": "/apis/kyverno.io/v2/namespaces/exceptions/policyexceptions/allow-latest",
+			"managedFields": []any{object{"manager": "kubectl-client-side-apply", "operation": "Update", "apiVersion": "kyverno.io/v2",
+				"time": "2026-01-02T03:04:05Z", "fieldsType": "FieldsV1", "fieldsV1": object{"f:spec": object{".": object{}, "f:match": object{}}}}},
+		}
+		for key, value := range written {
+			dig(t, root, "metadata")[key] = value
+		}
+		dig(t, root, "metadata", "annotations")["kubectl.kubernetes.io/last-applied-configuration"] = jsonOf(t, w.honest)
+		root["status"] = object{"conditions": []any{}}
+	})
+	var decoded map[string]any
+	if err := json.Unmarshal([]byte(jsonOf(t, sent)), &decoded); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := exception.FromObject(integers(decoded).(map[string]any))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// integers turns whole numbers into int64, as Kubernetes' own decoder does.
+func integers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = integers(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = integers(v[i])
+		}
+	case float64:
+		if v == float64(int64(v)) {
+			return int64(v)
+		}
+	}
+	return value
+}
+
+func jsonOf(t testing.TB, doc *exception.Document) string {
+	t.Helper()
+	raw, err := json.Marshal(doc.Object())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,117 @@
+package verify_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// sealVerdicts are about annotations that no signer writes.
+func sealVerdicts(*world) []verdict {
+	const prefix = "cosign.sigstore.dev/"
+	malformed := func(name string, values map[string]any) verdict {
+		return verdict{name: name, want: verify.ReasonMalformedSeal, doc: annotated(values)}
+	}
+	out := []verdict{
+		malformed("27 no message", map[string]any{prefix + "message": nil}),
+		malformed("27 no signature", map[string]any{prefix + "signature": nil}),
+		malformed("an empty signature", map[string]any{prefix + "signature": ""}),
+		malformed("a signature that is no text", map[string]any{prefix + "signature": int64(7)}),
+		malformed("a message that is a list", map[string]any{prefix + "message": []any{}}),
+		malformed("the prefix alone", map[string]any{prefix: "x"}),
+		malformed("a gap in the numbers", map[string]any{prefix + "signature_2": "AAAA"}),
+		malformed("a certificate without its signature", map[string]any{prefix + "certificate_1": "AAAA"}),
+		malformed("the number 0", map[string]any{prefix + "signature_0": "AAAA"}),
+		malformed("the number 01", map[string]any{prefix + "signature_01": "AAAA"}),
+		malformed("the number -1", map[string]any{prefix + "signature_-1": "AAAA"}),
+		malformed("the number +1", map[string]any{prefix + "signature_+1": "AAAA"}),
+		malformed("a number beyond all integers", map[string]any{prefix + "signature_99999999999999999999": "AAAA"}),
+		malformed("a second message", map[string]any{prefix + "message_1": "AAAA"}),
+		malformed("an unknown annotation of the seal", map[string]any{prefix + "payload": "AAAA"}),
+		malformed("a near miss of the bundle's name", map[string]any{prefix + "bundle.v0.4": "AAAA"}),
+		malformed("80 another resource's bundle", map[string]any{prefix + "resourceBundleRef": "registry.invalid/evil:latest"}),
+		malformed("80 another image's signature", map[string]any{prefix + "imageRef": "registry.invalid/evil:latest"}),
+		malformed("29 a bundle that is null", map[string]any{prefix + "bundle.v0.3": nil, prefix + "bundle": "null"}),
+		{name: "three documents' worth of a ninth signature", want: verify.ReasonMalformedSeal, doc: annotated(ninth(prefix))},
+		{name: "a seal in another case", want: verify.ReasonAltered, doc: annotated(map[string]any{"Cosign.sigstore.dev/message": "AAAA"})},
+		{name: "80 a bundle's address under another prefix", want: verify.ReasonAltered, doc: annotated(map[string]any{"example.com/resourceBundleRef": "registry.invalid/evil:latest"})},
+		{name: "not a Sigstore bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{"mediaType": 7}`)},
+		{name: "a Sigstore bundle with unknown fields", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "evil": 1}`)},
+		{name: "an empty Sigstore bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{}`)},
+		{name: "a certificate that is no PEM", want: verify.ReasonMalformedSeal, doc: packing("certificate", "certificate")},
+		{name: "something before the certificate", want: verify.ReasonMalformedSeal, doc: aroundCertificate("evil\n", "")},
+		{name: "something behind the certificate", want: verify.ReasonMalformedSeal, doc: aroundCertificate("", "evil\n")},
+		{name: "71 a flat bomb", want: verify.ReasonMalformedSeal, doc: packing("message", strings.Repeat("\x00", 16<<20))},
+		{name: "71 a bomb for a bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle", "{"+strings.Repeat(" ", 16<<20))},
+		{name: "72 a nested bomb", want: verify.ReasonBadMessage, doc: func(t *testing.T, w *world) *exception.Document {
+			return packing("message", packed(t, strings.Repeat("\x00", 16<<20)))(t, w)
+		}},
+		{name: "73 a message larger than a pipe's buffer, and junk", want: verify.ReasonMalformedSeal, doc: func(t *testing.T, w *world) *exception.Document {
+			return annotated(map[string]any{prefix + "message": packed(t, w.until(week)+"# "+strings.Repeat("a", 70<<10)+"\n"), prefix + "bundle.v0.3": packed(t, "{}")})(t, w)
+		}},
+	}
+	for _, bundle := range []string{`{}`, `null`, `7`, `[]`, `"x"`, `{"SignedEntryTimestamp":null,"Payload":null}`,
+		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":7,"integratedTime":1,"logIndex":1,"logID":"00"}}`,
+		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":{},"integratedTime":1,"logIndex":1,"logID":"00"}}`,
+		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":"","integratedTime":1,"logIndex":1,"logID":"00"}}`,
+		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":"!","integratedTime":1,"logIndex":1,"logID":"00"}}`,
+		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":"e30=","integratedTime":1,"logIndex":1,"logID":"xy"}}`,
+		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":"e30=","integratedTime":0,"logIndex":1,"logID":"00"}}`,
+		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":"e30=","integratedTime":1,"logIndex":-1,"logID":"00"}}`,
+		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":"e30=","integratedTime":"1","logIndex":1,"logID":"00"}}`,
+		`{"SignedEntryTimestamp":"AAAA","payload":{"body":"e30=","integratedTime":1,"logIndex":1,"logID":"00"}}`,
+	} {
+		out = append(out, verdict{name: "29 the bundle " + bundle, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bundle))})
+	}
+	// No value is an address, a path or a variable, however it looks.
+	for _, value := range []string{"http://169.254.169.254/latest", "https://evil.example/sig", "/dev/zero", "/etc/passwd", "env://HOME", "file:///etc/passwd", "-", "k8s://ns/secret", "AAAA\nAAAA"} {
+		out = append(out, malformed(fmt.Sprintf("78 79 the signature %q", value), map[string]any{prefix + "signature": value}),
+			malformed(fmt.Sprintf("78 79 the message %q", value), map[string]any{prefix + "message": value}))
+	}
+	return append(out, verdict{name: "79 a path that happens to be base64", want: verify.ReasonEvidenceMismatch, doc: annotated(map[string]any{prefix + "signature": "/dev/stdin/x"})})
+}
+
+func ninth(prefix string) map[string]any {
+	values := map[string]any{}
+	for i := 1; i <= 8; i++ {
+		values[fmt.Sprintf("%ssignature_%d", prefix, i)] = "AAAA"
+	}
+	return values
+}
+
+// packing replaces what one annotation of the honest seal holds.
+func packing(part, content string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return annotated(map[string]any{"cosign.sigstore.dev/" + part: packed(t, content)})(t, w)
+	}
+}
+
+func withoutV03(make maker) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return edited(t, make(t, w), func(root object) { delete(dig(t, root, "metadata", "annotations"), "cosign.sigstore.dev/bundle.v0.3") })
+	}
+}
+
+// aroundCertificate keeps the honest certificate and writes around it.
+func aroundCertificate(before, behind string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		s := readSeal(t, w.honest)
+		return packing("certificate", before+string(signerPEM(t, nil, s.Signatures[0].Certificate))+behind)(t, w)
+	}
+}
+
+// TestEightSignatures: as many as a seal may carry are all verified.
+func TestEightSignatures(t *testing.T) {
+	w := inWorld(t)
+	doc := forged(make([]set, 8)...)(t, w)
+	verified, err := w.verifier(t, nil, nil).Verify(doc, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(verified.Signatures()); got != 8 {
+		t.Errorf("%d signatures, want 8", got)
+	}
+}

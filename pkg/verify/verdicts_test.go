@@ -1,0 +1,144 @@
+package verify_test
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+// verdict is one document and what has to come of it.
+type verdict struct {
+	name   string
+	want   verify.Reason // "" is acceptance
+	doc    func(t *testing.T, w *world) *exception.Document
+	policy func(*trust.Config)
+	root   func(root object)
+	after  time.Duration // how long after the signing it is verified
+}
+
+func verdicts(w *world) []verdict {
+	return slices.Concat(evidenceVerdicts(w), bundleVerdicts(w), identityVerdicts(w), authorityVerdicts(w),
+		sealVerdicts(w), messageVerdicts(w), objectVerdicts(w), lifetimeVerdicts(w))
+}
+
+// TestVerdicts forges each document so that it is wrong in one way only, and
+// holds the reason of the refusal against the one that is expected.
+func TestVerdicts(t *testing.T) {
+	w := inWorld(t)
+	names := map[string]bool{}
+	for _, tc := range verdicts(w) {
+		if names[tc.name] {
+			t.Errorf("two cases are called %q", tc.name)
+		}
+		names[tc.name] = true
+		t.Run(tc.name, func(t *testing.T) {
+			doc := tc.doc(t, w)
+			v := w.verifier(t, tc.policy, tc.root)
+			judge(t, v, doc, w.now.Add(tc.after), tc.want)
+		})
+	}
+}
+
+func judge(t *testing.T, v *verify.Verifier, doc *exception.Document, now time.Time, want verify.Reason) {
+	t.Helper()
+	verified, err := v.Verify(doc, now)
+	var rejected *verify.Rejected
+	switch {
+	case err != nil && verified != nil:
+		t.Fatal("a refusal and a result")
+	case err == nil && want != "":
+		t.Fatalf("verified, and it should be refused: %s", want)
+	case err == nil:
+		checkMessage(t, doc, verified)
+	case !errors.As(err, &rejected):
+		t.Fatalf("undecided: %v", err)
+	case rejected.Reason != want:
+		t.Fatalf("refused: %v, want %q", err, want)
+	case rejected.Detail == "":
+		t.Error("the refusal says nothing")
+	}
+}
+
+// checkMessage holds what may be acted upon against the seal's own words.
+func checkMessage(t *testing.T, doc *exception.Document, verified *verify.Verified) {
+	t.Helper()
+	s, err := seal.Read(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := parse(t, string(s.Message)).Object()
+	if diff := cmp.Diff(want, verified.Message().Object()); diff != "" {
+		t.Errorf("the verified message (-signed +returned):\n%s", diff)
+	}
+}
+
+// TestEveryReasonHasAVerdict reads the constants from the source, so that a
+// reason cannot be added without a document that is refused for it.
+func TestEveryReasonHasAVerdict(t *testing.T) {
+	shown := map[verify.Reason]bool{}
+	for _, tc := range verdicts(inWorld(t)) {
+		shown[tc.want] = true
+	}
+	declared := reasons(t)
+	for _, reason := range declared {
+		if !shown[reason] {
+			t.Errorf("no case is refused as %q", reason)
+		}
+		delete(shown, reason)
+	}
+	delete(shown, "")
+	for reason := range shown {
+		t.Errorf("a case expects %q, which is no reason", reason)
+	}
+}
+
+func reasons(t *testing.T) []verify.Reason {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []verify.Reason
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if name, ok := spec.Type.(*ast.Ident); !ok || name.Name != "Reason" {
+			t.Errorf("the constant %s is not of type Reason", spec.Names[0])
+			return true
+		}
+		for _, value := range spec.Values {
+			text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(found, verify.Reason(text)) {
+				t.Errorf("two reasons are called %q", text)
+			}
+			found = append(found, verify.Reason(text))
+		}
+		return true
+	})
+	if len(found) == 0 {
+		t.Fatal("reason.go declares no reason")
+	}
+	return found
+}

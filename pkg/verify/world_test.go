@@ -1,0 +1,247 @@
+package verify_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// world is a Sigstore on loopback, one for all the tests here, and what was
+// sealed honestly in it.
+type world struct {
+	*sandbox.Sandbox
+	now    time.Time // when everything happens, unless a case says otherwise
+	root   []byte    // its trusted_root.json
+	honest *exception.Document
+}
+
+// subject is whom the sandbox's workflow signs as.
+var subject = sandbox.Identity{}.Subject()
+
+// draft is the exception that is sealed; %s is the place of its lifetime.
+const draft = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: allow-latest
+  namespace: exceptions
+  labels:
+    team: payments
+  annotations:
+    polex.dev/reason: the vendor ships no tags yet
+    %s
+spec:
+  background: true
+  exceptions:
+    - policyName: disallow-latest-tag
+      ruleNames: [require-image-tag]
+  match:
+    any:
+      - resources:
+          kinds: [Pod]
+          namespaces: [payments]
+          names: ["vendor-*"]
+          selector:
+            matchLabels:
+              status: canary
+  conditions:
+    any:
+      - key: "{{ request.object.metadata.labels.tier }}"
+        operator: Equals
+        value: 3
+`
+
+// until writes the draft with an expiry so long after the world's time.
+func (w *world) until(d time.Duration) string {
+	return fmt.Sprintf(draft, fmt.Sprintf("polex.dev/expires-at: %q", w.now.Add(d).UTC().Format(time.RFC3339)))
+}
+
+var started *world
+
+var theWorld = sync.OnceValues(func() (*world, error) {
+	dir, err := os.MkdirTemp("", "polex-verify")
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	s, err := sandbox.Start(ctx, sandbox.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	started = &world{Sandbox: s, now: time.Now()}
+	if started.root, err = os.ReadFile(s.TrustedRootPath); err != nil {
+		return nil, err
+	}
+	started.honest, err = started.signHonestly(ctx, fmt.Sprintf(draft, "polex.dev/expires-in: 7d"))
+	return started, err
+})
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if started != nil {
+		_ = started.Close()
+		_ = os.RemoveAll(started.Dir)
+	}
+	os.Exit(status)
+}
+
+func inWorld(t testing.TB) *world {
+	t.Helper()
+	w, err := theWorld()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// signHonestly seals the way polex-sign does.
+func (w *world) signHonestly(ctx context.Context, yaml string) (*exception.Document, error) {
+	root, err := trust.ParseRoot(w.root, "sandbox")
+	if err != nil {
+		return nil, err
+	}
+	token, err := w.Token(sandbox.Identity{}, "sigstore")
+	if err != nil {
+		return nil, err
+	}
+	signer, err := sign.Keyless(ctx, sign.Config{RekorURL: w.RekorURL, Root: root}, w.FulcioURL, token, w.now)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := exception.Parse([]byte(yaml), "draft")
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := signer.Seal(ctx, []*exception.Document{doc}, w.now)
+	if err != nil {
+		return nil, err
+	}
+	return sealed[0], nil
+}
+
+// config trusts the sandbox's workflow, as strictly as a policy can.
+func (w *world) config() trust.Config {
+	return trust.Config{
+		MaxLifetime: "90d",
+		Authorities: []trust.AuthorityConfig{{
+			Name: "merge", Issuer: w.IssuerURL, Subject: subject,
+			Claims: map[string]string{
+				"sourceRepositoryURI":             "https://github.com/acme/exceptions",
+				"sourceRepositoryIdentifier":      "1001",
+				"sourceRepositoryOwnerIdentifier": "2001",
+				"sourceRepositoryRef":             "refs/heads/main",
+				"buildTrigger":                    "push",
+				"runnerEnvironment":               "github-hosted",
+			},
+		}},
+	}
+}
+
+// verifier makes a verifier of the world's policy and root, each bent first.
+func (w *world) verifier(t testing.TB, bend func(*trust.Config), bendRoot func(root object)) *verify.Verifier {
+	t.Helper()
+	raw := w.root
+	if bendRoot != nil {
+		var tree map[string]any
+		if err := json.Unmarshal(raw, &tree); err != nil {
+			t.Fatal(err)
+		}
+		bendRoot(tree)
+		var err error
+		if raw, err = json.Marshal(tree); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := trust.ParseRoot(raw, "sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := w.config()
+	if bend != nil {
+		bend(&config)
+	}
+	policy, err := trust.New(config, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// object is a decoded tree with a way to walk it.
+type object = map[string]any
+
+// dig returns the mapping at a path of keys and indexes.
+func dig(t testing.TB, root object, path ...any) object {
+	t.Helper()
+	var at any = root
+	for _, step := range path {
+		switch s := step.(type) {
+		case string:
+			at = at.(object)[s]
+		case int:
+			at = at.([]any)[s]
+		}
+	}
+	m, ok := at.(object)
+	if !ok {
+		t.Fatalf("%v is not a mapping", path)
+	}
+	return m
+}
+
+// edited returns the document with its tree changed: what somebody applies
+// instead of what was signed.
+func edited(t testing.TB, doc *exception.Document, edit func(root object)) *exception.Document {
+	t.Helper()
+	root := doc.Object()
+	edit(root)
+	out, err := exception.FromObject(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func parse(t testing.TB, yaml string) *exception.Document {
+	t.Helper()
+	doc, err := exception.Parse([]byte(yaml), "test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// replaced is strings.Replace that insists on having replaced something.
+func replaced(t testing.TB, text, old, with string) string {
+	t.Helper()
+	if !strings.Contains(text, old) {
+		t.Fatalf("%q is not in the text", old)
+	}
+	return strings.Replace(text, old, with, 1)
+}
