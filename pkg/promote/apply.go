@@ -45,13 +45,23 @@ func (q *Queue) CheckAuthor(c Commit) error {
 
 // Apply writes the sealed documents, one for each of [Queue.Documents] in the
 // same order, under signed/, takes the unsigned files away, and, unless commit
-// is nil, commits both as one. It returns the commit's hash. Until every sealed
-// file is on disk and reads back as it should, nothing is taken away; what was
-// written is removed again when a later step fails.
-func (q *Queue) Apply(sealed []*exception.Document, commit *Commit) (moves []Move, hash string, err error) {
-	moves, err = q.moves(sealed)
+// is nil, commits both as one. It returns the commit's hash. A repository that
+// is no longer as [Open] read it is an error. Until every sealed file is on disk
+// and reads back as it should, nothing is taken away; when a later step fails,
+// work tree and index are put back as they were.
+func (q *Queue) Apply(sealed []*exception.Document, commit *Commit) (applied []Move, hash string, err error) {
+	moves, err := q.moves(sealed)
 	if err != nil {
 		return nil, "", err
+	}
+	// Signing took its time, and whatever happened to the repository meanwhile
+	// would become part of the commit.
+	if err := q.checkUnmoved(); err != nil {
+		return nil, "", err
+	}
+	index, err := q.repository.Storer.Index()
+	if err != nil {
+		return nil, "", fmt.Errorf("read index: %w", err)
 	}
 	worktree, err := q.repository.Worktree()
 	if err != nil {
@@ -67,6 +77,9 @@ func (q *Queue) Apply(sealed []*exception.Document, commit *Commit) (moves []Mov
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, q.undo(root, moves, written))
+			if commit != nil {
+				err = errors.Join(err, q.repository.Storer.SetIndex(index))
+			}
 		}
 	}()
 	for _, m := range moves {
@@ -83,8 +96,24 @@ func (q *Queue) Apply(sealed []*exception.Document, commit *Commit) (moves []Mov
 		}
 		return moves, "", nil
 	}
-	hash, err = q.commitMoves(worktree, moves, *commit)
-	return moves, hash, err
+	if hash, err = q.commitMoves(worktree, moves, *commit); err != nil {
+		return nil, "", err
+	}
+	return moves, hash, nil
+}
+
+// checkUnmoved refuses a repository in which HEAD or the work tree are others
+// than those that the queue was read from.
+func (q *Queue) checkUnmoved() error {
+	head, err := q.repository.Head()
+	if err != nil {
+		return fmt.Errorf("read HEAD: %w", err)
+	}
+	if head.Hash() != q.head.Hash() || head.Name() != q.head.Name() {
+		return fmt.Errorf("HEAD was %s at %s when the queue was read, and is %s at %s now: run it again",
+			q.head.Name().Short(), q.head.Hash(), head.Name().Short(), head.Hash())
+	}
+	return q.checkClean()
 }
 
 // undo takes away what was written and puts back what was taken away, from the
@@ -131,6 +160,9 @@ func (q *Queue) moves(sealed []*exception.Document) ([]Move, error) {
 		}
 		moves = append(moves, m)
 		next += len(f.documents)
+	}
+	if next != len(sealed) {
+		return nil, fmt.Errorf("%d documents were signed of %d", len(sealed), next)
 	}
 	return moves, nil
 }
@@ -230,6 +262,10 @@ func (q *Queue) author(c Commit) (*object.Signature, error) {
 	}
 	if c.Name == "" || c.Email == "" {
 		return nil, ErrNoAuthor
+	}
+	// A commit's header is made of lines, and an address ends in ">".
+	if strings.ContainsAny(c.Name+c.Email, "<>\n\x00") {
+		return nil, fmt.Errorf("the author %q <%q> cannot be written into a commit", c.Name, c.Email)
 	}
 	return &object.Signature{Name: c.Name, Email: c.Email, When: c.When}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
@@ -65,6 +66,7 @@ type Options struct {
 type Queue struct {
 	repository *git.Repository
 	options    Options
+	head       *plumbing.Reference
 	commit     *object.Commit
 	files      []file
 }
@@ -87,7 +89,7 @@ func Open(o Options) (*Queue, error) {
 	if err := checkFolders(&o); err != nil {
 		return nil, err
 	}
-	repository, err := git.PlainOpenWithOptions(o.Dir, &git.PlainOpenOptions{DetectDotGit: true})
+	repository, err := git.PlainOpenWithOptions(o.Dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
 	if err != nil {
 		return nil, fmt.Errorf("open repository %s: %w", o.Dir, err)
 	}
@@ -99,7 +101,7 @@ func Open(o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", head.Hash(), err)
 	}
-	q := &Queue{repository: repository, options: o, commit: commit}
+	q := &Queue{repository: repository, options: o, head: head, commit: commit}
 	if err := q.checkClean(); err != nil {
 		return nil, err
 	}
@@ -121,7 +123,8 @@ func checkFolders(o *Options) error {
 }
 
 // checkClean refuses a work tree in which either folder differs from the
-// commit: what was not committed was not reviewed.
+// commit: what was not committed was not reviewed. Nor may anything be staged
+// elsewhere, for the commit takes the whole index along.
 func (q *Queue) checkClean() error {
 	worktree, err := q.repository.Worktree()
 	if err != nil {
@@ -134,7 +137,8 @@ func (q *Queue) checkClean() error {
 	var dirty []string
 	for name, s := range status {
 		inside := strings.HasPrefix(name, q.options.Unsigned+"/") || strings.HasPrefix(name, q.options.Signed+"/")
-		if inside && (s.Staging != git.Unmodified || s.Worktree != git.Unmodified) {
+		staged := s.Staging != git.Unmodified && s.Staging != git.Untracked
+		if staged || (inside && (s.Staging != git.Unmodified || s.Worktree != git.Unmodified)) {
 			dirty = append(dirty, name)
 		}
 	}
@@ -233,10 +237,17 @@ func (q *Queue) signedIdentities(tree *object.Tree) (map[exception.Identity]stri
 
 // walk calls visit for every entry below dir that is no folder, in order.
 func walk(tree *object.Tree, dir string, visit func(name string, mode filemode.FileMode) error) error {
-	sub, err := tree.Tree(dir)
-	if errors.Is(err, object.ErrDirectoryNotFound) {
+	entry, err := tree.FindEntry(dir)
+	if errors.Is(err, object.ErrEntryNotFound) || errors.Is(err, object.ErrDirectoryNotFound) {
 		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", dir, err)
+	}
+	if entry.Mode != filemode.Dir {
+		return fmt.Errorf("%s is not a folder", dir)
+	}
+	sub, err := tree.Tree(dir)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", dir, err)
 	}

@@ -22,7 +22,8 @@ import (
 
 // WithKey makes a signer of an encrypted private key as cosign writes it
 // (cosign.key). Its signatures go to the log too, which witnesses their time.
-// A wrong password, or a key that is neither ECDSA nor RSA, is an error.
+// A wrong password, or a key that does not sign SHA-256 digests (ECDSA on P-256,
+// or RSA), is an error.
 func WithKey(config Config, keyPEM, password []byte) (*Signer, error) {
 	key, err := cosign.LoadPrivateKey(keyPEM, password, nil)
 	if err != nil {
@@ -65,6 +66,9 @@ func newKeypair(key signature.Signer, public crypto.PublicKey) (*keypair, error)
 	details, err := signature.GetDefaultAlgorithmDetails(public)
 	if err != nil {
 		return nil, fmt.Errorf("private key: %w", err)
+	}
+	if details.GetHashType() != crypto.SHA256 {
+		return nil, fmt.Errorf("the private key signs %s digests, and the seal's is SHA-256: use an ECDSA key on P-256, or RSA", details.GetHashType())
 	}
 	k.details = details.GetSignatureAlgorithm()
 	der, err := x509.MarshalPKIXPublicKey(public)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -34,7 +35,8 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 	if err != nil {
 		return nil, fmt.Errorf("make key: %w", err)
 	}
-	fulcio := sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: strings.TrimSuffix(fulcioURL, "/"), Timeout: requestTimeout, Retries: retries})
+	fulcio := sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: strings.TrimSuffix(fulcioURL, "/"), Timeout: requestTimeout,
+		Transport: patient{ctx: ctx, next: http.DefaultTransport}})
 	der, err := fulcio.GetCertificate(ctx, keypair, &sgsign.CertificateProviderOptions{IDToken: token})
 	if err != nil {
 		return nil, fmt.Errorf("certificate from %s: %w", fulcioURL, err)

@@ -1,0 +1,274 @@
+package sign_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// One token and one certificate serve a hundred documents, each of which is
+// uploaded once and stays at its place.
+func TestSealBatch(t *testing.T) {
+	f := start(t)
+	docs := batch(t, 100)
+	var mu sync.Mutex
+	var progress []int
+	config := f.config()
+	config.Progress = func(done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress = append(progress, done)
+		if total != len(docs) {
+			t.Errorf("progress of %d, want %d", total, len(docs))
+		}
+	}
+	sealed, err := f.keyless(t, config).Seal(t.Context(), docs, time.Now())
+	if err != nil {
+		t.Fatalf("Seal: %v", err)
+	}
+	if len(sealed) != len(docs) {
+		t.Fatalf("%d sealed of %d", len(sealed), len(docs))
+	}
+	certificates := map[string]bool{}
+	for i, doc := range sealed {
+		if doc.Identity() != docs[i].Identity() {
+			t.Errorf("document %d is %s, want %s", i, doc.Identity(), docs[i].Identity())
+		}
+		s, err := seal.Read(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		certificates[string(s.Signatures[0].Certificate)] = true
+	}
+	mustVerify(t, f.policy(t), sealed)
+	slices.Sort(progress)
+	type counts struct{ Certificates, CertificateRequests, Uploads, OtherRekor, Tokens, Progress, LastProgress int }
+	got := counts{len(certificates), f.wire.count(certificateRequest), f.wire.count(uploadRequest),
+		f.wire.count("rekor") - f.wire.count(uploadRequest), f.wire.count("issuer GET /token"), len(progress), progress[len(progress)-1]}
+	want := counts{Certificates: 1, CertificateRequests: 1, Uploads: 100, Progress: 100, LastProgress: 100}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// An ambient token is asked for once, by whoever makes the signer.
+func TestAmbientToken(t *testing.T) {
+	f := start(t)
+	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", f.TokenRequestURL)
+	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", f.TokenRequestToken)
+	token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID)
+	if err != nil {
+		t.Fatalf("AmbientToken: %v", err)
+	}
+	s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
+	if err != nil {
+		t.Fatalf("Keyless: %v", err)
+	}
+	sealed, err := s.Seal(t.Context(), batch(t, 3), time.Now())
+	if err != nil {
+		t.Fatalf("Seal: %v", err)
+	}
+	mustVerify(t, f.policy(t), sealed)
+	if n := f.wire.count("issuer GET /token"); n != 1 {
+		t.Errorf("%d tokens, want 1", n)
+	}
+}
+
+// gate holds uploads back until as many wait as may run at once, so that the
+// bound is reached for certain, and records the most that ever ran.
+type gate struct {
+	mu            sync.Mutex
+	bound         int
+	running, most int
+	open          chan struct{}
+}
+
+func (g *gate) hook(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+	if !isUpload(server, r) {
+		next.ServeHTTP(w, r)
+		return
+	}
+	g.mu.Lock()
+	g.running++
+	g.most = max(g.most, g.running)
+	if g.open == nil {
+		g.open = make(chan struct{})
+	}
+	open := g.open
+	if g.running == g.bound {
+		close(open)
+		g.open = nil
+	}
+	g.mu.Unlock()
+	select {
+	case <-open:
+	case <-r.Context().Done():
+	}
+	g.mu.Lock()
+	g.running--
+	g.mu.Unlock()
+	next.ServeHTTP(w, r)
+}
+
+func TestSealParallel(t *testing.T) {
+	for _, tc := range []struct {
+		name               string
+		concurrency, bound int
+	}{
+		{"one by one", 1, 1}, {"two", 2, 2}, {"default", 0, sign.DefaultConcurrency}, {"sixteen", 16, 16},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := start(t)
+			config := f.config()
+			config.Concurrency = tc.concurrency
+			s := f.keyless(t, config)
+			g := &gate{bound: tc.bound}
+			f.wire.meddle(g.hook)
+			sealed, err := s.Seal(t.Context(), batch(t, 4*tc.bound), time.Now())
+			if err != nil {
+				t.Fatalf("Seal: %v", err)
+			}
+			mustVerify(t, f.policy(t), sealed)
+			if g.most != tc.bound {
+				t.Errorf("%d uploads at once, want %d", g.most, tc.bound)
+			}
+		})
+	}
+}
+
+// One failure in the middle ends the batch: no further upload begins, and what
+// was signed before is not handed out.
+func TestSealStopsAtFailure(t *testing.T) {
+	f := start(t)
+	config := f.config()
+	config.Concurrency = 1
+	s := f.keyless(t, config)
+	f.wire.meddle(func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if isUpload(server, r) && f.wire.count(uploadRequest) == 4 {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	out, err := s.Seal(t.Context(), batch(t, 10), time.Now())
+	if out != nil || err == nil {
+		t.Errorf("Seal: %d documents, %v, want an error", len(out), err)
+	}
+	if n := f.wire.count(uploadRequest); n != 4 {
+		t.Errorf("%d uploads, want 4", n)
+	}
+}
+
+func TestSealCancelled(t *testing.T) {
+	f := start(t)
+	s := f.keyless(t, f.config())
+	ctx, cancel := context.WithCancel(t.Context())
+	f.wire.meddle(func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if !isUpload(server, r) || f.wire.count(uploadRequest) <= 3 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		cancel()
+		<-r.Context().Done() // the log never answers: Seal hangs up
+	})
+	out, err := s.Seal(ctx, batch(t, 40), time.Now())
+	if out != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("Seal: %d documents, %v, want context.Canceled", len(out), err)
+	}
+	if n := f.wire.count(uploadRequest); n > 3+2*sign.DefaultConcurrency {
+		t.Errorf("%d uploads began, though the batch was cancelled at the fourth", n)
+	}
+}
+
+// Nothing is asked of the log for a batch that cannot be signed as a whole.
+func TestSealRefusesBeforeUpload(t *testing.T) {
+	f := start(t)
+	s := f.keyless(t, f.config())
+	docs := append(batch(t, 3), parse(t, edited(kyvernoText, "    polex.dev/expires-in: 7d\n", "")))
+	out, err := s.Seal(t.Context(), docs, time.Now())
+	var refused sign.Refusals
+	if out != nil || !errors.As(err, &refused) || len(refused) != 1 || refused[0].Reason != sign.ReasonNoExpiry {
+		t.Errorf("Seal: %d documents, %v, want %s", len(out), err, sign.ReasonNoExpiry)
+	}
+	if n := f.wire.count("rekor"); n != 0 {
+		t.Errorf("%d requests to the log, want none", n)
+	}
+}
+
+// What is made has to pass the policy that will judge it.
+func TestSealUnderPolicy(t *testing.T) {
+	f := shared(t)
+	authority := trust.AuthorityConfig{Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject()}
+	with := func(edit func(*trust.AuthorityConfig)) trust.Config {
+		a := authority
+		edit(&a)
+		return trust.Config{Authorities: []trust.AuthorityConfig{a}}
+	}
+	for _, tc := range []struct {
+		name   string
+		config trust.Config
+		want   verify.Reason
+	}{
+		{"trusted", with(func(*trust.AuthorityConfig) {}), ""},
+		{"another subject", with(func(a *trust.AuthorityConfig) { a.Subject += "-evil" }), verify.ReasonWrongIdentity},
+		{"another issuer", with(func(a *trust.AuthorityConfig) { a.Issuer = f.OtherIssuerURL }), verify.ReasonWrongIdentity},
+		{"another claim", with(func(a *trust.AuthorityConfig) { a.Claims = map[string]string{"buildTrigger": "workflow_dispatch"} }), verify.ReasonWrongIdentity},
+		{"shorter lifetime", trust.Config{Authorities: []trust.AuthorityConfig{authority}, MaxLifetime: "6d"}, verify.ReasonLifetimeTooLong},
+		{"another kind", trust.Config{Authorities: []trust.AuthorityConfig{authority}, Kinds: []string{"PolicyException.policies.kyverno.io"}}, verify.ReasonKindNotAllowed},
+		{"withdrawn", trust.Config{Authorities: []trust.AuthorityConfig{authority},
+			Revoked: []trust.RevocationConfig{{Authority: "workflow", SignedBefore: "2999-01-01T00:00:00Z"}}}, verify.ReasonWithdrawn},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			policy, err := trust.New(tc.config, f.root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := f.config()
+			config.Policy = policy
+			out, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
+			if tc.want == "" {
+				if err != nil || len(out) != 2 {
+					t.Errorf("Seal: %d documents, %v", len(out), err)
+				}
+				return
+			}
+			var rejected *verify.Rejected
+			if out != nil || !errors.As(err, &rejected) || rejected.Reason != tc.want {
+				t.Errorf("Seal: %d documents, %v, want %s", len(out), err, tc.want)
+			}
+		})
+	}
+}
+
+// Another sandbox's root vouches for nothing of this one.
+func TestSealUnderAnotherRoot(t *testing.T) {
+	f := start(t)
+	config := f.config()
+	config.Root = shared(t).root
+	out, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
+	var rejected *verify.Rejected
+	if out != nil || !errors.As(err, &rejected) {
+		t.Errorf("Seal: %d documents, %v, want a refusal", len(out), err)
+	}
+}
+
+func TestSealNothing(t *testing.T) {
+	f := shared(t)
+	out, err := f.keyless(t, f.config()).Seal(t.Context(), []*exception.Document{}, time.Now())
+	if err != nil || len(out) != 0 {
+		t.Errorf("Seal: %d documents, %v", len(out), err)
+	}
+}

@@ -1,0 +1,44 @@
+package sign_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+)
+
+const benchmarked = 100
+
+// BenchmarkSign100 seals a hundred manifests as polex does: one certificate,
+// uploads in parallel.
+func BenchmarkSign100(b *testing.B) {
+	f := shared(b)
+	docs := batch(b, benchmarked)
+	for b.Loop() {
+		if _, err := f.keyless(b, f.config()).Seal(b.Context(), docs, time.Now()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perManifest(b)
+}
+
+// BenchmarkSignOneByOne seals the same hundred as a loop around a command line
+// would: a certificate for each, one after the other.
+func BenchmarkSignOneByOne(b *testing.B) {
+	f := shared(b)
+	docs := batch(b, benchmarked)
+	config := sign.Config{RekorURL: f.RekorURL, Root: f.root, Concurrency: 1}
+	for b.Loop() {
+		for _, doc := range docs {
+			if _, err := f.keyless(b, config).Seal(b.Context(), []*exception.Document{doc}, time.Now()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	perManifest(b)
+}
+
+func perManifest(b *testing.B) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchmarked), "ns/manifest")
+}

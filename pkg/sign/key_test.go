@@ -1,0 +1,136 @@
+package sign_test
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sigstore/cosign/v2/pkg/cosign"
+
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+const keyPassword = "correct horse"
+
+func password(text string) cosign.PassFunc {
+	return func(bool) ([]byte, error) { return []byte(text), nil }
+}
+
+// encrypted is a private key as cosign keeps it.
+func encrypted(t *testing.T, key crypto.PrivateKey) *cosign.KeysBytes {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := cosign.ImportKeyPair(path, password(keyPassword))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func generated(t *testing.T) *cosign.KeysBytes {
+	t.Helper()
+	keys, err := cosign.GenerateKeyPair(password(keyPassword))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func TestWithKey(t *testing.T) {
+	f := shared(t)
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, keys := range map[string]*cosign.KeysBytes{"as cosign generates it": generated(t), "RSA": encrypted(t, rsaKey)} {
+		t.Run(name, func(t *testing.T) {
+			s, err := sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword))
+			if err != nil {
+				t.Fatalf("WithKey: %v", err)
+			}
+			if id := s.Identity(); id.Subject != "" {
+				t.Errorf("a key has the identity %+v", id)
+			}
+			sealed, err := s.Seal(t.Context(), batch(t, 10), time.Now())
+			if err != nil {
+				t.Fatalf("Seal: %v", err)
+			}
+			policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, opened := range mustVerify(t, policy, sealed) {
+				if got := opened.Signatures()[0]; got.Authority != "team" || got.WitnessedAt.IsZero() {
+					t.Errorf("evidence %+v, want the key's, witnessed", got)
+				}
+			}
+			// The key is not the workflow.
+			v, err := verify.New(f.policy(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rejected *verify.Rejected
+			if _, err := v.Verify(sealed[0], time.Now()); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonUnknownKey {
+				t.Errorf("verify as the workflow: %v, want %s", err, verify.ReasonUnknownKey)
+			}
+		})
+	}
+}
+
+func TestWithKeyRefuses(t *testing.T) {
+	f := shared(t)
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := generated(t)
+	for _, tc := range []struct {
+		name     string
+		key      []byte
+		password string
+		want     string
+	}{
+		{"wrong password", good.PrivateBytes, "incorrect horse", "open private key: "},
+		{"no password", good.PrivateBytes, "", "open private key: "},
+		{"ed25519", encrypted(t, edwards).PrivateBytes, keyPassword, "neither ECDSA nor RSA"},
+		{"another digest", encrypted(t, p384).PrivateBytes, keyPassword, "SHA-256"},
+		{"a public key", good.PublicBytes, keyPassword, "open private key: "},
+		{"not a key", []byte("hello"), keyPassword, "open private key: "},
+		{"nothing", nil, keyPassword, "open private key: "},
+		{"cut off", good.PrivateBytes[:len(good.PrivateBytes)/2], keyPassword, "open private key: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := sign.WithKey(f.config(), tc.key, []byte(tc.password))
+			if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("WithKey: %v, %v, want an error with %q", s, err, tc.want)
+			}
+			if tc.password != "" && strings.Contains(err.Error(), tc.password) {
+				t.Errorf("the error repeats the password: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package sign_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/sign"
+)
+
+func TestKeylessIdentity(t *testing.T) {
+	f := shared(t)
+	got := f.keyless(t, f.config()).Identity()
+	want := sandbox.Identity{}.Subject()
+	if got.Subject != want || got.Issuer != f.IssuerURL || got.Claims["buildTrigger"] != "push" {
+		t.Errorf("identity %+v, want subject %q of %q", got, want, f.IssuerURL)
+	}
+}
+
+// A token that Fulcio could only refuse is not sent anywhere.
+func TestKeylessTokenNotSent(t *testing.T) {
+	f := start(t)
+	claims := func(json string) string {
+		return "e30." + base64.RawURLEncoding.EncodeToString([]byte(json)) + ".AAAA"
+	}
+	for _, tc := range []struct{ name, token, want string }{
+		{"expired", f.token(t, sandbox.Identity{TokenLifetime: -time.Minute}), "the identity token has expired, at 20"},
+		{"empty", "", "not a JSON web token"},
+		{"not a token", "hunter2", "not a JSON web token"},
+		{"two parts", "e30.e30", "not a JSON web token"},
+		{"four parts", "e30.e30.e30.e30", "not a JSON web token"},
+		{"not base64", "e30.!!!.e30", "not a JSON web token"},
+		{"padded base64", "e30." + base64.URLEncoding.EncodeToString([]byte(`{"exp":10}`)) + ".e30", "not a JSON web token"},
+		{"not JSON", claims("exp=1"), "not a JSON web token"},
+		{"a list", claims("[1]"), "not a JSON web token"},
+		{"expiry as text", claims(`{"exp":"1"}`), "not a JSON web token"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, tc.token, time.Now())
+			if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
+			}
+			if got := errors.Is(err, sign.ErrTokenExpired); got != (tc.name == "expired") {
+				t.Errorf("error %v is ErrTokenExpired: %v", err, got)
+			}
+			if len(tc.token) > 8 && strings.Contains(err.Error(), tc.token) {
+				t.Errorf("the error repeats the token: %v", err)
+			}
+		})
+	}
+	if n := f.wire.count("fulcio"); n != 0 {
+		t.Errorf("%d requests to Fulcio, want none", n)
+	}
+}
+
+// What Fulcio refuses is refused, with its words, and is not asked for again.
+func TestKeylessFulcioRefuses(t *testing.T) {
+	f := start(t)
+	for _, tc := range []struct {
+		name, audience string
+		id             sandbox.Identity
+	}{
+		{name: "wrong audience", audience: "somebody-else"},
+		{name: "no audience"},
+		{name: "unknown issuer", audience: "sigstore", id: sandbox.Identity{Issuer: "https://stranger.invalid"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			before := f.wire.count(certificateRequest)
+			token, err := f.Token(tc.id, tc.audience)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
+			if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL+": Fulcio returned 4") {
+				t.Errorf("Keyless: %v, %v, want Fulcio's refusal", s, err)
+			}
+			if n := f.wire.count(certificateRequest) - before; n != 1 {
+				t.Errorf("%d requests, want 1", n)
+			}
+		})
+	}
+}
+
+func TestKeylessFulcioFails(t *testing.T) {
+	other := shared(t)
+	stranger := func(t *testing.T, f *fixture) hook {
+		// A certificate that another Fulcio made for the very same request.
+		foreign := record(t, other.FulcioURL, other.token(t, sandbox.Identity{}))
+		return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(foreign)
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		hook func(*testing.T, *fixture) hook
+		want string
+	}{
+		{"503 for good", answer(http.StatusServiceUnavailable, `{"message":"down for maintenance"}`), "it returned 503: {\"message\":\"down for maintenance\"}"},
+		{"403", answer(http.StatusForbidden, "no"), "Fulcio returned 403: no"},
+		{"404", answer(http.StatusNotFound, "page not found"), "Fulcio returned 404"},
+		{"a page", answer(http.StatusOK, "<html>sign in to the proxy</html>"), "invalid character '<'"},
+		{"empty", answer(http.StatusOK, ""), "unexpected end of JSON"},
+		{"null", answer(http.StatusOK, "null"), "no certificates"},
+		{"no certificate", answer(http.StatusOK, `{"signedCertificateEmbeddedSct":{"chain":{"certificates":[]}}}`), "no certificates"},
+		{"not a certificate", answer(http.StatusOK, `{"signedCertificateEmbeddedSct":{"chain":{"certificates":["x"]}}}`), "unable to parse"},
+		{"cut off", cut, "EOF"},
+		{"somebody else's certificate", stranger, "does not verify"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t)
+			inner := tc.hook(t, f)
+			f.wire.meddle(func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+				if server == sandbox.ServerFulcio {
+					inner(server, next, w, r)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
+			if s != nil && err == nil {
+				// Nobody checks a certificate before it is used; then all of it is.
+				var out any
+				if out, err = s.Seal(t.Context(), batch(t, 2), time.Now()); err != nil && !isNil(out) {
+					t.Errorf("Seal handed out %v", out)
+				}
+			}
+			if err == nil || (tc.want != "does not verify" && !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("error %v, want one with %q", err, tc.want)
+			}
+			if err != nil && !strings.Contains(err.Error(), f.FulcioURL) && !strings.Contains(err.Error(), f.RekorURL) {
+				t.Errorf("error %v does not say which server", err)
+			}
+		})
+	}
+}
+
+func TestKeylessFulcioUnreachable(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	f := shared(t)
+	s, err := sign.Keyless(t.Context(), f.config(), gone.URL, f.token(t, sandbox.Identity{}), time.Now())
+	if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+gone.URL) || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("Keyless: %v, %v, want an error that names the address", s, err)
+	}
+}
+
+// A server that stumbles once is asked again, whether it answers so or hangs up.
+func TestKeylessFulcioRecovers(t *testing.T) {
+	for name, stumble := range map[string]func(*testing.T, *fixture) hook{
+		"500": answer(http.StatusInternalServerError, "oops"), "429": answer(http.StatusTooManyRequests, ""), "hung up": hangUp,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t)
+			var asked atomic.Int64
+			stumble := stumble(t, f)
+			f.wire.meddle(func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+				if server == sandbox.ServerFulcio && asked.Add(1) == 1 {
+					stumble(server, next, w, r)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+			sealed, err := f.keyless(t, f.config()).Seal(t.Context(), batch(t, 2), time.Now())
+			if err != nil {
+				t.Fatalf("Seal: %v", err)
+			}
+			mustVerify(t, f.policy(t), sealed)
+			if diff := cmp.Diff(int64(2), asked.Load()); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whoever waits for a server that never answers can give up.
+func TestKeylessCancelled(t *testing.T) {
+	f := start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	f.wire.meddle(func(_ string, _ http.Handler, _ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done() // until the client hangs up
+	})
+	s, err := sign.Keyless(ctx, f.config(), f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
+	if s != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("Keyless: %v, %v, want context.Canceled", s, err)
+	}
+}
+
+func TestSignerNeedsRoot(t *testing.T) {
+	f := shared(t)
+	s, err := sign.Keyless(t.Context(), sign.Config{RekorURL: f.RekorURL}, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
+	if s != nil || err == nil || !strings.Contains(err.Error(), "no trusted root") {
+		t.Errorf("Keyless: %v, %v, want an error about the root", s, err)
+	}
+}

@@ -1,0 +1,123 @@
+package sign_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+)
+
+var signedAt = time.Date(2026, 3, 1, 10, 30, 15, 999, time.FixedZone("CET", 3600))
+
+// edited is one of the two documents with one place written differently.
+func edited(text, old, replacement string) string {
+	if !strings.Contains(text, old) {
+		panic("nothing to edit: " + old)
+	}
+	return strings.Replace(fmt.Sprintf(text, "a"), old, replacement, 1)
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	const expiresIn = "    polex.dev/expires-in: 7d\n"
+	sealed := "    cosign.sigstore.dev/"
+	for _, tc := range []struct {
+		name, text string
+		want       []string // "line reason"
+	}{
+		{"already sealed", edited(kyvernoText, expiresIn, expiresIn+sealed+"message: AAAA\n"+sealed+"signature: AAAA\n"), []string{"7 already-sealed"}},
+		{"half of a seal", edited(kyvernoText, expiresIn, expiresIn+sealed+"certificate_1: AAAA\n"), []string{"7 already-sealed"}},
+		{"reference to a bundle", edited(kyvernoText, expiresIn, expiresIn+sealed+"resourceBundleRef: ghcr.invalid/a/b:c\n"), []string{"7 already-sealed"}},
+		{"sealed with a number", edited(kyvernoText, expiresIn, expiresIn+sealed+"signature: 7\n"), []string{"7 already-sealed"}},
+		{"same identity", fmt.Sprintf(kyvernoText, "a") + "---\n" + fmt.Sprintf(kyvernoText, "a"), []string{"22 duplicate-identity"}},
+		{"same identity in another version", fmt.Sprintf(kyvernoText, "a") + "---\n" + edited(kyvernoText, "kyverno.io/v2", "kyverno.io/v2beta1"), []string{"22 duplicate-identity"}},
+		{"unknown field", edited(kyvernoText, "spec:\n", "spec:\n  podSelector: x\n"), []string{"11 unknown-field"}},
+		{"null", edited(kyvernoText, "spec:\n", "spec:\n  background: null\n"), []string{"11 null-value"}},
+		{"null without a word", edited(policiesText, "spec:\n", "spec:\n  images:\n"), []string{"9 null-value"}},
+		{"wrong type", edited(kyvernoText, "spec:\n", "spec:\n  background: \"true\"\n"), []string{"11 wrong-type"}},
+		{"no expiry", edited(kyvernoText, expiresIn, ""), []string{"4 no-expiry"}},
+		{"no expiry, the other group", edited(policiesText, "  annotations:\n"+expiresIn, ""), []string{"3 no-expiry"}},
+		{"duration and time", edited(kyvernoText, expiresIn, expiresIn+"    polex.dev/expires-at: 2026-12-31T00:00:00Z\n"), []string{"9 bad-lifetime"}},
+		{"duration and native time", edited(policiesText, "spec:\n", "spec:\n  expiresAt: \"2026-12-31T00:00:00Z\"\n"), []string{"7 bad-lifetime"}},
+		{"two times", edited(policiesText, expiresIn, "    polex.dev/expires-at: 2026-12-30T00:00:00Z\n") + "  expiresAt: \"2026-12-31T00:00:00Z\"\n", []string{"7 bad-lifetime"}},
+		{"not a duration", edited(kyvernoText, "7d", "a week"), []string{"9 bad-lifetime"}},
+		{"no time at all", edited(kyvernoText, "7d", "0d"), []string{"9 bad-lifetime"}},
+		{"starts when it is over", edited(kyvernoText, expiresIn, expiresIn+"    polex.dev/starts-at: 2026-03-08T09:30:15Z\n"), []string{"10 bad-lifetime"}},
+		{"two of three", fmt.Sprintf(kyvernoText, "b") + "---\n" + edited(kyvernoText, expiresIn, "") + "---\n" + edited(policiesText, "7d", "7y"),
+			[]string{"24 no-expiry", "46 bad-lifetime"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{})
+			var refused sign.Refusals
+			if !errors.As(err, &refused) || prepared != nil {
+				t.Fatalf("Prepare: %d documents, error %v, want refusals", len(prepared), err)
+			}
+			var got []string
+			for _, r := range refused {
+				got = append(got, fmt.Sprintf("%d %s", r.Position.Line, r.Reason))
+				if r.Message == "" || r.Position.File != "exception.yaml" || !strings.Contains(err.Error(), refused[0].Reason) {
+					t.Errorf("incomplete refusal %+v in %q", r, err)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("refusals (-want +got):\n%s\n%v", diff, err)
+			}
+		})
+	}
+}
+
+// The expiry counts from the signing, and what the API server would add is
+// added: the live object is what was signed.
+func TestPrepareAdds(t *testing.T) {
+	const at = "2026-03-08T09:30:15Z"
+	for _, tc := range []struct {
+		name, text, want string
+	}{
+		{"annotation", fmt.Sprintf(kyvernoText, "a"),
+			edited(kyvernoText, "  annotations:\n", "  annotations:\n    polex.dev/expires-at: \""+at+"\"\n")},
+		{"native fields", fmt.Sprintf(policiesText, "a"),
+			edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \""+at+"\"\n")},
+		{"what is said is kept", edited(policiesText, "spec:\n", "spec:\n  reportResult: pass\n"),
+			edited(policiesText, "spec:\n", "spec:\n  expiresAt: \""+at+"\"\n  reportResult: pass\n")},
+		{"a time is kept", edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z"),
+			edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z")},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(prepared[0].Source())); diff != "" {
+				t.Errorf("source (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPrepareUnbounded(t *testing.T) {
+	text := edited(kyvernoText, "    polex.dev/expires-in: 7d\n", "")
+	prepared, err := sign.Prepare(parseAll(t, text), signedAt, sign.Rules{InsecureAllowUnbounded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(text, string(prepared[0].Source())); diff != "" {
+		t.Errorf("source (-want +got):\n%s", diff)
+	}
+}
+
+// What is no exception is signed as it is: it has no lifetime to resolve.
+func TestPrepareOtherKind(t *testing.T) {
+	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+	prepared, err := sign.Prepare([]*exception.Document{parse(t, text)}, signedAt, sign.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(text, string(prepared[0].Source())); diff != "" {
+		t.Errorf("source (-want +got):\n%s", diff)
+	}
+}

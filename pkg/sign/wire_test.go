@@ -1,0 +1,152 @@
+package sign_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// hook stands between the signer and a server of the sandbox.
+type hook func(server string, next http.Handler, w http.ResponseWriter, r *http.Request)
+
+// wire counts the requests to a sandbox's servers and lets a test meddle with
+// them.
+type wire struct {
+	mu   sync.Mutex
+	seen []string // "server METHOD /path"
+	hook hook
+}
+
+func (w *wire) intercept(server string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.seen = append(w.seen, server+" "+r.Method+" "+r.URL.Path)
+		h := w.hook
+		w.mu.Unlock()
+		if h == nil {
+			next.ServeHTTP(rw, r)
+			return
+		}
+		h(server, next, rw, r)
+	})
+}
+
+// meddle puts a hook in from now on.
+func (w *wire) meddle(h hook) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hook = h
+}
+
+// count returns how many requests began like this.
+func (w *wire) count(prefix string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, s := range w.seen {
+		if strings.HasPrefix(s, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+const (
+	certificateRequest = "fulcio POST /api/v2/signingCert"
+	uploadRequest      = "rekor POST /api/v1/log/entries"
+	searchRequest      = "rekor POST /api/v1/index"
+)
+
+func isUpload(server string, r *http.Request) bool {
+	return server == sandbox.ServerRekor && r.Method == http.MethodPost && r.URL.Path == "/api/v1/log/entries"
+}
+
+// fixture is a sandbox with its wire and its root.
+type fixture struct {
+	*sandbox.Sandbox
+	wire *wire
+	root *trust.Root
+}
+
+func start(tb testing.TB) *fixture {
+	tb.Helper()
+	f := &fixture{wire: &wire{}}
+	var err error
+	f.Sandbox, err = sandbox.Start(tb.Context(), sandbox.Options{Dir: tb.TempDir(), Intercept: f.wire.intercept})
+	if err != nil {
+		tb.Fatalf("start sandbox: %v", err)
+	}
+	tb.Cleanup(func() {
+		f.wire.meddle(nil)
+		if err := f.Close(); err != nil {
+			tb.Errorf("close sandbox: %v", err)
+		}
+	})
+	if f.root, err = trust.LoadRoot(f.TrustedRootPath); err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+func (f *fixture) token(tb testing.TB, id sandbox.Identity) string {
+	tb.Helper()
+	token, err := f.Token(id, "sigstore")
+	if err != nil {
+		tb.Fatalf("mint token: %v", err)
+	}
+	return token
+}
+
+func (f *fixture) config() sign.Config {
+	return sign.Config{RekorURL: f.RekorURL, Root: f.root}
+}
+
+func (f *fixture) keyless(tb testing.TB, config sign.Config) *sign.Signer {
+	tb.Helper()
+	s, err := sign.Keyless(tb.Context(), config, f.FulcioURL, f.token(tb, sandbox.Identity{}), time.Now())
+	if err != nil {
+		tb.Fatalf("Keyless: %v", err)
+	}
+	return s
+}
+
+// policy trusts the sandbox's own workflow.
+func (f *fixture) policy(tb testing.TB) *trust.Policy {
+	tb.Helper()
+	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{
+		Name: "workflow", Issuer: f.IssuerURL, Subject: sandbox.Identity{}.Subject(),
+		Claims: map[string]string{"buildTrigger": "push"},
+	}}}, f.root)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func mustVerify(tb testing.TB, policy *trust.Policy, docs []*exception.Document) []*verify.Verified {
+	tb.Helper()
+	v, err := verify.New(policy)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	opened := make([]*verify.Verified, len(docs))
+	for i, doc := range docs {
+		// As a cluster reads it: from the text, not from the signer's memory.
+		doc, err := exception.Parse(doc.Source(), doc.File())
+		if err != nil {
+			tb.Fatalf("parse what was sealed: %v", err)
+		}
+		if opened[i], err = v.Verify(doc, time.Now()); err != nil {
+			tb.Fatalf("verify %s: %v", doc.Identity(), err)
+		}
+	}
+	return opened
+}
