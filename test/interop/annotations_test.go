@@ -1,0 +1,150 @@
+package interop_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/k8s-manifest-sigstore/pkg/k8smanifest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+var (
+	peerKeys       k8smanifest.AnnotationConfig
+	messageKey     = peerKeys.MessageAnnotationKey()
+	signatureKey   = peerKeys.SignatureAnnotationKey(0)
+	certificateKey = peerKeys.CertificateAnnotationKey(0)
+	bundleKey      = peerKeys.BundleAnnotationKey(0)
+)
+
+func now() metav1.Time { return metav1.Now() }
+
+func annotationOf(t *testing.T, text, key string) string {
+	t.Helper()
+	obj := object(t, text)
+	value, ok := obj.GetAnnotations()[key]
+	if !ok {
+		t.Fatalf("there is no %s", key)
+	}
+	return value
+}
+
+// drop removes an annotation from a manifest.
+func drop(t *testing.T, text, key string) string {
+	t.Helper()
+	obj := object(t, text)
+	annotations := obj.GetAnnotations()
+	if _, ok := annotations[key]; !ok {
+		t.Fatalf("there is no %s", key)
+	}
+	delete(annotations, key)
+	obj.SetAnnotations(annotations)
+	out, err := yaml.Marshal(obj.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// sealKeys are the annotations of a seal in a manifest, sorted.
+func sealKeys(t *testing.T, text string) []string {
+	t.Helper()
+	obj := object(t, text)
+	return slices.Sorted(func(yield func(string) bool) {
+		for key := range obj.GetAnnotations() {
+			if strings.HasPrefix(key, seal.Prefix) && !yield(key) {
+				return
+			}
+		}
+	})
+}
+
+// A seal is the peer's annotations and one more, which begins with a name that
+// the peer leaves out of its comparison.
+func TestAnnotationsAreThePeers(t *testing.T) {
+	peers := sealKeys(t, peerSigns(t, unique(t, resolved(texts["policies.kyverno.io"])), keyless))
+	if diff := cmp.Diff([]string{bundleKey, certificateKey, messageKey, signatureKey}, peers); diff != "" {
+		t.Errorf("the peer's own (-want +got):\n%s", diff)
+	}
+	const modern = "cosign.sigstore.dev/bundle.v0.3"
+	want := slices.Sorted(slices.Values(append(slices.Clone(peers), modern)))
+	if diff := cmp.Diff(want, sealKeys(t, sealed(t, texts["policies.kyverno.io"]))); diff != "" {
+		t.Errorf("a seal (-want +got):\n%s", diff)
+	}
+	if seal.Prefix != k8smanifest.DefaultAnnotationKeyDomain+"/" {
+		t.Errorf("prefix %q, the peer's domain is %q", seal.Prefix, k8smanifest.DefaultAnnotationKeyDomain)
+	}
+	if !slices.ContainsFunc(peerKeys.AnnotationKeyMask(), func(mask string) bool {
+		prefix, ok := strings.CutSuffix(mask, "*")
+		return ok && strings.HasPrefix("metadata.annotations."+modern, prefix)
+	}) {
+		t.Errorf("the peer compares %s: it leaves out %q", modern, peerKeys.AnnotationKeyMask())
+	}
+}
+
+// Every numbered key that the peer writes is one of a seal's, but for the
+// reference to somewhere else, which a seal never follows.
+func TestNumberedKeysAreThePeers(t *testing.T) {
+	for i := range seal.MaxSignatures {
+		for part, key := range peerKeys.AnnotationKeyMap(i) {
+			if got, want := seal.IsKey(key), part != "resourceBundleRef"; got != want {
+				t.Errorf("%s is a seal's: %v, want %v", key, got, want)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Values(peerKeys.AnnotationKeyMap(seal.MaxSignatures))) {
+		if key != messageKey && seal.IsKey(key) {
+			t.Errorf("%s is a seal's, beyond the most signatures of one", key)
+		}
+	}
+}
+
+// The peer finds in a seal of polex the sets that polex finds in it.
+func TestPeerReadsOurSets(t *testing.T) {
+	text := sealed(t, texts["policies.kyverno.io"])
+	obj := object(t, text)
+	want := []map[string]string{{
+		"message": annotationOf(t, text, messageKey), "signature": annotationOf(t, text, signatureKey),
+		"certificate": annotationOf(t, text, certificateKey), "bundle": annotationOf(t, text, bundleKey),
+	}}
+	if diff := cmp.Diff(want, peerKeys.GetAllSignatureSets(obj.GetAnnotations())); diff != "" {
+		t.Errorf("sets (-want +got):\n%s", diff)
+	}
+}
+
+// Both signers sign the same bytes for an object.
+func TestMessageIsThePeers(t *testing.T) {
+	for name, text := range texts {
+		if name == "JSON" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			text := resolved(text)
+			if strings.Contains(text, "policies.kyverno.io") {
+				text = strings.Replace(text, "spec:\n", "spec:\n  reportResult: skip\n", 1)
+			}
+			read := func(text string) string {
+				s, err := seal.Read(parse(t, text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(s.Message)
+			}
+			peers := read(peerSigns(t, unique(t, text), keyless))
+			if diff := cmp.Diff(peers, read(sealed(t, unique(t, text)))); diff != "" {
+				t.Errorf("message (-peer's +ours):\n%s", diff)
+			}
+			if message, err := seal.ParseMessage([]byte(peers)); err != nil {
+				t.Error(err)
+			} else if again, err := exception.Canonical(message.Object()); err != nil || string(again) != peers {
+				t.Errorf("canonical form differs: %v\n%s", err, cmp.Diff(peers, string(again)))
+			}
+		})
+	}
+}

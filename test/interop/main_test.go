@@ -1,0 +1,121 @@
+package interop_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// world is the one Sigstore of this process. The peer reads Fulcio's roots from
+// the environment once and keeps them for as long as the process lives, so there
+// can be no second one, and everything is set before the first test.
+var world struct {
+	*sandbox.Sandbox
+	root *trust.Root
+}
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if err := setUp(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(world.Dir)
+	defer world.Close()
+	return m.Run()
+}
+
+func setUp() error {
+	dir, err := os.MkdirTemp("", "polex-interop-")
+	if err != nil {
+		return err
+	}
+	if world.Sandbox, err = sandbox.Start(context.Background(), sandbox.Options{Dir: dir}); err != nil {
+		return err
+	}
+	if world.root, err = trust.LoadRoot(world.TrustedRootPath); err != nil {
+		return err
+	}
+	for name, value := range map[string]string{
+		"SIGSTORE_ROOT_FILE":              world.FulcioChainPath,
+		"SIGSTORE_REKOR_PUBLIC_KEY":       world.RekorKeyPath,
+		"SIGSTORE_CT_LOG_PUBLIC_KEY_FILE": world.CTLogKeyPath,
+		"ACTIONS_ID_TOKEN_REQUEST_URL":    world.TokenRequestURL,
+		"ACTIONS_ID_TOKEN_REQUEST_TOKEN":  world.TokenRequestToken,
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	target, err := url.Parse(world.FulcioURL)
+	if err != nil {
+		return err
+	}
+	detour("fulcio.sigstore.dev:443", target.Host)
+	return nil
+}
+
+// detour sends connections for one address to another one, in the clear. The
+// peer's Fulcio address is a constant, and its client goes through
+// http.DefaultTransport, which cosign expects to be an *http.Transport. Any host
+// that is not on loopback is out of bounds for a test.
+func detour(from, to string) {
+	var dialer net.Dialer
+	transport := http.DefaultTransport.(*http.Transport)
+	transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address != from {
+			return nil, fmt.Errorf("a test connects to %s", address)
+		}
+		return dialer.DialContext(ctx, network, to)
+	}
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if host, _, err := net.SplitHostPort(address); err != nil || host != "127.0.0.1" {
+			return nil, fmt.Errorf("a test connects to %s", address)
+		}
+		return dialer.DialContext(ctx, network, address)
+	}
+}
+
+func signer(tb testing.TB) *sign.Signer {
+	tb.Helper()
+	token, err := world.Token(sandbox.Identity{}, "sigstore")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := sign.Keyless(tb.Context(), sign.Config{RekorURL: world.RekorURL, Root: world.root}, world.FulcioURL, token, time.Now())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func subject() string { return sandbox.Identity{}.Subject() }
+
+// workflow is the authority that the sandbox's tokens stand for.
+func workflow() trust.AuthorityConfig {
+	return trust.AuthorityConfig{Name: "workflow", Issuer: world.IssuerURL, Subject: subject()}
+}
+
+func verifier(tb testing.TB, authority trust.AuthorityConfig) *verify.Verifier {
+	tb.Helper()
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, world.root)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	v, err := verify.New(policy)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}

@@ -1,0 +1,80 @@
+package size_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// shipped are the commands, what each is asked to do at once, and the most that
+// it may weigh, in bytes; 0 is measured only.
+var shipped = []struct {
+	command, argument string
+	most              int64
+}{
+	{"polex-validate", "--version", 15e6},
+	{"polex-verify", "--version", 25e6},
+	{"polex-sign", "--version", 35e6},
+	{"polex-sandbox", "--help", 0},
+}
+
+const runs = 10
+
+// TestSize builds the commands as a release does, prints what they cost, and
+// fails when one has grown beyond its limit. Times are printed and never
+// judged.
+func TestSize(t *testing.T) {
+	dir := t.TempDir()
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-16s %10s %10s %14s %12s\n", "command", "size MB", "limit MB", "start-up ms", "peak RSS MB")
+	for _, s := range shipped {
+		path := filepath.Join(dir, s.command)
+		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/"+s.command)
+		build.Dir = filepath.Join("..", "..")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Errorf("build %s: %v\n%s", s.command, err, out)
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took, peak := start(t, path, s.argument)
+		limit := "-"
+		if s.most > 0 {
+			limit = fmt.Sprintf("%.0f", float64(s.most)/1e6)
+		}
+		fmt.Fprintf(&table, "%-16s %10.1f %10s %14.1f %12.1f\n", s.command, float64(info.Size())/1e6, limit, float64(took.Microseconds())/1e3, float64(peak)/1e6)
+		if s.most > 0 && info.Size() > s.most {
+			t.Errorf("%s has %d bytes, and %d are its limit", s.command, info.Size(), s.most)
+		}
+	}
+	t.Logf("median of %d starts\n%s", runs, table.String())
+}
+
+// start runs a command and returns the median time that it takes, and the most
+// memory that it had.
+func start(t *testing.T, path, argument string) (median time.Duration, peak int64) {
+	t.Helper()
+	var took []time.Duration
+	for range runs {
+		began := time.Now()
+		command := exec.CommandContext(t.Context(), path, argument)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v\n%s", filepath.Base(path), argument, err, out)
+		}
+		took = append(took, time.Since(began))
+		if usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			peak = max(peak, maxRSS(usage))
+		}
+	}
+	slices.Sort(took)
+	return took[runs/2], peak
+}
