@@ -29,6 +29,7 @@ touch unsigned/.gitkeep signed/.gitkeep
 # names the sandbox's addresses, its root, and the one workflow that may sign.
 cp "$POLEX_SANDBOX/polex.yaml" "$POLEX_SANDBOX/trusted_root.json" .
 mv polex.yaml .polex.yaml
+printf 'shape:\n  maxLifetime: 90d\n  require: [reason]\n' >>.polex.yaml
 git add --all
 git commit --quiet --message 'Begin'
 
@@ -47,7 +48,7 @@ say 'People review the good one and merge it.'
 git add --all
 git commit --quiet --message 'Let mongo run as root until 7.1'
 git switch --quiet main
-run 0 git merge --no-ff --quiet --message 'Merge pull request #17' mongo
+run 0 git merge --no-ff --quiet --no-edit mongo
 
 say 'The workflow on main signs it with its own identity: one commit.'
 run 0 polex-sign --promote --commit

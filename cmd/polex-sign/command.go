@@ -89,7 +89,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		checker, err := shapeconfig.Checker(cfg, shapeconfig.Flags{MaxLifetime: trusted.MaxLifetime, AllowUnbounded: trusted.AllowUnbounded})
+		checker, err := shapeconfig.Checker(cfg, cmd.Flags())
 		if err != nil {
 			return err
 		}
@@ -123,15 +123,7 @@ func (o *options) check(paths []string) error {
 }
 
 func (o *options) load() (*cli.Config, error) {
-	path := o.config
-	if path == "" {
-		found, err := cli.FindConfig(".")
-		if err != nil {
-			return nil, &cli.UsageError{Err: err}
-		}
-		path = found
-	}
-	cfg, err := cli.LoadConfig(path)
+	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func (r *run) check(docs []*exception.Document, rules sign.Rules, c trust.Config
 			result.Hint = "name the kind with --kinds Kind.group if it is meant to be"
 			results = append(results, result)
 		case gk.IsException():
-			results = shapeconfig.Results(r.checker, doc, r.now)
+			results = shapeconfig.Results(doc, r.checker.Check(doc, r.now))
 		}
 		for _, result := range results {
 			refused = refused || result.Outcome == cli.Refuse

@@ -1,19 +1,21 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
 const help = `Check that exceptions are well shaped before anybody reviews or signs them: that
 the API server keeps them as they are written, that they say which resources and
-rules they are for, that they end, that they say why they exist, and that they
-do not reach what guards them.
+rules they are for, that they end, that they say what the configuration asks for,
+and that they do not reach what guards them.
 
 PATH is a file, a folder (every .yaml, .yml and .json below it) or - for
 standard input. Without --config, the .polex.yaml of the repository that the
@@ -35,7 +37,7 @@ const example = `  # in a pull request, with annotations on its lines
   polex-validate --max-lifetime 30d --require reason,ticket exception.yaml`
 
 func newCommand(streams cli.Streams) *cobra.Command {
-	var set settings
+	var config string
 	cmd := &cobra.Command{
 		Use:                   "polex-validate [flags] PATH...",
 		Short:                 "Check that exceptions are narrow, bounded and accounted for",
@@ -45,13 +47,14 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		Args:                  cli.AtLeastOnePath,
 	}
 	format := cli.AddFormatFlag(cmd)
-	set.addFlags(cmd)
-	cmd.RunE = func(_ *cobra.Command, paths []string) error {
-		config, err := set.load(cmd)
+	cmd.Flags().StringVar(&config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	shapeconfig.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		cfg, err := cli.LoadRepositoryConfig(config)
 		if err != nil {
 			return err
 		}
-		checker, err := shape.New(config)
+		checker, err := shapeconfig.Checker(cfg, cmd.Flags())
 		if err != nil {
 			return &cli.UsageError{Err: err}
 		}
@@ -76,20 +79,9 @@ type run struct {
 // document puts what is wrong with a document on the report, or that nothing
 // is.
 func (r *run) document(doc *exception.Document) {
-	passed := true
-	for _, f := range append(r.checker.Check(doc, r.now), r.set.Add(doc)...) {
-		result := cli.ResultFor(doc)
-		result.Outcome = cli.Refuse
-		if f.Severity == shape.Warning {
-			result.Outcome = cli.Warn
-		}
-		passed = passed && result.Outcome == cli.Warn
-		result.Line, result.Column = f.Position.Line, f.Position.Column
-		result.Reason, result.Message, result.Hint = f.Reason, f.Message, f.Hint
-		result.Path = f.Path.String()
-		r.report.Add(result)
-	}
-	if passed {
+	results := shapeconfig.Results(doc, append(r.checker.Check(doc, r.now), r.set.Add(doc)...))
+	r.report.Add(results...)
+	if !slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {
 		result := cli.ResultFor(doc)
 		result.Outcome, result.Reason = cli.Pass, "well-shaped"
 		r.report.Add(result)

@@ -75,7 +75,7 @@ type run struct {
 	verifier *verify.Verifier
 	report   *cli.Report
 	now      time.Time
-	seen     cli.Identities
+	met      exception.Identities
 }
 
 func (r *run) document(doc *exception.Document) {
@@ -89,9 +89,11 @@ func (r *run) document(doc *exception.Document) {
 	case err != nil:
 		result.Outcome, result.Reason, result.Message = cli.Unknown, "undecided", err.Error()
 	default:
-		if duplicate := r.seen.Duplicate(doc); duplicate != nil {
-			r.report.Add(*duplicate)
-			return
+		if first, again := r.met.Add(doc); again {
+			result.Outcome, result.Reason = cli.Refuse, "duplicate-identity"
+			result.Message = fmt.Sprintf("%s is already at %s", doc.Identity(), first)
+			result.Hint = "only one of the two can be applied: keep the one that was approved"
+			break
 		}
 		result.Outcome, result.Reason = cli.Pass, "verified"
 		result.Message, result.Details = describe(verified)

@@ -86,7 +86,7 @@ func TestIsKey(t *testing.T) {
 	for key, want := range map[string]bool{
 		"message": true, "signature": true, "certificate": true, "bundle": true, "bundle.v0.3": true, "signature_1": true, "bundle.v0.3_7": true,
 		"": false, "message_1": false, "signature_0": false, "signature_01": false, "signature_8": false, "signature_": false, "signature_-1": false,
-		"signature_1_1": false, "signature_1 ": false, "Signature": false, "signature_٣": false, "bundle.v0": false, "resourceBundleRef": false,
+		"signature_1_1": false, "signature_1\u0020": false, "Signature": false, "signature_٣": false, "bundle.v0": false, "resourceBundleRef": false,
 	} {
 		if got := seal.IsKey(seal.Prefix + key); got != want {
 			t.Errorf("%q: %t, want %t", key, got, want)

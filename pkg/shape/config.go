@@ -3,12 +3,9 @@ package shape
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
-
-// DefaultMaxLifetime is how long an exception may live when nothing else is
-// said.
-const DefaultMaxLifetime = 90 * 24 * time.Hour
 
 // What an exception can be asked to say, for [Config.Require].
 const (
@@ -17,22 +14,22 @@ const (
 	RequireOwner  = "owner"
 )
 
+// Statements lists what [Config.Require] can name.
+func Statements() []string { return []string{RequireReason, RequireTicket, RequireOwner} }
+
 // Guards that are always guarded, whatever a [Config] adds.
 var (
 	guardPolicies   = []string{"polex-*", "validate-polex"}
 	guardNamespaces = []string{"polex-system", "kyverno"}
 )
 
-// Config says what is asked of an exception beyond what is asked of any. The
-// zero value is the strictest.
+// Config says what is asked of an exception beyond what is asked of any.
 type Config struct {
-	// AllowUnbounded permits an exception without an expiry.
-	AllowUnbounded bool
-	// MaxLifetime is the furthest that an expiry may be away. Zero is
-	// [DefaultMaxLifetime], or no limit with AllowUnbounded.
+	// InsecureAllowUnbounded permits an exception without an expiry.
+	InsecureAllowUnbounded bool
+	// MaxLifetime is the furthest that an expiry may be away; zero is no limit.
 	MaxLifetime time.Duration
-	// Require names what an exception must say: reason, ticket, owner. Nil is
-	// the reason; an empty list is nothing.
+	// Require names what an exception has to say, of [Statements].
 	Require []string
 	// GuardPolicies and GuardNamespaces are names or patterns that no exception
 	// may reach, on top of polex's and Kyverno's own.
@@ -48,15 +45,9 @@ func New(c Config) (*Checker, error) {
 	if c.MaxLifetime < 0 {
 		return nil, fmt.Errorf("the maximum lifetime %s is negative", c.MaxLifetime)
 	}
-	if c.MaxLifetime == 0 && !c.AllowUnbounded {
-		c.MaxLifetime = DefaultMaxLifetime
-	}
-	if c.Require == nil {
-		c.Require = []string{RequireReason}
-	}
 	for _, what := range c.Require {
-		if !slices.Contains([]string{RequireReason, RequireTicket, RequireOwner}, what) {
-			return nil, fmt.Errorf("%q cannot be required: reason, ticket and owner can", what)
+		if !slices.Contains(Statements(), what) {
+			return nil, fmt.Errorf("%q cannot be required, only %s", what, strings.Join(Statements(), ", "))
 		}
 	}
 	for _, pattern := range slices.Concat(c.GuardPolicies, c.GuardNamespaces) {

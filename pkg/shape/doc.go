@@ -7,7 +7,7 @@
 //     fits anything says nothing.
 //  4. It must not reach what would refuse it: exceptions, the policies about
 //     them, the namespaces of Kyverno and polex. No setting permits that.
-//  5. It must end, soon enough, and say why it exists.
+//  5. It must end, soon enough, and say what is asked for: its reason, ticket, owner.
 //  6. What a reviewer reads must be what a machine reads.
 //
 // A pattern is judged as Kyverno 1.19 matches it: "*" is any text, "?" any one

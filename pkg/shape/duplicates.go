@@ -11,25 +11,20 @@ import (
 // document can undo what was reviewed in the first. The zero value is empty and
 // ready; it is not for several goroutines at once.
 type Set struct {
-	first map[exception.Identity]exception.Position
+	met exception.Identities
 }
 
 // Add puts a document into the set and returns a finding when its identity is
 // there already.
 func (s *Set) Add(d *exception.Document) []Finding {
-	id := d.Identity()
-	if s.first == nil {
-		s.first = map[exception.Identity]exception.Position{}
-	}
-	first, there := s.first[id]
-	if !there {
-		s.first[id] = d.Position()
+	first, again := s.met.Add(d)
+	if !again {
 		return nil
 	}
 	path := exception.Path{"metadata", "name"}
 	return []Finding{{
 		Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
-		Message: fmt.Sprintf("%q is already written at %s", id.String(), first),
+		Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), first),
 		Hint:    "keep one of the two",
 	}}
 }

@@ -29,7 +29,7 @@ func (s *subject) lifetime(now time.Time) {
 	}
 	switch limit := s.config.MaxLifetime; {
 	case !at && !in:
-		if !s.config.AllowUnbounded {
+		if !s.config.InsecureAllowUnbounded {
 			s.refuse(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it ends",
 				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing")
 		}

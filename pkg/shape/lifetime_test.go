@@ -10,7 +10,7 @@ const day = 24 * time.Hour
 
 var lifetimeCases = []change{
 	{name: "none", of: legacy, old: "    polex.dev/expires-in: 7d\n", new: "", want: []string{"6 no-expiry metadata.annotations"}},
-	{name: "none, permitted", of: legacy, config: shape.Config{AllowUnbounded: true}, old: "    polex.dev/expires-in: 7d\n", new: ""},
+	{name: "none, permitted", of: legacy, config: shape.Config{InsecureAllowUnbounded: true}, old: "    polex.dev/expires-in: 7d\n", new: ""},
 	{name: "empty", of: legacy, old: "expires-in: 7d", new: `expires-in: ""`, want: []string{"6 no-expiry metadata.annotations"}},
 	{name: "an annotation of almost that name", of: legacy, old: "expires-in: 7d", new: "expires: 7d", want: []string{"6 no-expiry metadata.annotations"}},
 	{name: "no duration", of: legacy, old: "expires-in: 7d", new: "expires-in: soon", want: []string{`8 bad-lifetime metadata.annotations["polex.dev/expires-in"]`}},
@@ -23,12 +23,11 @@ var lifetimeCases = []change{
 		want: []string{`7 bad-lifetime metadata.annotations["polex.dev/expires-at"]`}},
 	{name: "over", of: policies, old: "2026-06-08T12:00:00Z", new: "2026-05-31T00:00:00Z", want: []string{"13 expired spec.expiresAt"}},
 	{name: "over this very moment", of: policies, old: "2026-06-08T12:00:00Z", new: "2026-06-01T14:00:00+02:00", want: []string{"13 expired spec.expiresAt"}},
-	{name: "over, and the unbounded is permitted", of: policies, config: shape.Config{AllowUnbounded: true}, old: "2026-06-08T12:00:00Z", new: "2026-05-31T00:00:00Z", want: []string{"13 expired spec.expiresAt"}},
+	{name: "over, and the unbounded is permitted", of: policies, config: shape.Config{InsecureAllowUnbounded: true}, old: "2026-06-08T12:00:00Z", new: "2026-05-31T00:00:00Z", want: []string{"13 expired spec.expiresAt"}},
 	{name: "too long a duration", of: legacy, config: shape.Config{MaxLifetime: 6 * day}, want: []string{`8 lifetime-too-long metadata.annotations["polex.dev/expires-in"]`}},
 	{name: "just the duration", of: legacy, config: shape.Config{MaxLifetime: 7 * day}},
 	{name: "too far a time", of: policies, config: shape.Config{MaxLifetime: 6 * day}, want: []string{"13 lifetime-too-long spec.expiresAt"}},
 	{name: "just the time", of: policies, config: shape.Config{MaxLifetime: 7 * day}},
-	{name: "longer than the default", of: legacy, old: "expires-in: 7d", new: "expires-in: 91d", want: []string{`8 lifetime-too-long metadata.annotations["polex.dev/expires-in"]`}},
-	{name: "no limit with the unbounded", of: legacy, config: shape.Config{AllowUnbounded: true}, old: "expires-in: 7d", new: "expires-in: 91d"},
-	{name: "a limit with the unbounded", of: legacy, config: shape.Config{AllowUnbounded: true, MaxLifetime: day}, want: []string{`8 lifetime-too-long metadata.annotations["polex.dev/expires-in"]`}},
+	{name: "no limit unless one is set", of: legacy, old: "expires-in: 7d", new: "expires-in: 910d"},
+	{name: "a limit with the unbounded", of: legacy, config: shape.Config{InsecureAllowUnbounded: true, MaxLifetime: day}, want: []string{`8 lifetime-too-long metadata.annotations["polex.dev/expires-in"]`}},
 }

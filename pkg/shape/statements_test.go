@@ -5,9 +5,9 @@ import "github.com/polex-dev/polex/pkg/shape"
 const legacyReason = "    polex.dev/reason: the vendor's image has no health endpoint\n"
 
 var statementCases = []change{
-	{name: "no reason", of: legacy, old: legacyReason, new: "", want: []string{"6 missing-reason metadata.annotations"}},
-	{name: "blank reason", of: legacy, old: legacyReason, new: "    polex.dev/reason: \" \"\n", want: []string{"6 missing-reason metadata.annotations"}},
-	{name: "no reason, not required", of: legacy, config: shape.Config{Require: []string{}}, old: legacyReason, new: ""},
+	{name: "no reason", of: legacy, config: shape.Config{Require: []string{"reason"}}, old: legacyReason, new: "", want: []string{"6 missing-reason metadata.annotations"}},
+	{name: "blank reason", of: legacy, config: shape.Config{Require: []string{"reason"}}, old: legacyReason, new: "    polex.dev/reason: \" \"\n", want: []string{"6 missing-reason metadata.annotations"}},
+	{name: "no reason, not required", of: legacy, old: legacyReason, new: ""},
 	{name: "everything required", of: legacy, config: shape.Config{Require: []string{"reason", "ticket", "owner"}},
 		want: []string{"6 missing-owner metadata.annotations", "6 missing-ticket metadata.annotations"}},
 	{name: "everything said", of: legacy, config: shape.Config{Require: []string{"reason", "ticket", "owner"}}, old: legacyReason, new: legacyReason + "    polex.dev/ticket: T-1\n    polex.dev/owner: a\n"},

@@ -24,7 +24,7 @@ var page = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\S*user_code=\S+`)
 func (v *visitor) Write(p []byte) (int, error) {
 	v.read.Write(p)
 	if address := page.FindString(string(p)); address != "" {
-		resp, err := http.Get(address) //nolint:noctx // a person's browser
+		resp, err := http.Get(address) //nolint:noctx,forbidigo // a person's browser
 		if err != nil {
 			v.t.Error(err)
 			return len(p), nil

@@ -55,14 +55,13 @@ type Rules struct {
 func Prepare(docs []*exception.Document, now time.Time, rules Rules) ([]*exception.Document, error) {
 	var refusals Refusals
 	prepared := make([]*exception.Document, 0, len(docs))
-	first := map[exception.Identity]exception.Position{}
+	var met exception.Identities
 	for _, doc := range docs {
-		if at, dup := first[doc.Identity()]; dup {
+		if first, again := met.Add(doc); again {
 			refusals = append(refusals, &Refusal{Position: doc.Position(), Reason: ReasonDuplicateIdentity,
-				Message: fmt.Sprintf("%s is already at %s", doc.Identity(), at), Hint: "only one of the two can be applied: keep the one that was approved"})
+				Message: fmt.Sprintf("%s is already at %s", doc.Identity(), first), Hint: "only one of the two can be applied: keep the one that was approved"})
 			continue
 		}
-		first[doc.Identity()] = doc.Position()
 		out, problems := prepare(doc, now, rules)
 		refusals = append(refusals, problems...)
 		prepared = append(prepared, out)

@@ -2,6 +2,10 @@ package trust
 
 import (
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
-	"github.com/sigstore/sigstore/pkg/cryptoutils/goodkey"
 )
 
 // Authority is someone whose signature counts, checked and ready to compare.
@@ -98,7 +101,7 @@ func newKey(c AuthorityConfig) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
-	if err := goodkey.ValidatePubKey(key); err != nil {
+	if err := checkStrength(key); err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
 	name := c.Name
@@ -106,6 +109,28 @@ func newKey(c AuthorityConfig) (*Authority, error) {
 		name = "key"
 	}
 	return &Authority{name: name, key: key, withoutLog: c.InsecureWithoutLog}, nil
+}
+
+// checkStrength accepts Ed25519, ECDSA over the P-256, P-384 and P-521 curves,
+// and RSA of 2048 to 4096 bits: weaker keys can be broken, and larger ones only
+// make verifying slow.
+func checkStrength(key crypto.PublicKey) error {
+	switch key := key.(type) {
+	case ed25519.PublicKey:
+		return nil
+	case *ecdsa.PublicKey:
+		if key.Curve == elliptic.P256() || key.Curve == elliptic.P384() || key.Curve == elliptic.P521() {
+			return nil
+		}
+		return errors.New("the curve is not one of P-256, P-384 and P-521")
+	case *rsa.PublicKey:
+		if bits := key.N.BitLen(); bits < 2048 || bits > 4096 {
+			return fmt.Errorf("RSA of %d bits; 2048 to 4096 are accepted", bits)
+		}
+		return nil
+	default:
+		return fmt.Errorf("the type %T is not one of Ed25519, ECDSA and RSA", key)
+	}
 }
 
 func newKeyless(c AuthorityConfig) (*Authority, error) {

@@ -69,13 +69,6 @@ func text(message func(t *testing.T, w *world) string) maker {
 	return func(t *testing.T, w *world) *exception.Document { return w.sealedText(t, message(t, w)) }
 }
 
-// said seals the draft after a change of its text.
-func said(old, with string) maker {
-	return func(t *testing.T, w *world) *exception.Document {
-		return w.sealed(t, replaced(t, w.until(week), old, with), set{})
-	}
-}
-
 // must is for what a list of cases needs and cannot fail.
 func must[T any](value T, err error) T {
 	if err != nil {

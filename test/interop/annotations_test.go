@@ -82,7 +82,8 @@ func TestAnnotationsAreThePeers(t *testing.T) {
 	}
 	if !slices.ContainsFunc(peerKeys.AnnotationKeyMask(), func(mask string) bool {
 		prefix, ok := strings.CutSuffix(mask, "*")
-		return ok && strings.HasPrefix("metadata.annotations."+modern, prefix)
+		path := "metadata.annotations." + modern
+		return ok && strings.HasPrefix(path, prefix)
 	}) {
 		t.Errorf("the peer compares %s: it leaves out %q", modern, peerKeys.AnnotationKeyMask())
 	}

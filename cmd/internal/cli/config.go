@@ -72,10 +72,24 @@ func LoadConfig(path string) (*Config, error) {
 	return &Config{Dir: filepath.Dir(path), doc: doc}, nil
 }
 
-// FindConfig returns the .polex.yaml at the root of the Git repository that dir
+// LoadRepositoryConfig reads the configuration at path or, when the path is
+// empty, the one of the repository that the working directory lies in. It is for
+// commands that do not judge what the repository holds.
+func LoadRepositoryConfig(path string) (*Config, error) {
+	if path == "" {
+		found, err := findConfig(".")
+		if err != nil {
+			return nil, &UsageError{Err: err}
+		}
+		path = found
+	}
+	return LoadConfig(path)
+}
+
+// findConfig returns the .polex.yaml at the root of the Git repository that dir
 // lies in, or "" when there is none. A file that lies anywhere else is never
 // taken up on its own account: it might be anybody's.
-func FindConfig(dir string) (string, error) {
+func findConfig(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", ConfigName, err)

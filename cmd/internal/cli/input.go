@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -148,4 +150,12 @@ func (in Inputs) unreadable(path string, err error) {
 		err = fmt.Errorf("%s: %w", pathErr.Op, pathErr.Err)
 	}
 	in.Report.Add(Result{Outcome: Unknown, File: path, Reason: ReasonUnreadable, Message: err.Error()})
+}
+
+// AtLeastOnePath is the argument check of a command that reads documents.
+func AtLeastOnePath(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return &UsageError{Err: errors.New("no path is given"), Hint: fmt.Sprintf("name files or folders, or - for standard input; %s --help says more", cmd.CommandPath())}
+	}
+	return nil
 }

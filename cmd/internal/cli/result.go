@@ -2,6 +2,8 @@ package cli
 
 import (
 	"sort"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Outcome is what became of a document, or of a part of it.
@@ -28,6 +30,12 @@ type Result struct {
 	Path    string         `json:"path,omitempty"`   // inside the document
 	Object  string         `json:"object,omitempty"` // the document's identity
 	Details map[string]any `json:"details,omitempty"`
+}
+
+// ResultFor begins a result about a whole document.
+func ResultFor(doc *exception.Document) Result {
+	at := doc.Position()
+	return Result{File: at.File, Line: at.Line, Column: at.Column, Object: doc.Identity().String()}
 }
 
 // Report collects the results of one run.

@@ -4,12 +4,22 @@ package shapeconfig
 
 import (
 	"fmt"
-	"time"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// The flags. The first two mean the same where a trust policy is meant.
+const (
+	flagMaxLifetime    = "max-lifetime"
+	flagAllowUnbounded = "allow-unbounded"
+	flagRequire        = "require"
 )
 
 // section is the shape section of .polex.yaml.
@@ -21,28 +31,35 @@ type section struct {
 	GuardNamespaces []string `json:"guardNamespaces"`
 }
 
-// Flags win over the section; their zero values leave it as it is.
-type Flags struct {
-	MaxLifetime    string
-	AllowUnbounded bool
-	Require        []string
+// AddFlags gives a command the flags that [Checker] looks at.
+func AddFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.String(flagMaxLifetime, "", "longest `duration` that an exception may live, such as 90d (default: no limit)")
+	flags.Bool(flagAllowUnbounded, false, "permit exceptions that never expire")
+	flags.StringSlice(flagRequire, nil, "`what` an exception has to say, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
 }
 
-// Checker makes the checker that configuration and flags add up to. One that
-// cannot be meant is a [cli.UsageError].
-func Checker(cfg *cli.Config, flags Flags) (*shape.Checker, error) {
+// Checker makes the checker that configuration and flags add up to; a flag that
+// is given wins. One that cannot be meant is a [cli.UsageError].
+func Checker(cfg *cli.Config, flags *pflag.FlagSet) (*shape.Checker, error) {
 	var s section
 	if err := cfg.Section("shape", &s); err != nil {
 		return nil, err
 	}
-	if flags.MaxLifetime != "" {
-		s.MaxLifetime = flags.MaxLifetime
+	if flags.Changed(flagMaxLifetime) {
+		s.MaxLifetime = flags.Lookup(flagMaxLifetime).Value.String()
 	}
-	if flags.Require != nil {
-		s.Require = flags.Require
+	if flags.Changed(flagAllowUnbounded) {
+		s.AllowUnbounded = flags.Lookup(flagAllowUnbounded).Value.String() == "true"
+	}
+	if flags.Changed(flagRequire) {
+		var err error
+		if s.Require, err = flags.GetStringSlice(flagRequire); err != nil {
+			return nil, err
+		}
 	}
 	config := shape.Config{
-		AllowUnbounded: s.AllowUnbounded || flags.AllowUnbounded, Require: s.Require,
+		InsecureAllowUnbounded: s.AllowUnbounded, Require: s.Require,
 		GuardPolicies: s.GuardPolicies, GuardNamespaces: s.GuardNamespaces,
 	}
 	if s.MaxLifetime != "" {
@@ -59,15 +76,17 @@ func Checker(cfg *cli.Config, flags Flags) (*shape.Checker, error) {
 	return checker, nil
 }
 
-// Results turns what a checker finds of a document into results.
-func Results(checker *shape.Checker, doc *exception.Document, now time.Time) []cli.Result {
-	var results []cli.Result
-	for _, f := range checker.Check(doc, now) {
-		r := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
-			Reason: f.Reason, Message: f.Message, Hint: f.Hint, Object: doc.Identity().String()}
+// Results turns what was found in a document into results.
+func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
+	results := make([]cli.Result, 0, len(found))
+	for _, f := range found {
+		r := cli.ResultFor(doc)
+		r.Outcome = cli.Refuse
 		if f.Severity == shape.Warning {
 			r.Outcome = cli.Warn
 		}
+		r.Line, r.Column = f.Position.Line, f.Position.Column
+		r.Reason, r.Message, r.Hint = f.Reason, f.Message, f.Hint
 		if len(f.Path) > 0 {
 			r.Path = f.Path.String()
 		}

@@ -23,12 +23,14 @@ type Flags struct {
 	Kinds          []string
 	MaxLifetime    string
 	AllowUnbounded bool
+
+	given func(name string) bool
 }
 
 // Add gives a command the flags that say whose keyless signatures count.
 func Add(cmd *cobra.Command) *Flags {
-	f := &Flags{}
 	flags := cmd.Flags()
+	f := &Flags{given: flags.Changed}
 	flags.StringVar(&f.Identity, "certificate-identity", "", "exact `subject` of the signing certificate, such as https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main")
 	flags.StringVar(&f.IdentityRegexp, "certificate-identity-regexp", "", "regular `expression` that the whole subject matches")
 	flags.StringVar(&f.Issuer, "certificate-oidc-issuer", "", "exact `address` of the OIDC issuer, such as https://token.actions.githubusercontent.com")
@@ -67,8 +69,8 @@ func (f *Flags) Config(cfg *cli.Config) (trust.Config, error) {
 	if f.MaxLifetime != "" {
 		c.MaxLifetime = f.MaxLifetime
 	}
-	if f.AllowUnbounded {
-		c.InsecureAllowUnbounded = true
+	if f.given("allow-unbounded") {
+		c.InsecureAllowUnbounded = f.AllowUnbounded
 	}
 	return c, nil
 }
