@@ -71,7 +71,7 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, refusedTo io
 		return nil, err
 	}
 	sealed, err := signer.Seal(ctx, docs, r.now)
-	if refused := (sign.Refusals)(nil); errors.As(err, &refused) {
+	if refused := (exception.Refusals)(nil); errors.As(err, &refused) {
 		r.refuse(refused)
 		return nil, errors.Join(r.format.Write(refusedTo, r.report), r.report.Err())
 	}
@@ -118,7 +118,7 @@ func (r *run) check(docs []*exception.Document, rules sign.Rules, c trust.Config
 		return nil // what signing asks would only say it twice
 	}
 	_, err = sign.Prepare(docs, r.now, rules)
-	var problems sign.Refusals
+	var problems exception.Refusals
 	if errors.As(err, &problems) {
 		r.refuse(problems)
 		return nil
@@ -126,7 +126,7 @@ func (r *run) check(docs []*exception.Document, rules sign.Rules, c trust.Config
 	return err
 }
 
-func (r *run) refuse(refusals sign.Refusals) {
+func (r *run) refuse(refusals exception.Refusals) {
 	for _, f := range refusals {
 		r.report.Add(cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
 			Reason: f.Reason, Message: f.Message, Hint: f.Hint})
@@ -136,12 +136,9 @@ func (r *run) refuse(refusals sign.Refusals) {
 // promote seals the repository's queue.
 func (r *run) promote(ctx context.Context) error {
 	queue, err := promote.Open(promote.Options{Dir: ".", Unsigned: r.options.unsigned, Signed: r.options.signed})
-	var refused promote.Refusals
+	var refused exception.Refusals
 	if errors.As(err, &refused) {
-		for _, f := range refused {
-			r.report.Add(cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
-				Reason: f.Reason, Message: f.Message, Hint: f.Hint})
-		}
+		r.refuse(refused)
 		r.report.Documents = len(refused)
 		return errors.Join(r.format.Write(r.streams.Out, r.report), r.report.Err())
 	}

@@ -33,28 +33,6 @@ const (
 	DefaultSigned   = "signed"
 )
 
-// Refusal says why a file of the queue is not promoted. Then none is.
-type Refusal struct {
-	Position exception.Position
-	Reason   string
-	Message  string
-	Hint     string
-}
-
-// Error returns position, message and reason.
-func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s [%s]", r.Position, r.Message, r.Reason) }
-
-// Refusals are all that is wrong with a queue.
-type Refusals []*Refusal
-
-// Error returns the first refusal and how many there are.
-func (r Refusals) Error() string {
-	if len(r) == 1 {
-		return r[0].Error()
-	}
-	return fmt.Sprintf("%s (and %d more)", r[0], len(r)-1)
-}
-
 // Options say where the queue is.
 type Options struct {
 	Dir      string // any folder of the work tree
@@ -76,7 +54,7 @@ type file struct {
 	documents []*exception.Document
 }
 
-// Open reads the queue from the commit that HEAD names. It returns [Refusals]
+// Open reads the queue from the commit that HEAD names. It returns [exception.Refusals]
 // when a file in it cannot be promoted, and another error when the repository
 // cannot be read or its work tree is not clean below the two folders.
 func Open(o Options) (*Queue, error) {
@@ -160,7 +138,7 @@ func (q *Queue) read() error {
 	if err != nil {
 		return err
 	}
-	var refusals Refusals
+	var refusals exception.Refusals
 	err = walk(tree, q.options.Unsigned, func(name string, mode filemode.FileMode) error {
 		if base := path.Base(name); strings.HasPrefix(base, ".git") || strings.EqualFold(path.Ext(base), ".md") {
 			return nil // .gitkeep, README.md
@@ -177,34 +155,34 @@ func (q *Queue) read() error {
 }
 
 // take reads one file of the queue.
-func (q *Queue) take(tree *object.Tree, name string, mode filemode.FileMode, signed map[exception.Identity]string) (file, Refusals, error) {
+func (q *Queue) take(tree *object.Tree, name string, mode filemode.FileMode, signed map[exception.Identity]string) (file, exception.Refusals, error) {
 	at := exception.Position{File: name}
 	f := file{from: name, to: q.options.Signed + strings.TrimPrefix(name, q.options.Unsigned)}
 	if mode != filemode.Regular {
-		return f, Refusals{{Position: at, Reason: ReasonNotRegular, Message: "it is a link, a submodule or executable, and only regular files are signed"}}, nil
+		return f, exception.Refusals{{Position: at, Reason: ReasonNotRegular, Message: "it is a link, a submodule or executable, and only regular files are signed"}}, nil
 	}
 	if !plainPath(name) || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
-		return f, Refusals{{Position: at, Reason: ReasonBadName, Message: "its name is not one of an exception",
+		return f, exception.Refusals{{Position: at, Reason: ReasonBadName, Message: "its name is not one of an exception",
 			Hint: "use letters, digits, dots, dashes and underscores, and end it in .yaml, .yml or .json"}}, nil
 	}
 	if _, err := tree.FindEntry(f.to); err == nil {
-		return f, Refusals{{Position: at, Reason: ReasonTargetExists, Message: fmt.Sprintf("%s exists already", f.to),
+		return f, exception.Refusals{{Position: at, Reason: ReasonTargetExists, Message: fmt.Sprintf("%s exists already", f.to),
 			Hint: "an approved exception is not replaced without a word: remove the signed one in the same pull request, or choose another name"}}, nil
 	}
-	var refusals Refusals
+	var refusals exception.Refusals
 	err := readDocuments(tree, name, func(doc *exception.Document, bad *exception.SyntaxError) {
 		if bad != nil {
-			refusals = append(refusals, &Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
+			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
 			return
 		}
 		f.documents = append(f.documents, doc)
 		if where, ok := signed[doc.Identity()]; ok {
-			refusals = append(refusals, &Refusal{Position: doc.Position(), Reason: ReasonAlreadySigned,
+			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: ReasonAlreadySigned,
 				Message: fmt.Sprintf("%s is signed already, in %s", doc.Identity(), where), Hint: "remove the signed one in the same pull request, or choose another name"})
 		}
 	})
 	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
-		refusals = append(refusals, &Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
+		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
 	}
 	return f, refusals, err
 }

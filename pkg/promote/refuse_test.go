@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/promote"
 )
 
@@ -89,7 +90,7 @@ func TestOpenRefuses(t *testing.T) {
 			}
 			head := r.head()
 			_, err := promote.Open(promote.Options{Dir: r.Dir})
-			var refused promote.Refusals
+			var refused exception.Refusals
 			if !errors.As(err, &refused) {
 				t.Fatalf("Open: %v, want refusals", err)
 			}
@@ -191,7 +192,7 @@ func TestOpenFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			q, err := promote.Open(options)
-			var refused promote.Refusals
+			var refused exception.Refusals
 			if err == nil || errors.As(err, &refused) {
 				t.Errorf("Open: %v, %v, want an error that is no refusal", q, err)
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 // Seal signs a batch and returns the sealed documents in the same order. now is
-// the time from which lifetimes count. It returns [Refusals] when a document
+// the time from which lifetimes count. It returns [exception.Refusals] when a document
 // cannot be signed, and another error when Sigstore could not be reached or
 // what it answered does not verify; in both cases nothing is handed out.
 func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.Time) ([]*exception.Document, error) {

@@ -199,7 +199,7 @@ func TestSealRefusesBeforeUpload(t *testing.T) {
 	s := f.keyless(t, f.config())
 	docs := append(batch(t, 3), parse(t, edited(kyvernoText, "    polex.dev/expires-in: 7d\n", "")))
 	out, err := s.Seal(t.Context(), docs, time.Now())
-	var refused sign.Refusals
+	var refused exception.Refusals
 	if out != nil || !errors.As(err, &refused) || len(refused) != 1 || refused[0].Reason != sign.ReasonNoExpiry {
 		t.Errorf("Seal: %d documents, %v, want %s", len(out), err, sign.ReasonNoExpiry)
 	}

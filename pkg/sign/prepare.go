@@ -19,28 +19,6 @@ const (
 	ReasonUnsignable        = "unsignable"
 )
 
-// Refusal says why one document of a batch is not signed.
-type Refusal struct {
-	Position exception.Position
-	Reason   string
-	Message  string
-	Hint     string
-}
-
-// Error returns position, message and reason.
-func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s [%s]", r.Position, r.Message, r.Reason) }
-
-// Refusals are all the refusals of a batch, of which nothing was signed.
-type Refusals []*Refusal
-
-// Error returns the first refusal and how many there are.
-func (r Refusals) Error() string {
-	if len(r) == 1 {
-		return r[0].Error()
-	}
-	return fmt.Sprintf("%s (and %d more)", r[0], len(r)-1)
-}
-
 // Rules are what has to hold for a document to be signed, beyond its schema.
 // The zero value is the strictest.
 type Rules struct {
@@ -50,15 +28,15 @@ type Rules struct {
 
 // Prepare returns the documents as they will be applied: with their lifetime as
 // a time counted from now, and the defaults that the API server would set. It
-// returns [Refusals] when any document cannot be signed, two documents with one
+// returns [exception.Refusals] when any document cannot be signed, two documents with one
 // identity among them.
 func Prepare(docs []*exception.Document, now time.Time, rules Rules) ([]*exception.Document, error) {
-	var refusals Refusals
+	var refusals exception.Refusals
 	prepared := make([]*exception.Document, 0, len(docs))
 	var met exception.Identities
 	for _, doc := range docs {
 		if first, again := met.Add(doc); again {
-			refusals = append(refusals, &Refusal{Position: doc.Position(), Reason: ReasonDuplicateIdentity,
+			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: ReasonDuplicateIdentity,
 				Message: fmt.Sprintf("%s is already at %s", doc.Identity(), first), Hint: "only one of the two can be applied: keep the one that was approved"})
 			continue
 		}
@@ -72,16 +50,16 @@ func Prepare(docs []*exception.Document, now time.Time, rules Rules) ([]*excepti
 	return prepared, nil
 }
 
-func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Document, Refusals) {
+func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Document, exception.Refusals) {
 	switch _, err := seal.Read(doc); {
 	case errors.Is(err, seal.ErrUnsigned):
 	default:
-		return nil, Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonAlreadySealed,
+		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonAlreadySealed,
 			Message: "it carries a seal already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed anew"}}
 	}
-	var refusals Refusals
+	var refusals exception.Refusals
 	for _, p := range exception.CheckSchema(doc) {
-		refusals = append(refusals, &Refusal{Position: doc.PositionOf(p.Path), Reason: p.Reason, Message: p.Message, Hint: p.Hint})
+		refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(p.Path), Reason: p.Reason, Message: p.Message, Hint: p.Hint})
 	}
 	if len(refusals) > 0 {
 		return nil, refusals
@@ -90,7 +68,7 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	if e, ok := doc.Exception(); ok {
 		resolved, refusal := resolve(doc, e, now, rules)
 		if refusal != nil {
-			return nil, Refusals{refusal}
+			return nil, exception.Refusals{refusal}
 		}
 		additions = append(additions, resolved...)
 	}
@@ -99,22 +77,22 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 		_, err = seal.Message(out)
 	}
 	if err != nil {
-		return nil, Refusals{{Position: doc.Position(), Reason: ReasonUnsignable, Message: err.Error()}}
+		return nil, exception.Refusals{{Position: doc.Position(), Reason: ReasonUnsignable, Message: err.Error()}}
 	}
 	return out, nil
 }
 
-func resolve(doc *exception.Document, e *exception.Exception, now time.Time, rules Rules) ([]exception.Addition, *Refusal) {
+func resolve(doc *exception.Document, e *exception.Exception, now time.Time, rules Rules) ([]exception.Addition, *exception.Refusal) {
 	additions, err := lifetime.Resolve(e, now)
 	var bad *lifetime.Error
 	if errors.As(err, &bad) {
-		return nil, &Refusal{Position: doc.PositionOf(bad.Path), Reason: ReasonBadLifetime, Message: bad.Message, Hint: bad.Hint}
+		return nil, &exception.Refusal{Position: doc.PositionOf(bad.Path), Reason: ReasonBadLifetime, Message: bad.Message, Hint: bad.Hint}
 	}
 	if err != nil {
-		return nil, &Refusal{Position: doc.Position(), Reason: ReasonBadLifetime, Message: err.Error()}
+		return nil, &exception.Refusal{Position: doc.Position(), Reason: ReasonBadLifetime, Message: err.Error()}
 	}
 	if len(additions) == 0 && e.ExpiresAt.Text == "" && !rules.InsecureAllowUnbounded {
-		return nil, &Refusal{Position: doc.PositionOf(exception.Path{"metadata"}), Reason: ReasonNoExpiry,
+		return nil, &exception.Refusal{Position: doc.PositionOf(exception.Path{"metadata"}), Reason: ReasonNoExpiry,
 			Message: "it never expires", Hint: "add the annotation " + exception.AnnotationExpiresIn + ": 30d"}
 	}
 	return additions, nil

@@ -53,7 +53,7 @@ func TestPrepareRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{})
-			var refused sign.Refusals
+			var refused exception.Refusals
 			if !errors.As(err, &refused) || prepared != nil {
 				t.Fatalf("Prepare: %d documents, error %v, want refusals", len(prepared), err)
 			}
