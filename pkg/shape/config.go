@@ -9,13 +9,16 @@ import (
 
 // What an exception can be asked to say, for [Config.Require].
 const (
-	RequireReason = "reason"
-	RequireTicket = "ticket"
-	RequireOwner  = "owner"
+	RequireReason   = "reason"
+	RequireTicket   = "ticket"
+	RequireOwner    = "owner"
+	RequireCategory = "category"
 )
 
 // Statements lists what [Config.Require] can name.
-func Statements() []string { return []string{RequireReason, RequireTicket, RequireOwner} }
+func Statements() []string {
+	return []string{RequireReason, RequireTicket, RequireOwner, RequireCategory}
+}
 
 // Guards that are always guarded, whatever a [Config] adds.
 var (
@@ -24,17 +27,43 @@ var (
 )
 
 // Config says what is asked of an exception beyond what is asked of any.
+// [Baseline] and [Strict] are places to start from.
 type Config struct {
 	// InsecureAllowUnbounded permits an exception without an expiry.
 	InsecureAllowUnbounded bool
 	// MaxLifetime is the furthest that an expiry may be away; zero is no limit.
 	MaxLifetime time.Duration
+	// Limits are shorter maxima for some exceptions. Every one that concerns an
+	// exception holds, besides MaxLifetime.
+	Limits []Limit
 	// Require names what an exception has to say, of [Statements].
 	Require []string
+	// Namespaces are the names or patterns of the namespaces that an exception
+	// may live in; none is any.
+	Namespaces []string
+	// MaxPolicies is how many policies one exception may except from; zero is no
+	// limit.
+	MaxPolicies int
+	// RequireNames, RequireNamespaces and RequireSubjects ask every filter of a
+	// kyverno.io exception to say names, namespaces, or who sends the request.
+	RequireNames      bool
+	RequireNamespaces bool
+	RequireSubjects   bool
+	// Levels changes how much a finding weighs, by reason. Those that
+	// [Reason.Fixed] says cannot be changed.
+	Levels map[string]Level
 	// GuardPolicies and GuardNamespaces are names or patterns that no exception
 	// may reach, on top of polex's and Kyverno's own.
 	GuardPolicies   []string
 	GuardNamespaces []string
+}
+
+// Limit is a maximum lifetime for the exceptions from some policies, or about
+// resources in some namespaces. An empty list is any.
+type Limit struct {
+	MaxLifetime time.Duration
+	Policies    []string // names or patterns
+	Namespaces  []string // names or patterns; of the exempted resources
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.
@@ -42,21 +71,55 @@ type Checker struct{ config Config }
 
 // New returns a checker, or an error when the configuration cannot be meant.
 func New(c Config) (*Checker, error) {
-	if c.MaxLifetime < 0 {
-		return nil, fmt.Errorf("the maximum lifetime %s is negative", c.MaxLifetime)
-	}
-	for _, what := range c.Require {
-		if !slices.Contains(Statements(), what) {
-			return nil, fmt.Errorf("%q cannot be required, only %s", what, strings.Join(Statements(), ", "))
+	for _, check := range []func(*Config) error{checkLifetimes, checkRequired, checkPlaces, checkLevels} {
+		if err := check(&c); err != nil {
+			return nil, err
 		}
 	}
-	for _, pattern := range slices.Concat(c.GuardPolicies, c.GuardNamespaces) {
-		if pattern == "" || onlyWildcards(pattern) {
-			return nil, fmt.Errorf("%q is no name to guard: it would refuse every exception or none", pattern)
-		}
-	}
-	c.Require = slices.Clone(c.Require)
 	c.GuardPolicies = slices.Concat(guardPolicies, c.GuardPolicies)
 	c.GuardNamespaces = slices.Concat(guardNamespaces, c.GuardNamespaces)
 	return &Checker{config: c}, nil
+}
+
+func checkLifetimes(c *Config) error {
+	if c.MaxLifetime < 0 {
+		return fmt.Errorf("the maximum lifetime %s is negative", c.MaxLifetime)
+	}
+	for i, limit := range c.Limits {
+		if limit.MaxLifetime <= 0 {
+			return fmt.Errorf("limit %d has no maximum lifetime", i+1)
+		}
+		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 {
+			return fmt.Errorf("limit %d names neither policies nor namespaces: the maximum lifetime for all stands outside of the limits", i+1)
+		}
+		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces), "") {
+			return fmt.Errorf("limit %d has an empty name", i+1)
+		}
+	}
+	return nil
+}
+
+func checkRequired(c *Config) error {
+	for _, what := range c.Require {
+		if !slices.Contains(Statements(), what) {
+			return fmt.Errorf("%q cannot be required, only %s", what, strings.Join(Statements(), ", "))
+		}
+	}
+	c.Require = slices.Clone(c.Require)
+	return nil
+}
+
+func checkPlaces(c *Config) error {
+	if c.MaxPolicies < 0 {
+		return fmt.Errorf("%d policies at most cannot be meant", c.MaxPolicies)
+	}
+	if slices.Contains(c.Namespaces, "") {
+		return fmt.Errorf("a namespace that exceptions may live in is empty")
+	}
+	for _, pattern := range slices.Concat(c.GuardPolicies, c.GuardNamespaces) {
+		if pattern == "" || onlyWildcards(pattern) {
+			return fmt.Errorf("%q is no name to guard: it would refuse every exception or none", pattern)
+		}
+	}
+	return nil
 }

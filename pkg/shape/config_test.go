@@ -13,6 +13,14 @@ func TestNewRefuses(t *testing.T) {
 		"unknown requirement":   {Require: []string{"reason", "colour"}},
 		"guarding every policy": {GuardPolicies: []string{"*"}},
 		"guarding nothing":      {GuardNamespaces: []string{""}},
+		"a limit of nothing":    {Limits: []shape.Limit{{Policies: []string{"a"}}}},
+		"a limit for all":       {Limits: []shape.Limit{{MaxLifetime: 1}}},
+		"a limit for no name":   {Limits: []shape.Limit{{MaxLifetime: 1, Policies: []string{""}}}},
+		"fewer than no policy":  {MaxPolicies: -1},
+		"an empty namespace":    {Namespaces: []string{""}},
+		"no such check":         {Levels: map[string]shape.Level{"wildcards": shape.LevelOff}},
+		"no such level":         {Levels: map[string]shape.Level{shape.ReasonWildcardRule: "info"}},
+		"the guard as warning":  {Levels: map[string]shape.Level{shape.ReasonReachesGuard: shape.LevelWarning}},
 	} {
 		if _, err := shape.New(config); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -34,7 +34,8 @@ type Finding struct {
 	Hint     string // what to do about it; may be empty
 }
 
-// maxFindings bounds what one document can put on a report.
+// maxFindings bounds what one document can put on a report, of each severity:
+// warnings must not crowd out what refuses it.
 const maxFindings = 200
 
 // subject is the document that the checks look at, and what they found.
@@ -44,6 +45,7 @@ type subject struct {
 	exc    *exception.Exception
 	tree   map[string]any
 	found  []Finding
+	counts map[Severity]int
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {
@@ -55,9 +57,10 @@ func (s *subject) warn(reason string, path exception.Path, message, hint string)
 }
 
 func (s *subject) add(f Finding) {
-	if len(s.found) >= maxFindings {
+	if !s.config.weigh(&f) || s.counts[f.Severity] >= maxFindings {
 		return
 	}
+	s.counts[f.Severity]++
 	if f.Position == (exception.Position{}) {
 		f.Position = s.doc.PositionOf(f.Path)
 	}

@@ -27,7 +27,7 @@ func (s *subject) lifetime(now time.Time) {
 		s.refuse(ReasonBadLifetime, s.exc.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.exc.ExpiresIn.Text, s.exc.ExpiresAt.Text), "keep one of the two")
 		return
 	}
-	switch limit := s.config.MaxLifetime; {
+	switch limit := s.maxLifetime(); {
 	case !at && !in:
 		if !s.config.InsecureAllowUnbounded {
 			s.refuse(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it ends",

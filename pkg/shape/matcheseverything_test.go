@@ -24,7 +24,6 @@ var (
 		{name: "names are enough", of: legacy, old: "        namespaces: [team-a]\n", new: ""},
 		{name: "one name too", of: legacy, old: "        names: [web]\n        namespaces: [team-a]\n", new: "        name: web\n"},
 		{name: "namespaces are enough", of: legacy, old: "        names: [web]\n", new: ""},
-		{name: "any name in a namespace", of: legacy, old: "[web]", new: "['*']"},
 		{name: "any name", of: legacy, old: "        names: [web]\n        namespaces: [team-a]\n", new: "        names: [web, '*']\n", want: everyFilter},
 		{name: "any name, disguised", of: legacy, old: "        names: [web]\n        namespaces: [team-a]\n", new: "        names: ['?*']\n", want: everyFilter},
 		{name: "any name, as name", of: legacy, old: "        names: [web]\n        namespaces: [team-a]\n", new: "        name: '**'\n", want: everyFilter},

@@ -13,12 +13,16 @@ var checks = []func(*subject, time.Time){
 	(*subject).namesNothing,
 	(*subject).matchesEverything,
 	(*subject).conditionsMatchEverything,
+	(*subject).wildcardMatch,
+	(*subject).wildcardImage,
+	(*subject).scope,
 	(*subject).wildcardPolicy,
 	(*subject).wildcardRule,
 	(*subject).reachesGuard,
 	(*subject).lifetime,
 	(*subject).statements,
 	(*subject).hiddenCharacter,
+	(*subject).lookAlike,
 }
 
 // The reasons of findings. Those of [exception.CheckSchema] come on top.
@@ -29,6 +33,13 @@ const (
 	ReasonMatchesEverything = "matches-everything"
 	ReasonWildcardPolicy    = "wildcard-policy"
 	ReasonWildcardRule      = "wildcard-rule"
+	ReasonWildcardMatch     = "wildcard-match"
+	ReasonWildcardImage     = "wildcard-image"
+	ReasonWrongNamespace    = "wrong-namespace"
+	ReasonTooManyPolicies   = "too-many-policies"
+	ReasonMissingNames      = "missing-names"
+	ReasonMissingNamespaces = "missing-namespaces"
+	ReasonMissingSubjects   = "missing-subjects"
 	ReasonReachesGuard      = "reaches-guard"
 	ReasonNoExpiry          = "no-expiry"
 	ReasonBadLifetime       = "bad-lifetime"
@@ -37,41 +48,60 @@ const (
 	ReasonMissingReason     = "missing-reason"
 	ReasonMissingTicket     = "missing-ticket"
 	ReasonMissingOwner      = "missing-owner"
+	ReasonMissingCategory   = "missing-category"
+	ReasonBadCategory       = "bad-category"
 	ReasonContradiction     = "contradiction"
 	ReasonHiddenCharacter   = "hidden-character"
+	ReasonLookAlike         = "look-alike"
 	ReasonDuplicateIdentity = "duplicate-identity"
 )
 
 // Reason is the stable name of what a check finds, with a line about it.
-type Reason struct{ Name, Doc string }
+type Reason struct {
+	Name, Doc string
+	// Fixed says that no configuration switches it off or makes it a warning:
+	// the exception could not be signed or applied, or would reach its guard.
+	Fixed bool
+}
 
-// Reasons lists every reason that a [Finding] can have.
+// Reasons lists every reason that a [Finding] can have, but for the names of
+// [Config.Rules].
 func Reasons() []Reason {
 	return []Reason{
-		{ReasonNotAnException, "the document is no PolicyException of kyverno.io or policies.kyverno.io"},
-		{ReasonAlreadySealed, "the document carries a seal, and what is validated is what people write"},
-		{exception.ProblemUnknownVersion, "the API group has no such version of PolicyException"},
-		{exception.ProblemUnknownField, "the API server would drop a field that it does not know"},
-		{exception.ProblemUnsignableField, "metadata has a field that the API server or a controller sets"},
-		{exception.ProblemMissingField, "a required field is missing"},
-		{exception.ProblemWrongType, "a value has another type than its field"},
-		{exception.ProblemInvalidValue, "a value is none of those that its field takes"},
-		{exception.ProblemNullValue, "the API server would drop a null, and the live object would differ from the signed one"},
-		{exception.ProblemEmptyValue, "a value is empty that must not be, or that the API server would drop"},
-		{ReasonNamesNothing, "the exception names no policy or no rule"},
-		{ReasonMatchesEverything, "the exception does not say which resources it is for"},
-		{ReasonWildcardPolicy, "a policy is named by a pattern"},
-		{ReasonWildcardRule, "a rule is named by a pattern"},
-		{ReasonReachesGuard, "the exception reaches what decides about exceptions"},
-		{ReasonNoExpiry, "the exception does not say when it ends"},
-		{ReasonBadLifetime, "what the exception says of its lifetime cannot be read or contradicts itself"},
-		{ReasonExpired, "the exception has ended already"},
-		{ReasonLifetimeTooLong, "the exception lives longer than is allowed"},
-		{ReasonMissingReason, "the exception does not say why it is needed"},
-		{ReasonMissingTicket, "the exception names no ticket"},
-		{ReasonMissingOwner, "the exception names no owner"},
-		{ReasonContradiction, "a field and an annotation say different things"},
-		{ReasonHiddenCharacter, "a character is not what a reader sees"},
-		{ReasonDuplicateIdentity, "two documents are the same object to the API server"},
+		{ReasonNotAnException, "the document is no PolicyException of kyverno.io or policies.kyverno.io", true},
+		{ReasonAlreadySealed, "the document carries a seal, and what is validated is what people write", true},
+		{exception.ProblemUnknownVersion, "the API group has no such version of PolicyException", true},
+		{exception.ProblemUnknownField, "the API server would drop a field that it does not know", true},
+		{exception.ProblemUnsignableField, "metadata has a field that the API server or a controller sets", true},
+		{exception.ProblemMissingField, "a required field is missing", true},
+		{exception.ProblemWrongType, "a value has another type than its field", true},
+		{exception.ProblemInvalidValue, "a value is none of those that its field takes", true},
+		{exception.ProblemNullValue, "the API server would drop a null, and the live object would differ from the signed one", true},
+		{exception.ProblemEmptyValue, "a value is empty that must not be, or that the API server would drop", true},
+		{ReasonNamesNothing, "the exception names no policy or no rule", false},
+		{ReasonMatchesEverything, "the exception does not say which resources it is for", false},
+		{ReasonWildcardMatch, "a name, a namespace or a selector restricts nothing", false},
+		{ReasonWildcardPolicy, "a policy is named by a pattern", false},
+		{ReasonWildcardRule, "a rule is named by a pattern", false},
+		{ReasonWildcardImage, "an image or an allowed value stands for anything", false},
+		{ReasonReachesGuard, "the exception reaches what decides about exceptions", true},
+		{ReasonWrongNamespace, "exceptions do not live in this namespace", false},
+		{ReasonTooManyPolicies, "the exception names more policies than one may", false},
+		{ReasonMissingNames, "a filter names no resources", false},
+		{ReasonMissingNamespaces, "a filter names no namespaces", false},
+		{ReasonMissingSubjects, "a filter does not say who sends the request", false},
+		{ReasonNoExpiry, "the exception does not say when it ends", false},
+		{ReasonBadLifetime, "what the exception says of its lifetime cannot be read or contradicts itself", true},
+		{ReasonExpired, "the exception has ended already", true},
+		{ReasonLifetimeTooLong, "the exception lives longer than is allowed", false},
+		{ReasonMissingReason, "the exception does not say why it is needed", false},
+		{ReasonMissingTicket, "the exception names no ticket", false},
+		{ReasonMissingOwner, "the exception names no owner", false},
+		{ReasonMissingCategory, "the exception does not say whether it is a waiver or mitigated", false},
+		{ReasonBadCategory, "the category is neither waiver nor mitigated", false},
+		{ReasonContradiction, "a field and an annotation say different things", true},
+		{ReasonHiddenCharacter, "a character is not what a reader sees", false},
+		{ReasonLookAlike, "two names differ in what a reader does not see", false},
+		{ReasonDuplicateIdentity, "two documents are the same object to the API server", true},
 	}
 }

@@ -76,6 +76,11 @@ var cases = map[string][]change{
 	"lifetime":          lifetimeCases,
 	"statements":        statementCases,
 	"hiddencharacter":   hiddenCases,
+	"limits":            limitCases,
+	"lookalike":         lookAlikeCases,
+	"scope":             scopeCases,
+	"wildcardimage":     wildcardImageCases,
+	"wildcardmatch":     wildcardMatchCases,
 	"notanexception":    kindCases,
 }
 

@@ -8,8 +8,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
+// The categories of an exception, as polex.dev/category says them.
+const (
+	CategoryWaiver    = "waiver"    // the risk is accepted
+	CategoryMitigated = "mitigated" // something else takes care of it
+)
+
 // statements finds an exception that does not say what it must (why it exists,
-// its ticket, its owner), or says it twice in different words. An expiry said
+// its ticket, its owner, its category), or says it twice in different words. An expiry said
 // twice is for the check on lifetimes.
 func (s *subject) statements(time.Time) {
 	required := map[string]struct {
@@ -19,11 +25,16 @@ func (s *subject) statements(time.Time) {
 		RequireReason: {s.exc.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
 		RequireTicket: {s.exc.Ticket, ReasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
 		RequireOwner:  {s.exc.Owner, ReasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
+		RequireCategory: {s.exc.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
+			exception.AnnotationCategory + ": waiver, or mitigated"},
 	}
 	for _, what := range s.config.Require {
 		if r := required[what]; strings.TrimSpace(r.said.Text) == "" {
 			s.refuse(r.reason, exception.Path{"metadata", "annotations"}, r.message, "add the annotation "+r.example)
 		}
+	}
+	if c := s.exc.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
+		s.refuse(ReasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
 	}
 	for _, c := range s.exc.Conflicts {
 		if c.Annotation.Path[len(c.Annotation.Path)-1] == exception.AnnotationExpiresAt {

@@ -3,37 +3,27 @@
 package shapeconfig
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// The flags. The first two mean the same where a trust policy is meant.
+// The flags. Lifetime and allow-unbounded mean the same where a trust policy is meant.
 const (
+	flagPreset         = "preset"
 	flagMaxLifetime    = "max-lifetime"
 	flagAllowUnbounded = "allow-unbounded"
 	flagRequire        = "require"
 )
 
-// section is the shape section of .polex.yaml.
-type section struct {
-	MaxLifetime     string   `json:"maxLifetime"`
-	AllowUnbounded  bool     `json:"allowUnbounded"`
-	Require         []string `json:"require"`
-	GuardPolicies   []string `json:"guardPolicies"`
-	GuardNamespaces []string `json:"guardNamespaces"`
-}
-
 // AddFlags gives a command the flags that [Checker] looks at.
 func AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.String(flagPreset, "", "`name` of the settings to start from: baseline or strict (default: baseline)")
 	flags.String(flagMaxLifetime, "", "longest `duration` that an exception may live, such as 90d (default: no limit)")
 	flags.Bool(flagAllowUnbounded, false, "permit exceptions that never expire")
 	flags.StringSlice(flagRequire, nil, "`what` an exception has to say, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
@@ -45,6 +35,9 @@ func Checker(cfg *cli.Config, flags *pflag.FlagSet) (*shape.Checker, error) {
 	var s section
 	if err := cfg.Section("shape", &s); err != nil {
 		return nil, err
+	}
+	if flags.Changed(flagPreset) {
+		s.Preset = flags.Lookup(flagPreset).Value.String()
 	}
 	if flags.Changed(flagMaxLifetime) {
 		s.MaxLifetime = flags.Lookup(flagMaxLifetime).Value.String()
@@ -58,39 +51,13 @@ func Checker(cfg *cli.Config, flags *pflag.FlagSet) (*shape.Checker, error) {
 			return nil, err
 		}
 	}
-	config := shape.Config{
-		InsecureAllowUnbounded: s.AllowUnbounded, Require: s.Require,
-		GuardPolicies: s.GuardPolicies, GuardNamespaces: s.GuardNamespaces,
-	}
-	if s.MaxLifetime != "" {
-		d, err := lifetime.ParseDuration(s.MaxLifetime)
-		if err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("maximum lifetime: %w", err)}
-		}
-		config.MaxLifetime = d
+	config, err := s.config()
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
 	}
 	checker, err := shape.New(config)
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
 	return checker, nil
-}
-
-// Results turns what was found in a document into results.
-func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
-	results := make([]cli.Result, 0, len(found))
-	for _, f := range found {
-		r := cli.ResultFor(doc)
-		r.Outcome = cli.Refuse
-		if f.Severity == shape.Warning {
-			r.Outcome = cli.Warn
-		}
-		r.Line, r.Column = f.Position.Line, f.Position.Column
-		r.Reason, r.Message, r.Hint = f.Reason, f.Message, f.Hint
-		if len(f.Path) > 0 {
-			r.Path = f.Path.String()
-		}
-		results = append(results, r)
-	}
-	return results
 }

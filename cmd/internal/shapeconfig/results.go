@@ -1,0 +1,26 @@
+package shapeconfig
+
+import (
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// Results turns what was found in a document into results.
+func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
+	results := make([]cli.Result, 0, len(found))
+	for _, f := range found {
+		r := cli.ResultFor(doc)
+		r.Outcome = cli.Refuse
+		if f.Severity == shape.Warning {
+			r.Outcome = cli.Warn
+		}
+		r.Line, r.Column = f.Position.Line, f.Position.Column
+		r.Reason, r.Message, r.Hint = f.Reason, f.Message, f.Hint
+		if len(f.Path) > 0 {
+			r.Path = f.Path.String()
+		}
+		results = append(results, r)
+	}
+	return results
+}

@@ -1,0 +1,100 @@
+package shapeconfig
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// section is the shape section of .polex.yaml. What it does not say is as the
+// preset has it.
+type section struct {
+	Preset          string                 `json:"preset"`
+	MaxLifetime     string                 `json:"maxLifetime"`
+	Limits          []limit                `json:"limits"`
+	AllowUnbounded  bool                   `json:"allowUnbounded"`
+	Require         []string               `json:"require"`
+	RequireInMatch  []string               `json:"requireInMatch"`
+	MaxPolicies     *int                   `json:"maxPolicies"`
+	Namespaces      []string               `json:"namespaces"`
+	Checks          map[string]shape.Level `json:"checks"`
+	GuardPolicies   []string               `json:"guardPolicies"`
+	GuardNamespaces []string               `json:"guardNamespaces"`
+}
+
+type limit struct {
+	MaxLifetime string   `json:"maxLifetime"`
+	Policies    []string `json:"policies"`
+	Namespaces  []string `json:"namespaces"`
+}
+
+// config returns what the section and its preset add up to.
+func (s *section) config() (shape.Config, error) {
+	c := shape.Baseline()
+	if s.Preset != "" {
+		var known bool
+		if c, known = shape.Preset(s.Preset); !known {
+			return c, fmt.Errorf("there is no preset %q, only baseline and strict", s.Preset)
+		}
+	}
+	var err error
+	if s.MaxLifetime != "" {
+		if c.MaxLifetime, err = duration(s.MaxLifetime); err != nil {
+			return c, err
+		}
+	}
+	for _, l := range s.Limits {
+		at, err := duration(l.MaxLifetime)
+		if err != nil {
+			return c, fmt.Errorf("limits: %w", err)
+		}
+		c.Limits = append(c.Limits, shape.Limit{MaxLifetime: at, Policies: l.Policies, Namespaces: l.Namespaces})
+	}
+	c.InsecureAllowUnbounded = s.AllowUnbounded
+	if s.Require != nil {
+		c.Require = s.Require
+	}
+	if err := s.inMatch(&c); err != nil {
+		return c, err
+	}
+	if s.MaxPolicies != nil {
+		c.MaxPolicies = *s.MaxPolicies
+	}
+	c.Namespaces, c.GuardPolicies, c.GuardNamespaces = s.Namespaces, s.GuardPolicies, s.GuardNamespaces
+	if c.Levels == nil {
+		c.Levels = map[string]shape.Level{}
+	}
+	maps.Copy(c.Levels, s.Checks)
+	return c, nil
+}
+
+func (s *section) inMatch(c *shape.Config) error {
+	if s.RequireInMatch == nil {
+		return nil
+	}
+	c.RequireNames, c.RequireNamespaces, c.RequireSubjects = false, false, false
+	for _, what := range s.RequireInMatch {
+		switch what {
+		case "names":
+			c.RequireNames = true
+		case "namespaces":
+			c.RequireNamespaces = true
+		case "subjects":
+			c.RequireSubjects = true
+		default:
+			return fmt.Errorf("a match cannot be asked for %q, only for names, namespaces, subjects", what)
+		}
+	}
+	return nil
+}
+
+func duration(text string) (time.Duration, error) {
+	d, err := lifetime.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("maximum lifetime: %w", err)
+	}
+	return d, nil
+}

@@ -1,0 +1,49 @@
+package shape
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Level is how much a finding weighs.
+type Level string
+
+// The levels.
+const (
+	LevelOff     Level = "off"     // it is not reported
+	LevelWarning Level = "warning" // it is reported, and refuses nothing
+	LevelError   Level = "error"   // it refuses the exception
+)
+
+// checkLevels refuses what would look like a setting and be none, and what no
+// setting may change.
+func checkLevels(c *Config) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Levels)) {
+		index := slices.IndexFunc(Reasons(), func(r Reason) bool { return r.Name == name })
+		switch level := c.Levels[name]; {
+		case index < 0:
+			return fmt.Errorf("there is no check %q", name)
+		case level != LevelOff && level != LevelWarning && level != LevelError:
+			return fmt.Errorf("check %q: %q is not one of off, warning, error", name, level)
+		case Reasons()[index].Fixed && level != LevelError:
+			return fmt.Errorf("check %q cannot be switched off or made a warning", name)
+		}
+	}
+	c.Levels = maps.Clone(c.Levels)
+	return nil
+}
+
+// weigh gives a finding the level that is configured for its reason, and reports
+// whether it counts at all.
+func (c *Config) weigh(f *Finding) bool {
+	switch c.Levels[f.Reason] {
+	case LevelOff:
+		return false
+	case LevelWarning:
+		f.Severity = Warning
+	case LevelError:
+		f.Severity = Error
+	}
+	return true
+}

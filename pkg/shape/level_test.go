@@ -1,0 +1,80 @@
+package shape_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+func TestLevels(t *testing.T) {
+	wild := change{of: legacy, old: "[check, autogen-check]", new: "['*', 'autogen-*']"}
+	for _, tc := range []struct {
+		level  shape.Level
+		errors int
+		warned int
+	}{
+		{"", 1, 1}, {shape.LevelError, 2, 0}, {shape.LevelWarning, 0, 2}, {shape.LevelOff, 0, 0},
+	} {
+		if tc.level != "" {
+			wild.config.Levels = map[string]shape.Level{shape.ReasonWildcardRule: tc.level}
+		}
+		errors, warned := 0, 0
+		for _, f := range wild.findings(t) {
+			if f.Severity == shape.Error {
+				errors++
+			} else {
+				warned++
+			}
+		}
+		if errors != tc.errors || warned != tc.warned {
+			t.Errorf("%q: %d errors and %d warnings, want %d and %d", tc.level, errors, warned, tc.errors, tc.warned)
+		}
+	}
+}
+
+// TestFixedReasons: what a seal or the guard depends on cannot be switched off.
+func TestFixedReasons(t *testing.T) {
+	for _, r := range shape.Reasons() {
+		for _, level := range []shape.Level{shape.LevelOff, shape.LevelWarning} {
+			if _, err := shape.New(shape.Config{Levels: map[string]shape.Level{r.Name: level}}); (err != nil) != r.Fixed {
+				t.Errorf("%s %s: %v", r.Name, level, err)
+			}
+		}
+	}
+}
+
+// TestWarningsDoNotCrowdOutErrors: a document with more warnings than a report
+// takes is refused all the same, and so is one whose findings are switched off.
+func TestWarningsDoNotCrowdOutErrors(t *testing.T) {
+	many := change{of: legacy, old: "[check, autogen-check]", new: "[" + strings.Repeat("'autogen-*',", 5000) + "'*']"}
+	for name, level := range map[string]shape.Level{"as it is": "", "switched off": shape.LevelOff} {
+		many.config = shape.Config{MaxLifetime: day}
+		if level != "" {
+			many.config.Levels = map[string]shape.Level{shape.ReasonWildcardRule: level}
+		}
+		refused := false
+		for _, f := range many.findings(t) {
+			refused = refused || f.Reason == shape.ReasonLifetimeTooLong && f.Severity == shape.Error
+		}
+		if !refused {
+			t.Errorf("%s: the lifetime is not refused", name)
+		}
+	}
+}
+
+func TestPresets(t *testing.T) {
+	for name, want := range map[string]bool{"baseline": true, "strict": true, "": false, "Strict": false} {
+		config, known := shape.Preset(name)
+		if known != want {
+			t.Errorf("%q: %t", name, known)
+		}
+		if _, err := shape.New(config); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	strict, _ := shape.Preset("strict")
+	if found := (change{of: legacy, config: strict}).findings(t); len(found) != 2 {
+		t.Errorf("strict wants a ticket and an owner: %v", found)
+	}
+}

@@ -1,0 +1,54 @@
+package shape
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// maxLifetime returns the shortest of the maxima that concern an exception, or
+// zero when there is none.
+func (s *subject) maxLifetime() time.Duration {
+	shortest := s.config.MaxLifetime
+	for _, limit := range s.config.Limits {
+		if !s.exceptsFrom(limit.Policies) || !s.mayReach(limit.Namespaces) {
+			continue
+		}
+		if shortest == 0 || limit.MaxLifetime < shortest {
+			shortest = limit.MaxLifetime
+		}
+	}
+	return shortest
+}
+
+// exceptsFrom reports whether one of the exception's policies is one of these.
+// No patterns mean any.
+func (s *subject) exceptsFrom(patterns []string) bool {
+	for _, ref := range s.exc.Policies {
+		if _, found := overlapsAny(ref.Name, patterns); found {
+			return true
+		}
+	}
+	return len(patterns) == 0
+}
+
+// mayReach reports whether the exception can be about resources in one of these
+// namespaces. Where it does not say, it can; and what the expressions of
+// policies.kyverno.io leave out is not read here, so that they always can.
+func (s *subject) mayReach(patterns []string) bool {
+	if len(patterns) == 0 || s.exc.Identity.Group == exception.PoliciesGroup {
+		return true
+	}
+	filters := s.allFilters()
+	for _, f := range filters {
+		if len(f.namespaces) == 0 {
+			return true
+		}
+		for _, n := range f.namespaces {
+			if _, found := overlapsAny(n.text, patterns); found {
+				return true
+			}
+		}
+	}
+	return len(filters) == 0
+}

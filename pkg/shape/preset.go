@@ -1,0 +1,36 @@
+package shape
+
+import "time"
+
+// Baseline is what is asked of any exception: the zero [Config].
+func Baseline() Config { return Config{} }
+
+// Strict asks for exceptions that an auditor can follow without asking: each
+// from one policy, for named resources in named namespaces, for thirty days at
+// most, with its reason, ticket and owner, and without a pattern for rules.
+func Strict() Config {
+	return Config{
+		MaxLifetime:       30 * 24 * time.Hour,
+		Require:           []string{RequireReason, RequireTicket, RequireOwner},
+		MaxPolicies:       1,
+		RequireNames:      true,
+		RequireNamespaces: true,
+		Levels: map[string]Level{
+			ReasonWildcardPolicy: LevelError,
+			ReasonWildcardRule:   LevelError,
+			ReasonWildcardImage:  LevelError,
+		},
+	}
+}
+
+// Preset returns the configuration called "baseline" or "strict".
+func Preset(name string) (Config, bool) {
+	switch name {
+	case "baseline":
+		return Baseline(), true
+	case "strict":
+		return Strict(), true
+	default:
+		return Config{}, false
+	}
+}

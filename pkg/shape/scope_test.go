@@ -1,0 +1,20 @@
+package shape_test
+
+import "github.com/polex-dev/polex/pkg/shape"
+
+const twoPolicies = "[check, autogen-check]\n  - policyName: another\n    ruleNames: [check]"
+
+var scopeCases = []change{
+	{name: "namespace that is allowed", of: legacy, config: shape.Config{Namespaces: []string{"platform", "team-*"}}},
+	{name: "namespace that is not", of: legacy, config: shape.Config{Namespaces: []string{"platform", "teams-*"}}, want: []string{"5 wrong-namespace metadata.namespace"}},
+	{name: "as many policies as allowed", of: legacy, config: shape.Config{MaxPolicies: 2}, old: "[check, autogen-check]", new: twoPolicies},
+	{name: "too many policies", of: legacy, config: shape.Config{MaxPolicies: 1}, old: "[check, autogen-check]", new: twoPolicies, want: []string{"13 too-many-policies spec.exceptions[1]"}},
+	{name: "too many policies, native", of: policies, config: shape.Config{MaxPolicies: 1}, old: "    kind: ValidatingPolicy\n", new: "    kind: ValidatingPolicy\n  - {name: b, kind: ValidatingPolicy}\n",
+		want: []string{"10 too-many-policies spec.policyRefs[1]"}},
+	{name: "names asked for, and there", of: legacy, config: shape.Config{RequireNames: true, RequireNamespaces: true}},
+	{name: "no names", of: legacy, config: shape.Config{RequireNames: true}, old: "        names: [web]\n", new: "", want: []string{"15 missing-names spec.match.any[0].resources"}},
+	{name: "no namespaces", of: legacy, config: shape.Config{RequireNamespaces: true}, old: "        namespaces: [team-a]\n", new: "", want: []string{"15 missing-namespaces spec.match.any[0].resources"}},
+	{name: "no senders", of: legacy, config: shape.Config{RequireSubjects: true}, want: []string{"15 missing-subjects spec.match.any[0]"}},
+	{name: "senders", of: legacy, config: shape.Config{RequireSubjects: true}, old: "    - resources:", new: "    - subjects: [{kind: User, name: ci}]\n      resources:"},
+	{name: "empty senders", of: legacy, config: shape.Config{RequireSubjects: true}, old: "    - resources:", new: "    - subjects: []\n      resources:", want: []string{"15 missing-subjects spec.match.any[0]"}},
+}

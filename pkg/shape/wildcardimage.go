@@ -1,0 +1,34 @@
+package shape
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// wildcardImage finds an image or an allowed value that fits anything. In
+// podSecurity, where it takes in every container of resources that are named
+// otherwise, it is a warning.
+func (s *subject) wildcardImage(time.Time) {
+	spec := s.spec()
+	if s.exc.Identity.Group == exception.PoliciesGroup {
+		for _, field := range []string{"images", "allowedValues"} {
+			for _, p := range texts(spec[field], exception.Path{"spec", field}) {
+				if onlyWildcards(p.text) {
+					s.refuse(ReasonWildcardImage, p.path, fmt.Sprintf("%q stands for anything", p.text), "say which of them are needed")
+				}
+			}
+		}
+		return
+	}
+	controls, _ := spec["podSecurity"].([]any)
+	for i, item := range controls {
+		control, _ := item.(map[string]any)
+		for _, p := range texts(control["images"], exception.Path{"spec", "podSecurity", i, "images"}) {
+			if onlyWildcards(p.text) {
+				s.warn(ReasonWildcardImage, p.path, fmt.Sprintf("%q stands for every image, also for those still to come", p.text), "say which images need it")
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package shape
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// wildcardMatch finds what looks like a restriction in a filter that is narrow
+// otherwise, and restricts nothing: a name or namespace that fits any, and a
+// selector that asks for no label to be present. A later change that takes the
+// real restriction away would leave a match that still looks narrow.
+func (s *subject) wildcardMatch(time.Time) {
+	for _, f := range s.allFilters() {
+		if s.isRefused(ReasonMatchesEverything, f.path) {
+			continue // said already, for the whole filter
+		}
+		for _, what := range []struct {
+			noun     string
+			patterns []located
+		}{{"name", f.names}, {"namespace", f.namespaces}} {
+			for _, p := range what.patterns {
+				if onlyWildcards(p.text) {
+					s.refuse(ReasonWildcardMatch, p.path, fmt.Sprintf("%q fits any %s", p.text, what.noun), "say which, or leave the list out")
+				}
+			}
+		}
+		for _, field := range []string{"selector", "namespaceSelector"} {
+			if value, there := f.resources[field]; there && !selects(value) {
+				s.refuse(ReasonWildcardMatch, f.path.With("resources").With(field), "the "+field+" asks for no label to be present", "ask for a label, or leave the selector out")
+			}
+		}
+	}
+}
+
+// isRefused reports whether a finding of a reason stands at a filter, or at
+// match.all as a whole.
+func (s *subject) isRefused(reason string, filter exception.Path) bool {
+	for _, f := range s.found {
+		if at := f.Path.String(); f.Reason == reason && (at == filter.String() || at == "spec.match.all") {
+			return true
+		}
+	}
+	return false
+}
