@@ -58,7 +58,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return &cli.UsageError{Err: err}
 		}
-		report := &cli.Report{Tool: "polex-validate"}
+		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs()}
 		run := run{checker: checker, report: report, now: streams.Now()}
 		cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}.Each(run.document)
 		if err := format.Write(streams.Out, report); err != nil {

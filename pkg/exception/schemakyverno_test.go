@@ -1,9 +1,7 @@
 package exception_test
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -12,32 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/yaml"
 
+	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/exception"
 )
-
-const kyvernoModule = "github.com/kyverno/kyverno@v1.19.1"
-
-// kyvernoSource returns the folder of Kyverno's source, downloaded as a Go
-// module. The go command runs outside of this module so that go.mod stays as it
-// is: nothing of Kyverno is compiled.
-func kyvernoSource(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: the custom resource definitions are downloaded")
-	}
-	download := exec.Command("go", "mod", "download", "-json", kyvernoModule)
-	download.Dir = t.TempDir()
-	download.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	out, err := download.Output()
-	if err != nil {
-		t.Fatalf("go mod download %s: %v\n%s", kyvernoModule, err, out)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
-		t.Fatal(err)
-	}
-	return module.Dir
-}
 
 type definition struct {
 	Spec struct {
@@ -52,7 +27,7 @@ type definition struct {
 }
 
 func TestSchemaIsKyvernos(t *testing.T) {
-	source := kyvernoSource(t)
+	source := modcache.Dir(t, modcache.Kyverno)
 	for _, tc := range []struct {
 		file, group string
 		served      []string

@@ -11,11 +11,15 @@ import (
 
 // formats are the values of -o, each with the function that writes it.
 var formats = map[string]func(io.Writer, *Report) error{
-	"text":   writeText,
-	"json":   writeJSON,
-	"sarif":  writeSARIF,
-	"github": writeGitHub,
+	"text":     writeText,
+	"json":     writeJSON,
+	"sarif":    writeSARIF,
+	"github":   writeGitHub,
+	"markdown": writeMarkdown,
 }
+
+// formatNames are their names, in the order of help texts.
+var formatNames = []string{"text", "json", "sarif", "github", "markdown"}
 
 // Format is the value of a command's -o flag.
 type Format string
@@ -23,8 +27,8 @@ type Format string
 // AddFormatFlag gives a command the flag -o.
 func AddFormatFlag(cmd *cobra.Command) *Format {
 	format := Format("text")
-	cmd.Flags().VarP(&format, "output-format", "o", "`format` of the results: text, json, sarif or github")
-	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "sarif", "github"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().VarP(&format, "output-format", "o", "`format` of the results: "+strings.Join(formatNames, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(formatNames, cobra.ShellCompDirectiveNoFileComp))
 	return &format
 }
 
@@ -37,7 +41,7 @@ func (f *Format) Type() string { return "format" }
 // Set takes a format's name.
 func (f *Format) Set(name string) error {
 	if formats[name] == nil {
-		return fmt.Errorf("%q is not one of text, json, sarif, github", name)
+		return fmt.Errorf("%q is not one of %s", name, strings.Join(formatNames, ", "))
 	}
 	*f = Format(name)
 	return nil

@@ -61,7 +61,11 @@ func writeSARIF(w io.Writer, r *Report) error {
 		if !known {
 			index = len(rules)
 			ruleIndex[res.Reason] = index
-			rules = append(rules, object{"id": res.Reason})
+			rule := object{"id": res.Reason}
+			if doc := r.Docs[res.Reason]; doc != "" {
+				rule["shortDescription"] = object{"text": doc}
+			}
+			rules = append(rules, rule)
 		}
 		level := "error"
 		if res.Outcome == Warn {

@@ -42,7 +42,9 @@ func ResultFor(doc *exception.Document) Result {
 type Report struct {
 	Tool      string
 	Documents int // found, whatever became of them
-	results   []Result
+	// Docs says in a line what each reason means, for formats that list them.
+	Docs    map[string]string
+	results []Result
 }
 
 // Add puts a result on the report.

@@ -6,6 +6,15 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
+// Docs says in a line what each reason means.
+func Docs() map[string]string {
+	docs := map[string]string{}
+	for _, r := range shape.Reasons() {
+		docs[r.Name] = r.Doc
+	}
+	return docs
+}
+
 // Results turns what was found in a document into results.
 func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
 	results := make([]cli.Result, 0, len(found))

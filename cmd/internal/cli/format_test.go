@@ -1,0 +1,135 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/modcache"
+)
+
+// hostile is what a pull request may put into names, messages and values.
+const hostile = "a\n::error::x\u202e <img src=x> [y](https://evil.example) | @team `z` %0A"
+
+func report() *cli.Report {
+	r := &cli.Report{Tool: "polex-validate", Documents: 3, Docs: map[string]string{"no-expiry": "the exception does not say when it ends"}}
+	r.Add(
+		cli.Result{Outcome: cli.Refuse, File: "unsigned/" + hostile + ".yaml", Line: 3, Column: 7, Reason: "no-expiry", Message: hostile, Hint: hostile, Path: "spec", Object: hostile},
+		cli.Result{Outcome: cli.Warn, File: "b.yaml", Line: 1, Column: 1, Reason: "wildcard-rule", Message: "a pattern"},
+		cli.Result{Outcome: cli.Unknown, File: "c.yaml", Reason: "unreadable", Message: "no such file"},
+		cli.Result{Outcome: cli.Pass, File: "d.yaml", Line: 1, Column: 1, Reason: "well-shaped"},
+	)
+	return r
+}
+
+func written(t *testing.T, name string, r *cli.Report) string {
+	t.Helper()
+	var format cli.Format
+	if err := format.Set(name); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := format.Write(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestSARIFIsValid holds the output against the published JSON Schema.
+func TestSARIFIsValid(t *testing.T) {
+	path := filepath.Join(modcache.Dir(t, modcache.SARIF), "report", "sarif", "testdata", "sarif-schema-2.1.0.json")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("sarif.json", schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("sarif.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]*cli.Report{"findings": report(), "nothing found": {Tool: "polex-verify", Documents: 1}} {
+		text := written(t, "sarif", r)
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compiled.Validate(value); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+		broken := strings.Replace(text, `"version": "2.1.0"`, `"version": "2.0"`, 1)
+		if value, err = jsonschema.UnmarshalJSON(strings.NewReader(broken)); err != nil {
+			t.Fatal(err)
+		}
+		if compiled.Validate(value) == nil {
+			t.Errorf("%s: the schema accepts another version", name)
+		}
+	}
+}
+
+// TestHostileTextStaysText: in no format does a document's text end a line,
+// turn the direction of writing, or become a command, a tag, a link or a cell.
+func TestHostileTextStaysText(t *testing.T) {
+	for format, never := range map[string][]string{
+		"text":     {"\u202e", "\n::", "\x1b"},
+		"github":   {"\u202e", "\n::error::x", "::error::x"},
+		"markdown": {"\u202e", "<img", "](", "https://", "@team", "`"},
+		"json":     {"\u202e <", "<img", "\n::"},
+		"sarif":    {"\u202e", "<img", "\n::"},
+	} {
+		text := written(t, format, report())
+		for _, s := range never {
+			if strings.Contains(text, s) {
+				t.Errorf("%s has %q:\n%s", format, s, text)
+			}
+		}
+		if !strings.Contains(text, "no-expiry") {
+			t.Errorf("%s does not give the reason:\n%s", format, text)
+		}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(written(t, "markdown", report())), "\n")[4:] {
+		if strings.Count(line, "|") != 4 {
+			t.Errorf("a row of %d cells: %s", strings.Count(line, "|")-1, line)
+		}
+	}
+}
+
+func TestMarkdownIsBounded(t *testing.T) {
+	r := &cli.Report{Tool: "polex-validate", Documents: 1}
+	for range 5000 {
+		r.Add(cli.Result{Outcome: cli.Refuse, File: "a.yaml", Reason: "no-expiry", Message: strings.Repeat("x", 100)})
+	}
+	text := written(t, "markdown", r)
+	if len(text) > 1<<20 || !strings.Contains(text, "and 4500 more") {
+		t.Errorf("%d bytes", len(text))
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var out struct {
+		APIVersion, Kind string
+		Summary          map[string]int
+		Results          []cli.Result
+	}
+	if err := json.Unmarshal([]byte(written(t, "json", report())), &out); err != nil {
+		t.Fatal(err)
+	}
+	if out.APIVersion != "polex.dev/v1alpha1" || out.Kind != "Report" || len(out.Results) != 4 || out.Summary["exitStatus"] != cli.Undecided {
+		t.Errorf("%+v", out)
+	}
+	if out.Results[3].Message != hostile {
+		t.Errorf("the message is %q", out.Results[3].Message)
+	}
+}
