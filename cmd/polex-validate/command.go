@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/polex-dev/polex/cmd/internal/changed"
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -28,16 +29,19 @@ polex-system is always refused.
 Exits 0 if and only if at least one document was found and every one passed, 1
 if one was refused, 2 for a command line or configuration that cannot be meant,
 and 3 if one could not be read or there was nothing to check. A warning fails
-nothing.`
+nothing. With --changed-since, a run that finds only unchanged files exits 0.`
 
 const example = `  # in a pull request, with annotations on its lines
   polex-validate -o github unsigned/
+
+  # only what the pull request touches
+  polex-validate --changed-since origin/main unsigned/
 
   # at most a month, with a ticket
   polex-validate --max-lifetime 30d --require reason,ticket exception.yaml`
 
 func newCommand(streams cli.Streams) *cobra.Command {
-	var config string
+	var config, changedSince string
 	cmd := &cobra.Command{
 		Use:                   "polex-validate [flags] PATH...",
 		Short:                 "Check that exceptions are narrow, bounded and accounted for",
@@ -48,6 +52,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	}
 	format := cli.AddFormatFlag(cmd)
 	cmd.Flags().StringVar(&config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	cmd.Flags().StringVar(&changedSince, "changed-since", "", "branch, tag or full `commit`: look only at files that have changed since HEAD parted from it")
 	shapeconfig.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		cfg, err := cli.LoadRepositoryConfig(config)
@@ -60,7 +65,15 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		}
 		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs()}
 		run := run{checker: checker, report: report, now: streams.Now()}
-		cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}.Each(run.document)
+		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+		if changedSince != "" {
+			since, err := changed.Open(".", changedSince)
+			if err != nil {
+				return cli.Hint(err, "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0")
+			}
+			inputs.Changed = since.Changed
+		}
+		inputs.Each(run.document)
 		if err := format.Write(streams.Out, report); err != nil {
 			return err
 		}

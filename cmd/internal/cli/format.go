@@ -91,6 +91,9 @@ func writeText(w io.Writer, r *Report) error {
 
 func summaryLine(r *Report) string {
 	line := plural(r.Documents, "document")
+	if r.Unchanged > 0 {
+		line += " (and " + plural(r.Unchanged, "unchanged file") + ")"
+	}
 	var parts []string
 	if n := r.Count(Refuse); n > 0 {
 		parts = append(parts, plural(n, "refusal"))

@@ -12,6 +12,7 @@ func writeJSON(w io.Writer, r *Report) error {
 		Refused   int `json:"refused"`
 		Undecided int `json:"undecided"`
 		Warnings  int `json:"warnings"`
+		Unchanged int `json:"unchangedFiles"`
 		Status    int `json:"exitStatus"`
 	}
 	type tool struct {
@@ -32,7 +33,7 @@ func writeJSON(w io.Writer, r *Report) error {
 		APIVersion: "polex.dev/v1alpha1", Kind: "Report",
 		Tool: tool{r.Tool, VersionText()},
 		Summary: summary{Documents: r.Documents, Passed: r.Count(Pass), Refused: r.Count(Refuse),
-			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Status: r.Status()},
+			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Status: r.Status()},
 		Results: results,
 	}
 	return encode(w, out)

@@ -27,6 +27,9 @@ type Inputs struct {
 	Paths  []string
 	Stdin  io.Reader
 	Report *Report
+	// Changed, where it is set, says which files are looked at. The others are
+	// counted on the report and not read.
+	Changed func(path string) (bool, error)
 }
 
 // Each calls visit for every document, in the order of the paths and, within a
@@ -104,6 +107,17 @@ func HoldsDocuments(path string) bool {
 }
 
 func (in Inputs) file(path string, visit func(*exception.Document)) {
+	if in.Changed != nil {
+		changed, err := in.Changed(path)
+		if err != nil {
+			in.unreadable(path, err)
+			return
+		}
+		if !changed {
+			in.Report.Unchanged++
+			return
+		}
+	}
 	f, err := os.Open(path) // #nosec G304 -- the user names what is read
 	if err != nil {
 		in.unreadable(path, err)

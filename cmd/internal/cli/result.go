@@ -42,6 +42,7 @@ func ResultFor(doc *exception.Document) Result {
 type Report struct {
 	Tool      string
 	Documents int // found, whatever became of them
+	Unchanged int // files that were not looked at, since only changed ones were asked for
 	// Docs says in a line what each reason means, for formats that list them.
 	Docs    map[string]string
 	results []Result
@@ -81,10 +82,11 @@ func (r *Report) Count(o Outcome) int {
 }
 
 // Status returns the exit status: [Passed] if and only if there was at least
-// one document and nothing was refused or undecided.
+// one document, or a file that has not changed where only changed ones were
+// asked for, and nothing was refused or undecided.
 func (r *Report) Status() int {
 	switch {
-	case r.Count(Unknown) > 0, r.Documents == 0 && r.Count(Refuse) == 0:
+	case r.Count(Unknown) > 0, r.Documents == 0 && r.Unchanged == 0 && r.Count(Refuse) == 0:
 		return Undecided
 	case r.Count(Refuse) > 0:
 		return Refused
