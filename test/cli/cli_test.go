@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/scripttest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
@@ -71,7 +71,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
+			"exits":   scripttest.Exits,
 			"token":   token(box),
 			"filler":  filler,
 			"binary":  binary,
@@ -79,26 +79,6 @@ func TestScripts(t *testing.T) {
 			"actions": actions(box),
 		},
 	})
-}
-
-// exits N COMMAND... runs a command that has to end with the exit status N.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits status command...")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%s: %v", args[1], err)
-		}
-		got = exit.ExitCode()
-	}
-	if got != want {
-		ts.Fatalf("%s exits %d, not %d", args[1], got, want)
-	}
 }
 
 // actions lets the commands find the sandbox's identity as GitHub Actions
