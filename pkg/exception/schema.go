@@ -89,20 +89,19 @@ func (s *schema) as(special specialist) *schema {
 	return s
 }
 
+// The tables are made once: they do not change, and a stream of thousands of
+// documents asks for them at each.
+var (
+	kyvernoSchema  = exceptionOf(kyvernoSpec())
+	policiesSchema = exceptionOf(policiesSpec())
+)
+
 // schemaOf returns the schema of an API version. A version that is not known is
 // read by its group's newest, so that the rest of the document is still checked.
 func schemaOf(group, version string) (s *schema, known bool) {
 	if group == PoliciesGroup {
-		switch version {
-		case "v1alpha1", "v1beta1", "v1":
-			return exceptionOf(policiesSpec()), true
-		}
-		return exceptionOf(policiesSpec()), false
+		return policiesSchema, version == "v1alpha1" || version == "v1beta1" || version == "v1"
 	}
-	switch version {
 	// v2alpha1 left the definitions in Kyverno 1.14 and had v2beta1's fields.
-	case "v2alpha1", "v2beta1", "v2":
-		return exceptionOf(kyvernoSpec()), true
-	}
-	return exceptionOf(kyvernoSpec()), false
+	return kyvernoSchema, version == "v2alpha1" || version == "v2beta1" || version == "v2"
 }

@@ -28,13 +28,16 @@ func (s *subject) hiddenCharacter(time.Time) {
 			}
 		}
 	}
+	source := s.doc.Source()
+	if plain(source) {
+		return
+	}
 	s.hiddenIn(s.tree, nil, seen)
 	if len(s.found) > before {
 		return
 	}
 	// What is in a value has been found above; what is left is in a comment or
 	// in the layout.
-	source := s.doc.Source()
 	line, column := 0, 0
 	for i := 0; i < len(source); {
 		r, size := utf8.DecodeRune(source[i:])
@@ -52,6 +55,17 @@ func (s *subject) hiddenCharacter(time.Time) {
 			line, column = line+1, 0
 		}
 	}
+}
+
+// plain reports whether a source is ASCII without escapes, in which nothing can
+// hide. One that was never written, of an object in memory, is not.
+func plain(source []byte) bool {
+	for _, c := range source {
+		if c >= utf8.RuneSelf || c == '\\' {
+			return false
+		}
+	}
+	return len(source) > 0
 }
 
 func hidden(r rune) bool {

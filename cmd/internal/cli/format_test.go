@@ -41,42 +41,50 @@ func written(t *testing.T, name string, r *cli.Report) string {
 	return out.String()
 }
 
-// TestSARIFIsValid holds the output against the published JSON Schema.
-func TestSARIFIsValid(t *testing.T) {
-	path := filepath.Join(modcache.Dir(t, modcache.SARIF), "report", "sarif", "testdata", "sarif-schema-2.1.0.json")
+// TestSchemas holds JSON against our JSON Schema, and SARIF against the one that
+// is published.
+func TestSchemas(t *testing.T) {
+	for format, schema := range map[string]struct{ path, right, wrong string }{
+		"json":  {filepath.Join("..", "..", "..", "docs", "report.schema.json"), `"kind": "Report"`, `"kind": "Reports"`},
+		"sarif": {filepath.Join(modcache.Dir(t, modcache.SARIF), "report", "sarif", "testdata", "sarif-schema-2.1.0.json"), `"version": "2.1.0"`, `"version": "2.0"`},
+	} {
+		compiled := compile(t, schema.path)
+		for name, r := range map[string]*cli.Report{"findings": report(), "nothing found": {Tool: "polex-verify", Documents: 1}} {
+			text := written(t, format, r)
+			if err := compiled.Validate(value(t, text)); err != nil {
+				t.Errorf("%s, %s: %v\n%s", format, name, err, text)
+			}
+			if compiled.Validate(value(t, strings.Replace(text, schema.right, schema.wrong, 1))) == nil {
+				t.Errorf("%s, %s: the schema accepts %s", format, name, schema.wrong)
+			}
+		}
+	}
+}
+
+func compile(t *testing.T, path string) *jsonschema.Schema {
+	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("sarif.json", schema); err != nil {
+	if err := compiler.AddResource("schema.json", value(t, string(raw))); err != nil {
 		t.Fatal(err)
 	}
-	compiled, err := compiler.Compile("sarif.json")
+	compiled, err := compiler.Compile("schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, r := range map[string]*cli.Report{"findings": report(), "nothing found": {Tool: "polex-verify", Documents: 1}} {
-		text := written(t, "sarif", r)
-		value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := compiled.Validate(value); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, text)
-		}
-		broken := strings.Replace(text, `"version": "2.1.0"`, `"version": "2.0"`, 1)
-		if value, err = jsonschema.UnmarshalJSON(strings.NewReader(broken)); err != nil {
-			t.Fatal(err)
-		}
-		if compiled.Validate(value) == nil {
-			t.Errorf("%s: the schema accepts another version", name)
-		}
+	return compiled
+}
+
+func value(t *testing.T, text string) any {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
 	}
+	return v
 }
 
 // TestHostileTextStaysText: in no format does a document's text end a line,
