@@ -52,7 +52,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	}
 	format := cli.AddFormatFlag(cmd)
 	cmd.Flags().StringVar(&config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
-	cmd.Flags().StringVar(&changedSince, "changed-since", "", "branch, tag or full `commit`: look only at files that have changed since HEAD parted from it")
+	cmd.Flags().StringVar(&changedSince, "changed-since", "", "branch, tag or `commit`: look only at files that have changed since HEAD parted from it")
 	shapeconfig.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		cfg, err := cli.LoadRepositoryConfig(config)
@@ -67,7 +67,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		run := run{checker: checker, report: report, now: streams.Now()}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if changedSince != "" {
-			since, err := changed.Open(".", changedSince)
+			since, err := changed.Open(cmd.Context(), ".", changedSince)
 			if err != nil {
 				return cli.Hint(err, "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0")
 			}

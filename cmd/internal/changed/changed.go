@@ -1,58 +1,81 @@
 // Package changed tells which files differ from what a branch or commit had
-// where the work began: what a pull request touches. It reads the objects of a
-// Git repository and never the network.
+// where the work began: what a pull request touches. It asks the git command,
+// which is where pull requests and commit hooks are: a library that reads
+// repositories would weigh more than the binary that asks.
 package changed
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha1" // #nosec G505 -- Git's own names of objects, compared and not trusted
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/storer"
+	"strings"
 )
 
 // Since is a point in history that files are compared with.
 type Since struct {
-	root string // of the work tree, links resolved
-	tree *object.Tree
+	root  string            // of the work tree, links resolved
+	blobs map[string]string // hash by path from the root, with slashes
 }
 
 // Open finds the repository that dir lies in and the newest commit that HEAD and
-// ref have in common. ref is a branch, a tag or a full commit hash. A clone too
+// ref have in common. ref is anything that names a commit to Git. A clone too
 // shallow to have that commit is an error.
-func Open(dir, ref string) (*Since, error) {
-	root, storage, err := open(dir)
+func Open(ctx context.Context, dir, ref string) (*Since, error) {
+	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, err
 	}
-	there, err := commitOf(storage, ref)
+	root = strings.TrimSuffix(root, "\n")
+	there, err := git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("there is no branch, tag or commit %q here", ref)
 	}
-	here, err := commitOf(storage, plumbing.HEAD.String())
+	common, err := git(ctx, root, "merge-base", "HEAD", strings.TrimSpace(there))
 	if err != nil {
-		return nil, err
-	}
-	common, err := here.MergeBase(there)
-	if errors.Is(err, plumbing.ErrObjectNotFound) || err == nil && len(common) == 0 {
 		return nil, fmt.Errorf("HEAD and %s have no commit in common here; is the clone shallow?", ref)
 	}
+	listing, err := git(ctx, root, "ls-tree", "-r", "-z", "--full-tree", strings.TrimSpace(common))
 	if err != nil {
-		return nil, fmt.Errorf("compare HEAD with %s: %w", ref, err)
+		return nil, err
 	}
-	tree, err := common[0].Tree()
+	s := &Since{blobs: map[string]string{}}
+	for entry := range strings.SplitSeq(listing, "\x00") {
+		// mode SP type SP hash TAB path
+		meta, path, found := strings.Cut(entry, "\t")
+		if fields := strings.Fields(meta); found && len(fields) == 3 {
+			s.blobs[path] = fields[2]
+		}
+	}
+	s.root, err = filepath.EvalSymlinks(root)
+	return s, err
+}
+
+// git runs a command that only reads.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects", "-C", dir}, args...)...) // #nosec G204 -- no shell
+	var problem bytes.Buffer
+	command.Stderr = &problem
+	out, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("read commit %s: %w", common[0].Hash, err)
+		if said := strings.TrimSpace(problem.String()); said != "" {
+			return "", fmt.Errorf("git %s: %s", args[0], said)
+		}
+		return "", fmt.Errorf("git %s: %w", args[0], err)
 	}
-	return &Since{root: root, tree: tree}, nil
+	return string(out), nil
 }
 
 // Changed reports whether a file is new or has other bytes than then. A file
-// outside of the work tree is always new.
+// outside of the work tree, or that is no regular file, is always new.
 func (s *Since) Changed(path string) (bool, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -67,61 +90,40 @@ func (s *Since) Changed(path string) (bool, error) {
 	if err != nil || !filepath.IsLocal(name) {
 		return true, nil //nolint:nilerr // not below the root
 	}
-	entry, err := s.tree.FindEntry(filepath.ToSlash(name))
-	if errors.Is(err, object.ErrEntryNotFound) || errors.Is(err, object.ErrDirectoryNotFound) {
+	then, there := s.blobs[filepath.ToSlash(name)]
+	if !there {
 		return true, nil
 	}
-	if err != nil {
-		return false, err
+	info, err := os.Lstat(absolute)
+	if err != nil || !info.Mode().IsRegular() {
+		return true, err
 	}
-	now, err := blobHash(absolute)
-	return now != entry.Hash, err
+	now, err := blobName(absolute, info.Size(), len(then))
+	return now != then, err
 }
 
-// blobHash returns the hash that Git would give a file.
-func blobHash(path string) (plumbing.Hash, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return plumbing.ZeroHash, err
-	}
-	if !info.Mode().IsRegular() {
-		return plumbing.ZeroHash, nil
-	}
+// blobName returns the name that Git gives a file's bytes: the hash of "blob",
+// their number and themselves, in the algorithm that the repository uses.
+func blobName(path string, size int64, length int) (string, error) {
 	f, err := os.Open(path) // #nosec G304 -- the user names what is read
 	if err != nil {
-		return plumbing.ZeroHash, err
+		return "", err
 	}
-	defer f.Close() //nolint:errcheck // only read
-	hasher := plumbing.NewHasher(plumbing.BlobObject, info.Size())
-	if _, err := io.Copy(hasher, io.LimitReader(f, info.Size())); err != nil {
-		return plumbing.ZeroHash, err
+	defer f.Close()      //nolint:errcheck // only read
+	hasher := sha1.New() // #nosec G401 -- as above
+	if length == hex.EncodedLen(sha256.Size) {
+		hasher = sha256.New()
 	}
-	return hasher.Sum(), nil
+	return sum(hasher, f, size)
 }
 
-// commitOf resolves a branch, a tag, or a full hash.
-func commitOf(storage storer.Storer, ref string) (*object.Commit, error) {
-	hash := plumbing.NewHash(ref)
-	if !plumbing.IsHash(ref) {
-		found := false
-		for _, rule := range plumbing.RefRevParseRules {
-			reference, err := storer.ResolveReference(storage, plumbing.ReferenceName(fmt.Sprintf(rule, ref)))
-			if err == nil {
-				hash, found = reference.Hash(), true
-				break
-			}
-			// Not found, or a rule that makes no name of it: the next one may.
-		}
-		if !found {
-			return nil, fmt.Errorf("there is no branch, tag or commit %q here", ref)
-		}
+func sum(hasher hash.Hash, r io.Reader, size int64) (string, error) {
+	if _, err := fmt.Fprintf(hasher, "blob %d\x00", size); err != nil {
+		return "", err
 	}
-	if tag, err := object.GetTag(storage, hash); err == nil {
-		hash = tag.Target
+	copied, err := io.Copy(hasher, io.LimitReader(r, size))
+	if err == nil && copied < size {
+		err = errors.New("the file became shorter while it was read")
 	}
-	commit, err := object.GetCommit(storage, hash)
-	if err != nil {
-		return nil, fmt.Errorf("read commit %s of %s: %w", hash, ref, err)
-	}
-	return commit, nil
+	return hex.EncodeToString(hasher.Sum(nil)), err
 }

@@ -74,13 +74,14 @@ func TestChanged(t *testing.T) {
 	}{
 		{dir, "main", map[string]bool{"same": false, "theirs": false, "edited": true, "added": true, "staged": true, "uncommitted": true, "untracked": true}},
 		{dir, git(t, dir, "rev-parse", "main"), map[string]bool{"same": false, "theirs": false, "edited": true}},
+		{dir, "main~1", map[string]bool{"same": false, "edited": true}},
 		{dir, "v1", map[string]bool{"same": false, "edited": true}},
 		{dir, "work", map[string]bool{"same": false, "edited": false, "staged": true}},
 		{filepath.Join(dir, "unsigned"), "refs/heads/main", map[string]bool{"same": false, "edited": true}},
 		{linked, "main", map[string]bool{"same": false, "edited": true, "added": true, "staged": false}},
 		{packed, "origin/main", map[string]bool{"same": false, "edited": true, "added": true}},
 	} {
-		since, err := changed.Open(tc.dir, tc.ref)
+		since, err := changed.Open(t.Context(), tc.dir, tc.ref)
 		if err != nil {
 			t.Fatalf("%s: %v", tc.ref, err)
 		}
@@ -104,13 +105,35 @@ func TestOpenRefuses(t *testing.T) {
 	shallow := filepath.Join(t.TempDir(), "shallow")
 	git(t, dir, "clone", "--quiet", "--no-local", "--depth=1", "--no-single-branch", "--branch=work", dir, shallow)
 	for _, tc := range []struct{ name, dir, ref, want string }{
-		{"no repository", t.TempDir(), "main", "no Git repository"},
+		{"no repository", t.TempDir(), "main", "not a git repository"},
+		{"an option", dir, "--all", "no branch, tag or commit"},
+		{"a file of a commit", dir, "main:unsigned", "no branch, tag or commit"},
 		{"no such branch", dir, "nowhere", "no branch, tag or commit"},
-		{"no such commit", dir, strings.Repeat("a", 40), "read commit"},
+		{"no such commit", dir, strings.Repeat("a", 40), "no branch, tag or commit"},
 		{"a shallow clone", shallow, "origin/main", "shallow"},
 	} {
-		if _, err := changed.Open(tc.dir, tc.ref); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := changed.Open(t.Context(), tc.dir, tc.ref); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q in it", tc.name, err, tc.want)
+		}
+	}
+}
+
+// TestSHA256: a repository may name its objects by another hash.
+func TestSHA256(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "--quiet", "--initial-branch=main", "--object-format=sha256")
+	write(t, filepath.Join(dir, "same.yaml"), "same")
+	write(t, filepath.Join(dir, "edited.yaml"), "one")
+	git(t, dir, "add", "--all")
+	git(t, dir, "commit", "--quiet", "--message", "one")
+	write(t, filepath.Join(dir, "edited.yaml"), "two")
+	since, err := changed.Open(t.Context(), dir, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"same": false, "edited": true} {
+		if got, err := since.Changed(filepath.Join(dir, name+".yaml")); err != nil || got != want {
+			t.Errorf("%s: %t, %v", name, got, err)
 		}
 	}
 }
