@@ -38,7 +38,10 @@ type Config struct {
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.
-type Checker struct{ config Config }
+type Checker struct {
+	config   Config
+	language *language // of match conditions
+}
 
 // New returns a checker, or an error when the configuration cannot be meant.
 func New(c Config) (*Checker, error) {
@@ -58,5 +61,9 @@ func New(c Config) (*Checker, error) {
 	c.Require = slices.Clone(c.Require)
 	c.GuardPolicies = slices.Concat(guardPolicies, c.GuardPolicies)
 	c.GuardNamespaces = slices.Concat(guardNamespaces, c.GuardNamespaces)
-	return &Checker{config: c}, nil
+	conditions, err := conditionLanguage()
+	if err != nil {
+		return nil, err
+	}
+	return &Checker{config: c, language: conditions}, nil
 }

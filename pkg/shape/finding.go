@@ -44,6 +44,9 @@ type subject struct {
 	exc    *exception.Exception
 	tree   map[string]any
 	found  []Finding
+
+	language *language   // of match conditions
+	compiled []condition // see conditions
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {

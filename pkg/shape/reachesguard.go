@@ -91,7 +91,7 @@ func namesException(word string) bool {
 func (s *subject) reachesByCondition() {
 	for _, c := range s.conditions() {
 		aboutNamespaces := strings.Contains(strings.ToLower(c.text), "namespace")
-		for _, literal := range literals(c.text) {
+		for _, literal := range c.literals() {
 			if namesException(literal) {
 				s.refuse(ReasonReachesGuard, c.path, fmt.Sprintf("the condition speaks of %q: an exception must not exempt exceptions from their checks", literal), "write it about the resources that need it")
 				continue

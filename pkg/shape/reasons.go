@@ -11,6 +11,7 @@ var checks = []func(*subject, time.Time){
 	(*subject).alreadySealed,
 	(*subject).schema,
 	(*subject).namesNothing,
+	(*subject).badExpression,
 	(*subject).matchesEverything,
 	(*subject).conditionsMatchEverything,
 	(*subject).wildcardPolicy,
@@ -26,6 +27,7 @@ const (
 	ReasonNotAnException    = "not-an-exception"
 	ReasonAlreadySealed     = "already-sealed"
 	ReasonNamesNothing      = "names-nothing"
+	ReasonBadExpression     = "bad-expression"
 	ReasonMatchesEverything = "matches-everything"
 	ReasonWildcardPolicy    = "wildcard-policy"
 	ReasonWildcardRule      = "wildcard-rule"
@@ -59,6 +61,7 @@ func Reasons() []Reason {
 		{exception.ProblemNullValue, "the API server would drop a null, and the live object would differ from the signed one"},
 		{exception.ProblemEmptyValue, "a value is empty that must not be, or that the API server would drop"},
 		{ReasonNamesNothing, "the exception names no policy or no rule"},
+		{ReasonBadExpression, "a match condition is no CEL expression that Kyverno would take"},
 		{ReasonMatchesEverything, "the exception does not say which resources it is for"},
 		{ReasonWildcardPolicy, "a policy is named by a pattern"},
 		{ReasonWildcardRule, "a rule is named by a pattern"},
