@@ -47,6 +47,7 @@ type subject struct {
 
 	language *language   // of match conditions
 	compiled []condition // see conditions
+	tried    *trial      // see trial
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {

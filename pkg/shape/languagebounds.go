@@ -1,6 +1,8 @@
 package shape
 
 import (
+	"errors"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
@@ -50,7 +52,9 @@ func weighed(value ref.Val, most int) ref.Val {
 	return value
 }
 
-func tooHeavy() ref.Val { return types.NewErr("a value grows too large") }
+var errTooHeavy = errors.New("a value grows too large")
+
+func tooHeavy() ref.Val { return types.WrapErr(errTooHeavy) }
 
 type boundedCall struct {
 	interpreter.InterpretableCall

@@ -17,6 +17,7 @@ var checks = []func(*subject, time.Time){
 	(*subject).wildcardPolicy,
 	(*subject).wildcardRule,
 	(*subject).reachesGuard,
+	(*subject).costlyExpression,
 	(*subject).lifetime,
 	(*subject).statements,
 	(*subject).hiddenCharacter,

@@ -83,7 +83,7 @@ func cases() map[string][]change {
 	}
 }
 
-func (c change) document(t *testing.T) *exception.Document {
+func (c change) document(t testing.TB) *exception.Document {
 	t.Helper()
 	if c.old != "" && !strings.Contains(c.of, c.old) {
 		t.Fatalf("there is no %q to replace", c.old)
@@ -95,7 +95,7 @@ func (c change) document(t *testing.T) *exception.Document {
 	return d
 }
 
-func (c change) findings(t *testing.T) []shape.Finding {
+func (c change) findings(t testing.TB) []shape.Finding {
 	t.Helper()
 	checker, err := shape.New(c.config)
 	if err != nil {
