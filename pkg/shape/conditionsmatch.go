@@ -40,7 +40,7 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 func (s *subject) matchesClass(t *trial) {
 	kinds, _ := spoken(t.conditions)
 	for _, scope := range allScopes {
-		for _, r := range wellKnown(scope) {
+		for _, r := range t.known[scope] {
 			if !slices.Contains(kinds, r.kind) {
 				kinds = append(kinds, r.kind)
 			}

@@ -48,11 +48,11 @@ func classes(kind string) []class {
 // holdsOfAll reports whether the conditions are true of the whole class. It
 // stops at the first resource that they are not true of.
 func (t *trial) holdsOfAll(c class) bool {
-	kinds := wellKnown(c.scope)
+	kinds := t.known[c.scope]
 	if c.kind != "" {
-		kinds = ofKind(c.kind, c.scope)
+		kinds = t.ofKind(c.kind, c.scope)
 	} else {
-		kinds = append(kinds, resource{group: t.next() + ".example", version: "v1alpha1", kind: t.kind()})
+		kinds = append(slices.Clip(kinds), resource{group: t.next() + ".example", version: "v1alpha1", kind: t.kind()})
 	}
 	for _, r := range kinds {
 		if !t.holds(t.dress(r, c), t.request(c)) {
@@ -105,10 +105,10 @@ func wellKnown(scope string) []resource {
 
 // ofKind are three alike resources of a kind, none if it is known to have
 // another scope.
-func ofKind(kind, scope string) []resource {
+func (t *trial) ofKind(kind, scope string) []resource {
 	r := resource{group: "apps", version: "v1", kind: kind, body: map[string]any{"spec": map[string]any{}}}
 	for _, other := range allScopes {
-		for _, known := range wellKnown(other) {
+		for _, known := range t.known[other] {
 			if known.kind != kind {
 				continue
 			}

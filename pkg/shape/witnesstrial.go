@@ -15,6 +15,7 @@ import (
 type trial struct {
 	conditions []condition
 	*names
+	known     map[string][]resource // by scope
 	left      uint64 // steps that may still be taken
 	exhausted *condition
 }
@@ -32,7 +33,11 @@ func newTrial(conditions []condition) *trial {
 	if len(conditions) == 0 {
 		return nil
 	}
-	return &trial{conditions: conditions, names: newNames(conditions), left: trialSteps}
+	known := map[string][]resource{}
+	for _, scope := range allScopes {
+		known[scope] = wellKnown(scope)
+	}
+	return &trial{conditions: conditions, names: newNames(conditions), known: known, left: trialSteps}
 }
 
 // holds reports whether all conditions are true of a request about a resource.
