@@ -101,5 +101,6 @@ func (l *language) plan(checked *ast.AST, options ...cel.ProgramOption) (cel.Pro
 		cel.OptimizeRegex(interpreter.MatchesRegexOptimization),
 		cel.EvalOptions(cel.OptTrackCost),
 		cel.CostLimit(l.limits.steps),
+		cel.CostTracking(weightCost{l.limits.weight}),
 	}, options...)...)
 }

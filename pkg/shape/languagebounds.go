@@ -4,7 +4,8 @@ import (
 	"errors"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -13,8 +14,9 @@ import (
 
 // CEL counts steps, and a step may be of any size: chained calls of replace, or
 // [x].map(x, [x, x]) a few dozen times, make values beyond any memory in few of
-// them. So every value that a call, a list or a map makes is weighed, and what
-// multiplies its arguments is asked beforehand.
+// them. So every value that an expression makes is weighed, what multiplies its
+// arguments is asked beforehand, and a call costs as much as its arguments
+// weigh.
 
 // elementWeight is what a value weighs besides its characters.
 const elementWeight = 8
@@ -54,15 +56,57 @@ func weighed(value ref.Val, most int) ref.Val {
 
 var errTooHeavy = errors.New("a value grows too large")
 
+// weightCost tells CEL what a call costs, unless CEL knows better: it counts a
+// sum's and a pattern's cost itself.
+type weightCost struct{ most int }
+
+func (w weightCost) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
+	if function == operators.Add || function == overloads.Matches {
+		return nil
+	}
+	left := w.most
+	for _, arg := range args {
+		if left >= 0 {
+			left = weigh(arg, left)
+		}
+	}
+	cost := uint64(1 + (w.most-max(left, 0))/elementWeight)
+	return &cost
+}
+
 func tooHeavy() ref.Val { return types.WrapErr(errTooHeavy) }
+
+// bounded is a node of a program whose value is weighed: of any sort but a call
+// or a constructor, which other parts of cel-go want to recognise.
+type bounded struct {
+	interpreter.InterpretableV2
+	most int
+}
+
+func (b bounded) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	return weighed(b.InterpretableV2.Exec(frame), b.most)
+}
+
+func (b bounded) Eval(activation interpreter.Activation) ref.Val {
+	return b.Exec(interpreter.AsFrame(activation))
+}
 
 type boundedCall struct {
 	interpreter.InterpretableCall
 	most int
 }
 
+// Exec only counts the elements of a sum of lists: a loop makes one at each
+// turn, and weighs the last.
 func (c boundedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	return weighed(c.InterpretableCall.Exec(frame), c.most)
+	value := c.InterpretableCall.Exec(frame)
+	if list, ok := value.(traits.Lister); ok && c.Function() == operators.Add {
+		if n, ok := list.Size().(types.Int); ok && int64(n) > int64(c.most/elementWeight) {
+			return tooHeavy()
+		}
+		return value
+	}
+	return weighed(value, c.most)
 }
 
 func (c boundedCall) Eval(activation interpreter.Activation) ref.Val {
@@ -97,86 +141,9 @@ func boundValues(env *cel.Env, most int) (cel.ProgramOption, error) {
 			return boundedCall{node, most}, nil
 		case interpreter.InterpretableConstructor:
 			return boundedConstructor{node, most}, nil
+		case interpreter.InterpretableAttribute, interpreter.InterpretableConst:
+			return node, nil
 		}
-		return node, nil
+		return bounded{node, most}, nil
 	}), nil
-}
-
-// multipliers are the functions whose result can be larger than the sum of what
-// they are given, by the ids of their overloads. What is too large is refused
-// before it is made.
-func multipliers(env *cel.Env, most int) (map[string]functions.FunctionOp, error) {
-	guarded := map[string]functions.FunctionOp{}
-	for name, outgrows := range map[string]func([]ref.Val, int) bool{
-		"lists.range": rangeOutgrows, "replace": replaceOutgrows, "join": joinOutgrows, "format": formatOutgrows,
-	} {
-		declared := env.Functions()[name]
-		bindings, err := declared.Bindings()
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range bindings {
-			guarded[b.Operator] = func(args ...ref.Val) ref.Val {
-				if outgrows(args, most) {
-					return tooHeavy()
-				}
-				return invoke(b, args)
-			}
-		}
-	}
-	return guarded, nil
-}
-
-func invoke(b *functions.Overload, args []ref.Val) ref.Val {
-	switch {
-	case b.Function != nil:
-		return b.Function(args...)
-	case b.Unary != nil && len(args) == 1:
-		return b.Unary(args[0])
-	case b.Binary != nil && len(args) == 2:
-		return b.Binary(args[0], args[1])
-	}
-	return types.NewErr("no such overload")
-}
-
-func rangeOutgrows(args []ref.Val, most int) bool {
-	n, ok := args[0].(types.Int)
-	return !ok || int64(n) > int64(most/elementWeight)
-}
-
-// replaceOutgrows: text, what to replace, with what. An empty text to replace
-// is found around every character.
-func replaceOutgrows(args []ref.Val, most int) bool {
-	text, _ := args[0].(types.String)
-	with, _ := args[2].(types.String)
-	return (len(text)+1)*(len(with)+1) > most*elementWeight
-}
-
-// joinOutgrows: a list of texts, what goes between them.
-func joinOutgrows(args []ref.Val, most int) bool {
-	if len(args) < 2 {
-		return false // as heavy as the list
-	}
-	list, _ := args[0].(traits.Lister)
-	between, _ := args[1].(types.String)
-	if list == nil {
-		return false // no such overload, says the function
-	}
-	n, _ := list.Size().(types.Int)
-	return int64(n)*int64(len(between)) > int64(most)
-}
-
-// formatOutgrows: a format, the arguments. A precision of many digits asks for
-// as many.
-func formatOutgrows(args []ref.Val, _ int) bool {
-	format, _ := args[0].(types.String)
-	digits := 0
-	for _, c := range format {
-		if c < '0' || c > '9' {
-			digits = 0
-		} else if digits++; digits > 2 {
-			return true
-		}
-	}
-	return false
 }

@@ -16,7 +16,7 @@ type trial struct {
 	conditions []condition
 	*names
 	known     map[string][]resource // by scope
-	left      uint64 // steps that may still be taken
+	left      uint64                // steps that may still be taken
 	exhausted *condition
 }
 
