@@ -35,12 +35,15 @@ type Config struct {
 	// may reach, on top of polex's and Kyverno's own.
 	GuardPolicies   []string
 	GuardNamespaces []string
+	// Rules are checks of one's own, in CEL.
+	Rules []Rule
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.
 type Checker struct {
 	config   Config
 	language *language // of match conditions
+	rules    []compiledRule
 }
 
 // New returns a checker, or an error when the configuration cannot be meant.
@@ -65,5 +68,10 @@ func New(c Config) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checker{config: c, language: conditions}, nil
+	rules, err := compileRules(c.Rules)
+	if err != nil {
+		return nil, err
+	}
+	c.Rules = nil // compiled
+	return &Checker{config: c, language: conditions, rules: rules}, nil
 }

@@ -74,7 +74,7 @@ func described(issues *cel.Issues) error {
 		}
 		message, _, _ := strings.Cut(e.Message, " (in container")
 		if e.Location.Line() > 0 {
-			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), e.Location.Column()+1, shortened(message)))
+			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, shortened(message)))
 		} else {
 			told = append(told, fmt.Sprintf("%q", shortened(message)))
 		}

@@ -21,6 +21,7 @@ var checks = []func(*subject, time.Time){
 	(*subject).lifetime,
 	(*subject).statements,
 	(*subject).hiddenCharacter,
+	(*subject).customRules,
 }
 
 // The reasons of findings. Those of [exception.CheckSchema] come on top.
@@ -48,7 +49,8 @@ const (
 // Reason is the stable name of what a check finds, with a line about it.
 type Reason struct{ Name, Doc string }
 
-// Reasons lists every reason that a [Finding] can have.
+// Reasons lists every reason that a [Finding] can have, the names of a
+// configuration's rules aside.
 func Reasons() []Reason {
 	return []Reason{
 		{ReasonNotAnException, "the document is no PolicyException of kyverno.io or policies.kyverno.io"},
