@@ -34,7 +34,8 @@ type Finding struct {
 	Hint     string // what to do about it; may be empty
 }
 
-// maxFindings bounds what one document can put on a report.
+// maxFindings bounds what one document can put on a report, of each severity:
+// two hundred warnings must not keep what refuses from being told.
 const maxFindings = 200
 
 // subject is the document that the checks look at, and what they found.
@@ -44,6 +45,7 @@ type subject struct {
 	exc    *exception.Exception
 	tree   map[string]any
 	found  []Finding
+	told   map[Severity]int // how many of them
 
 	rules    []compiledRule
 	language *language   // of match conditions
@@ -60,9 +62,13 @@ func (s *subject) warn(reason string, path exception.Path, message, hint string)
 }
 
 func (s *subject) add(f Finding) {
-	if len(s.found) >= maxFindings {
+	if s.told[f.Severity] >= maxFindings {
 		return
 	}
+	if s.told == nil {
+		s.told = map[Severity]int{}
+	}
+	s.told[f.Severity]++
 	if f.Position == (exception.Position{}) {
 		f.Position = s.doc.PositionOf(f.Path)
 	}

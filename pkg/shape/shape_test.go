@@ -178,3 +178,22 @@ func TestFindingsAreSortedAndBounded(t *testing.T) {
 		t.Error("findings are not sorted")
 	}
 }
+
+// TestWarningsDoNotHideErrors: two hundred warnings are made by whoever writes
+// the exception, to push what refuses it off the report.
+func TestWarningsDoNotHideErrors(t *testing.T) {
+	warnings := strings.Repeat("  - {policyName: 'require-*', ruleNames: [check]}\n", 300)
+	c := change{of: legacy, old: "  match:\n", new: warnings + "  match:\n"}
+	for _, old := range []string{"    polex.dev/expires-in: 7d\n", "        names: [web]\n        namespaces: [team-a]\n"} {
+		c.of = strings.Replace(legacy, old, "", 1)
+		errors := 0
+		for _, f := range c.findings(t) {
+			if f.Severity == shape.Error {
+				errors++
+			}
+		}
+		if errors != 1 {
+			t.Errorf("without %q: %d errors", old, errors)
+		}
+	}
+}
