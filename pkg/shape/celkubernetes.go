@@ -11,7 +11,8 @@ import (
 // resource, variables, …) is refused there, and so it is here.
 //
 // What of that environment is cel-go's comes from cel-go. The functions that
-// are Kubernetes' own are declared in celfunctions.go.
+// are Kubernetes' own are declared in celfunctiontable.go. The module test/celpeer holds all of it
+// against the original.
 
 // conditionLimits: the steps are a hundredth of what Kubernetes grants one
 // evaluation, for what is evaluated here are small objects, many times.

@@ -1,9 +1,8 @@
 package shape
 
 import (
-	"slices"
-
 	"maps"
+	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"

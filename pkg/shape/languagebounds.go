@@ -70,7 +70,10 @@ func (w weightCost) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uin
 			left = weigh(arg, left)
 		}
 	}
-	cost := uint64(1 + (w.most-max(left, 0))/elementWeight)
+	cost := uint64(1)
+	if spent := w.most - max(left, 0); spent > 0 {
+		cost += uint64(spent) / elementWeight
+	}
 	return &cost
 }
 
