@@ -1,6 +1,7 @@
 package shape_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ var ruleCases = []change{
 func manyNames(n int) string {
 	var names []string
 	for i := range n {
-		names = append(names, "rule-"+strings.Repeat("x", i))
+		names = append(names, "rule-"+strconv.Itoa(i))
 	}
 	return strings.Join(names, ", ")
 }

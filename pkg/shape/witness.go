@@ -9,7 +9,7 @@ import (
 type resource struct {
 	group, version, kind string
 	name, namespace      string // no namespace: cluster-scoped
-	labels               map[string]any
+	labels, annotations  map[string]any
 	body                 map[string]any // beside metadata
 }
 
@@ -34,6 +34,9 @@ func (r resource) object() map[string]any {
 	}
 	if len(r.labels) > 0 {
 		metadata["labels"] = r.labels
+	}
+	if len(r.annotations) > 0 {
+		metadata["annotations"] = r.annotations
 	}
 	object := map[string]any{"apiVersion": r.apiVersion(), "kind": r.kind, "metadata": metadata}
 	maps.Copy(object, r.body)

@@ -70,6 +70,7 @@ func (t *trial) dress(r resource, c class) resource {
 	}
 	if c.labelled == withLabels {
 		r.labels = map[string]any{t.next(): t.next(), t.next() + ".example/" + t.next(): t.next()}
+		r.annotations = map[string]any{t.next() + ".example/" + t.next(): t.next()}
 	}
 	return r
 }

@@ -19,6 +19,8 @@ var witnessCases = []struct{ expression, said string }{
 	{"has(object.metadata.namespace)", "every namespaced resource that is created or updated"},
 	{"!has(object.metadata.namespace)", "every cluster-scoped resource that is created or updated"},
 	{"has(object.metadata.labels)", "every labelled resource that is created or updated"},
+	{"!has(object.metadata.annotations.strict)", "every labelled resource that is created or updated"},
+	{"!has(object.metadata.ownerReferences)", "every resource that is created or updated"},
 	{"has(object.metadata)", "every resource that is created or updated"},
 	{"request.operation == 'CREATE'", "every resource that is created"},
 	{"request.operation != 'CREATE'", "every resource that is updated or deleted"},
@@ -61,6 +63,7 @@ var witnessCases = []struct{ expression, said string }{
 	{"namespaceObject.metadata.labels.team == 'a'", ""},
 	{"oldObject.metadata.name == 'web'", ""},
 	{"quantity(object.spec.cpu).isLessThan(quantity('1')) || object.metadata.name == 'web'", ""},
+	{"object.metadata.name in ['" + strings.ReplaceAll(manyNames(840), ", ", "', '") + "']", ""},
 	{"object.metadata.name.find('.*') != 'x'", ""}, // not evaluated, so not judged
 }
 

@@ -53,7 +53,7 @@ func (n *names) kind() string {
 
 // maxSpoken bounds how many words of the conditions are tried as names, and as
 // kinds.
-const maxSpoken = 6
+const maxSpoken = 5
 
 var (
 	kindForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)

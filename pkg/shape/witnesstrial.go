@@ -21,7 +21,8 @@ type trial struct {
 }
 
 // trialSteps bounds what all evaluations for one exception may cost together.
-const trialSteps = 2_000_000
+// It leaves room for a list of names as long as a condition can be.
+const trialSteps = 10_000_000
 
 // newTrial returns nil when there is nothing to try.
 func newTrial(conditions []condition) *trial {
