@@ -1,43 +1,60 @@
 package shape
 
 import (
-	"fmt"
-	"time"
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// conditionsMatchEverything finds a policies.kyverno.io exception without match
-// conditions, which exempts every resource of its policies, and a condition
-// that is true of anything. Conditions are joined by "and", so a constant one
-// is there to look like a restriction.
-func (s *subject) conditionsMatchEverything(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
-		return
-	}
-	path := exception.Path{"spec", "matchConditions"}
-	conditions := s.conditions()
-	if len(conditions) == 0 {
-		s.refuse(ReasonMatchesEverything, path, "without match conditions the exception is for every resource of its policies",
-			`add a condition such as object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
-		return
-	}
-	for _, c := range conditions {
-		if alwaysTrue(c.text) {
-			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", c.text), "say what is particular about the resource")
-		}
-	}
+// condition is one match condition of a policies.kyverno.io exception.
+type condition struct {
+	located
+	name    string
+	checked *ast.AST    // nil when it does not compile
+	program cel.Program // nil when it does not compile
+	problem error       // why it does not
 }
 
-// conditions returns the expressions of a policies.kyverno.io exception.
-func (s *subject) conditions() []located {
-	items, _ := s.spec()["matchConditions"].([]any)
-	var found []located
-	for i, item := range items {
-		condition, _ := item.(map[string]any)
-		if text, ok := condition["expression"].(string); ok {
-			found = append(found, located{text, exception.Path{"spec", "matchConditions", i, "expression"}})
-		}
+// maxConditions is Kubernetes' own bound.
+const maxConditions = 64
+
+// conditions returns the match conditions of a policies.kyverno.io exception,
+// compiled. Those beyond the bound are left out; badExpression tells of them.
+func (s *subject) conditions() []condition {
+	if s.compiled != nil || s.exc.Identity.Group != exception.PoliciesGroup {
+		return s.compiled
 	}
+	items, _ := s.spec()["matchConditions"].([]any)
+	for i, item := range items[:min(len(items), maxConditions)] {
+		tree, _ := item.(map[string]any)
+		text, ok := tree["expression"].(string)
+		if !ok {
+			continue
+		}
+		c := condition{located: located{text, exception.Path{"spec", "matchConditions", i, "expression"}}}
+		c.name, _ = tree["name"].(string)
+		if c.checked, c.problem = s.language.predicate(text); c.problem == nil {
+			c.program, c.problem = s.language.plan(c.checked)
+		}
+		s.compiled = append(s.compiled, c)
+	}
+	return s.compiled
+}
+
+// literals returns the texts that a condition is written with.
+func (c condition) literals() []string {
+	if c.checked == nil {
+		return nil
+	}
+	var found []string
+	ast.PreOrderVisit(c.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.LiteralKind {
+			return
+		}
+		if text, ok := e.AsLiteral().Value().(string); ok {
+			found = append(found, text)
+		}
+	}))
 	return found
 }

@@ -56,6 +56,8 @@ type Config struct {
 	// may reach, on top of polex's and Kyverno's own.
 	GuardPolicies   []string
 	GuardNamespaces []string
+	// Rules are checks of one's own, in CEL.
+	Rules []Rule
 }
 
 // Limit is a maximum lifetime for the exceptions from some policies, or about
@@ -67,7 +69,11 @@ type Limit struct {
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.
-type Checker struct{ config Config }
+type Checker struct {
+	config   Config
+	language *language // of match conditions
+	rules    []compiledRule
+}
 
 // New returns a checker, or an error when the configuration cannot be meant.
 func New(c Config) (*Checker, error) {
@@ -78,7 +84,16 @@ func New(c Config) (*Checker, error) {
 	}
 	c.GuardPolicies = slices.Concat(guardPolicies, c.GuardPolicies)
 	c.GuardNamespaces = slices.Concat(guardNamespaces, c.GuardNamespaces)
-	return &Checker{config: c}, nil
+	conditions, err := conditionLanguage()
+	if err != nil {
+		return nil, err
+	}
+	rules, err := compileRules(c.Rules)
+	if err != nil {
+		return nil, err
+	}
+	c.Rules = nil // compiled
+	return &Checker{config: c, language: conditions, rules: rules}, nil
 }
 
 func checkLifetimes(c *Config) error {

@@ -15,6 +15,12 @@
 // accident (operations are ignored, an empty filter matches nothing), the
 // stricter reading counts.
 //
+// A match condition of policies.kyverno.io is compiled as Kyverno compiles it,
+// and then tried: on made-up resources that have nothing in common, and on what
+// guards exceptions. What it is true of says more than how it is written.
+// Evaluation is bounded by counting steps and weighing values. A configuration
+// can add rules of its own, in CEL too, see [Rule].
+//
 // Each check stands in a file of its own; reasons.go lists what they find. The
 // package does no I/O and knows no clock.
 package shape

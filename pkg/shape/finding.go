@@ -26,7 +26,7 @@ func (s Severity) String() string {
 
 // Finding is one thing that is wrong with an exception's shape.
 type Finding struct {
-	Reason   string // one of [Reasons]
+	Reason   string // one of [Reasons], or the name of a [Rule]
 	Severity Severity
 	Path     exception.Path
 	Position exception.Position
@@ -46,6 +46,11 @@ type subject struct {
 	tree   map[string]any
 	found  []Finding
 	counts map[Severity]int
+
+	rules    []compiledRule
+	language *language   // of match conditions
+	compiled []condition // see conditions
+	tried    *trial      // see trial
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {

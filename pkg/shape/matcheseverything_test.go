@@ -49,10 +49,11 @@ var (
 )
 
 func init() {
-	for _, kind := range []string{"*", "?*", "**", "*/*", "*/*/*", "*/*/*/*", "v1/*", "apps/v1/*", "*/scale", "*.*"} {
+	for _, kind := range []string{"*", "?*", "**", "*/*", "*/*/*", "*/*/*/*", "v1/*", "*/scale", "*.*"} {
 		matchCases = append(matchCases, change{name: "kind " + kind, of: legacy, old: "[Deployment]", new: "['" + kind + "']",
 			want: []string{"15 matches-everything spec.match.any[0]", "16 reaches-guard spec.match.any[0].resources.kinds[0]"}})
 	}
+	matchCases = append(matchCases, change{name: "any kind of a group", of: legacy, old: "[Deployment]", new: "['apps/v1/*']", want: everyFilter})
 	for _, kind := range []string{"apps/v1/Deployment", "v1/Pod", "Pod/exec", "apps/*/Deployment", "*/Deployment", "Deploy*", "Deployment.scale"} {
 		matchCases = append(matchCases, change{name: "kind " + kind, of: legacy, old: "[Deployment]", new: "['" + kind + "']"})
 	}

@@ -84,24 +84,3 @@ func namesException(word string) bool {
 	}
 	return false
 }
-
-// reachesByCondition looks at the texts in CEL conditions. It is no proof: an
-// expression can make a name out of pieces. What protects the guard is that its
-// policies cannot be named; this catches what is written plainly.
-func (s *subject) reachesByCondition() {
-	for _, c := range s.conditions() {
-		aboutNamespaces := strings.Contains(strings.ToLower(c.text), "namespace")
-		for _, literal := range literals(c.text) {
-			if namesException(literal) {
-				s.refuse(ReasonReachesGuard, c.path, fmt.Sprintf("the condition speaks of %q: an exception must not exempt exceptions from their checks", literal), "write it about the resources that need it")
-				continue
-			}
-			if !aboutNamespaces || hasWildcard(literal) {
-				continue // CEL compares texts as they are
-			}
-			if guard, found := overlapsAny(literal, s.config.GuardNamespaces); found {
-				s.refuse(ReasonReachesGuard, c.path, fmt.Sprintf("the condition speaks of %q, a namespace that the guard lives in (%s)", literal, guard), "write it about the namespaces that need it")
-			}
-		}
-	}
-}

@@ -11,6 +11,7 @@ var checks = []func(*subject, time.Time){
 	(*subject).alreadySealed,
 	(*subject).schema,
 	(*subject).namesNothing,
+	(*subject).badExpression,
 	(*subject).matchesEverything,
 	(*subject).conditionsMatchEverything,
 	(*subject).wildcardMatch,
@@ -19,10 +20,12 @@ var checks = []func(*subject, time.Time){
 	(*subject).wildcardPolicy,
 	(*subject).wildcardRule,
 	(*subject).reachesGuard,
+	(*subject).costlyExpression,
 	(*subject).lifetime,
 	(*subject).statements,
 	(*subject).hiddenCharacter,
 	(*subject).lookAlike,
+	(*subject).customRules,
 }
 
 // The reasons of findings. Those of [exception.CheckSchema] come on top.
@@ -30,6 +33,7 @@ const (
 	ReasonNotAnException    = "not-an-exception"
 	ReasonAlreadySealed     = "already-sealed"
 	ReasonNamesNothing      = "names-nothing"
+	ReasonBadExpression     = "bad-expression"
 	ReasonMatchesEverything = "matches-everything"
 	ReasonWildcardPolicy    = "wildcard-policy"
 	ReasonWildcardRule      = "wildcard-rule"
@@ -79,6 +83,7 @@ func Reasons() []Reason {
 		{exception.ProblemNullValue, "the API server would drop a null, and the live object would differ from the signed one", true},
 		{exception.ProblemEmptyValue, "a value is empty that must not be, or that the API server would drop", true},
 		{ReasonNamesNothing, "the exception names no policy or no rule", false},
+		{ReasonBadExpression, "a match condition is no CEL expression that Kyverno would take", true},
 		{ReasonMatchesEverything, "the exception does not say which resources it is for", false},
 		{ReasonWildcardMatch, "a name, a namespace or a selector restricts nothing", false},
 		{ReasonWildcardPolicy, "a policy is named by a pattern", false},

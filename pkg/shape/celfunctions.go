@@ -1,0 +1,56 @@
+package shape
+
+import (
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// overload is one signature of a function: where method is set, the first
+// argument stands before the dot.
+type overload struct {
+	id     string
+	method bool
+	args   []*cel.Type
+	result *cel.Type
+}
+
+// kubernetesFunctions declares the functions of k8s.io/apiserver/pkg/cel/library.
+// The library itself would double the size of a binary. They are declared only:
+// evaluating one is an error, and a condition that needs it is not judged by
+// what it is true of.
+func kubernetesFunctions() []cel.EnvOption {
+	var options []cel.EnvOption
+	for _, table := range []map[string][]overload{
+		regexFunctions(), listFunctions(), urlFunctions(), networkFunctions(), quantityFunctions(), semverFunctions(), formatFunctions(), authorizerFunctions(),
+	} {
+		for name, overloads := range table {
+			options = append(options, declare(name, overloads))
+		}
+	}
+	return options
+}
+
+func declare(name string, overloads []overload) cel.EnvOption {
+	declared := make([]cel.FunctionOpt, 0, len(overloads))
+	for _, o := range overloads {
+		if o.method {
+			declared = append(declared, cel.MemberOverload(o.id, o.args, o.result, cel.FunctionBinding(notEvaluated)))
+		} else {
+			declared = append(declared, cel.Overload(o.id, o.args, o.result, cel.FunctionBinding(notEvaluated)))
+		}
+	}
+	return cel.Function(name, declared...)
+}
+
+func notEvaluated(...ref.Val) ref.Val {
+	return types.NewErr("a function of Kubernetes that is not evaluated here")
+}
+
+func method(id string, result *cel.Type, args ...*cel.Type) overload {
+	return overload{id: id, method: true, args: args, result: result}
+}
+
+func function(id string, result *cel.Type, args ...*cel.Type) overload {
+	return overload{id: id, args: args, result: result}
+}

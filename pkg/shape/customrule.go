@@ -1,0 +1,113 @@
+package shape
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/ext"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Rule is a check of one's own: what must be true of every exception, in CEL.
+//
+// The expression is a predicate over two variables. "exception" is one view
+// over both API groups (name, namespace, group, version, policies, reason,
+// ticket, owner, category, expiresIn, expiresAt, labels, annotations; each of
+// policies has name, kind and rules), in which what is not said is empty.
+// "object" is the document as it is written, in which what is not written is an
+// error, unless has() asks for it first.
+//
+// A rule that cannot be evaluated on an exception is broken by it. No other rule
+// is less strict for having one more.
+type Rule struct {
+	Name       string // the reason of its findings, kebab-case
+	Expression string // at most 10240 characters
+	Message    string // what is wrong where it is not true; may be empty
+	Severity   Severity
+}
+
+// compiledRule is a rule ready to be evaluated.
+type compiledRule struct {
+	Rule
+	program cel.Program
+}
+
+// ruleLimits are wider than those of conditions: who writes a rule is trusted,
+// and it looks at a whole document.
+var ruleLimits = limits{text: 10_240, depth: 100, steps: 1_000_000, weight: exception.MaxDocument}
+
+var ruleName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+const maxRuleName = 63
+
+func compileRules(rules []Rule) ([]compiledRule, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	l, err := ruleLanguage()
+	if err != nil {
+		return nil, err
+	}
+	taken := map[string]string{}
+	for _, r := range Reasons() {
+		taken[r.Name] = "a check of polex's own"
+	}
+	compiled := make([]compiledRule, 0, len(rules))
+	for i, r := range rules {
+		if !ruleName.MatchString(r.Name) || len(r.Name) > maxRuleName {
+			return nil, fmt.Errorf("rule %d: %q is no name for a rule: use lower case words with dashes between them, such as no-friday", i+1, shortened(r.Name))
+		}
+		if by, ok := taken[r.Name]; ok {
+			return nil, fmt.Errorf("rule %d: %q is already the name of %s", i+1, r.Name, by)
+		}
+		taken[r.Name] = fmt.Sprintf("rule %d", i+1)
+		if r.Severity != Error && r.Severity != Warning {
+			return nil, fmt.Errorf("rule %q: there is no severity %d", r.Name, r.Severity)
+		}
+		checked, err := l.predicate(r.Expression)
+		if err != nil {
+			return nil, fmt.Errorf("rule %q does not compile: %w", r.Name, err)
+		}
+		program, err := l.plan(checked)
+		if err != nil {
+			return nil, fmt.Errorf("rule %q cannot be evaluated: %w", r.Name, err)
+		}
+		compiled = append(compiled, compiledRule{r, program})
+	}
+	return compiled, nil
+}
+
+func ruleLanguage() (*language, error) {
+	return newLanguage(ruleLimits,
+		ext.Strings(), ext.Sets(), ext.Lists(), ext.Math(),
+		withStructures(viewStructures()),
+		cel.Variable("object", cel.DynType),
+		cel.Variable("exception", cel.ObjectType(viewType)),
+	)
+}
+
+// customRules evaluates the rules of the configuration.
+func (s *subject) customRules(time.Time) {
+	if len(s.rules) == 0 {
+		return
+	}
+	variables := map[string]any{"object": s.tree, "exception": s.view()}
+	for _, r := range s.rules {
+		f := Finding{Reason: r.Name, Severity: r.Severity, Path: exception.Path{}, Message: r.Message}
+		switch value, _, err := r.program.Eval(variables); {
+		case err != nil:
+			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, shortened(err.Error()))
+			f.Hint = "write what the rule asks for, or let the rule ask first whether it is there: has(object.spec.x) && …"
+		case value == types.True:
+			continue
+		case f.Message == "":
+			f.Message = fmt.Sprintf("the exception breaks the rule %s", r.Name)
+			f.Hint = "the rule asks for " + shortened(r.Expression)
+		}
+		s.add(f)
+	}
+}

@@ -1,0 +1,56 @@
+package shape
+
+import "github.com/google/cel-go/cel"
+
+const (
+	viewType   = "polex.Exception"
+	policyType = "polex.Policy"
+)
+
+// viewStructures declares the view that rules have of an exception. It is a
+// type of its own, so that a field that does not exist is found when the rule
+// is compiled, and not by every exception being refused.
+func viewStructures() map[string]map[string]*cel.Type {
+	text, texts := cel.StringType, cel.MapType(cel.StringType, cel.StringType)
+	return map[string]map[string]*cel.Type{
+		viewType: {
+			"name": text, "namespace": text, "group": text, "version": text, "policies": cel.ListType(cel.ObjectType(policyType)),
+			"reason": text, "ticket": text, "owner": text, "category": text, "expiresIn": text, "expiresAt": text,
+			"labels": texts, "annotations": texts,
+		},
+		policyType: {"name": text, "kind": text, "rules": cel.ListType(text)},
+	}
+}
+
+// view is what rules see of the exception.
+func (s *subject) view() map[string]any {
+	e := s.exc
+	policies := make([]any, 0, len(e.Policies))
+	for _, p := range e.Policies {
+		rules := make([]any, 0, len(p.Rules))
+		for _, rule := range p.Rules {
+			rules = append(rules, rule)
+		}
+		policies = append(policies, map[string]any{"name": p.Name, "kind": p.Kind, "rules": rules})
+	}
+	return map[string]any{
+		"name": e.Identity.Name, "namespace": e.Identity.Namespace, "group": e.Identity.Group, "version": e.Version, "policies": policies,
+		"reason": e.Reason.Text, "ticket": e.Ticket.Text, "owner": e.Owner.Text, "category": e.Category.Text,
+		"expiresIn": e.ExpiresIn.Text, "expiresAt": e.ExpiresAt.Text,
+		"labels": s.textsOf("labels"), "annotations": s.textsOf("annotations"),
+	}
+}
+
+// textsOf returns the texts of a mapping in metadata. What is no text is the
+// schema's to find.
+func (s *subject) textsOf(field string) map[string]any {
+	metadata, _ := s.tree["metadata"].(map[string]any)
+	tree, _ := metadata[field].(map[string]any)
+	texts := make(map[string]any, len(tree))
+	for key, value := range tree {
+		if text, ok := value.(string); ok {
+			texts[key] = text
+		}
+	}
+	return texts
+}

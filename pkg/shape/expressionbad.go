@@ -1,0 +1,62 @@
+package shape
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// badExpression finds a match condition that Kyverno would not admit, or that
+// nobody could review: an expression that does not compile to a bool with what
+// Kyverno gives it, or is too long or too deep; a name that is no name or is
+// used twice; more conditions than Kubernetes takes. Where the webhook of
+// Kyverno is off, such a condition breaks its policy instead.
+func (s *subject) badExpression(time.Time) {
+	if s.exc.Identity.Group != exception.PoliciesGroup {
+		return
+	}
+	path := exception.Path{"spec", "matchConditions"}
+	items, _ := s.spec()["matchConditions"].([]any)
+	if len(items) > maxConditions {
+		s.refuse(ReasonBadExpression, path, fmt.Sprintf("there are %d match conditions, and %d are allowed", len(items), maxConditions), "split the exception, or join conditions with &&")
+	}
+	for _, c := range s.conditions() {
+		if c.problem != nil && c.text != "" { // an empty one is for the schema
+			s.refuse(ReasonBadExpression, c.path, "the condition does not compile: "+c.problem.Error(), conditionHint(c.problem.Error()))
+		}
+	}
+	s.conditionNames(path, items)
+}
+
+func conditionHint(problem string) string {
+	if strings.Contains(problem, "undeclared reference") {
+		return "a condition can use " + strings.Join(conditionVariables(), ", ") + " and the CEL functions of Kubernetes"
+	}
+	return `write a CEL expression that is true of what is exempt, such as object.metadata.name == "web"`
+}
+
+// conditionName is what Kubernetes calls a qualified name.
+var conditionName = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
+
+func (s *subject) conditionNames(path exception.Path, items []any) {
+	first := map[string]int{}
+	for i, item := range items[:min(len(items), maxConditions)] {
+		tree, _ := item.(map[string]any)
+		name, _ := tree["name"].(string)
+		at := path.With(i).With("name")
+		switch before, used := first[name]; {
+		case name == "": // for the schema
+			continue
+		case used:
+			s.refuse(ReasonBadExpression, at, fmt.Sprintf("the condition %d is already named %q", before+1, name), "name each condition after what it asks")
+		case !conditionName.MatchString(name):
+			s.refuse(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", shortened(name)), "use letters, digits, - and _, such as only-web")
+		}
+		if _, used := first[name]; !used {
+			first[name] = i
+		}
+	}
+}

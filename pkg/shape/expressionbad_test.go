@@ -1,0 +1,87 @@
+package shape_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+var badExpressionCases = []change{
+	{name: "a name used twice", of: policies, old: goodCondition, new: goodCondition + "\n  - name: web\n    expression: " + goodCondition,
+		want: []string{"13 bad-expression spec.matchConditions[1].name"}},
+	{name: "no name", of: policies, old: "- name: web\n    expression", new: "- expression", want: []string{"11 missing-field spec.matchConditions[0].name"}},
+	{name: "an empty name", of: policies, old: "- name: web\n", new: "- name: ''\n", want: []string{"11 empty-value spec.matchConditions[0].name"}},
+	{name: "a sentence for a name", of: policies, old: "- name: web\n", new: "- name: only the web\n", want: []string{"11 bad-expression spec.matchConditions[0].name"}},
+	{name: "a qualified name", of: policies, old: "- name: web\n", new: "- name: example.com/only_the.web\n"},
+	{name: "64 conditions", of: policies, old: "  - name: web\n    expression: " + goodCondition, new: manyConditions(64)},
+	{name: "65 conditions", of: policies, old: "  - name: web\n    expression: " + goodCondition, new: manyConditions(65), want: []string{"10 bad-expression spec.matchConditions"}},
+	{name: "a text as long as allowed", of: policies, old: goodCondition, new: quote(goodCondition + strings.Repeat(" ", 10_240-len(goodCondition)))},
+	{name: "a text that is too long", of: policies, old: goodCondition, new: quote(goodCondition + strings.Repeat(" ", 10_241-len(goodCondition))),
+		want: []string{"12 bad-expression spec.matchConditions[0].expression"}},
+	{name: "no text", of: policies, old: goodCondition, new: "7", want: []string{"10 matches-everything spec.matchConditions", "12 wrong-type spec.matchConditions[0].expression"}},
+	{name: "one of two", of: policies, old: goodCondition, new: goodCondition + "\n  - name: b\n    expression: object.x +", want: []string{"14 bad-expression spec.matchConditions[1].expression"}},
+}
+
+func manyConditions(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "  - name: web%d\n    expression: %s\n", i, goodCondition)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func init() {
+	for _, expression := range []string{
+		"'", "((", "))", "  ", "a == b == c", "object.", "object.metadata.name", "1", "'true'", "object.x +", "true true", "# true", "object.x = 'a'",
+		"object.metadata.name.endsWithTYPO('pod')", "totally.unbound.variable == 'x'", "request.colour == 'red'", "request.kind.colour == 'red'",
+		"request.name == 1", "'a' == 1", "[1, 'a'] == []", "'a'.matches('(')", "duration('soon') == duration('1s')", "timestamp('soon') == timestamp('sooner')",
+		"namespaceObject.name == 'a'", "namespaceObject.metadata.labels.x == 1",
+		// What Kyverno's policies have, and its exceptions have not.
+		"variables.x == 'a'", "images.containers.size() == 1", "resource.Get('v1', 'pods', 'a', 'b').x == 1", "http.Get('http://a').x == 1", "image('a').registry() == 'a'",
+		"authorizer.path('/').check('get').allowed()", "params.x == 1", "cel.bind(x, 'a', x == object.x)", "math.greatest(1, 2) == 2", "base64.encode(b'a') == object.x",
+		// Deep ones.
+		strings.Repeat("(", 1000) + "true" + strings.Repeat(")", 1000), strings.Repeat("!", 1000) + "object.x", strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + " == object.x",
+		"object" + strings.Repeat(".x", 1000) + " == 1", "object.x == 1" + strings.Repeat("+1", 2000), "object.x" + strings.Repeat(" ? true : false", 500),
+	} {
+		badExpressionCases = append(badExpressionCases, change{name: "bad " + expression, of: policies, old: goodCondition, new: quote(expression),
+			want: []string{"12 bad-expression spec.matchConditions[0].expression"}})
+	}
+	for _, expression := range []string{
+		"oldObject.metadata.name == 'old'", "request.object.metadata.name == 'pod'", "namespaceObject.metadata.name == 'a'", "namespaceObject.metadata.labels.team == 'a'",
+		"request.userInfo.username == 'a'", "'a' in request.userInfo.groups", "request.userInfo.extra['a'][0] == 'b'", "request.options.x == 1", "request.dryRun && object.x == 'a'",
+		"object.?metadata.name.orValue('') == 'web'", "object.metadata.?labels.team.hasValue() && object.metadata.labels.team == 'a'",
+		"object.metadata.name.find('[0-9]+') == '42'", "object.metadata.name.findAll('a', 1) == ['b']", "object.spec.ports.map(p, int(p)).max() == 1", "object.spec.x.sum() == 7",
+		"url(object.spec.url).getHost() == 'example.com'", "isURL(object.spec.url) && object.x == 'a'", "quantity(object.spec.cpu).isLessThan(quantity('1'))", "sign(quantity(object.x)) == 0",
+		"ip(object.spec.ip).family() == 4", "cidr('10.0.0.0/8').containsIP(object.spec.ip)", "string(cidr('10.0.0.0/8').masked()) == object.x", "ip.isCanonical(object.spec.ip)",
+		"format.dns1123Label().validate(object.x).hasValue()", "format.named('uuid').value().validate(object.x).hasValue()", "semver(object.x).isLessThan(semver('v1.2', true))",
+		"sets.contains(object.spec.x, ['a'])", "object.spec.x.all(k, v, k == v) && object.x == 'a'", "lists.range(3) == object.x", "object.x.transformMap(k, v, v) == {}",
+		"object.x.lowerAscii() == 'a'", "strings.quote(object.x) == 'a'", "object.x.split(',')[0] == 'a'", "object.x.sortBy(e, e.y)[0] == 1", "isSemver(object.x) && object.y == 'a'",
+		"object.x == 1.0 && 1 < 1.5", "timestamp(object.x) < timestamp('2026-01-01T00:00:00Z')", "duration(object.x) < duration('1h')", "type(object.x) == string && object.x == 'a'",
+		"object.metadata.name in [" + strings.Repeat("'a-plain-name', ", 500) + "'b']",
+	} {
+		badExpressionCases = append(badExpressionCases, change{name: "good " + expression, of: policies, old: goodCondition, new: quote(expression)})
+	}
+}
+
+func TestBadExpressionMessages(t *testing.T) {
+	for _, tc := range []struct{ expression, message, hint string }{
+		{"object.x == 'a' &&\n  colour == 'red'", `2:3: "undeclared reference to 'colour'"`, "oldObject, request, namespaceObject"},
+		{"object.metadata.name", "of type dyn, and a bool is needed", "true of what is exempt"},
+		{"object.x +", `1:11: "Syntax error: mismatched input '<EOF>'`, "true of what is exempt"},
+		{"\"\u202e\u200b\" == colour", `"undeclared reference to 'colour'"`, ""},
+		{"'\x1b[31m", `token recognition error at: ''\x1b[31m'`, ""},
+		{"colour || taste || smell || sound || touch", "and 2 more", ""},
+		{strings.Repeat("x", 10_241), "10241 characters, and 10240 are allowed", ""},
+	} {
+		found := change{of: policies, old: goodCondition, new: quote(tc.expression)}.findings(t)
+		if len(found) == 0 {
+			t.Errorf("%q is accepted", tc.expression)
+			continue
+		}
+		for _, f := range found {
+			if f.Reason == "bad-expression" && (!strings.Contains(f.Message, tc.message) || !strings.Contains(f.Hint, tc.hint)) {
+				t.Errorf("%q: %s (%s)", tc.expression, f.Message, f.Hint)
+			}
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package shape
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/interpreter"
+)
+
+// language is a CEL environment that bounds what an expression may cost. It can
+// be used by several goroutines.
+type language struct {
+	env     *cel.Env
+	limits  limits
+	bounded cel.ProgramOption
+}
+
+// limits are counted, never timed: the same expression is refused on every
+// machine.
+type limits struct {
+	text   int    // characters of an expression
+	depth  int    // of nesting
+	steps  uint64 // of one evaluation, as CEL counts its cost
+	weight int    // of any value that an evaluation makes, see weigh
+}
+
+func newLanguage(l limits, options ...cel.EnvOption) (*language, error) {
+	env, err := cel.NewEnv(append([]cel.EnvOption{
+		cel.ParserExpressionSizeLimit(l.text),
+		cel.ParserRecursionLimit(l.depth),
+		cel.EagerlyValidateDeclarations(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.CrossTypeNumericComparisons(true),
+		cel.OptionalTypes(),
+	}, options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("set up CEL: %w", err)
+	}
+	bounded, err := boundValues(env, l.weight)
+	if err != nil {
+		return nil, fmt.Errorf("set up CEL: %w", err)
+	}
+	return &language{env: env, limits: l, bounded: bounded}, nil
+}
+
+// predicate compiles an expression that must be a bool. The error is for
+// people, and quotes what is of the expression.
+func (l *language) predicate(text string) (*ast.AST, error) {
+	if n := len([]rune(text)); n > l.limits.text {
+		return nil, fmt.Errorf("it has %d characters, and %d are allowed", n, l.limits.text)
+	}
+	checked, issues := l.env.Compile(text)
+	if issues.Err() != nil {
+		return nil, described(issues)
+	}
+	if !checked.OutputType().IsExactType(cel.BoolType) {
+		return nil, fmt.Errorf("it is of type %s, and a bool is needed: compare it with something", checked.OutputType())
+	}
+	return checked.NativeRep(), nil
+}
+
+// maxIssues bounds how many of CEL's complaints about an expression are told.
+const maxIssues = 3
+
+func described(issues *cel.Issues) error {
+	var told []string
+	for i, e := range issues.Errors() {
+		if i == maxIssues {
+			told = append(told, fmt.Sprintf("and %d more", len(issues.Errors())-maxIssues))
+			break
+		}
+		message, _, _ := strings.Cut(e.Message, " (in container")
+		if e.Location.Line() > 0 {
+			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, shortened(message)))
+		} else {
+			told = append(told, fmt.Sprintf("%q", shortened(message)))
+		}
+	}
+	if len(told) == 0 {
+		return fmt.Errorf("%q", shortened(issues.Err().Error()))
+	}
+	return errors.New(strings.Join(told, ", "))
+}
+
+// shortened cuts a text that is too long to show.
+func shortened(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// plan makes a checked expression ready to be evaluated within the limits.
+func (l *language) plan(checked *ast.AST, options ...cel.ProgramOption) (cel.Program, error) {
+	return l.env.PlanProgram(checked, append([]cel.ProgramOption{
+		l.bounded,
+		cel.OptimizeRegex(interpreter.MatchesRegexOptimization),
+		cel.EvalOptions(cel.OptTrackCost),
+		cel.CostLimit(l.limits.steps),
+		cel.CostTracking(weightCost{l.limits.weight}),
+	}, options...)...)
+}
