@@ -100,7 +100,7 @@ func schemaOf(group, version string) (s *schema, known bool) {
 		return exceptionOf(policiesSpec()), false
 	}
 	switch version {
-	// v2alpha1 left the definitions in Kyverno 1.14 and had v2beta1's fields.
+	// v2alpha1 left the definitions in Kyverno 1.13 and had v2beta1's fields.
 	case "v2alpha1", "v2beta1", "v2":
 		return exceptionOf(kyvernoSpec()), true
 	}

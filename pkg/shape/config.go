@@ -35,10 +35,17 @@ type Config struct {
 	// may reach, on top of polex's and Kyverno's own.
 	GuardPolicies   []string
 	GuardNamespaces []string
+	// KyvernoVersion is the release that the exception is for, such as 1.19 or
+	// v1.19.1: what that release ignores, does not serve or drops is refused.
+	// Empty is not to ask.
+	KyvernoVersion string
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.
-type Checker struct{ config Config }
+type Checker struct {
+	config Config
+	engine int
+}
 
 // New returns a checker, or an error when the configuration cannot be meant.
 func New(c Config) (*Checker, error) {
@@ -55,8 +62,12 @@ func New(c Config) (*Checker, error) {
 			return nil, fmt.Errorf("%q is no name to guard: it would refuse every exception or none", pattern)
 		}
 	}
+	engine, err := parseEngine(c.KyvernoVersion)
+	if err != nil {
+		return nil, err
+	}
 	c.Require = slices.Clone(c.Require)
 	c.GuardPolicies = slices.Concat(guardPolicies, c.GuardPolicies)
 	c.GuardNamespaces = slices.Concat(guardNamespaces, c.GuardNamespaces)
-	return &Checker{config: c}, nil
+	return &Checker{config: c, engine: engine}, nil
 }

@@ -13,6 +13,11 @@ func TestNewRefuses(t *testing.T) {
 		"unknown requirement":   {Require: []string{"reason", "colour"}},
 		"guarding every policy": {GuardPolicies: []string{"*"}},
 		"guarding nothing":      {GuardNamespaces: []string{""}},
+		"unreadable Kyverno":    {KyvernoVersion: "latest"},
+		"half a Kyverno":        {KyvernoVersion: "1"},
+		"another Kyverno":       {KyvernoVersion: "2.0"},
+		"ancient Kyverno":       {KyvernoVersion: "1.10.7"},
+		"Kyverno and more":      {KyvernoVersion: "1.19 "},
 	} {
 		if _, err := shape.New(config); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -10,6 +10,7 @@ import (
 var checks = []func(*subject, time.Time){
 	(*subject).alreadySealed,
 	(*subject).schema,
+	(*subject).ignoredAPI,
 	(*subject).namesNothing,
 	(*subject).matchesEverything,
 	(*subject).conditionsMatchEverything,
@@ -25,6 +26,7 @@ var checks = []func(*subject, time.Time){
 const (
 	ReasonNotAnException    = "not-an-exception"
 	ReasonAlreadySealed     = "already-sealed"
+	ReasonIgnoredAPI        = "ignored-api"
 	ReasonNamesNothing      = "names-nothing"
 	ReasonMatchesEverything = "matches-everything"
 	ReasonWildcardPolicy    = "wildcard-policy"
@@ -58,6 +60,7 @@ func Reasons() []Reason {
 		{exception.ProblemInvalidValue, "a value is none of those that its field takes"},
 		{exception.ProblemNullValue, "the API server would drop a null, and the live object would differ from the signed one"},
 		{exception.ProblemEmptyValue, "a value is empty that must not be, or that the API server would drop"},
+		{ReasonIgnoredAPI, "Kyverno ignores this kind of exception, or will"},
 		{ReasonNamesNothing, "the exception names no policy or no rule"},
 		{ReasonMatchesEverything, "the exception does not say which resources it is for"},
 		{ReasonWildcardPolicy, "a policy is named by a pattern"},

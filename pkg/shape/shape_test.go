@@ -67,6 +67,7 @@ type change struct {
 var cases = map[string][]change{
 	"alreadysealed":     sealedCases,
 	"schema":            schemaCases,
+	"ignoredapi":        ignoredCases,
 	"namesnothing":      nothingCases,
 	"matcheseverything": matchCases,
 	"conditions":        conditionCases,
