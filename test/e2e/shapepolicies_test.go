@@ -106,25 +106,8 @@ func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string)
 			t.Fatal(err)
 		}
 	}
-	var stdout, stderr bytes.Buffer
-	apply := exec.Command(filepath.Join("..", "..", "bin", "e2e", "kubectl-kyverno"), "apply", policies, "--resource", resources, "--policy-report", "--output-format", "json")
-	apply.Stdout, apply.Stderr = &stdout, &stderr
-	var status *exec.ExitError
-	if err := apply.Run(); err != nil && !errors.As(err, &status) {
-		t.Fatalf("run Kyverno's CLI, which `make e2e` builds: %v", err)
-	}
-	var report struct {
-		Results []struct {
-			Policy, Rule, Result, Message string
-			Resources                     []struct{ Name string }
-		}
-	}
-	// What the CLI warns of stands before the report.
-	if err := json.Unmarshal(stdout.Bytes()[max(0, bytes.IndexByte(stdout.Bytes(), '{')):], &report); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
-	}
 	verdicts := map[string]verdictOf{}
-	for _, r := range report.Results {
+	for _, r := range applied(t, policies, "--resource", resources) {
 		name, reason := r.Resources[0].Name, r.Rule
 		if reason == "" {
 			reason = strings.TrimPrefix(r.Policy, "polex-shape-")
@@ -141,6 +124,30 @@ func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string)
 		verdicts[name][reason] = r.Result == "fail"
 	}
 	return verdicts
+}
+
+// answer is what Kyverno's CLI says of one policy or rule and one resource.
+type answer struct {
+	Policy, Rule, Result, Message string
+	Resources                     []struct{ Kind, Namespace, Name string }
+}
+
+// applied runs Kyverno's CLI. That a resource is refused is no error.
+func applied(t *testing.T, arguments ...string) []answer {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	apply := exec.Command(filepath.Join("..", "..", "bin", "e2e", "kubectl-kyverno"), append([]string{"apply", "--policy-report", "--output-format", "json"}, arguments...)...)
+	apply.Stdout, apply.Stderr = &stdout, &stderr
+	var status *exec.ExitError
+	if err := apply.Run(); err != nil && !errors.As(err, &status) {
+		t.Fatalf("run Kyverno's CLI, which `make e2e` builds: %v", err)
+	}
+	// What the CLI warns of stands before the report.
+	var report struct{ Results []answer }
+	if err := json.Unmarshal(stdout.Bytes()[max(0, bytes.IndexByte(stdout.Bytes(), '{')):], &report); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.Bytes())
+	}
+	return report.Results
 }
 
 // uncommented returns a dialect with the rule that is commented out.
