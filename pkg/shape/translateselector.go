@@ -47,8 +47,8 @@ func (l labelsOf) fit(key, value string) string {
 // Forms of label keys and values. A selector with others is an error to Kyverno,
 // and matches nothing.
 var (
-	labelKey   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
+	labelKeyForm   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
+	labelValueForm = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
 )
 
 // maxPatterns bounds the labels among which patterns are compared, each with each.
@@ -69,7 +69,7 @@ func (t *translator) selected(value any, path exception.Path, l labelsOf) []stri
 		switch {
 		case hasWildcard(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)):
 			t.note(at, fmt.Sprintf("%q may mean the label of another entry, and which of the two counts is chance in Kyverno", key), "write the keys out")
-		case !hasWildcard(key) && !labelKey.MatchString(key) || !hasWildcard(key+value) && !labelValue.MatchString(value):
+		case !hasWildcard(key) && !labelKeyForm.MatchString(key) || !hasWildcard(key+value) && !labelValueForm.MatchString(value):
 			t.noSelector(at, key+": "+value)
 		}
 		all = append(all, l.fit(key, value))
@@ -85,7 +85,7 @@ func (t *translator) selected(value any, path exception.Path, l labelsOf) []stri
 func (t *translator) expression(expression map[string]any, path exception.Path, l labelsOf) string {
 	key, _ := expression["key"].(string)
 	values := plain(expression["values"])
-	if !labelKey.MatchString(key) || slices.ContainsFunc(values, func(v string) bool { return !labelValue.MatchString(v) }) {
+	if !labelKeyForm.MatchString(key) || slices.ContainsFunc(values, func(v string) bool { return !labelValueForm.MatchString(v) }) {
 		t.noSelector(path, key)
 		return ""
 	}

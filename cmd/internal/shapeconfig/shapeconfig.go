@@ -20,6 +20,7 @@ const (
 	flagMaxLifetime    = "max-lifetime"
 	flagAllowUnbounded = "allow-unbounded"
 	flagRequire        = "require"
+	flagKyvernoVersion = "kyverno-version"
 )
 
 // section is the shape section of .polex.yaml.
@@ -29,6 +30,7 @@ type section struct {
 	Require         []string `json:"require"`
 	GuardPolicies   []string `json:"guardPolicies"`
 	GuardNamespaces []string `json:"guardNamespaces"`
+	KyvernoVersion  string   `json:"kyvernoVersion"`
 }
 
 // AddFlags gives a command the flags that [Checker] looks at.
@@ -37,6 +39,7 @@ func AddFlags(cmd *cobra.Command) {
 	flags.String(flagMaxLifetime, "", "longest `duration` that an exception may live, such as 90d (default: no limit)")
 	flags.Bool(flagAllowUnbounded, false, "permit exceptions that never expire")
 	flags.StringSlice(flagRequire, nil, "`what` an exception has to say, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
+	flags.String(flagKyvernoVersion, "", "`release` of Kyverno, such as 1.19, that has to serve and heed the exception (default: not asked)")
 }
 
 // Checker makes the checker that configuration and flags add up to; a flag that
@@ -58,9 +61,12 @@ func Checker(cfg *cli.Config, flags *pflag.FlagSet) (*shape.Checker, error) {
 			return nil, err
 		}
 	}
+	if flags.Changed(flagKyvernoVersion) {
+		s.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
+	}
 	config := shape.Config{
 		InsecureAllowUnbounded: s.AllowUnbounded, Require: s.Require,
-		GuardPolicies: s.GuardPolicies, GuardNamespaces: s.GuardNamespaces,
+		GuardPolicies: s.GuardPolicies, GuardNamespaces: s.GuardNamespaces, KyvernoVersion: s.KyvernoVersion,
 	}
 	if s.MaxLifetime != "" {
 		d, err := lifetime.ParseDuration(s.MaxLifetime)
