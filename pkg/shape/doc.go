@@ -16,6 +16,9 @@
 // accident (operations are ignored, an empty filter matches nothing), the
 // stricter reading counts.
 //
+// Beside the checks stands [Translate], which writes an exception of kyverno.io as
+// one of policies.kyverno.io where that exempts exactly the same.
+//
 // Each check stands in a file of its own; reasons.go lists what they find. The
 // package does no I/O and knows no clock.
 package shape
