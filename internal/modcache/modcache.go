@@ -9,10 +9,13 @@ import (
 	"testing"
 )
 
+// KyvernoModule is the module of Kyverno, at any release.
+const KyvernoModule = "github.com/kyverno/kyverno"
+
 // The modules that tests read.
 const (
 	// Kyverno has the definitions of PolicyException and its own test data.
-	Kyverno = "github.com/kyverno/kyverno@v1.19.1"
+	Kyverno = KyvernoModule + "@v1.19.1"
 	// SARIF has the published JSON Schema of SARIF 2.1.0 among its test data.
 	SARIF = "github.com/securego/gosec/v2@v2.29.0"
 )

@@ -102,6 +102,6 @@ func schemaOf(group, version string) (s *schema, known bool) {
 	if group == PoliciesGroup {
 		return policiesSchema, version == "v1alpha1" || version == "v1beta1" || version == "v1"
 	}
-	// v2alpha1 left the definitions in Kyverno 1.14 and had v2beta1's fields.
+	// v2alpha1 left the definitions in Kyverno 1.13 and had v2beta1's fields.
 	return kyvernoSchema, version == "v2alpha1" || version == "v2beta1" || version == "v2"
 }

@@ -58,6 +58,10 @@ type Config struct {
 	GuardNamespaces []string
 	// Rules are checks of one's own, in CEL.
 	Rules []Rule
+	// KyvernoVersion is the release that the exception is for, such as 1.19 or
+	// v1.19.1: what that release ignores, does not serve or drops is refused.
+	// Empty is not to ask.
+	KyvernoVersion string
 }
 
 // Limit is a maximum lifetime for the exceptions from some policies, or about
@@ -73,6 +77,7 @@ type Checker struct {
 	config   Config
 	language *language // of match conditions
 	rules    []compiledRule
+	engine   int
 }
 
 // New returns a checker, or an error when the configuration cannot be meant.
@@ -84,6 +89,10 @@ func New(c Config) (*Checker, error) {
 	}
 	c.GuardPolicies = slices.Concat(guardPolicies, c.GuardPolicies)
 	c.GuardNamespaces = slices.Concat(guardNamespaces, c.GuardNamespaces)
+	engine, err := parseEngine(c.KyvernoVersion)
+	if err != nil {
+		return nil, err
+	}
 	conditions, err := conditionLanguage()
 	if err != nil {
 		return nil, err
@@ -93,7 +102,7 @@ func New(c Config) (*Checker, error) {
 		return nil, err
 	}
 	c.Rules = nil // compiled
-	return &Checker{config: c, language: conditions, rules: rules}, nil
+	return &Checker{config: c, language: conditions, rules: rules, engine: engine}, nil
 }
 
 func checkLifetimes(c *Config) error {

@@ -21,6 +21,11 @@ func TestNewRefuses(t *testing.T) {
 		"no such check":         {Levels: map[string]shape.Level{"wildcards": shape.LevelOff}},
 		"no such level":         {Levels: map[string]shape.Level{shape.ReasonWildcardRule: "info"}},
 		"the guard as warning":  {Levels: map[string]shape.Level{shape.ReasonReachesGuard: shape.LevelWarning}},
+		"unreadable Kyverno":    {KyvernoVersion: "latest"},
+		"half a Kyverno":        {KyvernoVersion: "1"},
+		"another Kyverno":       {KyvernoVersion: "2.0"},
+		"ancient Kyverno":       {KyvernoVersion: "1.10.7"},
+		"Kyverno and more":      {KyvernoVersion: "1.19 "},
 	} {
 		if _, err := shape.New(config); err == nil {
 			t.Errorf("%s is accepted", name)

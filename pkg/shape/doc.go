@@ -2,7 +2,8 @@
 // bounded in time and accounted for, and does it leave alone what guards it?
 //
 //  1. The document must be a PolicyException, without a seal.
-//  2. The API server must keep it as it is written ([exception.CheckSchema]).
+//  2. The API server must keep it as it is written ([exception.CheckSchema]), and
+//     the engine must heed it, where its release is known.
 //  3. It must say which resources and which rules it exempts; a pattern that
 //     fits anything says nothing.
 //  4. It must not reach what would refuse it: exceptions, the policies about
@@ -20,6 +21,9 @@
 // guards exceptions. What it is true of says more than how it is written.
 // Evaluation is bounded by counting steps and weighing values. A configuration
 // can add rules of its own, in CEL too, see [Rule].
+//
+// Beside the checks stands [Translate], which writes an exception of kyverno.io as
+// one of policies.kyverno.io where that exempts exactly the same.
 //
 // Each check stands in a file of its own; reasons.go lists what they find. The
 // package does no I/O and knows no clock.

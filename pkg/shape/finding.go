@@ -41,6 +41,7 @@ const maxFindings = 200
 // subject is the document that the checks look at, and what they found.
 type subject struct {
 	config *Config
+	engine int // the minor number of Kyverno's release; 0 is not asked
 	doc    *exception.Document
 	exc    *exception.Exception
 	tree   map[string]any

@@ -29,7 +29,7 @@ func (s *subject) hiddenCharacter(time.Time) {
 		}
 	}
 	source := s.doc.Source()
-	if plain(source) {
+	if isPlain(source) {
 		return
 	}
 	s.hiddenIn(s.tree, nil, seen)
@@ -57,9 +57,9 @@ func (s *subject) hiddenCharacter(time.Time) {
 	}
 }
 
-// plain reports whether a source is ASCII without escapes, in which nothing can
+// isPlain reports whether a source is ASCII without escapes, in which nothing can
 // hide. One that was never written, of an object in memory, is not.
-func plain(source []byte) bool {
+func isPlain(source []byte) bool {
 	for _, c := range source {
 		if c >= utf8.RuneSelf || c == '\\' {
 			return false

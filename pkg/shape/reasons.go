@@ -10,6 +10,7 @@ import (
 var checks = []func(*subject, time.Time){
 	(*subject).alreadySealed,
 	(*subject).schema,
+	(*subject).ignoredAPI,
 	(*subject).namesNothing,
 	(*subject).badExpression,
 	(*subject).matchesEverything,
@@ -32,6 +33,7 @@ var checks = []func(*subject, time.Time){
 const (
 	ReasonNotAnException    = "not-an-exception"
 	ReasonAlreadySealed     = "already-sealed"
+	ReasonIgnoredAPI        = "ignored-api"
 	ReasonNamesNothing      = "names-nothing"
 	ReasonBadExpression     = "bad-expression"
 	ReasonMatchesEverything = "matches-everything"
@@ -82,6 +84,7 @@ func Reasons() []Reason {
 		{exception.ProblemInvalidValue, "a value is none of those that its field takes", true},
 		{exception.ProblemNullValue, "the API server would drop a null, and the live object would differ from the signed one", true},
 		{exception.ProblemEmptyValue, "a value is empty that must not be, or that the API server would drop", true},
+		{ReasonIgnoredAPI, "Kyverno ignores this kind of exception, or will", false},
 		{ReasonNamesNothing, "the exception names no policy or no rule", false},
 		{ReasonBadExpression, "a match condition is no CEL expression that Kyverno would take", true},
 		{ReasonMatchesEverything, "the exception does not say which resources it is for", false},

@@ -69,6 +69,7 @@ func cases() map[string][]change {
 	return map[string][]change{
 		"alreadysealed":     sealedCases,
 		"schema":            schemaCases,
+		"ignoredapi":        ignoredCases,
 		"namesnothing":      nothingCases,
 		"matcheseverything": matchCases,
 		"conditions":        conditionCases,

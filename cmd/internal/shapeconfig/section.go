@@ -23,6 +23,16 @@ type section struct {
 	Checks          map[string]shape.Level `json:"checks"`
 	GuardPolicies   []string               `json:"guardPolicies"`
 	GuardNamespaces []string               `json:"guardNamespaces"`
+	KyvernoVersion  string                 `json:"kyvernoVersion"`
+	Rules           []rule                 `json:"rules"`
+}
+
+// rule is one of a team's own checks. Its weight is "error" or "warning".
+type rule struct {
+	Name       string      `json:"name"`
+	Expression string      `json:"expression"`
+	Message    string      `json:"message"`
+	Severity   shape.Level `json:"severity"`
 }
 
 type limit struct {
@@ -64,6 +74,18 @@ func (s *section) config() (shape.Config, error) {
 		c.MaxPolicies = *s.MaxPolicies
 	}
 	c.Namespaces, c.GuardPolicies, c.GuardNamespaces = s.Namespaces, s.GuardPolicies, s.GuardNamespaces
+	c.KyvernoVersion = s.KyvernoVersion
+	for _, r := range s.Rules {
+		own := shape.Rule{Name: r.Name, Expression: r.Expression, Message: r.Message}
+		switch r.Severity {
+		case "", shape.LevelError:
+		case shape.LevelWarning:
+			own.Severity = shape.Warning
+		default:
+			return c, fmt.Errorf("rule %q: the severity %q is neither error nor warning", r.Name, r.Severity)
+		}
+		c.Rules = append(c.Rules, own)
+	}
 	if c.Levels == nil {
 		c.Levels = map[string]shape.Level{}
 	}

@@ -18,6 +18,7 @@ const (
 	flagMaxLifetime    = "max-lifetime"
 	flagAllowUnbounded = "allow-unbounded"
 	flagRequire        = "require"
+	flagKyvernoVersion = "kyverno-version"
 )
 
 // AddFlags gives a command the flags that [Checker] looks at.
@@ -27,6 +28,7 @@ func AddFlags(cmd *cobra.Command) {
 	flags.String(flagMaxLifetime, "", "longest `duration` that an exception may live, such as 90d (default: no limit)")
 	flags.Bool(flagAllowUnbounded, false, "permit exceptions that never expire")
 	flags.StringSlice(flagRequire, nil, "`what` an exception has to say, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
+	flags.String(flagKyvernoVersion, "", "`release` of Kyverno, such as 1.19, that has to serve and heed the exception (default: not asked)")
 }
 
 // Checker makes the checker that configuration and flags add up to; a flag that
@@ -50,6 +52,9 @@ func Checker(cfg *cli.Config, flags *pflag.FlagSet) (*shape.Checker, error) {
 		if s.Require, err = flags.GetStringSlice(flagRequire); err != nil {
 			return nil, err
 		}
+	}
+	if flags.Changed(flagKyvernoVersion) {
+		s.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
 	}
 	config, err := s.config()
 	if err != nil {

@@ -1,0 +1,290 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// shapeReasons are the reasons that policies/shape mirrors.
+var shapeReasons = []string{
+	shape.ReasonNoExpiry, shape.ReasonMatchesEverything, shape.ReasonWildcardPolicy,
+	shape.ReasonWildcardRule, shape.ReasonReachesGuard, shape.ReasonMissingReason,
+}
+
+// verdictOf says which reasons refuse an exception.
+type verdictOf map[string]bool
+
+// TestShapePolicies asks Kyverno's own CLI about exceptions by both dialects of
+// policies/shape, and polex about the same exceptions. For each reason that is
+// mirrored the answers are the same.
+func TestShapePolicies(t *testing.T) {
+	exceptions := shapeExceptions(t)
+	byPolex := map[string]verdictOf{}
+	refusedIn := map[string]int{}
+	for name, source := range exceptions {
+		byPolex[name] = polexVerdict(t, source)
+		group, _, _ := strings.Cut(strings.TrimPrefix(source, "apiVersion: "), "/")
+		for reason := range byPolex[name] {
+			refusedIn[group+" "+reason]++
+		}
+		if len(byPolex[name]) == 0 {
+			refusedIn[group+" nothing"]++
+		}
+	}
+	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
+		for _, reason := range append([]string{"nothing"}, shapeReasons...) {
+			if refusedIn[group+" "+reason] == 0 && (group != exception.PoliciesGroup || reason != shape.ReasonWildcardRule) {
+				t.Errorf("no exception of %s is refused for %s", group, reason)
+			}
+		}
+	}
+	for _, dialect := range []string{"clusterpolicy.yaml", "validatingpolicy.yaml"} {
+		t.Run(dialect, func(t *testing.T) {
+			byKyverno := kyvernoVerdicts(t, dialect, exceptions)
+			for name, want := range byPolex {
+				for _, reason := range shapeReasons {
+					refused, asked := byKyverno[name][reason]
+					if !asked {
+						t.Errorf("%s: Kyverno says nothing of %s", name, reason)
+					} else if refused != want[reason] {
+						t.Errorf("%s: refused for %s by Kyverno: %v, by polex: %v\n%s", name, reason, refused, want[reason], exceptions[name])
+					}
+				}
+			}
+			t.Logf("%d exceptions, %d reasons", len(exceptions), len(shapeReasons))
+		})
+	}
+}
+
+func polexVerdict(t *testing.T, source string) verdictOf {
+	t.Helper()
+	checker, err := shape.New(shape.Config{Require: []string{shape.RequireReason}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := exception.Parse([]byte(source), "")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, source)
+	}
+	verdict := verdictOf{}
+	for _, f := range checker.Check(doc, time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)) {
+		if f.Severity == shape.Error && slices.Contains(shapeReasons, f.Reason) {
+			verdict[f.Reason] = true
+		}
+	}
+	return verdict
+}
+
+// kyvernoVerdicts runs the CLI once over all exceptions. The verdict of a reason
+// is there only if the CLI reports one.
+func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string) map[string]verdictOf {
+	t.Helper()
+	dir := t.TempDir()
+	var documents []string
+	for _, source := range exceptions {
+		documents = append(documents, source)
+	}
+	slices.Sort(documents)
+	resources, policies := filepath.Join(dir, "exceptions.yaml"), filepath.Join(dir, "policies.yaml")
+	for path, text := range map[string]string{resources: strings.Join(documents, "---\n"), policies: uncommented(t, dialect)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	verdicts := map[string]verdictOf{}
+	for _, r := range applied(t, policies, "--resource", resources) {
+		name, reason := r.Resources[0].Name, r.Rule
+		if reason == "" {
+			reason = strings.TrimPrefix(r.Policy, "polex-shape-")
+		}
+		switch {
+		case r.Result != "pass" && r.Result != "fail":
+			t.Errorf("%s %s: %s: %s", name, reason, r.Result, r.Message)
+		case r.Result == "fail" && !strings.HasSuffix(r.Message, " ["+reason+"]"):
+			t.Errorf("%s: the message %q does not end with the reason %s", name, r.Message, reason)
+		}
+		if verdicts[name] == nil {
+			verdicts[name] = verdictOf{}
+		}
+		verdicts[name][reason] = r.Result == "fail"
+	}
+	return verdicts
+}
+
+// answer is what Kyverno's CLI says of one policy or rule and one resource.
+type answer struct {
+	Policy, Rule, Result, Message string
+	Resources                     []struct{ Kind, Namespace, Name string }
+}
+
+// applied runs Kyverno's CLI. That a resource is refused is no error.
+func applied(t *testing.T, arguments ...string) []answer {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	apply := exec.Command(filepath.Join("..", "..", "bin", "e2e", "kubectl-kyverno"), append([]string{"apply", "--policy-report", "--output-format", "json"}, arguments...)...)
+	apply.Stdout, apply.Stderr = &stdout, &stderr
+	var status *exec.ExitError
+	if err := apply.Run(); err != nil && !errors.As(err, &status) {
+		t.Fatalf("run Kyverno's CLI, which `make e2e` builds: %v", err)
+	}
+	// What the CLI warns of stands before the report.
+	var report struct{ Results []answer }
+	if err := json.Unmarshal(stdout.Bytes()[max(0, bytes.IndexByte(stdout.Bytes(), '{')):], &report); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.Bytes())
+	}
+	return report.Results
+}
+
+// uncommented returns a dialect with the rule that is commented out.
+func uncommented(t *testing.T, dialect string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "policies", "shape", dialect))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, commented, found := strings.Cut(string(raw), "# To ask for a reason, ")
+	if !found {
+		t.Fatalf("%s has no rule to take comment signs off", dialect)
+	}
+	_, commented, _ = strings.Cut(commented, "\n")
+	return strings.TrimRight(head, " ") + regexp.MustCompile(`(?m)^( *)# ?`).ReplaceAllString(commented, "$1")
+}
+
+const (
+	shapeOld = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: NAME
+  namespace: team-a
+  annotations:
+    polex.dev/reason: no health endpoint
+    polex.dev/expires-at: "2026-06-08T12:00:00Z"
+spec:
+  exceptions:
+  - policyName: require-probes
+    ruleNames: [check]
+  match:
+    any:
+    - resources:
+        kinds: [Deployment]
+        names: [web]
+        namespaces: [team-a]
+`
+	shapeNew = `apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata:
+  name: NAME
+  namespace: team-a
+spec:
+  policyRefs:
+  - name: require-probes
+    kind: ValidatingPolicy
+  matchConditions:
+  - name: web
+    expression: object.metadata.name == 'web' && object.metadata.namespace == 'team-a'
+  expiresAt: "2026-06-08T12:00:00Z"
+  properties:
+    reason: no health endpoint
+`
+)
+
+// shapeExceptions are the two above with one thing changed, by their names.
+func shapeExceptions(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for base, changes := range shapeChanges {
+		for i, change := range append([][2]string{{"NAME", "NAME"}}, changes...) {
+			if !strings.Contains(base, change[0]) {
+				t.Fatalf("there is no %q to change", change[0])
+			}
+			name := fmt.Sprintf("new-%d", i)
+			if base == shapeOld {
+				name = fmt.Sprintf("old-%d", i)
+			}
+			all[name] = strings.Replace(strings.Replace(base, change[0], change[1], 1), "NAME", name, 1)
+		}
+	}
+	return all
+}
+
+const (
+	shapeMatch = "    any:\n    - resources:\n        kinds: [Deployment]\n        names: [web]\n        namespaces: [team-a]\n"
+	shapeWho   = "        names: [web]\n        namespaces: [team-a]\n"
+)
+
+func init() {
+	for _, kind := range []string{
+		"*", "?*", "**", "*/*", "*/*/*", "*/*/*/*", "v1/*", "apps/v1/*", "*/scale", "*.*", "*/Deployment", "apps/*/Deployment", "apps/v1/Deployment", "*/Pod/*", "Pod/exec", "Deployment.scale",
+		"v1/Pod", "Deploy*", "Policy*", "*Exception", "kyverno.io/v2/PolicyException", "policies.kyverno.io/*/PolicyException", "PolicyException/status", "policyexceptions", "polex", "kyverno.io/*/*", "networking.k8s.io/*/Ingress", "*.k8s.io/v1/Ingress", "P?licyException",
+	} {
+		shapeChanges[shapeOld] = append(shapeChanges[shapeOld], [2]string{"[Deployment]", "['" + kind + "']"})
+	}
+	for _, name := range []string{"polex-shape", "polex-*", "po*", "validate-polex", "require-*", "*", "?*", "kyverno/anything", "team-a/polex-guard", "team-a/*", "polex", "Polex-Guard"} {
+		shapeChanges[shapeOld] = append(shapeChanges[shapeOld], [2]string{"policyName: require-probes", "policyName: '" + name + "'"})
+		if !strings.Contains(name, "/") {
+			shapeChanges[shapeNew] = append(shapeChanges[shapeNew], [2]string{"name: require-probes", "name: '" + name + "'"})
+		}
+	}
+	for _, namespace := range []string{"kyverno", "kyv*", "*", "polex-system", "polex-*", "?yverno", "team-?", "KYVERNO"} {
+		shapeChanges[shapeOld] = append(shapeChanges[shapeOld], [2]string{"namespaces: [team-a]", "namespaces: ['" + namespace + "']"},
+			[2]string{"kinds: [Deployment]\n        names: [web]\n", "kinds: [v1/Namespace]\n        names: ['" + namespace + "']\n"})
+	}
+}
+
+var shapeChanges = map[string][][2]string{
+	shapeOld: {
+		{"/v2\n", "/v2beta1\n"},
+		{"    polex.dev/expires-at: \"2026-06-08T12:00:00Z\"\n", ""},
+		{"\"2026-06-08T12:00:00Z\"", `""`},
+		{"    polex.dev/reason: no health endpoint\n", ""},
+		{"no health endpoint", `"  "`},
+		{"[check]", "['*']"}, {"[check]", "[check, '?*']"}, {"[check]", "[check, 'autogen-*']"}, {"[check]", "['??']"},
+		{shapeMatch, "    any: []\n"}, {shapeMatch, "    any: [{}]\n"}, {shapeMatch, "    any: [{resources: {}}]\n"},
+		{shapeMatch, shapeMatch + "    - {}\n"},
+		{shapeMatch, "    any: [{clusterRoles: [cluster-admin]}]\n"},
+		{shapeMatch, "    all: [{resources: {kinds: [Deployment]}}, {resources: {names: [web]}}]\n"},
+		{shapeMatch, "    all: [{resources: {kinds: [Deployment]}}, {resources: {names: ['*']}}]\n"},
+		{shapeMatch, "    all: [{resources: {kinds: [Deployment], names: [web]}}, {}]\n"},
+		{shapeMatch, "    all: [{resources: {kinds: [Deployment], names: [web], namespaces: [kyverno]}}]\n"},
+		{"        kinds: [Deployment]\n", ""}, {"[Deployment]", "[]"}, {"[Deployment]", "[Deployment, '*']"},
+		{"        namespaces: [team-a]\n", ""}, {"        names: [web]\n", ""}, {"[web]", "['*']"},
+		{shapeWho, ""}, {shapeWho, "        name: web\n"}, {shapeWho, "        name: '**'\n"}, {shapeWho, "        names: [web, '*']\n"}, {shapeWho, "        names: [web-*]\n"},
+		{shapeWho, "        annotations: {exempt: please}\n"}, {shapeWho, "        operations: [CREATE]\n"},
+		{shapeWho, "        selector: {}\n"}, {shapeWho, "        selector: {matchLabels: {app: web}}\n"}, {shapeWho, "        selector: {matchLabels: {'*': '*'}}\n"},
+		{shapeWho, "        selector: {matchExpressions: [{key: a, operator: Exists}]}\n"}, {shapeWho, "        selector: {matchExpressions: [{key: a, operator: DoesNotExist}]}\n"},
+		{shapeWho, "        namespaceSelector: {matchLabels: {team: a}}\n"}, {shapeWho, "        namespaceSelector: {}\n"},
+		{"        kinds: [Deployment]\n" + shapeWho, "        kinds: [Namespace]\n        namespaceSelector: {matchLabels: {team: a}}\n"},
+		{"        kinds: [Deployment]\n" + shapeWho, "        kinds: ['Name*']\n        name: kyverno\n"},
+		{"        kinds: [Deployment]\n" + shapeWho, "        kinds: [Deployment]\n        name: kyverno\n"},
+	},
+	shapeNew: {
+		{"/v1\n", "/v1beta1\n"}, {"/v1\n", "/v1alpha1\n"},
+		{"  expiresAt: \"2026-06-08T12:00:00Z\"\n", ""},
+		{"  namespace: team-a\nspec:\n", "  namespace: team-a\n  annotations: {polex.dev/reason: again, polex.dev/expires-at: \"2026-06-08T12:00:00Z\"}\nspec:\n"},
+		{"  properties:\n    reason: no health endpoint\n", ""}, {"no health endpoint", `""`},
+		{"  matchConditions:\n  - name: web\n    expression: object.metadata.name == 'web' && object.metadata.namespace == 'team-a'\n", ""},
+		{"  matchConditions:\n  - name: web\n    expression: object.metadata.name == 'web' && object.metadata.namespace == 'team-a'\n", "  matchConditions: []\n"},
+		{"object.metadata.name == 'web' &&", "object.metadata.namespace == 'kyverno' ||"},
+		{"object.metadata.name == 'web' && object.metadata.namespace == 'team-a'", "'true'"},
+		{"object.metadata.name == 'web' && object.metadata.namespace == 'team-a'", "' ( true ) '"},
+		{"object.metadata.name == 'web'", "object.kind == 'PolicyException'"},
+		{"object.metadata.name == 'web'", "request.resource.resource == \"policyexceptions\""},
+		{"object.metadata.name == 'web'", "object.metadata.name == 'kyverno'"},
+		{"kind: ValidatingPolicy", "kind: '*'"}, {"kind: ValidatingPolicy", "kind: '?alidatingPolicy'"},
+	},
+}

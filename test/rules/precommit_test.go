@@ -1,0 +1,57 @@
+package rules_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestPreCommitHooks holds the hooks against the commands that they run and the
+// files that they are for.
+func TestPreCommitHooks(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", ".pre-commit-hooks.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hooks []struct {
+		ID            string   `json:"id"`
+		Name          string   `json:"name"`
+		Description   string   `json:"description"`
+		Language      string   `json:"language"`
+		Entry         string   `json:"entry"`
+		Files         string   `json:"files"`
+		Types         []string `json:"types"`
+		RequireSerial bool     `json:"require_serial"`
+	}
+	if err := yaml.UnmarshalStrict(raw, &hooks); err != nil {
+		t.Fatal(err)
+	}
+	if len(hooks) == 0 {
+		t.Fatal("there is no hook")
+	}
+	for _, hook := range hooks {
+		command, _, _ := strings.Cut(hook.Entry, " ")
+		if _, err := os.Stat(filepath.Join("..", "..", "cmd", command, "main.go")); err != nil {
+			t.Errorf("%s runs %s, which is no command: %v", hook.ID, command, err)
+		}
+		if hook.Language != "golang" || !hook.RequireSerial {
+			t.Errorf("%s is to be built by Go and given all files at once", hook.ID)
+		}
+		files, err := regexp.Compile(hook.Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]bool{
+			"unsigned/web.yaml": true, "unsigned/team-a/web.yml": true, "clusters/a/unsigned/web.json": true,
+			"signed/web.yaml": false, "notunsigned/web.yaml": false, "unsigned/README.md": false, "unsigned.yaml": false,
+		} {
+			if files.MatchString(path) != want {
+				t.Errorf("%s is for %s: %v", hook.ID, path, !want)
+			}
+		}
+	}
+}
