@@ -35,6 +35,9 @@ type Config struct {
 	// may reach, on top of polex's and Kyverno's own.
 	GuardPolicies   []string
 	GuardNamespaces []string
+	// Policies are the policies that exceptions are from; nil means that they
+	// are not known, and that nothing about them is checked.
+	Policies *PolicySet
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.

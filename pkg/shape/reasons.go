@@ -16,6 +16,11 @@ var checks = []func(*subject, time.Time){
 	(*subject).wildcardPolicy,
 	(*subject).wildcardRule,
 	(*subject).reachesGuard,
+	(*subject).reachesGuardPolicy,
+	(*subject).unknownPolicy,
+	(*subject).unknownRule,
+	(*subject).autogenRules,
+	(*subject).uselessPodSecurity,
 	(*subject).lifetime,
 	(*subject).statements,
 	(*subject).hiddenCharacter,
@@ -23,23 +28,27 @@ var checks = []func(*subject, time.Time){
 
 // The reasons of findings. Those of [exception.CheckSchema] come on top.
 const (
-	ReasonNotAnException    = "not-an-exception"
-	ReasonAlreadySealed     = "already-sealed"
-	ReasonNamesNothing      = "names-nothing"
-	ReasonMatchesEverything = "matches-everything"
-	ReasonWildcardPolicy    = "wildcard-policy"
-	ReasonWildcardRule      = "wildcard-rule"
-	ReasonReachesGuard      = "reaches-guard"
-	ReasonNoExpiry          = "no-expiry"
-	ReasonBadLifetime       = "bad-lifetime"
-	ReasonExpired           = "expired"
-	ReasonLifetimeTooLong   = "lifetime-too-long"
-	ReasonMissingReason     = "missing-reason"
-	ReasonMissingTicket     = "missing-ticket"
-	ReasonMissingOwner      = "missing-owner"
-	ReasonContradiction     = "contradiction"
-	ReasonHiddenCharacter   = "hidden-character"
-	ReasonDuplicateIdentity = "duplicate-identity"
+	ReasonNotAnException     = "not-an-exception"
+	ReasonAlreadySealed      = "already-sealed"
+	ReasonNamesNothing       = "names-nothing"
+	ReasonMatchesEverything  = "matches-everything"
+	ReasonWildcardPolicy     = "wildcard-policy"
+	ReasonWildcardRule       = "wildcard-rule"
+	ReasonReachesGuard       = "reaches-guard"
+	ReasonNoExpiry           = "no-expiry"
+	ReasonBadLifetime        = "bad-lifetime"
+	ReasonExpired            = "expired"
+	ReasonLifetimeTooLong    = "lifetime-too-long"
+	ReasonMissingReason      = "missing-reason"
+	ReasonMissingTicket      = "missing-ticket"
+	ReasonMissingOwner       = "missing-owner"
+	ReasonContradiction      = "contradiction"
+	ReasonHiddenCharacter    = "hidden-character"
+	ReasonDuplicateIdentity  = "duplicate-identity"
+	ReasonUnknownPolicy      = "unknown-policy"
+	ReasonUnknownRule        = "unknown-rule"
+	ReasonAutogenRules       = "autogen-rules"
+	ReasonUselessPodSecurity = "useless-pod-security"
 )
 
 // Reason is the stable name of what a check finds, with a line about it.
@@ -73,5 +82,9 @@ func Reasons() []Reason {
 		{ReasonContradiction, "a field and an annotation say different things"},
 		{ReasonHiddenCharacter, "a character is not what a reader sees"},
 		{ReasonDuplicateIdentity, "two documents are the same object to the API server"},
+		{ReasonUnknownPolicy, "there is no such policy"},
+		{ReasonUnknownRule, "the policy has no such rule"},
+		{ReasonAutogenRules, "the rules that are named are not those for the kinds that are matched"},
+		{ReasonUselessPodSecurity, "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"},
 	}
 }

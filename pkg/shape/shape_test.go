@@ -65,18 +65,22 @@ type change struct {
 
 // cases are the changes of every check, by the file that holds the check.
 var cases = map[string][]change{
-	"alreadysealed":     sealedCases,
-	"schema":            schemaCases,
-	"namesnothing":      nothingCases,
-	"matcheseverything": matchCases,
-	"conditions":        conditionCases,
-	"wildcardpolicy":    wildcardPolicyCases,
-	"wildcardrule":      wildcardRuleCases,
-	"reachesguard":      guardCases,
-	"lifetime":          lifetimeCases,
-	"statements":        statementCases,
-	"hiddencharacter":   hiddenCases,
-	"notanexception":    kindCases,
+	"alreadysealed":      sealedCases,
+	"schema":             schemaCases,
+	"namesnothing":       nothingCases,
+	"matcheseverything":  matchCases,
+	"conditions":         conditionCases,
+	"wildcardpolicy":     wildcardPolicyCases,
+	"wildcardrule":       wildcardRuleCases,
+	"reachesguard":       guardCases,
+	"lifetime":           lifetimeCases,
+	"statements":         statementCases,
+	"hiddencharacter":    hiddenCases,
+	"notanexception":     kindCases,
+	"unknownpolicy":      unknownPolicyCases,
+	"unknownrule":        unknownRuleCases,
+	"autogenrules":       autogenCases,
+	"uselesspodsecurity": podSecurityCases,
 }
 
 func (c change) document(t *testing.T) *exception.Document {
