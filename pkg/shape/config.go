@@ -38,6 +38,9 @@ type Config struct {
 	// Policies are the policies that exceptions are from; nil means that they
 	// are not known, and that nothing about them is checked.
 	Policies *PolicySet
+	// Resources are what exceptions may exempt; nil means that they are not
+	// known.
+	Resources *ResourceSet
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.

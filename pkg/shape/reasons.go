@@ -21,6 +21,7 @@ var checks = []func(*subject, time.Time){
 	(*subject).unknownRule,
 	(*subject).autogenRules,
 	(*subject).uselessPodSecurity,
+	(*subject).exemptsNothing,
 	(*subject).lifetime,
 	(*subject).statements,
 	(*subject).hiddenCharacter,
@@ -48,6 +49,7 @@ const (
 	ReasonUnknownPolicy      = "unknown-policy"
 	ReasonUnknownRule        = "unknown-rule"
 	ReasonAutogenRules       = "autogen-rules"
+	ReasonExemptsNothing     = "exempts-nothing"
 	ReasonUselessPodSecurity = "useless-pod-security"
 )
 
@@ -85,6 +87,7 @@ func Reasons() []Reason {
 		{ReasonUnknownPolicy, "there is no such policy"},
 		{ReasonUnknownRule, "the policy has no such rule"},
 		{ReasonAutogenRules, "the rules that are named are not those for the kinds that are matched"},
+		{ReasonExemptsNothing, "none of the resources given would be exempt"},
 		{ReasonUselessPodSecurity, "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"},
 	}
 }

@@ -77,6 +77,7 @@ var cases = map[string][]change{
 	"statements":         statementCases,
 	"hiddencharacter":    hiddenCases,
 	"notanexception":     kindCases,
+	"exemptsnothing":     exemptsNothingCases,
 	"unknownpolicy":      unknownPolicyCases,
 	"unknownrule":        unknownRuleCases,
 	"autogenrules":       autogenCases,
