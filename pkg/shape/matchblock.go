@@ -65,6 +65,9 @@ func (b matchBlock) filters() []matchFilter {
 func (b matchBlock) takes(work *meter, r *resource) bool {
 	if len(b.any) > 0 {
 		for i := range b.any {
+			if work.spent() {
+				return false
+			}
 			if b.any[i].takes(work, r) {
 				return true
 			}

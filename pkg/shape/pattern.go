@@ -11,7 +11,7 @@ type meter struct{ left int }
 
 // maxSteps is far beyond what a real exception needs, and takes a fraction of a
 // second.
-const maxSteps = 20_000_000
+const maxSteps = 5_000_000
 
 func newMeter() *meter { return &meter{left: maxSteps} }
 
@@ -28,7 +28,7 @@ func (m *meter) spent() bool { return m.left < 0 }
 // included: "*" is any text, "?" any one character. When the meter is spent,
 // nothing fits.
 func (m *meter) fits(pattern, text string) bool {
-	if !m.spend(1) {
+	if !m.spend(1 + len(pattern)/16) {
 		return false
 	}
 	if !hasWildcard(pattern) {
@@ -65,9 +65,43 @@ func (m *meter) fits(pattern, text string) bool {
 // fitsAny reports whether a text fits one of the patterns.
 func (m *meter) fitsAny(patterns []string, text string) bool {
 	for _, p := range patterns {
+		if m.spent() {
+			return false
+		}
 		if m.fits(p, text) {
 			return true
 		}
 	}
 	return false
 }
+
+// common returns a text that fits both patterns. It does not find one for every
+// pair of patterns that has one, and what it finds is one.
+func (m *meter) common(a, b string) (text string, found bool) {
+	switch {
+	case !m.spend(1 + (len(a)+len(b))/16):
+		return "", false
+	case !hasWildcard(a):
+		return a, m.fits(b, a)
+	case !hasWildcard(b):
+		return b, m.fits(a, b)
+	}
+	for _, text := range []string{filled(a), filled(b), head(a) + "any" + tail(b), head(b) + "any" + tail(a), head(a) + tail(b), head(b) + tail(a)} {
+		if m.fits(a, text) && m.fits(b, text) {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// filled returns a text that fits a pattern.
+func filled(pattern string) string { return strings.NewReplacer("*", "any", "?", "x").Replace(pattern) }
+
+// head is what stands before a pattern's first "*", and tail what stands behind
+// its last.
+func head(pattern string) string {
+	before, _, _ := strings.Cut(pattern, "*")
+	return filled(before)
+}
+
+func tail(pattern string) string { return filled(pattern[strings.LastIndex(pattern, "*")+1:]) }

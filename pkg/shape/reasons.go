@@ -49,6 +49,8 @@ const (
 	ReasonUnknownPolicy      = "unknown-policy"
 	ReasonUnknownRule        = "unknown-rule"
 	ReasonAutogenRules       = "autogen-rules"
+	ReasonOverlaps           = "overlaps"
+	ReasonSuperseded         = "superseded"
 	ReasonExemptsNothing     = "exempts-nothing"
 	ReasonUselessPodSecurity = "useless-pod-security"
 )
@@ -87,6 +89,8 @@ func Reasons() []Reason {
 		{ReasonUnknownPolicy, "there is no such policy"},
 		{ReasonUnknownRule, "the policy has no such rule"},
 		{ReasonAutogenRules, "the rules that are named are not those for the kinds that are matched"},
+		{ReasonOverlaps, "another exception exempts the same resources from the same rule"},
+		{ReasonSuperseded, "the exception takes the place of a live one"},
 		{ReasonExemptsNothing, "none of the resources given would be exempt"},
 		{ReasonUselessPodSecurity, "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"},
 	}

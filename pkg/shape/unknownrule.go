@@ -40,6 +40,9 @@ func (s *subject) unknownRule(time.Time) {
 
 func anyFits(work *meter, pattern string, names []string) bool {
 	for _, name := range names {
+		if work.spent() {
+			return false
+		}
 		if work.fits(pattern, name) {
 			return true
 		}
