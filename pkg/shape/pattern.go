@@ -85,6 +85,8 @@ func (m *meter) common(a, b string) (text string, found bool) {
 		return a, m.fits(b, a)
 	case !hasWildcard(b):
 		return b, m.fits(a, b)
+	case !startAlike(a, b):
+		return "", false
 	}
 	for _, text := range []string{filled(a), filled(b), head(a) + "any" + tail(b), head(b) + "any" + tail(a), head(a) + tail(b), head(b) + tail(a)} {
 		if m.fits(a, text) && m.fits(b, text) {
@@ -94,8 +96,17 @@ func (m *meter) common(a, b string) (text string, found bool) {
 	return "", false
 }
 
+// startAlike reports whether what stands before the first wildcard of one
+// pattern begins what stands there in the other. If not, no text fits both.
+func startAlike(a, b string) bool {
+	a, b = a[:strings.IndexAny(a, "*?")], b[:strings.IndexAny(b, "*?")]
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+}
+
+var example = strings.NewReplacer("*", "any", "?", "x")
+
 // filled returns a text that fits a pattern.
-func filled(pattern string) string { return strings.NewReplacer("*", "any", "?", "x").Replace(pattern) }
+func filled(pattern string) string { return example.Replace(pattern) }
 
 // head is what stands before a pattern's first "*", and tail what stands behind
 // its last.

@@ -20,6 +20,10 @@ type labelExpression struct {
 	values        []string
 }
 
+// zeroed is what Kyverno puts for a pattern that stands for no label of the
+// object, before Kubernetes looks at it.
+var zeroed = strings.NewReplacer("*", "0", "?", "0")
+
 // readSelector returns nil where there is no selector.
 func readSelector(value any) *labelSelector {
 	tree, isTree := value.(map[string]any)
@@ -28,9 +32,7 @@ func readSelector(value any) *labelSelector {
 	}
 	s := &labelSelector{labels: stringMap(tree["matchLabels"])}
 	for key, text := range s.labels {
-		// Kyverno puts a "0" for what stands for no label of the object.
-		plain := strings.NewReplacer("*", "0", "?", "0")
-		s.broken = s.broken || !labelKey(plain.Replace(key)) || !labelValue(plain.Replace(text))
+		s.broken = s.broken || !labelKey(zeroed.Replace(key)) || !labelValue(zeroed.Replace(text))
 	}
 	items, _ := tree["matchExpressions"].([]any)
 	for _, item := range items {
