@@ -28,6 +28,9 @@ func (s *subject) autogenRules(time.Time) {
 		path := ref.Path.With("ruleNames")
 		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
 			for _, r := range p.rules {
+				if !work.spend(1) {
+					return
+				}
 				if len(r.controllers) > 0 && r.namedBy(work, ref.Rules) {
 					s.autogenForms(work, path, ref.Rules, r, taken)
 				}

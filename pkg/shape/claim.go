@@ -11,11 +11,16 @@ import (
 
 // claim is what a [Set] remembers of an exception.
 type claim struct {
-	id         exception.Identity
-	at         exception.Position
-	policies   []exception.PolicyRef
-	block      matchBlock // kyverno.io
-	conditions []string   // policies.kyverno.io, sorted
+	id       exception.Identity
+	at       exception.Position
+	policies []exception.PolicyRef
+	block    matchBlock // kyverno.io
+	// names are those of the resources that the claim is for, or its conditions,
+	// and namespaces are the resources'; sorted. They are not used when a pattern
+	// or nothing says them, or when they are very many: then it is wide.
+	names, namespaces  []string
+	nameless, anywhere bool
+	conditions         []string // policies.kyverno.io, sorted
 	// controls narrow down what is exempt for the resources that match, and
 	// restraint is what else has to hold; both are compared as they are written.
 	controls, restraint string
@@ -40,6 +45,7 @@ func newClaim(d *exception.Document, e *exception.Exception, now time.Time) *cla
 		c.controls, c.restraint = written(spec["podSecurity"]), written(spec["conditions"])
 	}
 	c.scope = written(spec["match"], spec["matchConditions"]) + c.controls + c.restraint
+	c.list()
 	life, err := lifetime.Of(e)
 	switch {
 	case err != nil: // said by the check on lifetimes
@@ -65,26 +71,27 @@ func written(values ...any) string {
 	return string(text)
 }
 
-// names returns the names of the resources that a claim is for, or its
-// conditions; wide is set when a pattern or nothing says them.
-func (c *claim) names() (names []string, wide bool) {
-	if c.id.Group == exception.PoliciesGroup {
-		return c.conditions, false
-	}
-	return c.said(func(f *matchFilter) []string {
-		if f.name != "" {
-			return []string{f.name}
-		}
-		return f.names
-	})
-}
+// maxKeys is how often one exception is put into the index under a name. One
+// that would take more counts as if a pattern said its names, so that memory
+// grows with the documents alone.
+const maxKeys = 256
 
-// namespaces is the like of names.
-func (c *claim) namespaces() (names []string, wide bool) {
+// list finds out the names and namespaces that the claim goes by.
+func (c *claim) list() {
 	if c.id.Group == exception.PoliciesGroup {
-		return nil, true
+		c.names, c.anywhere = c.conditions, true
+	} else {
+		c.names, c.nameless = c.said(func(f *matchFilter) []string {
+			if f.name != "" {
+				return []string{f.name}
+			}
+			return f.names
+		})
+		c.namespaces, c.anywhere = c.said(func(f *matchFilter) []string { return f.namespaces })
 	}
-	return c.said(func(f *matchFilter) []string { return f.namespaces })
+	if len(c.policies)*(len(c.names)+len(c.namespaces)) > maxKeys {
+		c.names, c.namespaces, c.nameless, c.anywhere = nil, nil, true, true
+	}
 }
 
 func (c *claim) said(of func(*matchFilter) []string) (names []string, wide bool) {

@@ -13,22 +13,12 @@ type claimsOfPolicy struct {
 	nameless, anywhere []*claim // by a pattern, or by nothing
 }
 
-// maxKeys is how often one exception is put into the index under a name. One
-// that would take more counts as if a pattern said its names, so that memory
-// grows with the documents alone.
-const maxKeys = 256
-
 // refKey is what an exception calls a policy.
 func refKey(group string, ref exception.PolicyRef) policyKey {
 	return policyKey{group, ref.Kind, ref.Name}
 }
 
 func (index claimIndex) add(c *claim) {
-	names, nameless := c.names()
-	namespaces, homeless := c.namespaces()
-	if len(c.policies)*(len(names)+len(namespaces)) > maxKeys {
-		nameless, homeless = true, true
-	}
 	for key := range c.keys() {
 		of := index[key]
 		if of == nil {
@@ -36,8 +26,8 @@ func (index claimIndex) add(c *claim) {
 			index[key] = of
 		}
 		of.all = append(of.all, c)
-		of.nameless = put(of.names, of.nameless, c, names, nameless)
-		of.anywhere = put(of.namespaces, of.anywhere, c, namespaces, homeless)
+		of.nameless = put(of.names, of.nameless, c, c.names, c.nameless)
+		of.anywhere = put(of.namespaces, of.anywhere, c, c.namespaces, c.anywhere)
 	}
 }
 
@@ -67,11 +57,11 @@ func (c *claim) keys() map[policyKey]exception.PolicyRef {
 // names or its namespaces, whichever are fewer.
 func (of *claimsOfPolicy) near(c *claim) [][]*claim {
 	byName, byNamespace := [][]*claim{of.all}, [][]*claim{of.all}
-	if names, wide := c.names(); !wide {
-		byName = listed(of.names, of.nameless, names)
+	if !c.nameless {
+		byName = listed(of.names, of.nameless, c.names)
 	}
-	if namespaces, wide := c.namespaces(); !wide {
-		byNamespace = listed(of.namespaces, of.anywhere, namespaces)
+	if !c.anywhere {
+		byNamespace = listed(of.namespaces, of.anywhere, c.namespaces)
 	}
 	if total(byNamespace) < total(byName) {
 		return byNamespace

@@ -76,7 +76,7 @@ func TestPolicySet(t *testing.T) {
 		e, _ := change{of: source}.document(t).Exception()
 		var got []string
 		for _, p := range set.Named(e) {
-			got = append(got, p.Identity.String()+" "+p.Severity)
+			got = append(got, p.String()+" "+p.Severity)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

@@ -79,6 +79,9 @@ func (c *claim) beyond(live *claim) []string {
 // pattern takes.
 func covered(work *meter, patterns []string, rule string) bool {
 	for _, p := range patterns {
+		if work.spent() {
+			return false
+		}
 		// "?" would take a "*" for one character.
 		if p == rule || work.fits(p, rule) && (!strings.Contains(rule, "*") || !strings.Contains(p, "?")) {
 			return true

@@ -16,26 +16,41 @@ func (s *subject) unknownRule(time.Time) {
 		return
 	}
 	work := newMeter()
+	met := map[string]*rulesOfPolicy{} // an exception may name one policy very often
 	for _, ref := range s.exc.Policies {
-		policies := s.config.Policies.find(exception.KyvernoGroup, ref)
-		if len(policies) == 0 {
-			continue
+		of := met[ref.Name]
+		if of == nil {
+			of = readRuleNames(s.config.Policies.find(exception.KyvernoGroup, ref))
+			met[ref.Name] = of
 		}
-		names := ruleNames(policies)
-		known := make(map[string]bool, len(names))
-		for _, name := range names {
-			known[name] = true
+		if !of.exists {
+			continue
 		}
 		for i, text := range ref.Rules {
 			if len(s.found) >= maxFindings {
 				return
 			}
-			if known[text] || hasWildcard(text) && anyFits(work, text, names) {
+			if of.known[text] || hasWildcard(text) && anyFits(work, text, of.names) {
 				continue
 			}
-			s.refuse(ReasonUnknownRule, ref.Path.With("ruleNames").With(i), fmt.Sprintf("the policy %q has no rule %q", ref.Name, text), ruleHint(text, names, known))
+			s.refuse(ReasonUnknownRule, ref.Path.With("ruleNames").With(i), fmt.Sprintf("the policy %q has no rule %q", ref.Name, text), of.hint(text))
 		}
 	}
+}
+
+// rulesOfPolicy are the names of a policy's rules, with those that are made.
+type rulesOfPolicy struct {
+	exists bool
+	names  []string
+	known  map[string]bool
+}
+
+func readRuleNames(policies []*policy) *rulesOfPolicy {
+	of := &rulesOfPolicy{exists: len(policies) > 0, names: ruleNames(policies), known: map[string]bool{}}
+	for _, name := range of.names {
+		of.known[name] = true
+	}
+	return of
 }
 
 func anyFits(work *meter, pattern string, names []string) bool {
@@ -50,13 +65,14 @@ func anyFits(work *meter, pattern string, names []string) bool {
 	return false
 }
 
-func ruleHint(text string, names []string, known map[string]bool) string {
+// hint says what an unknown name is likely to mean.
+func (of *rulesOfPolicy) hint(text string) string {
 	for _, prefix := range []string{"autogen-cronjob-", "autogen-"} {
-		if base, made := strings.CutPrefix(text, prefix); made && known[base] {
+		if base, made := strings.CutPrefix(text, prefix); made && of.known[base] {
 			return fmt.Sprintf("Kyverno makes no such rule of %q; name the rules that are there", base)
 		}
 	}
-	if hint := exception.Nearest(text, names); hint != "" {
+	if hint := exception.Nearest(text, of.names); hint != "" {
 		return hint
 	}
 	return "name a rule of the policy"

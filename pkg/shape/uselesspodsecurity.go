@@ -20,6 +20,9 @@ func (s *subject) uselessPodSecurity(time.Time) {
 		named, checked := false, false
 		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
 			for _, r := range p.rules {
+				if !work.spend(1) {
+					return
+				}
 				if !r.namedBy(work, ref.Rules) {
 					continue
 				}
