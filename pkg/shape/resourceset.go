@@ -1,11 +1,17 @@
 package shape
 
-import "github.com/polex-dev/polex/pkg/exception"
+import (
+	"maps"
+	"slices"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
 
 // ResourceSet is the objects of a repository that exceptions may exempt. It
 // does not change once it is read and can be used by several goroutines.
 type ResourceSet struct {
 	kinds      map[string]*resourcesOfKind
+	sorted     []string // the keys of kinds
 	namespaces map[string]*namespace
 	count      int
 }
@@ -38,14 +44,12 @@ func ReadResources(docs []*exception.Document) *ResourceSet {
 		home, _ := r.inNamespace()
 		of.byNamespace[home] = append(of.byNamespace[home], r)
 		if r.id.Kind == "Namespace" && r.id.Group == "" {
-			labels := map[string]string{}
-			for key, value := range r.labels {
-				labels[key] = value
-			}
+			labels := maps.Clone(r.labels)
 			labels[labelOfNamespace] = r.id.Name
 			set.namespaces[r.id.Name] = &namespace{labels: labels, written: true}
 		}
 	}
+	set.sorted = slices.Sorted(maps.Keys(set.kinds))
 	for _, of := range set.kinds {
 		for _, r := range of.all {
 			r.home = set.home(r.id.Namespace)
@@ -103,7 +107,8 @@ func (set *ResourceSet) ofKinds(work *meter, selectors []kindSelector) []*resour
 			}
 			continue
 		}
-		for kind, of := range set.kinds {
+		for _, kind := range set.sorted {
+			of := set.kinds[kind]
 			if !seen[of] && work.fits(k.kind, kind) {
 				seen[of], found = true, append(found, of)
 			}

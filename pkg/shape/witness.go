@@ -1,6 +1,10 @@
 package shape
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // witness returns a resource that both matches take, if it finds one: it makes
 // one up of what they ask for, and then holds it against both. That two matches
@@ -146,7 +150,8 @@ func firstKinds(filters []*matchFilter) []kindSelector {
 // fill adds to pairs what patterns ask for and pairs does not have.
 func fill(work *meter, pairs, patterns map[string]string) {
 	for _, plain := range []bool{true, false} {
-		for key, value := range patterns {
+		for _, key := range slices.Sorted(maps.Keys(patterns)) {
+			value := patterns[key]
 			if hasWildcard(key+value) != plain && !hasPair(work, key, value, pairs) {
 				pairs[filled(key)] = filled(value)
 			}
