@@ -222,7 +222,7 @@ func (c *schemaChecker) text(n *node, at place, s *schema, path Path) {
 				return
 			}
 		}
-		c.report(at, path, ProblemInvalidValue, fmt.Sprintf("%q is not one of %s", shortened(value), strings.Join(s.enum, ", ")), nearest(value, s.enum))
+		c.report(at, path, ProblemInvalidValue, fmt.Sprintf("%q is not one of %s", shortened(value), strings.Join(s.enum, ", ")), Nearest(value, s.enum))
 	case s.filled && value == "":
 		c.report(at, path, ProblemEmptyValue, fmt.Sprintf("%s is empty", path), "")
 	case s.format == "date-time":

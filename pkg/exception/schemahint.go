@@ -11,14 +11,22 @@ func didYouMean(name string, s *schema) string {
 	for i, f := range s.fields {
 		names[i] = f.name
 	}
-	if hint := nearest(name, names); hint != "" {
+	if hint := Nearest(name, names); hint != "" {
 		return hint
 	}
 	return "the API server would drop it; remove it"
 }
 
-// nearest returns a hint at the candidate that is at most two edits away, or "".
-func nearest(word string, candidates []string) string {
+// longestName is the longest name that an object can have. What is longer is no
+// misspelt name, and comparing it would take the square of its length.
+const longestName = 253
+
+// Nearest returns a hint at the candidate that is at most two edits away from a
+// word, or "" when none is.
+func Nearest(word string, candidates []string) string {
+	if len(word) > longestName {
+		return ""
+	}
 	best, distance := "", 3
 	for _, candidate := range candidates {
 		limit := min(distance, (len(candidate)+1)/2)

@@ -25,7 +25,20 @@ func (s *subject) conditions() []condition {
 	if s.compiled != nil || s.exc.Identity.Group != exception.PoliciesGroup {
 		return s.compiled
 	}
+	s.compiled = s.expressions()
+	for i := range s.compiled {
+		c := &s.compiled[i]
+		if c.checked, c.problem = s.language.predicate(c.text); c.problem == nil {
+			c.program, c.problem = s.language.plan(c.checked)
+		}
+	}
+	return s.compiled
+}
+
+// expressions returns the match conditions as they are written.
+func (s *subject) expressions() []condition {
 	items, _ := s.spec()["matchConditions"].([]any)
+	var found []condition
 	for i, item := range items[:min(len(items), maxConditions)] {
 		tree, _ := item.(map[string]any)
 		text, ok := tree["expression"].(string)
@@ -34,12 +47,9 @@ func (s *subject) conditions() []condition {
 		}
 		c := condition{located: located{text, exception.Path{"spec", "matchConditions", i, "expression"}}}
 		c.name, _ = tree["name"].(string)
-		if c.checked, c.problem = s.language.predicate(text); c.problem == nil {
-			c.program, c.problem = s.language.plan(c.checked)
-		}
-		s.compiled = append(s.compiled, c)
+		found = append(found, c)
 	}
-	return s.compiled
+	return found
 }
 
 // literals returns the texts that a condition is written with.

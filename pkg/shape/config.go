@@ -62,6 +62,12 @@ type Config struct {
 	// v1.19.1: what that release ignores, does not serve or drops is refused.
 	// Empty is not to ask.
 	KyvernoVersion string
+	// Policies are the policies that exceptions are from; nil means that they
+	// are not known, and that nothing about them is checked.
+	Policies *PolicySet
+	// Resources are what exceptions may exempt; nil means that they are not
+	// known.
+	Resources *ResourceSet
 }
 
 // Limit is a maximum lifetime for the exceptions from some policies, or about

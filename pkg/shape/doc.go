@@ -10,6 +10,12 @@
 //     them, the namespaces of Kyverno and polex. No setting permits that.
 //  5. It must end, soon enough, and say what is asked for: its reason, ticket, owner.
 //  6. What a reviewer reads must be what a machine reads.
+//  7. With policies given ([ReadPolicies]), it must be from policies and rules
+//     that exist. A policy that is about PolicyExceptions is never excepted
+//     from, whatever its name.
+//  8. With resources given ([ReadResources]), it should exempt some of them.
+//  9. Beside others ([Set]), it must be the only document of its identity, and
+//     should neither overlap with another nor outgrow the live one it replaces.
 //
 // A pattern is judged as Kyverno 1.19 matches it: "*" is any text, "?" any one
 // character, and nothing else is special. Where what Kyverno does is an

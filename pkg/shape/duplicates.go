@@ -2,29 +2,72 @@ package shape
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Set finds documents that are one object to the API server. The one that is
-// applied last wins there, and which one that is depends on the tool: a second
-// document can undo what was reviewed in the first. The zero value is empty and
-// ready; it is not for several goroutines at once.
+// Set holds the exceptions of a run against each other and against those that
+// are live. Its checks:
+//
+//   - Two documents are one object to the API server. The one that is applied
+//     last wins there, and which one that is depends on the tool: a second
+//     document can undo what was reviewed in the first.
+//   - Two exceptions exempt the same resource from the same rule.
+//   - An exception takes the place of a live one.
+//
+// The zero value is empty and ready; it is not for several goroutines at once.
 type Set struct {
-	met exception.Identities
+	met    exception.Identities
+	claims claimIndex
+	live   map[exception.Identity]*claim
+	now    time.Time
 }
 
-// Add puts a document into the set and returns a finding when its identity is
-// there already.
+// Live tells the set which exceptions are live: those in signed/, say. They are
+// what documents added later are held against, and are not reported on
+// themselves. A duration that an exception asks for counts from now.
+func (s *Set) Live(docs []*exception.Document, now time.Time) {
+	s.now = now
+	for _, d := range docs {
+		e, ok := d.Exception()
+		if !ok {
+			continue
+		}
+		if s.live == nil {
+			s.live = map[exception.Identity]*claim{}
+		}
+		c := newClaim(d, e, time.Time{}) // what a live one asked for was counted from its signing
+		s.live[c.id] = c
+		s.remember(c)
+	}
+}
+
+// Add puts a document into the set and returns what is wrong with it beside
+// those that are there already.
 func (s *Set) Add(d *exception.Document) []Finding {
 	first, again := s.met.Add(d)
-	if !again {
+	if again {
+		path := exception.Path{"metadata", "name"}
+		return []Finding{{
+			Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
+			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), first),
+			Hint:    "keep one of the two",
+		}}
+	}
+	e, ok := d.Exception()
+	if !ok {
 		return nil
 	}
-	path := exception.Path{"metadata", "name"}
-	return []Finding{{
-		Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
-		Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), first),
-		Hint:    "keep one of the two",
-	}}
+	c := newClaim(d, e, s.now)
+	found := append(s.superseded(d, c), s.overlaps(d, c)...)
+	s.remember(c)
+	return sorted(found)
+}
+
+func (s *Set) remember(c *claim) {
+	if s.claims == nil {
+		s.claims = claimIndex{}
+	}
+	s.claims.add(c)
 }

@@ -63,7 +63,7 @@ func (t *trial) reachesException(words []string) bool {
 	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
 		for _, name := range append([]string{t.next()}, words...) {
 			for _, namespace := range append([]string{t.next()}, words...) {
-				is := resource{group: group, version: "v1", kind: exception.Kind, name: name, namespace: namespace, body: map[string]any{"spec": map[string]any{}}}
+				is := specimen{group: group, version: "v1", kind: exception.Kind, name: name, namespace: namespace, body: map[string]any{"spec": map[string]any{}}}
 				isNot := is
 				isNot.group, isNot.kind = t.next()+".example", other
 				if t.tells(is, isNot) {
@@ -79,14 +79,14 @@ func (t *trial) reachesException(words []string) bool {
 func (t *trial) reachesInto(namespace string, kinds, words []string) bool {
 	resources := slices.Clone(t.known[namespaced])
 	for _, kind := range kinds {
-		if !slices.ContainsFunc(resources, func(r resource) bool { return r.kind == kind }) {
+		if !slices.ContainsFunc(resources, func(r specimen) bool { return r.kind == kind }) {
 			resources = append(resources, t.ofKind(kind, namespaced)[:1]...)
 		}
 	}
 	for _, inside := range resources {
 		for _, name := range append([]string{t.next()}, words...) {
 			inside.name, inside.namespace = name, namespace
-			if t.tellsPlace(inside, func(r *resource, other string) { r.namespace = other }) {
+			if t.tellsPlace(inside, func(r *specimen, other string) { r.namespace = other }) {
 				return true
 			}
 		}
@@ -96,14 +96,14 @@ func (t *trial) reachesInto(namespace string, kinds, words []string) bool {
 
 // reachesNamespace tries a namespace itself.
 func (t *trial) reachesNamespace(namespace string) bool {
-	itself := resource{version: "v1", kind: "Namespace", name: namespace}
-	return t.tellsPlace(itself, func(r *resource, other string) { r.name = other })
+	itself := specimen{version: "v1", kind: "Namespace", name: namespace}
+	return t.tellsPlace(itself, func(r *specimen, other string) { r.name = other })
 }
 
 // tellsPlace reports whether the conditions are true of a resource and not of
 // it elsewhere. Several places are tried, for one of them may happen to have
 // the letters that a condition asks for.
-func (t *trial) tellsPlace(inside resource, move func(r *resource, other string)) bool {
+func (t *trial) tellsPlace(inside specimen, move func(r *specimen, other string)) bool {
 	for range 3 {
 		outside := inside
 		move(&outside, t.next())
@@ -116,7 +116,7 @@ func (t *trial) tellsPlace(inside resource, move func(r *resource, other string)
 
 // tells reports whether the conditions are true of a request about one resource
 // and not of the same about another.
-func (t *trial) tells(one, other resource) bool {
+func (t *trial) tells(one, other specimen) bool {
 	for _, operation := range allOperations {
 		for _, requester := range allRequesters {
 			q := t.request(class{operation: operation, requester: requester})

@@ -21,6 +21,12 @@ var checks = []func(*subject, time.Time){
 	(*subject).wildcardPolicy,
 	(*subject).wildcardRule,
 	(*subject).reachesGuard,
+	(*subject).reachesGuardPolicy,
+	(*subject).unknownPolicy,
+	(*subject).unknownRule,
+	(*subject).autogenRules,
+	(*subject).uselessPodSecurity,
+	(*subject).exemptsNothing,
 	(*subject).costlyExpression,
 	(*subject).lifetime,
 	(*subject).statements,
@@ -31,35 +37,42 @@ var checks = []func(*subject, time.Time){
 
 // The reasons of findings. Those of [exception.CheckSchema] come on top.
 const (
-	ReasonNotAnException    = "not-an-exception"
-	ReasonAlreadySealed     = "already-sealed"
-	ReasonIgnoredAPI        = "ignored-api"
-	ReasonNamesNothing      = "names-nothing"
-	ReasonBadExpression     = "bad-expression"
-	ReasonMatchesEverything = "matches-everything"
-	ReasonWildcardPolicy    = "wildcard-policy"
-	ReasonWildcardRule      = "wildcard-rule"
-	ReasonWildcardMatch     = "wildcard-match"
-	ReasonWildcardImage     = "wildcard-image"
-	ReasonWrongNamespace    = "wrong-namespace"
-	ReasonTooManyPolicies   = "too-many-policies"
-	ReasonMissingNames      = "missing-names"
-	ReasonMissingNamespaces = "missing-namespaces"
-	ReasonMissingSubjects   = "missing-subjects"
-	ReasonReachesGuard      = "reaches-guard"
-	ReasonNoExpiry          = "no-expiry"
-	ReasonBadLifetime       = "bad-lifetime"
-	ReasonExpired           = "expired"
-	ReasonLifetimeTooLong   = "lifetime-too-long"
-	ReasonMissingReason     = "missing-reason"
-	ReasonMissingTicket     = "missing-ticket"
-	ReasonMissingOwner      = "missing-owner"
-	ReasonMissingCategory   = "missing-category"
-	ReasonBadCategory       = "bad-category"
-	ReasonContradiction     = "contradiction"
-	ReasonHiddenCharacter   = "hidden-character"
-	ReasonLookAlike         = "look-alike"
-	ReasonDuplicateIdentity = "duplicate-identity"
+	ReasonNotAnException     = "not-an-exception"
+	ReasonAlreadySealed      = "already-sealed"
+	ReasonIgnoredAPI         = "ignored-api"
+	ReasonNamesNothing       = "names-nothing"
+	ReasonBadExpression      = "bad-expression"
+	ReasonMatchesEverything  = "matches-everything"
+	ReasonWildcardPolicy     = "wildcard-policy"
+	ReasonWildcardRule       = "wildcard-rule"
+	ReasonWildcardMatch      = "wildcard-match"
+	ReasonWildcardImage      = "wildcard-image"
+	ReasonWrongNamespace     = "wrong-namespace"
+	ReasonTooManyPolicies    = "too-many-policies"
+	ReasonMissingNames       = "missing-names"
+	ReasonMissingNamespaces  = "missing-namespaces"
+	ReasonMissingSubjects    = "missing-subjects"
+	ReasonReachesGuard       = "reaches-guard"
+	ReasonNoExpiry           = "no-expiry"
+	ReasonBadLifetime        = "bad-lifetime"
+	ReasonExpired            = "expired"
+	ReasonLifetimeTooLong    = "lifetime-too-long"
+	ReasonMissingReason      = "missing-reason"
+	ReasonMissingTicket      = "missing-ticket"
+	ReasonMissingOwner       = "missing-owner"
+	ReasonMissingCategory    = "missing-category"
+	ReasonBadCategory        = "bad-category"
+	ReasonContradiction      = "contradiction"
+	ReasonHiddenCharacter    = "hidden-character"
+	ReasonLookAlike          = "look-alike"
+	ReasonDuplicateIdentity  = "duplicate-identity"
+	ReasonUnknownPolicy      = "unknown-policy"
+	ReasonUnknownRule        = "unknown-rule"
+	ReasonAutogenRules       = "autogen-rules"
+	ReasonOverlaps           = "overlaps"
+	ReasonSuperseded         = "superseded"
+	ReasonExemptsNothing     = "exempts-nothing"
+	ReasonUselessPodSecurity = "useless-pod-security"
 )
 
 // Reason is the stable name of what a check finds, with a line about it.
@@ -111,5 +124,12 @@ func Reasons() []Reason {
 		{ReasonHiddenCharacter, "a character is not what a reader sees", false},
 		{ReasonLookAlike, "two names differ in what a reader does not see", false},
 		{ReasonDuplicateIdentity, "two documents are the same object to the API server", true},
+		{ReasonUnknownPolicy, "there is no such policy", false},
+		{ReasonUnknownRule, "the policy has no such rule", false},
+		{ReasonAutogenRules, "the rules that are named are not those for the kinds that are matched", false},
+		{ReasonOverlaps, "another exception exempts the same resources from the same rule", false},
+		{ReasonSuperseded, "the exception takes the place of a live one", false},
+		{ReasonExemptsNothing, "none of the resources given would be exempt", false},
+		{ReasonUselessPodSecurity, "controls of Pod security are named for rules that do not check them, and the rules are skipped whole", false},
 	}
 }

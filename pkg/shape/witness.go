@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// resource is an object that match conditions are tried on.
-type resource struct {
+// specimen is an object that match conditions are tried on.
+type specimen struct {
 	group, version, kind string
 	name, namespace      string // no namespace: cluster-scoped
 	labels, annotations  map[string]any
@@ -20,14 +20,14 @@ type request struct {
 	groups    []any
 }
 
-func (r resource) apiVersion() string {
+func (r specimen) apiVersion() string {
 	if r.group == "" {
 		return r.version
 	}
 	return r.group + "/" + r.version
 }
 
-func (r resource) object() map[string]any {
+func (r specimen) object() map[string]any {
 	metadata := map[string]any{"name": r.name, "uid": "0b61a1e4-53c1-4b7e-9d0e-5c8a1f0a7c11", "creationTimestamp": "2026-01-02T03:04:05Z"}
 	if r.namespace != "" {
 		metadata["namespace"] = r.namespace
@@ -44,7 +44,7 @@ func (r resource) object() map[string]any {
 }
 
 // plural is the name of the resource in URLs, as nearly all are formed.
-func (r resource) plural() string {
+func (r specimen) plural() string {
 	word := strings.ToLower(r.kind)
 	if stem, ok := strings.CutSuffix(word, "y"); ok {
 		return stem + "ies"
@@ -57,7 +57,7 @@ func (r resource) plural() string {
 
 // variables are what Kyverno would give to a condition, as an API server makes
 // them: an empty field is absent, and what does not exist is null.
-func (r resource) variables(q request) map[string]any {
+func (r specimen) variables(q request) map[string]any {
 	object, oldObject := any(r.object()), any(nil)
 	switch q.operation {
 	case "UPDATE":

@@ -52,7 +52,7 @@ func (t *trial) holdsOfAll(c class) bool {
 	if c.kind != "" {
 		kinds = t.ofKind(c.kind, c.scope)
 	} else {
-		kinds = append(slices.Clip(kinds), resource{group: t.next() + ".example", version: "v1alpha1", kind: t.kind()})
+		kinds = append(slices.Clip(kinds), specimen{group: t.next() + ".example", version: "v1alpha1", kind: t.kind()})
 	}
 	for _, r := range kinds {
 		if !t.holds(t.dress(r, c), t.request(c)) {
@@ -63,7 +63,7 @@ func (t *trial) holdsOfAll(c class) bool {
 }
 
 // dress gives a resource names of its own.
-func (t *trial) dress(r resource, c class) resource {
+func (t *trial) dress(r specimen, c class) specimen {
 	r.name = t.next()
 	if c.scope == namespaced {
 		r.namespace = t.next()
@@ -85,9 +85,9 @@ func (t *trial) request(c class) request {
 }
 
 // wellKnown are resources of kinds that every cluster has.
-func wellKnown(scope string) []resource {
+func wellKnown(scope string) []specimen {
 	if scope == clusterScoped {
-		return []resource{
+		return []specimen{
 			{group: "rbac.authorization.k8s.io", version: "v1", kind: "ClusterRole", body: map[string]any{"rules": []any{}}},
 			{group: "storage.k8s.io", version: "v1", kind: "StorageClass", body: map[string]any{"provisioner": "csi.example"}},
 			{version: "v1", kind: "PersistentVolume", body: map[string]any{"spec": map[string]any{"capacity": map[string]any{"storage": "1Gi"}}}},
@@ -97,7 +97,7 @@ func wellKnown(scope string) []resource {
 		"containers":         []any{map[string]any{"name": "main", "image": "registry.example/main@sha256:9f1c", "resources": map[string]any{}}},
 		"serviceAccountName": "default",
 	}
-	return []resource{
+	return []specimen{
 		{version: "v1", kind: "Pod", body: map[string]any{"spec": pod}},
 		{group: "apps", version: "v1", kind: "Deployment", body: map[string]any{"spec": map[string]any{"replicas": int64(2), "template": map[string]any{"spec": pod}}}},
 		{version: "v1", kind: "ConfigMap", body: map[string]any{"data": map[string]any{}}},
@@ -106,8 +106,8 @@ func wellKnown(scope string) []resource {
 
 // ofKind are three alike resources of a kind, none if it is known to have
 // another scope.
-func (t *trial) ofKind(kind, scope string) []resource {
-	r := resource{group: "apps", version: "v1", kind: kind, body: map[string]any{"spec": map[string]any{}}}
+func (t *trial) ofKind(kind, scope string) []specimen {
+	r := specimen{group: "apps", version: "v1", kind: kind, body: map[string]any{"spec": map[string]any{}}}
 	for _, other := range allScopes {
 		for _, known := range t.known[other] {
 			if known.kind != kind {
@@ -119,7 +119,7 @@ func (t *trial) ofKind(kind, scope string) []resource {
 			r = known
 		}
 	}
-	return []resource{r, r, r}
+	return []specimen{r, r, r}
 }
 
 // described says in words what is common to classes.

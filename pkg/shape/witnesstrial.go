@@ -15,7 +15,7 @@ import (
 type trial struct {
 	conditions []condition
 	*names
-	known     map[string][]resource // by scope
+	known     map[string][]specimen // by scope
 	left      uint64                // steps that may still be taken
 	exhausted *condition
 }
@@ -34,7 +34,7 @@ func newTrial(conditions []condition) *trial {
 	if len(conditions) == 0 {
 		return nil
 	}
-	known := map[string][]resource{}
+	known := map[string][]specimen{}
 	for _, scope := range allScopes {
 		known[scope] = wellKnown(scope)
 	}
@@ -42,7 +42,7 @@ func newTrial(conditions []condition) *trial {
 }
 
 // holds reports whether all conditions are true of a request about a resource.
-func (t *trial) holds(r resource, q request) bool {
+func (t *trial) holds(r specimen, q request) bool {
 	variables := r.variables(q)
 	for i, c := range t.conditions {
 		if t.exhausted != nil {

@@ -1,0 +1,104 @@
+package shape
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// autogenRules finds an exception whose rules are not those for the kinds that
+// it matches. For a Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it
+// makes of a rule for Pods, for a CronJob autogen-cronjob-<rule>; an exception
+// that matches Deployments and names <rule> alone does nothing for them, nor
+// does one that matches Pods and names autogen-<rule>.
+func (s *subject) autogenRules(time.Time) {
+	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup {
+		return
+	}
+	taken, all := s.podKinds()
+	if len(taken) == 0 || all {
+		return
+	}
+	work := newMeter()
+	for _, ref := range s.exc.Policies {
+		path := ref.Path.With("ruleNames")
+		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
+			for _, r := range p.rules {
+				if !work.spend(1) {
+					return
+				}
+				if len(r.controllers) > 0 && r.namedBy(work, ref.Rules) {
+					s.autogenForms(work, path, ref.Rules, r, taken)
+				}
+			}
+		}
+	}
+}
+
+// autogenForms looks at one rule, of which some form is named.
+func (s *subject) autogenForms(work *meter, path exception.Path, named []string, r rule, taken []string) {
+	forms := maps.Clone(r.controllers)
+	forms[r.name] = []string{"Pod"}
+	var missing, needing, idle []string
+	for _, form := range slices.Sorted(maps.Keys(forms)) {
+		kinds := slices.DeleteFunc(slices.Clone(forms[form]), func(kind string) bool { return !slices.Contains(taken, kind) })
+		switch isNamed := work.fitsAny(named, form); {
+		case len(kinds) > 0 && !isNamed:
+			missing, needing = append(missing, form), append(needing, kinds...)
+		case len(kinds) == 0 && isNamed && form != r.name && slices.Contains(named, form):
+			idle = append(idle, form)
+		}
+	}
+	if work.spent() {
+		return
+	}
+	if len(missing) > 0 {
+		s.warn(ReasonAutogenRules, path, fmt.Sprintf("the match takes %s, and the rule that Kyverno runs for it is not named", strings.Join(needing, ", ")),
+			"add "+quoted(missing))
+	}
+	if len(idle) > 0 && slices.Equal(taken, []string{"Pod"}) {
+		s.warn(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s is for controllers of Pods, and the match takes Pods alone", quoted(idle)),
+			"match the controllers too, such as Deployment, or name the rule alone")
+	}
+}
+
+func quoted(names []string) string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// podKinds returns which of Pod and its controllers the match takes, sorted. A
+// filter without kinds takes all, which another check refuses.
+func (s *subject) podKinds() (taken []string, all bool) {
+	groups := maps.Clone(podControllers)
+	groups["Pod"] = ""
+	work := newMeter()
+	for _, f := range s.allFilters() {
+		if len(f.kinds) == 0 {
+			return nil, true
+		}
+		for _, k := range f.kinds {
+			selector := parseKind(k.text)
+			for kind, group := range groups {
+				if !slices.Contains(taken, kind) && selector.takes(work, group, "v1", kind) {
+					taken = append(taken, kind)
+				}
+			}
+		}
+	}
+	slices.Sort(taken)
+	return taken, false
+}
+
+// takes reports whether a selector takes a kind itself, and not a subresource
+// of it.
+func (k kindSelector) takes(work *meter, group, version, kind string) bool {
+	return work.fits(k.kind, kind) && work.fits(k.group, group) && work.fits(k.version, version) && work.fits(k.subresource, "")
+}

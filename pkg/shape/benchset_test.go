@@ -1,0 +1,73 @@
+package shape_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// BenchmarkRepository checks 10,000 exceptions, from 100 policies and for 5,000
+// Deployments, with all that is asked of a pull request: each for itself, and
+// against the others.
+func BenchmarkRepository(b *testing.B) {
+	const exceptions, policies, deployments = 10_000, 100, 5000
+	var config shape.Config
+	var known, objects strings.Builder
+	for i := range policies {
+		known.WriteString(legacyPolicy("ClusterPolicy", fmt.Sprintf("policy-%d", i), checkRule))
+	}
+	for i := range deployments {
+		objects.WriteString("---\n" + object(fmt.Sprintf("apps/v1/Deployment team-%d/web-%d", i%100, i)))
+	}
+	config.Policies = shape.ReadPolicies(documents(known.String()))
+	config.Resources = shape.ReadResources(documents(objects.String()))
+	checker, err := shape.New(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	docs := make([]*exception.Document, exceptions)
+	for i := range docs {
+		text := strings.NewReplacer("web-probes", fmt.Sprintf("e-%d", i), "require-probes", fmt.Sprintf("policy-%d", i%policies),
+			"[web]", fmt.Sprintf("[web-%d]", i/2), "[team-a]", fmt.Sprintf("[team-%d]", i/2%100)).Replace(legacy)
+		if docs[i], err = exception.Parse([]byte(text), "file.yaml"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var set shape.Set
+		for _, d := range docs {
+			if found := append(checker.Check(d, now), set.Add(d)...); found != nil {
+				b.Fatal(found)
+			}
+		}
+	}
+	b.ReportMetric(exceptions*float64(b.N)/b.Elapsed().Seconds(), "exceptions/s")
+}
+
+// BenchmarkOnePolicy has 10,000 exceptions from one rule, for the same kind in
+// the same namespace, whose names are patterns: the index is of no use.
+func BenchmarkOnePolicy(b *testing.B) {
+	const exceptions = 10_000
+	docs := make([]*exception.Document, exceptions)
+	for i := range docs {
+		text := strings.NewReplacer("web-probes", fmt.Sprintf("e-%d", i), "[web]", fmt.Sprintf("['web-%d-*']", i)).Replace(legacy)
+		var err error
+		if docs[i], err = exception.Parse([]byte(text), "file.yaml"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var set shape.Set
+		for _, d := range docs {
+			if found := set.Add(d); found != nil {
+				b.Fatal(found)
+			}
+		}
+	}
+	b.ReportMetric(exceptions*float64(b.N)/b.Elapsed().Seconds(), "exceptions/s")
+}

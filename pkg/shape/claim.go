@@ -1,0 +1,127 @@
+package shape
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+)
+
+// claim is what a [Set] remembers of an exception.
+type claim struct {
+	id       exception.Identity
+	at       exception.Position
+	policies []exception.PolicyRef
+	block    matchBlock // kyverno.io
+	// names are those of the resources that the claim is for, or its conditions,
+	// and namespaces are the resources'; sorted. They are not used when a pattern
+	// or nothing says them, or when they are very many: then it is wide.
+	names, namespaces  []string
+	nameless, anywhere bool
+	conditions         []string // policies.kyverno.io, sorted
+	// controls narrow down what is exempt for the resources that match, and
+	// restraint is what else has to hold; both are compared as they are written.
+	controls, restraint string
+	scope               string // everything that says which resources are exempt
+	ends                time.Time
+	endless             bool // it says no end
+}
+
+func newClaim(d *exception.Document, e *exception.Exception, now time.Time) *claim {
+	s := &subject{doc: d, exc: e, tree: d.Object()}
+	spec := s.spec()
+	c := &claim{id: e.Identity, at: d.Position(), policies: e.Policies}
+	if e.Identity.Group == exception.PoliciesGroup {
+		for _, condition := range s.expressions() {
+			c.conditions = append(c.conditions, condition.text)
+		}
+		slices.Sort(c.conditions)
+		c.conditions = slices.Compact(c.conditions)
+		c.restraint = written(spec["images"], spec["allowedValues"])
+	} else {
+		c.block = readMatch(spec["match"])
+		c.controls, c.restraint = written(spec["podSecurity"]), written(spec["conditions"])
+	}
+	c.scope = written(spec["match"], spec["matchConditions"]) + c.controls + c.restraint
+	c.list()
+	life, err := lifetime.Of(e)
+	switch {
+	case err != nil: // said by the check on lifetimes
+	case !life.ExpiresAt.IsZero():
+		c.ends = life.ExpiresAt
+	case life.ExpiresIn != 0 && !now.IsZero():
+		c.ends = now.Add(life.ExpiresIn)
+	case life.ExpiresIn == 0:
+		c.endless = true
+	}
+	return c
+}
+
+// written returns values as JSON, which orders keys, and "" where there are none.
+func written(values ...any) string {
+	if !slices.ContainsFunc(values, func(value any) bool { return value != nil }) {
+		return ""
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return err.Error() // a parsed document has JSON's types alone
+	}
+	return string(text)
+}
+
+// maxKeys is how often one exception is put into the index under a name. One
+// that would take more counts as if a pattern said its names, so that memory
+// grows with the documents alone.
+const maxKeys = 256
+
+// list finds out the names and namespaces that the claim goes by.
+func (c *claim) list() {
+	if c.id.Group == exception.PoliciesGroup {
+		c.names, c.anywhere = c.conditions, true
+	} else {
+		c.names, c.nameless = c.said(func(f *matchFilter) []string {
+			if f.name != "" {
+				return []string{f.name}
+			}
+			return f.names
+		})
+		c.namespaces, c.anywhere = c.said(func(f *matchFilter) []string { return f.namespaces })
+	}
+	if len(c.policies)*(len(c.names)+len(c.namespaces)) > maxKeys {
+		c.names, c.namespaces, c.nameless, c.anywhere = nil, nil, true, true
+	}
+}
+
+func (c *claim) said(of func(*matchFilter) []string) (names []string, wide bool) {
+	for _, filters := range c.block.alternatives() {
+		plain := slices.IndexFunc(filters, func(f *matchFilter) bool {
+			list := of(f)
+			return len(list) > 0 && !slices.ContainsFunc(list, hasWildcard)
+		})
+		if plain < 0 {
+			return nil, true
+		}
+		names = append(names, of(filters[plain])...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), false
+}
+
+// alternatives returns sets of filters. A resource that all of one set take is
+// taken.
+func (b matchBlock) alternatives() [][]*matchFilter {
+	var sets [][]*matchFilter
+	for i := range b.any {
+		sets = append(sets, []*matchFilter{&b.any[i]})
+	}
+	if len(sets) > 0 || len(b.all) == 0 {
+		return sets
+	}
+	var all []*matchFilter
+	for i := range b.all {
+		all = append(all, &b.all[i])
+	}
+	return [][]*matchFilter{all}
+}

@@ -1,0 +1,176 @@
+package shape_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// world is a repository: two teams, of which one has a file for its namespace.
+var world = having(
+	object("v1/Namespace team-a", "labels: {tier: gold}"),
+	object("apps/v1/Deployment team-a/web", "labels: {app: web, team: a, version: v1.2}", "annotations: {example.com/owner: alice}"),
+	object("apps/v1/Deployment team-a/web-admin", "labels: {app: admin}"),
+	object("apps/v1/Deployment team-b/web", "labels: {app: web}"),
+	object("apps/v1/StatefulSet team-b/db"),
+	object("v1/Service team-a/web"),
+	object("example.com/v1beta1/Deployment team-a/other"),
+	object("batch/v1/CronJob nightly"),
+	object("rbac.authorization.k8s.io/v1/ClusterRole reader"),
+	"apiVersion: v1\nkind: Pod\nmetadata: {namespace: team-a, generateName: web-}\n",
+	"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: web}\n",
+	"replicas: 3\nname: web\n",
+)
+
+// matching writes an exception with a match.
+func matching(t *testing.T, match string) *exception.Document {
+	t.Helper()
+	before, _, _ := strings.Cut(legacy, "  match:\n")
+	d, err := exception.Parse([]byte(before+"  match: "+match+"\n"), "file.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func short(ids []exception.Identity) string {
+	var out []string
+	for _, id := range ids {
+		name := id.Name
+		if id.Namespace != "" {
+			name = id.Namespace + "/" + name
+		}
+		out = append(out, id.Kind+" "+name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestExempted holds the matcher against what pkg/engine/utils/exceptions.go of
+// Kyverno 1.19.1 does.
+func TestExempted(t *testing.T) {
+	if world.Resources.Len() != 10 {
+		t.Fatalf("%d resources", world.Resources.Len())
+	}
+	checker, err := shape.New(world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ match, want string }{
+		{"{}", ""},
+		{"{any: [{resources: {}}]}", ""},
+		{"{any: [{resources: {kinds: [Deployment], names: [web]}}]}", "Deployment team-a/web, Deployment team-b/web"},
+		{"{any: [{resources: {kinds: [Deployment], name: web, namespaces: [team-b]}}]}", "Deployment team-b/web"},
+		{"{any: [{resources: {kinds: [Deployment], name: web, names: [web-admin]}}]}", ""},
+		{"{any: [{resources: {kinds: [Deployment], names: ['web*'], namespaces: [team-a]}}]}", "Deployment team-a/web, Deployment team-a/web-admin"},
+		{"{any: [{resources: {kinds: [Deployment], names: ['w?b'], namespaces: ['team-?']}}]}", "Deployment team-a/web, Deployment team-b/web"},
+		{"{any: [{resources: {kinds: [deployment], names: [web]}}]}", ""},
+		{"{any: [{resources: {kinds: [apps/v1/Deployment, '*/Service'], names: [web, other]}}]}", "Deployment team-a/web, Deployment team-b/web, Service team-a/web"},
+		{"{any: [{resources: {kinds: [v1beta1/Deployment]}}]}", "Deployment team-a/other"},
+		{"{any: [{resources: {kinds: [example.com/*/Deployment, 'apps/v1/Stateful*']}}]}", "Deployment team-a/other, StatefulSet team-b/db"},
+		{"{any: [{resources: {kinds: [apps/v1/Deployment/scale, Deployment.scale, StatefulSet/scale]}}]}", ""},
+		{"{any: [{resources: {kinds: ['*/scale']}}]}", ""},
+		{"{any: [{resources: {kinds: ['*/*'], names: [db]}}]}", "StatefulSet team-b/db"},
+		{"{any: [{resources: {kinds: ['apps/v1/*/*'], names: [db]}}]}", "StatefulSet team-b/db"},
+		{"{any: [{resources: {names: [web]}}]}", "Deployment team-a/web, Deployment team-b/web, Service team-a/web"},
+		{"{any: [{resources: {kinds: [Pod], names: ['web-']}}]}", "Pod team-a/web-"},
+		{"{any: [{resources: {kinds: [Namespace], namespaces: [team-a]}}]}", "Namespace team-a"},
+		{"{any: [{resources: {kinds: [Namespace], namespaces: [team-b]}}]}", ""},
+		{"{any: [{resources: {kinds: [CronJob], namespaces: [team-b]}}]}", "CronJob nightly"},
+		{"{any: [{resources: {kinds: [ClusterRole, CronJob], names: [reader]}}]}", "ClusterRole reader"},
+		{"{any: [{resources: {kinds: [Service]}}, {resources: {kinds: [StatefulSet]}}, {resources: {kinds: [S*]}}]}", "Service team-a/web, StatefulSet team-b/db"},
+		{"{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [web]}}, {resources: {namespaces: [team-b]}}]}", "Deployment team-b/web"},
+		{"{all: [{resources: {kinds: [Deployment]}}, {resources: {}}]}", ""},
+		{"{any: [{resources: {kinds: [StatefulSet]}}], all: [{resources: {kinds: [Service]}}]}", "StatefulSet team-b/db"},
+		{"{any: [{resources: {kinds: [StatefulSet]}, subjects: [{kind: User, name: a}]}]}", "StatefulSet team-b/db"},
+		{"{any: [{resources: {kinds: [StatefulSet], operations: [DELETE]}}]}", "StatefulSet team-b/db"},
+		{"{any: [{resources: {annotations: {example.com/owner: ali*}}}]}", "Deployment team-a/web"},
+		{"{any: [{resources: {annotations: {'example.com/*': '*'}}}]}", "Deployment team-a/web"},
+		{"{any: [{resources: {annotations: {example.com/owner: bob}}}]}", ""},
+		{"{any: [{resources: {kinds: [Deployment], selector: {matchLabels: {app: web}}}}]}", "Deployment team-a/web, Deployment team-b/web"},
+		{"{any: [{resources: {kinds: [Deployment], selector: {matchLabels: {app: 'w*', 'te?m': '*'}}}}]}", "Deployment team-a/web"},
+		{"{any: [{resources: {kinds: [Deployment], selector: {matchLabels: {'*': 'v1.*'}}}}]}", "Deployment team-a/web"},
+		{"{any: [{resources: {kinds: [StatefulSet, Service], selector: {}}}]}", "Service team-a/web, StatefulSet team-b/db"},
+		{"{any: [{resources: {selector: {matchExpressions: [{key: app, operator: In, values: [web, x]}, {key: team, operator: DoesNotExist}]}}}]}", "Deployment team-b/web"},
+		{"{any: [{resources: {kinds: [Deployment], selector: {matchExpressions: [{key: app, operator: NotIn, values: [web]}]}}}]}", "Deployment team-a/web-admin, Deployment team-a/other"},
+		{"{any: [{resources: {kinds: [Deployment], selector: {matchExpressions: [{key: app, operator: In, values: ['*']}]}}}]}", ""},
+		{"{any: [{resources: {kinds: [Deployment], selector: {matchExpressions: [{key: app, operator: NotIn, values: ['*']}]}}}]}", ""},
+		{"{any: [{resources: {kinds: [Deployment], selector: {matchExpressions: [{key: app, operator: Exists, values: [web]}]}}}]}", ""},
+		{"{any: [{resources: {kinds: [Deployment], selector: {matchExpressions: [{key: app, operator: Is}]}}}]}", ""},
+		{"{any: [{resources: {kinds: [Deployment, Service], names: [web], namespaceSelector: {matchLabels: {tier: gold}}}}]}", "Deployment team-a/web, Deployment team-b/web, Service team-a/web"},
+		{"{any: [{resources: {kinds: [Deployment, Service], names: [web], namespaceSelector: {matchLabels: {tier: silver}}}}]}", "Deployment team-b/web"},
+		{"{any: [{resources: {kinds: [Deployment], names: [web], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}}}]}", "Deployment team-a/web"},
+		{"{any: [{resources: {kinds: [Deployment], names: [web], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [team-b]}]}}}]}", "Deployment team-a/web"},
+		{"{any: [{resources: {kinds: [Namespace], namespaceSelector: {matchLabels: {tier: silver}}}}]}", "Namespace team-a"},
+	} {
+		found := checker.Exempted(matching(t, tc.match))
+		if got := short(found.Resources); got != tc.want || !found.Known || found.Cut || found.Count != len(found.Resources) {
+			t.Errorf("%s: %q (%+v), want %q", tc.match, got, found, tc.want)
+		}
+	}
+}
+
+func TestExemptedSaysWhatItAssumes(t *testing.T) {
+	checker, err := shape.New(world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for match, want := range map[string][]string{
+		"{any: [{resources: {kinds: [Deployment]}}]}":                                                           nil,
+		"{any: [{resources: {kinds: [Deployment]}, clusterRoles: [admin]}]}":                                    {"that the request comes from the subjects and roles of the match"},
+		"{any: [{resources: {kinds: [Deployment, CronJob], namespaces: [team-a]}}]}":                            {"that objects whose files do not say a namespace are in one that matches"},
+		"{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchLabels: {tier: gold}}}}]}":           {"that namespaces which are in no file have the labels"},
+		"{any: [{resources: {kinds: [v1/Pod]}}]}":                                                               {"that no controller makes more of these objects, such as the Pods of a Deployment"},
+		"{any: [{resources: {kinds: [Service]}}]}\n  conditions: {any: [{key: a, operator: Equals, value: b}]}": {"that the conditions hold"},
+	} {
+		if diff := cmp.Diff(want, checker.Exempted(matching(t, match)).Assumed); diff != "" {
+			t.Errorf("%s: %s", match, diff)
+		}
+	}
+}
+
+func TestExemptedIsNotKnown(t *testing.T) {
+	checker, err := shape.New(world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unasked, err := shape.New(shape.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, found := range map[string]shape.Exemption{
+		"conditions":        checker.Exempted(change{of: policies}.document(t)),
+		"another kind":      checker.Exempted(documents(object("v1/Pod web"))[0]),
+		"without resources": unasked.Exempted(change{of: legacy}.document(t)),
+	} {
+		if found.Known || found.Count != 0 || found.Resources != nil {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+func TestExemptedIsBounded(t *testing.T) {
+	var objects []string
+	for i := range 3000 {
+		objects = append(objects, object(fmt.Sprintf("v1/ConfigMap team-a/%s-%04d", strings.Repeat("a", 200), i)))
+	}
+	checker, err := shape.New(having(objects...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := checker.Exempted(matching(t, "{any: [{resources: {kinds: [ConfigMap]}}]}"))
+	if found.Count != 3000 || len(found.Resources) != shape.MaxExempted || found.Cut || !slices.IsSortedFunc(found.Resources, func(a, b exception.Identity) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Errorf("%d of %d, cut: %v", len(found.Resources), found.Count, found.Cut)
+	}
+	// A pattern that is tried at every place of every name.
+	slow := "'*" + strings.Repeat("a", 100) + "b*'"
+	found = checker.Exempted(matching(t, "{any: [{resources: {kinds: [ConfigMap], names: ["+strings.Repeat(slow+", ", 500)+slow+"]}}]}"))
+	if !found.Cut || found.Count != 0 {
+		t.Errorf("%d, cut: %v", found.Count, found.Cut)
+	}
+}

@@ -1,0 +1,70 @@
+package shape_test
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// FuzzContext takes each document of a stream as policy, resource, live
+// exception and draft at once: whatever they say, there is an answer, it does
+// not depend on the run, and what is live says so of itself.
+func FuzzContext(f *testing.F) {
+	f.Add(legacy + "---\n" + policies + legacyPolicy("ClusterPolicy", "require-probes", checkRule) + celPolicy("ValidatingPolicy", "require-probes", onExceptions[0]))
+	f.Add(exceptionFor("one", "p", "'c*', check", "{any: [{resources: {kinds: [Deployment], selector: {matchLabels: {'a*': b}}}}]}") + "---\n" +
+		exceptionFor("two", "p", "check", "{all: [{resources: {kinds: ['*/*'], names: ['?*'], namespaceSelector: {}}}]}") + legacyPolicy("Policy", "a/p", guarding[5]))
+	f.Add("apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, 3, {}]\n---\n" + object("v1/Namespace a", "labels: {x: 3}"))
+	f.Fuzz(func(t *testing.T, stream string) {
+		r := exception.NewReader(strings.NewReader(stream), "file.yaml")
+		var docs []*exception.Document
+		for {
+			d, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return
+			}
+			docs = append(docs, d)
+		}
+		var listed []string
+		for _, reason := range shape.Reasons() {
+			listed = append(listed, reason.Name)
+		}
+		answer := func() (found []shape.Finding) {
+			checker, err := shape.New(shape.Config{Policies: shape.ReadPolicies(docs), Resources: shape.ReadResources(docs)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var set shape.Set
+			set.Live(docs[:len(docs)/2], now)
+			for _, d := range docs {
+				found = append(append(found, checker.Check(d, now)...), set.Add(d)...)
+				if e := checker.Exempted(d); e.Count < len(e.Resources) || !e.Known && e.Count > 0 {
+					t.Errorf("%+v", e)
+				}
+			}
+			return found
+		}
+		first := answer()
+		for _, f := range first {
+			if !slices.Contains(listed, f.Reason) || f.Message == "" {
+				t.Errorf("%+v", f)
+			}
+		}
+		if second := answer(); len(first) != len(second) {
+			t.Errorf("%d findings, then %d", len(first), len(second))
+		} else {
+			for i := range first {
+				if first[i].Message != second[i].Message || first[i].Hint != second[i].Hint {
+					t.Errorf("%q, then %q", first[i].Message, second[i].Message)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package shape_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// exceptionFor writes a kyverno.io exception from some rules of a policy.
+func exceptionFor(name, policy, rules, match string) string {
+	return fmt.Sprintf("apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: %s, namespace: team-a}\nspec:\n  exceptions:\n  - {policyName: %s, ruleNames: [%s]}\n  match: %s\n", name, policy, rules, match)
+}
+
+// conditional writes a policies.kyverno.io exception.
+func conditional(name, ref string, conditions ...string) string {
+	text := fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: %s}\nspec:\n  policyRefs: [%s]\n  matchConditions:\n", name, ref)
+	for i, c := range conditions {
+		text += fmt.Sprintf("  - {name: c%d, expression: %q}\n", i, c)
+	}
+	return text
+}
+
+func added(set *shape.Set, source string) []shape.Finding {
+	d, err := exception.Parse([]byte(source), "file.yaml")
+	if err != nil {
+		panic(err)
+	}
+	return set.Add(d)
+}
+
+func TestOverlaps(t *testing.T) {
+	on := func(resources string) string { return "{any: [{resources: {" + resources + "}}]}" }
+	web := on("kinds: [Deployment], names: [web], namespaces: [team-a]")
+	for _, tc := range []struct{ name, rules, other, otherRules, match, with, want string }{
+		{name: "the same", match: web, with: web, want: "Deployment team-a/web"},
+		{name: "another policy", other: "q", match: web, with: web},
+		{name: "another rule", otherRules: "other", match: web, with: web},
+		{name: "a pattern for the rule", otherRules: "'che*'", match: web, with: web, want: "Deployment team-a/web"},
+		{name: "patterns for the rules", rules: "'c*'", otherRules: "'*k'", match: web, with: web, want: "Deployment team-a/web"},
+		{name: "patterns that do not meet", rules: "'a*'", otherRules: "'b*'", match: web, with: web},
+		{name: "a rule in other letters", otherRules: "Check", match: web, with: web},
+		{name: "another name", match: web, with: on("kinds: [Deployment], names: [api], namespaces: [team-a]")},
+		{name: "another namespace", match: web, with: on("kinds: [Deployment], names: [web], namespaces: [team-b]")},
+		{name: "another kind", match: web, with: on("kinds: [StatefulSet], names: [web], namespaces: [team-a]")},
+		{name: "a group and version of the kind", match: web, with: on("kinds: [apps/v1/Deployment], names: [web], namespaces: [team-a]"), want: "Deployment team-a/web"},
+		{name: "two groups of the kind", match: on("kinds: [apps/v1/Deployment], names: [web]"), with: on("kinds: [example.com/v1/Deployment], names: [web]")},
+		{name: "a subresource of the kind", match: on("kinds: [Pod], names: [web]"), with: on("kinds: [Pod/exec], names: [web]")},
+		{name: "no kind that is named", match: on("kinds: ['*'], names: [web]"), with: on("kinds: ['Dep*'], names: [web]")},
+		{name: "any namespace", match: web, with: on("kinds: [Deployment], names: [web]"), want: "Deployment team-a/web"},
+		{name: "any name", match: web, with: on("kinds: [Deployment], namespaces: [team-a]"), want: "Deployment team-a/web"},
+		{name: "a pattern for the name", match: web, with: on("kinds: [Deployment], names: ['we?'], namespaces: ['team-*']"), want: "Deployment team-a/web"},
+		{name: "patterns for the names", match: on("kinds: [Deployment], names: ['web-*']"), with: on("kinds: [Deployment], names: ['*-db']"), want: "Deployment web-any-db"},
+		{name: "patterns for the names that do not meet", match: on("kinds: [Deployment], names: ['web-*']"), with: on("kinds: [Deployment], names: ['api-*']")},
+		{name: "in the second filter", match: "{any: [{resources: {kinds: [Service], names: [a]}}, {resources: {kinds: [Deployment], names: [web]}}]}", with: web, want: "Deployment team-a/web"},
+		{name: "all filters", match: "{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [web]}}, {resources: {namespaces: ['*-a']}}]}", with: web, want: "Deployment team-a/web"},
+		{name: "all filters but one", match: "{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [web]}}, {resources: {names: [api]}}]}", with: web},
+		{name: "labels on one side", match: web, with: on("kinds: [Deployment], selector: {matchLabels: {app: 'w*'}, matchExpressions: [{key: tier, operator: In, values: [gold]}, {key: x, operator: Exists}]}"), want: "Deployment team-a/web"},
+		{name: "labels that go together", match: on("kinds: [Deployment], selector: {matchLabels: {app: web}}"), with: on("kinds: [Deployment], selector: {matchLabels: {tier: gold}}"), want: "Deployment any"},
+		{name: "labels that do not", match: on("kinds: [Deployment], selector: {matchLabels: {app: web}}"), with: on("kinds: [Deployment], selector: {matchLabels: {app: api}}")},
+		{name: "a label that must not be", match: on("kinds: [Deployment], selector: {matchLabels: {app: web}}"), with: on("kinds: [Deployment], selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}")},
+		{name: "labels of namespaces", match: on("kinds: [Deployment], names: [web], namespaceSelector: {matchLabels: {tier: gold}}"), with: web, want: "Deployment team-a/web"},
+		{name: "labels of namespaces that do not go together", match: on("kinds: [Deployment], namespaceSelector: {matchLabels: {tier: gold}}"), with: on("kinds: [Deployment], namespaceSelector: {matchLabels: {tier: silver}}")},
+		{name: "a namespace that is not its own", match: on("kinds: [Deployment], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-b}}"), with: web},
+		{name: "annotations", match: on("kinds: [Deployment], annotations: {'a.b/*': c}"), with: web, want: "Deployment team-a/web"},
+		{name: "a namespace itself", match: on("kinds: [Namespace], namespaces: [team-a]"), with: on("kinds: [Namespace], names: ['team-*']"), want: "Namespace team-a"},
+		{name: "people on one side", match: "{any: [{resources: {kinds: [Deployment], names: [web]}, subjects: [{kind: User, name: a}]}]}", with: web, want: "Deployment team-a/web"},
+		{name: "people on both sides", match: "{any: [{resources: {kinds: [Deployment], names: [web]}, subjects: [{kind: User, name: a}]}]}", with: "{any: [{resources: {kinds: [Deployment], names: [web]}, subjects: [{kind: User, name: b}]}]}"},
+		{name: "a condition", match: web + "\n  conditions: {any: []}", with: web},
+		{name: "the same condition", match: web + "\n  conditions: {any: []}", with: web + "\n  conditions: {any: []}", want: "Deployment team-a/web"},
+		{name: "some controls and all", match: web + "\n  podSecurity: [{controlName: Capabilities}]", with: web, want: "Deployment team-a/web"},
+		{name: "some controls and others", match: web + "\n  podSecurity: [{controlName: Capabilities}]", with: web + "\n  podSecurity: [{controlName: Seccomp}]"},
+		{name: "nothing is matched", match: "{}", with: "{}"},
+	} {
+		or := func(text, otherwise string) string {
+			if text == "" {
+				return otherwise
+			}
+			return text
+		}
+		one := exceptionFor("one", "p", or(tc.rules, "check"), tc.match)
+		two := exceptionFor("two", or(tc.other, "p"), or(tc.otherRules, "check"), tc.with)
+		for _, pair := range [][2]string{{one, two}, {two, one}} {
+			var set shape.Set
+			if found := added(&set, pair[0]); found != nil {
+				t.Errorf("%s: %v", tc.name, found)
+			}
+			found := added(&set, pair[1])
+			if len(found) > 1 || len(found) == 1 != (tc.want != "") {
+				t.Errorf("%s: %v", tc.name, found)
+				continue
+			}
+			for _, f := range found {
+				if f.Reason != shape.ReasonOverlaps || f.Severity != shape.Warning || f.Position.Line != 6 || !strings.Contains(f.Message, "file.yaml:1:1") || !strings.HasSuffix(f.Message, fmt.Sprintf("%q", tc.want)) {
+					t.Errorf("%s: %+v", tc.name, f)
+				}
+			}
+		}
+	}
+}
+
+func TestOverlapsOfConditions(t *testing.T) {
+	const ref, other = "{name: p, kind: ValidatingPolicy}", "{name: p, kind: MutatingPolicy}"
+	one := conditional("one", ref, "object.metadata.name == 'web'", "object.kind == 'Deployment'")
+	for _, tc := range []struct {
+		name, with string
+		want       bool
+	}{
+		{"the same", conditional("two", ref, "object.kind == 'Deployment'", "object.metadata.name == 'web'"), true},
+		{"fewer", conditional("two", ref, "object.metadata.name == 'web'"), true},
+		{"more", conditional("two", ref, "a", "object.metadata.name == 'web'", "object.kind == 'Deployment'"), true},
+		{"others", conditional("two", ref, "object.metadata.name == 'api'"), false},
+		{"others too", conditional("two", ref, "object.metadata.name == 'web'", "object.kind == 'Service'"), false},
+		{"another kind of policy", conditional("two", other, "object.metadata.name == 'web'"), false},
+		{"other images", conditional("two", ref, "object.metadata.name == 'web'") + "  images: [a]\n", false},
+		{"the other group", exceptionFor("two", "p", "check", "{any: [{resources: {kinds: [Deployment], names: [web]}}]}"), false},
+	} {
+		var set shape.Set
+		added(&set, one)
+		if found := added(&set, tc.with); len(found) > 0 != tc.want {
+			t.Errorf("%s: %v", tc.name, found)
+		}
+	}
+}
+
+// TestOverlapsAreFew has a thousand exceptions for everything, which overlap
+// each with each.
+func TestOverlapsAreFew(t *testing.T) {
+	var set shape.Set
+	for i := range 1000 {
+		if found := added(&set, exceptionFor(fmt.Sprintf("e%d", i), "p", "check", "{any: [{resources: {kinds: [Deployment]}}]}")); len(found) != min(i, 5) {
+			t.Fatalf("%d: %d findings", i, len(found))
+		}
+	}
+}
+
+// TestOverlapsAreFoundAmongMany has a thousand exceptions from one policy that
+// have nothing in common, and one more.
+func TestOverlapsAreFoundAmongMany(t *testing.T) {
+	for name, match := range map[string]string{
+		"names":      "{any: [{resources: {kinds: [Deployment], names: [web-%d], namespaces: [team-a]}}]}",
+		"namespaces": "{any: [{resources: {kinds: [Deployment], names: ['web-*'], namespaces: [team-%d]}}]}",
+	} {
+		var set shape.Set
+		for i := range 1000 {
+			if found := added(&set, exceptionFor(fmt.Sprintf("e%d", i), "p", "check", fmt.Sprintf(match, i))); found != nil {
+				t.Fatalf("%s: %v", name, found)
+			}
+		}
+		found := added(&set, exceptionFor("last", "p", "check", fmt.Sprintf(match, 777)))
+		if len(found) != 1 || !strings.Contains(found[0].Message, "e777") {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
+
+func TestOverlapsWithLiveOnes(t *testing.T) {
+	const match = "{any: [{resources: {kinds: [Deployment], names: [web]}}]}"
+	var set shape.Set
+	set.Live(documents(exceptionFor("live", "p", "check", match)+"---\n"+object("v1/Pod a/b")), time.Time{})
+	found := added(&set, exceptionFor("draft", "p", "check", match))
+	if len(found) != 1 || found[0].Reason != shape.ReasonOverlaps || !strings.Contains(found[0].Message, "set.yaml:1:1") {
+		t.Errorf("%v", found)
+	}
+}

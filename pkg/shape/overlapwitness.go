@@ -1,0 +1,185 @@
+package shape
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// witness returns a resource that both matches take, if it finds one: it makes
+// one up of what they ask for, and then holds it against both. That two matches
+// can meet is only said with such a resource in hand.
+func witness(work *meter, a, b matchBlock) *resource {
+	for _, x := range a.alternatives() {
+		for _, y := range b.alternatives() {
+			if work.spent() {
+				return nil
+			}
+			if r := madeUp(work, x, y); r != nil && a.takes(work, r) && b.takes(work, r) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// madeUp makes a resource that the filters of both sides are likely to take.
+func madeUp(work *meter, x, y []*matchFilter) *resource {
+	if usersOf(x) && usersOf(y) {
+		return nil // who both are for would have to be made up too
+	}
+	r := &resource{labels: map[string]string{}, annotations: map[string]string{}}
+	var found bool
+	if r.id.Group, r.version, r.id.Kind, found = commonKind(work, x, y); !found {
+		return nil
+	}
+	if r.id.Name, found = commonText(work, x, y, func(f *matchFilter) []string {
+		if f.name != "" {
+			return []string{f.name}
+		}
+		return f.names
+	}); !found {
+		return nil
+	}
+	namespaces := func(f *matchFilter) []string { return f.namespaces }
+	if r.id.Namespace, found = commonText(work, x, y, namespaces); !found {
+		return nil
+	}
+	if r.id.Kind == "Namespace" && r.id.Namespace != "" {
+		r.id.Name, r.id.Namespace = r.id.Namespace, "" // it is in itself
+	}
+	r.home = &namespace{labels: map[string]string{}, written: true}
+	for _, f := range append(x[:len(x):len(x)], y...) {
+		fill(work, r.annotations, f.annotations)
+		f.selector.satisfy(work, r.labels)
+		f.namespaceSelector.satisfy(work, r.home.labels)
+	}
+	if r.id.Namespace != "" {
+		r.home.labels[labelOfNamespace] = r.id.Namespace
+	}
+	if r.id.Name == "" {
+		r.id.Name = "any"
+	}
+	return r
+}
+
+func usersOf(filters []*matchFilter) bool {
+	for _, f := range filters {
+		if f.users {
+			return true
+		}
+	}
+	return false
+}
+
+// commonText returns a text that fits a pattern of each side, or "" where a side
+// says none.
+func commonText(work *meter, x, y []*matchFilter, of func(*matchFilter) []string) (text string, found bool) {
+	mine, yours := firstSaid(x, of), firstSaid(y, of)
+	if len(mine) == 0 {
+		mine = []string{"*"}
+	}
+	if len(yours) == 0 {
+		yours = []string{"*"}
+	}
+	if len(mine) == 1 && len(yours) == 1 && mine[0] == "*" && yours[0] == "*" {
+		return "", true
+	}
+	for _, a := range mine {
+		for _, b := range yours {
+			if text, found := work.common(a, b); found {
+				return text, true
+			}
+			if work.spent() {
+				return "", false
+			}
+		}
+	}
+	return "", false
+}
+
+func firstSaid(filters []*matchFilter, of func(*matchFilter) []string) []string {
+	for _, f := range filters {
+		if said := of(f); len(said) > 0 {
+			return said
+		}
+	}
+	return nil
+}
+
+// commonKind returns a kind that a selector of each side takes. One side at
+// least must name it.
+func commonKind(work *meter, x, y []*matchFilter) (group, version, kind string, found bool) {
+	mine, yours := firstKinds(x), firstKinds(y)
+	for _, a := range mine {
+		for _, b := range yours {
+			if hasWildcard(a.kind) && hasWildcard(b.kind) {
+				continue
+			}
+			kind, found = work.common(a.kind, b.kind)
+			if !found || !work.fits(a.subresource, "") || !work.fits(b.subresource, "") {
+				continue
+			}
+			group, found = work.common(a.group, b.group)
+			if found && hasWildcard(a.group) && hasWildcard(b.group) {
+				group = podControllers[kind]
+			}
+			if version, _ = work.common(a.version, b.version); version == "any" {
+				version = "v1"
+			}
+			if found {
+				return group, version, kind, true
+			}
+		}
+		if work.spent() {
+			break
+		}
+	}
+	return "", "", "", false
+}
+
+func firstKinds(filters []*matchFilter) []kindSelector {
+	for _, f := range filters {
+		if len(f.kinds) > 0 {
+			return f.kinds
+		}
+	}
+	return []kindSelector{{group: "*", version: "*", kind: "*"}}
+}
+
+// fill adds to pairs what patterns ask for and pairs does not have.
+func fill(work *meter, pairs, patterns map[string]string) {
+	for _, plain := range []bool{true, false} {
+		for _, key := range slices.Sorted(maps.Keys(patterns)) {
+			value := patterns[key]
+			if hasWildcard(key+value) != plain && !hasPair(work, key, value, pairs) {
+				pairs[filled(key)] = filled(value)
+			}
+		}
+	}
+}
+
+// satisfy adds labels that a selector asks for. Whether the selector then takes
+// them is for the caller to see: another may forbid what this one asks for.
+func (s *labelSelector) satisfy(work *meter, labels map[string]string) {
+	if s == nil {
+		return
+	}
+	fill(work, labels, s.labels)
+	for _, e := range s.expressions {
+		if _, set := labels[e.key]; set {
+			continue
+		}
+		switch {
+		case e.operator == "In" && len(e.values) > 0:
+			labels[e.key] = e.values[0]
+		case e.operator == "Exists":
+			labels[e.key] = "any"
+		}
+	}
+}
+
+// describe names a witness for people.
+func (r *resource) describe() string {
+	return r.id.Kind + " " + strings.TrimPrefix(r.id.Namespace+"/"+r.id.Name, "/")
+}

@@ -1,0 +1,223 @@
+package shape_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+const kyvernoModule = "github.com/kyverno/kyverno@v1.19.1"
+
+// kyvernoFiles calls visit with every YAML file below a folder of Kyverno's
+// source. The go command runs outside of this module so that go.mod stays as it
+// is: nothing of Kyverno is compiled.
+func kyvernoFiles(t *testing.T, folder string, visit func(path string, content []byte)) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: Kyverno's source is downloaded")
+	}
+	download := exec.Command("go", "mod", "download", "-json", kyvernoModule)
+	download.Dir = t.TempDir()
+	download.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	out, err := download.Output()
+	if err != nil {
+		t.Fatalf("go mod download %s: %v\n%s", kyvernoModule, err, out)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(filepath.Join(module.Dir, folder), func(path string, entry fs.DirEntry, err error) error {
+		if ext := filepath.Ext(path); err != nil || entry.IsDir() || ext != ".yaml" && ext != ".yml" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err == nil {
+			relative, _ := filepath.Rel(module.Dir, path)
+			visit(relative, content)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var aPolicy = regexp.MustCompile(`(?m)^kind: *"?(ClusterPolicy|Policy|(Namespaced)?(Image)?(Validating|Mutating|Generating|Deleting)Policy)"?\s*$`)
+
+// kyvernoFolders returns the documents of Kyverno's own tests, folder by folder.
+func kyvernoFolders(t *testing.T) map[string][]*exception.Document {
+	t.Helper()
+	folders := map[string][]*exception.Document{}
+	kyvernoFiles(t, "test", func(path string, content []byte) {
+		docs, err := parseAll(content, path)
+		if err != nil {
+			return // TestPolicySetReadsKyvernos looks at policies; the rest are templates
+		}
+		folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], docs...)
+	})
+	return folders
+}
+
+func parseAll(content []byte, path string) ([]*exception.Document, error) {
+	r := exception.NewReader(bytes.NewReader(content), path)
+	var docs []*exception.Document
+	for {
+		d, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, d)
+	}
+}
+
+func TestPolicySetReadsKyvernos(t *testing.T) {
+	// One file sets each of its keys twice. Two are a Kasten Policy.
+	odd := map[string]bool{
+		"test/conformance/chainsaw/mutating-policies/reporting/events-violation/policy.yaml":    true,
+		"test/conformance/chainsaw/mutate/refactor/k10-minimum-retention/resource-mutated.yaml": true,
+		"test/conformance/chainsaw/mutate/refactor/k10-minimum-retention/resource.yaml":         true,
+	}
+	files, rules := 0, 0
+	kyvernoFiles(t, "test", func(path string, content []byte) {
+		if !aPolicy.Match(content) || odd[path] {
+			return
+		}
+		files++
+		docs, err := parseAll(content, path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		set := shape.ReadPolicies(docs)
+		if set.Len() == 0 {
+			t.Errorf("%s: no policy is found", path)
+		}
+		for _, d := range docs {
+			if items, _ := d.Lookup("spec", "rules"); d.GroupKind().Group == exception.KyvernoGroup && items != nil && len(shape.ReadPolicies([]*exception.Document{d}).RuleNames()) == 0 && strings.HasSuffix(d.Text("kind"), "Policy") {
+				t.Errorf("%s: no rule is found", d.Position())
+			}
+		}
+		rules += len(set.RuleNames())
+	})
+	if files < 1000 || rules < 1000 {
+		t.Errorf("only %d files and %d rules", files, rules)
+	}
+}
+
+// TestAutogenIsKyvernos holds the rules that are made of a policy's against those
+// that Kyverno's own tests expect in its status.
+func TestAutogenIsKyvernos(t *testing.T) {
+	checked := 0
+	for folder, docs := range kyvernoFolders(t) {
+		var policies []*exception.Document
+		var want []string
+		said := false
+		for _, d := range docs {
+			if strings.HasSuffix(d.File(), "error.yaml") { // what must not come out
+				continue
+			}
+			if d.GroupKind() != (exception.GroupKind{Group: exception.KyvernoGroup, Kind: "ClusterPolicy"}) {
+				continue
+			}
+			if _, isPolicy := d.Lookup("spec", "rules"); isPolicy {
+				policies = append(policies, d)
+			}
+			if _, is := d.Lookup("status", "autogen"); is {
+				said = true
+			}
+			items, _ := d.Lookup("status", "autogen", "rules")
+			made, _ := items.([]any)
+			for _, item := range made {
+				rule, _ := item.(map[string]any)
+				name, _ := rule["name"].(string)
+				want = append(want, name)
+			}
+		}
+		if !said || len(policies) != 1 {
+			continue
+		}
+		checked++
+		var got []string
+		for _, name := range shape.ReadPolicies(policies).RuleNames() {
+			if strings.HasPrefix(name, "autogen-") {
+				got = append(got, name)
+			}
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(slices.Compact(want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", folder, diff)
+		}
+	}
+	if checked < 12 {
+		t.Errorf("only %d folders", checked)
+	}
+}
+
+// TestKyvernosExceptions takes the exceptions of Kyverno's own tests with the
+// policies beside them. What is found are those that are wrong on purpose, have
+// their policy elsewhere, or name a rule too many or too few.
+func TestKyvernosExceptions(t *testing.T) {
+	want := map[string]string{
+		"test/cli/apply/exception-within-policy-and-resource/pol/exception.yaml":                                      shape.ReasonAutogenRules,
+		"test/cli/apply/exception-within-policy-and-resource/res/exception.yaml":                                      shape.ReasonUnknownPolicy,
+		"test/cli/apply/exception-within-policy/pol/exception.yaml":                                                   shape.ReasonAutogenRules,
+		"test/cli/apply/exception-within-resource/res/exception.yaml":                                                 shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/exceptions/background-mode/standard/exception-allowed.yaml":                        shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/exceptions/background-mode/standard/exception-rejected.yaml":                       shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/exceptions/exclude-ephemeral-containers/exception.yaml":                            shape.ReasonAutogenRules,
+		"test/conformance/chainsaw/exceptions/with-wildcard/exception.yaml":                                           shape.ReasonUnknownRule,
+		"test/conformance/chainsaw/image-validating-policies/exceptions/wrong-exception/exception.yaml":               shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-1.yaml": shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-2.yaml": shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-3.yaml": shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-update-v1beta1.yaml":         shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1.yaml":                     shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1alpha1.yaml":               shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1beta1.yaml":                shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/valid-v1beta1.yaml":                  shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/validating-policies/exceptions/wrong-exception/exception.yaml":                     shape.ReasonUnknownPolicy,
+	}
+	asked := []string{shape.ReasonUnknownPolicy, shape.ReasonUnknownRule, shape.ReasonUselessPodSecurity, shape.ReasonAutogenRules}
+	got, checked := map[string]string{}, 0
+	for _, docs := range kyvernoFolders(t) {
+		checker, err := shape.New(shape.Config{Policies: shape.ReadPolicies(docs)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range docs {
+			if _, is := d.Exception(); !is {
+				continue
+			}
+			checked++
+			for _, f := range checker.Check(d, now) {
+				if slices.Contains(asked, f.Reason) {
+					got[d.File()] = f.Reason
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if checked < 100 {
+		t.Errorf("only %d exceptions", checked)
+	}
+}

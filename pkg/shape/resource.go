@@ -1,0 +1,73 @@
+package shape
+
+import "github.com/polex-dev/polex/pkg/exception"
+
+// resource is an object that an exception may exempt, as its file says it.
+type resource struct {
+	id                  exception.Identity
+	version             string
+	labels, annotations map[string]string
+	doc                 *exception.Document
+	home                *namespace // nil where the file does not say the namespace
+}
+
+// namespace is what is known of a Namespace.
+type namespace struct {
+	labels map[string]string
+	// written is set when a document says the labels. Otherwise only the one is
+	// known that the API server puts on.
+	written bool
+}
+
+// labelOfNamespace is on every Namespace.
+const labelOfNamespace = "kubernetes.io/metadata.name"
+
+// readResource returns nil for what is no object of a cluster.
+func readResource(d *exception.Document) *resource {
+	id := d.Identity()
+	if id.Name == "" {
+		id.Name = d.Text("metadata", "generateName")
+	}
+	if id.Kind == "" || id.Name == "" || d.Version() == "" || id.Group == "kustomize.config.k8s.io" ||
+		len(id.Name) > longestName || len(id.Namespace) > longestName || len(id.Kind) > longestName || len(id.Group) > longestName {
+		return nil
+	}
+	if id.Kind == "Namespace" && id.Group == "" {
+		id.Namespace = ""
+	}
+	labels, _ := d.Lookup("metadata", "labels")
+	annotations, _ := d.Lookup("metadata", "annotations")
+	return &resource{id: id, version: d.Version(), labels: stringMap(labels), annotations: stringMap(annotations), doc: d}
+}
+
+// inNamespace returns the namespace that a filter's namespaces are held
+// against: to Kyverno, a Namespace is in itself. It is not known where the file
+// leaves it to kustomize, kubectl or the kind.
+func (r *resource) inNamespace() (name string, known bool) {
+	if r.id.Kind == "Namespace" {
+		return r.id.Name, true
+	}
+	return r.id.Namespace, r.id.Namespace != ""
+}
+
+// namespaceMatches reports whether a selector takes the resource's namespace.
+// Labels that no file says count as matching.
+func (r *resource) namespaceMatches(work *meter, s *labelSelector) bool {
+	if r.home == nil || s.matches(work, r.home.labels) {
+		return true
+	}
+	if r.home.written || s.broken {
+		return false
+	}
+	for key := range s.labels {
+		if key == labelOfNamespace && !hasPair(work, key, s.labels[key], r.home.labels) {
+			return false
+		}
+	}
+	for _, e := range s.expressions {
+		if one := (&labelSelector{expressions: []labelExpression{e}}); e.key == labelOfNamespace && !one.matches(work, r.home.labels) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,142 @@
+package shape
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// ResourceSet is the objects of a repository that exceptions may exempt. It
+// does not change once it is read and can be used by several goroutines.
+type ResourceSet struct {
+	kinds      map[string]*resourcesOfKind
+	sorted     []string // the keys of kinds
+	namespaces map[string]*namespace
+	count      int
+}
+
+type resourcesOfKind struct {
+	all         []*resource
+	byName      map[string][]*resource
+	byNamespace map[string][]*resource // "" for those that do not say one
+}
+
+// ReadResources makes a set of those documents that are objects of a cluster,
+// whatever their kind, and passes over the others: values, kustomizations.
+// Objects are taken as they are written; what a template or an overlay makes of
+// them is not known.
+func ReadResources(docs []*exception.Document) *ResourceSet {
+	set := &ResourceSet{kinds: map[string]*resourcesOfKind{}, namespaces: map[string]*namespace{}}
+	for _, d := range objects(docs) {
+		r := readResource(d)
+		if r == nil {
+			continue
+		}
+		set.count++
+		of := set.kinds[r.id.Kind]
+		if of == nil {
+			of = &resourcesOfKind{byName: map[string][]*resource{}, byNamespace: map[string][]*resource{}}
+			set.kinds[r.id.Kind] = of
+		}
+		of.all = append(of.all, r)
+		of.byName[r.id.Name] = append(of.byName[r.id.Name], r)
+		home, _ := r.inNamespace()
+		of.byNamespace[home] = append(of.byNamespace[home], r)
+		if r.id.Kind == "Namespace" && r.id.Group == "" {
+			labels := maps.Clone(r.labels)
+			labels[labelOfNamespace] = r.id.Name
+			set.namespaces[r.id.Name] = &namespace{labels: labels, written: true}
+		}
+	}
+	set.sorted = slices.Sorted(maps.Keys(set.kinds))
+	for _, of := range set.kinds {
+		for _, r := range of.all {
+			r.home = set.home(r.id.Namespace)
+		}
+	}
+	return set
+}
+
+// Len returns how many objects the set holds.
+func (set *ResourceSet) Len() int { return set.count }
+
+func (set *ResourceSet) home(name string) *namespace {
+	if name == "" {
+		return nil
+	}
+	home := set.namespaces[name]
+	if home == nil {
+		home = &namespace{labels: map[string]string{labelOfNamespace: name}}
+		set.namespaces[name] = home
+	}
+	return home
+}
+
+// candidates calls visit with every resource that a filter can take, and with
+// as few others as its kinds, names and namespaces allow. It ends early when
+// visit returns false.
+func (set *ResourceSet) candidates(work *meter, f *matchFilter, visit func(*resource) bool) {
+	names := f.names
+	if f.name != "" {
+		names = []string{f.name}
+	}
+	for _, of := range set.ofKinds(work, f.kinds) {
+		for _, list := range of.narrowed(names, f.namespaces) {
+			for _, r := range list {
+				if !work.spend(1) || !visit(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ofKinds returns the resources by kind that selectors can take. Groups and
+// versions are left to the filter.
+func (set *ResourceSet) ofKinds(work *meter, selectors []kindSelector) []*resourcesOfKind {
+	var found []*resourcesOfKind
+	if len(selectors) == 0 {
+		selectors = []kindSelector{{kind: "*"}}
+	}
+	seen := map[*resourcesOfKind]bool{}
+	for _, k := range selectors {
+		if !hasWildcard(k.kind) {
+			if of := set.kinds[k.kind]; of != nil && !seen[of] {
+				seen[of], found = true, append(found, of)
+			}
+			continue
+		}
+		for _, kind := range set.sorted {
+			of := set.kinds[kind]
+			if !seen[of] && work.fits(k.kind, kind) {
+				seen[of], found = true, append(found, of)
+			}
+		}
+	}
+	return found
+}
+
+func (of *resourcesOfKind) narrowed(names, namespaces []string) [][]*resource {
+	if lists, plain := looked(of.byName, names); plain {
+		return lists
+	}
+	if lists, plain := looked(of.byNamespace, namespaces); plain {
+		return append(lists, of.byNamespace[""])
+	}
+	return [][]*resource{of.all}
+}
+
+// looked looks up names, unless there are none or one of them is a pattern.
+func looked(index map[string][]*resource, names []string) (lists [][]*resource, plain bool) {
+	seen := map[string]bool{}
+	for _, name := range names {
+		if hasWildcard(name) {
+			return nil, false
+		}
+		if !seen[name] && len(index[name]) > 0 {
+			seen[name], lists = true, append(lists, index[name])
+		}
+	}
+	return lists, len(names) > 0
+}

@@ -1,0 +1,134 @@
+package shape
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// labelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use
+// patterns for keys and values, matchExpressions may not. The zero value takes
+// everything, as an empty selector does.
+type labelSelector struct {
+	labels      map[string]string
+	expressions []labelExpression
+	broken      bool // Kubernetes refuses it, and nothing matches
+}
+
+type labelExpression struct {
+	key, operator string
+	values        []string
+}
+
+// zeroed is what Kyverno puts for a pattern that stands for no label of the
+// object, before Kubernetes looks at it.
+var zeroed = strings.NewReplacer("*", "0", "?", "0")
+
+// readSelector returns nil where there is no selector.
+func readSelector(value any) *labelSelector {
+	tree, isTree := value.(map[string]any)
+	if !isTree {
+		return nil
+	}
+	s := &labelSelector{labels: stringMap(tree["matchLabels"])}
+	for key, text := range s.labels {
+		s.broken = s.broken || !labelKey(zeroed.Replace(key)) || !labelValue(zeroed.Replace(text))
+	}
+	items, _ := tree["matchExpressions"].([]any)
+	for _, item := range items {
+		entry, _ := item.(map[string]any)
+		e := labelExpression{values: words(entry["values"])}
+		e.key, _ = entry["key"].(string)
+		e.operator, _ = entry["operator"].(string)
+		s.expressions = append(s.expressions, e)
+		s.broken = s.broken || !e.valid()
+	}
+	return s
+}
+
+func (e labelExpression) valid() bool {
+	if !labelKey(e.key) || slices.ContainsFunc(e.values, func(value string) bool { return !labelValue(value) }) {
+		return false
+	}
+	switch e.operator {
+	case "In", "NotIn":
+		return len(e.values) > 0
+	case "Exists", "DoesNotExist":
+		return len(e.values) == 0
+	}
+	return false
+}
+
+// matches reports whether a selector takes an object with the labels.
+func (s *labelSelector) matches(work *meter, labels map[string]string) bool {
+	if s.broken {
+		return false
+	}
+	for key, value := range s.labels {
+		if !hasPair(work, key, value, labels) {
+			return false
+		}
+	}
+	for _, e := range s.expressions {
+		value, set := labels[e.key]
+		work.spend(1 + len(e.values))
+		ok := false
+		switch e.operator {
+		case "In":
+			ok = set && slices.Contains(e.values, value)
+		case "NotIn":
+			ok = !set || !slices.Contains(e.values, value)
+		case "Exists":
+			ok = set
+		case "DoesNotExist":
+			ok = !set
+		}
+		if !ok {
+			return false
+		}
+	}
+	return !work.spent()
+}
+
+// hasPair reports whether one of an object's labels or annotations fits a
+// pattern for the key and one for the value.
+func hasPair(work *meter, key, value string, pairs map[string]string) bool {
+	if !hasWildcard(key) {
+		actual, set := pairs[key]
+		return set && work.fits(value, actual)
+	}
+	for k, v := range pairs {
+		if work.fits(key, k) && work.fits(value, v) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	labelName   = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$`)
+	labelPrefix = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+// labelKey reports whether the API server takes a text as the key of a label:
+// "name" or "dns.prefix/name".
+func labelKey(key string) bool {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		return labelName.MatchString(key)
+	}
+	return len(prefix) <= longestName && labelPrefix.MatchString(prefix) && labelName.MatchString(name)
+}
+
+func labelValue(value string) bool { return value == "" || labelName.MatchString(value) }
+
+func stringMap(value any) map[string]string {
+	tree, _ := value.(map[string]any)
+	found := make(map[string]string, len(tree))
+	for key, item := range tree {
+		if text, ok := item.(string); ok {
+			found[key] = text
+		}
+	}
+	return found
+}

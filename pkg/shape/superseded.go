@@ -1,0 +1,91 @@
+package shape
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// superseded finds an exception that takes the place of a live one, which is
+// how one is renewed, and says where it grows: what was approved last time is
+// not approved for more.
+func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
+	live := s.live[c.id]
+	if live == nil || live.at == c.at {
+		return nil
+	}
+	path := exception.Path{"metadata", "name"}
+	f := Finding{
+		Reason: ReasonSuperseded, Severity: Warning, Path: path, Position: d.PositionOf(path),
+		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
+	}
+	if grown := c.beyond(live); len(grown) > 0 {
+		f.Message += ", and goes beyond it: " + strings.Join(grown, ", ")
+		f.Hint = "review what is new as a new exception"
+	}
+	return []Finding{f}
+}
+
+// maxGrown bounds how much of what is new is said.
+const maxGrown = 5
+
+// beyond says what a claim takes that another does not.
+func (c *claim) beyond(live *claim) []string {
+	var grown []string
+	more := 0
+	say := func(text string) {
+		if len(grown) == maxGrown {
+			more++
+			return
+		}
+		grown = append(grown, text)
+	}
+	theirs := map[policyKey][]string{}
+	for _, ref := range live.policies {
+		key := refKey(live.id.Group, ref)
+		theirs[key] = append(theirs[key], ref.Rules...)
+	}
+	work := newMeter()
+	for _, ref := range c.policies {
+		rules, named := theirs[refKey(c.id.Group, ref)]
+		if !named {
+			say(fmt.Sprintf("the policy %q is new", ref.Name))
+			continue
+		}
+		for _, rule := range ref.Rules {
+			if !covered(work, rules, rule) {
+				say(fmt.Sprintf("the rule %q of %q is new", rule, ref.Name))
+			}
+		}
+	}
+	if more > 0 {
+		grown = append(grown, fmt.Sprintf("and %d more", more))
+	}
+	if c.scope != live.scope {
+		grown = append(grown, "what it matches is not the same")
+	}
+	switch {
+	case c.endless && !live.endless:
+		grown = append(grown, "it does not end")
+	case !c.ends.IsZero() && !live.ends.IsZero() && c.ends.After(live.ends):
+		grown = append(grown, fmt.Sprintf("it ends at %s instead of %s", c.ends.UTC().Format(time.RFC3339), live.ends.UTC().Format(time.RFC3339)))
+	}
+	return grown
+}
+
+// covered reports whether one of the patterns takes whatever a rule's name or
+// pattern takes.
+func covered(work *meter, patterns []string, rule string) bool {
+	for _, p := range patterns {
+		if work.spent() {
+			return false
+		}
+		// "?" would take a "*" for one character.
+		if p == rule || work.fits(p, rule) && (!strings.Contains(rule, "*") || !strings.Contains(p, "?")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package shape_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+func TestSuperseded(t *testing.T) {
+	resolved := strings.Replace(legacy, "    polex.dev/expires-in: 7d\n", "    polex.dev/expires-in: 7d\n    polex.dev/expires-at: \"2026-06-08T12:00:00Z\"\n", 1)
+	for _, tc := range []struct{ name, live, old, new, want string }{
+		{name: "as it is", live: resolved, want: "set.yaml:1:1"},
+		{name: "sooner over", live: resolved, old: "7d", new: "6d", want: "set.yaml:1:1"},
+		{name: "of another version", live: strings.Replace(resolved, "kyverno.io/v2", "kyverno.io/v2beta1", 1), want: "set.yaml:1:1"},
+		{name: "fewer rules", live: resolved, old: "[check, autogen-check]", new: "[check]", want: "set.yaml:1:1"},
+		{name: "a rule more", live: resolved, old: "[check, autogen-check]", new: "[check, autogen-check, other]", want: `goes beyond it: the rule "other" of "require-probes" is new`},
+		{name: "a rule of a pattern", live: strings.Replace(resolved, "autogen-check]", "autogen-*]", 1), old: "autogen-check]", new: "autogen-cronjob-check]", want: "set.yaml:1:1"},
+		{name: "a wider pattern", live: strings.Replace(resolved, "autogen-check]", "'autogen-???']", 1), old: "autogen-check]", new: "'autogen-?*?']", want: `the rule "autogen-?*?" of "require-probes" is new`},
+		{name: "another policy", live: resolved, old: "policyName: require-probes", new: "policyName: other", want: `the policy "other" is new`},
+		{name: "longer", live: resolved, old: "7d", new: "8d", want: "it ends at 2026-06-09T12:00:00Z instead of 2026-06-08T12:00:00Z"},
+		{name: "for ever", live: resolved, old: "    polex.dev/expires-in: 7d\n", new: "", want: "goes beyond it: it does not end"},
+		{name: "for another resource", live: resolved, old: "names: [web]", new: "names: [api]", want: "goes beyond it: what it matches is not the same"},
+		{name: "another name", live: resolved, old: "name: web-probes", new: "name: other"},
+		{name: "of the other group", live: policies},
+	} {
+		var set shape.Set
+		set.Live(documents(tc.live), now)
+		var found []shape.Finding
+		for _, f := range set.Add(change{of: legacy, old: tc.old, new: tc.new}.document(t)) {
+			if f.Reason == shape.ReasonSuperseded {
+				found = append(found, f)
+			}
+		}
+		if len(found) > 1 || len(found) == 1 != (tc.want != "") {
+			t.Errorf("%s: %v", tc.name, found)
+			continue
+		}
+		for _, f := range found {
+			if f.Severity != shape.Warning || f.Position.Line != 4 || !strings.HasSuffix(f.Message, tc.want) {
+				t.Errorf("%s: %+v", tc.name, f)
+			}
+		}
+	}
+}
+
+func TestSupersededByGroup(t *testing.T) {
+	var set shape.Set
+	set.Live(documents(policies), now)
+	found := set.Add(change{of: policies, old: "kind: ValidatingPolicy", new: "kind: MutatingPolicy\n  - {name: more, kind: ValidatingPolicy}"}.document(t))
+	if len(found) != 1 || !strings.HasSuffix(found[0].Message, `goes beyond it: the policy "require-probes" is new, the policy "more" is new`) {
+		t.Errorf("%v", found)
+	}
+}
+
+func TestSupersededIsBounded(t *testing.T) {
+	var rules []string
+	for i := range 1000 {
+		rules = append(rules, fmt.Sprintf("r%d", i))
+	}
+	var set shape.Set
+	set.Live(documents(legacy), now)
+	found := set.Add(change{of: legacy, old: "check, autogen-check", new: strings.Join(rules, ", ")}.document(t))
+	if len(found) != 1 || strings.Count(found[0].Message, "is new") != 5 || !strings.HasSuffix(found[0].Message, "and 995 more") {
+		t.Errorf("%v", found)
+	}
+}
+
+// TestTheLiveOneItself is met when signed/ is validated too.
+func TestTheLiveOneItself(t *testing.T) {
+	live := documents(legacy)
+	var set shape.Set
+	set.Live(live, now)
+	if found := set.Add(live[0]); found != nil {
+		t.Errorf("%v", found)
+	}
+}

@@ -1,0 +1,79 @@
+package shape
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// unknownRule finds the name or pattern of a rule that the policy does not have,
+// the rules included that Kyverno makes of it for controllers of Pods. It does
+// nothing today, and covers whatever rule gets that name.
+func (s *subject) unknownRule(time.Time) {
+	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup {
+		return
+	}
+	work := newMeter()
+	met := map[string]*rulesOfPolicy{} // an exception may name one policy very often
+	for _, ref := range s.exc.Policies {
+		of := met[ref.Name]
+		if of == nil {
+			of = readRuleNames(s.config.Policies.find(exception.KyvernoGroup, ref))
+			met[ref.Name] = of
+		}
+		if !of.exists {
+			continue
+		}
+		for i, text := range ref.Rules {
+			if len(s.found) >= maxFindings {
+				return
+			}
+			if of.known[text] || hasWildcard(text) && anyFits(work, text, of.names) {
+				continue
+			}
+			s.refuse(ReasonUnknownRule, ref.Path.With("ruleNames").With(i), fmt.Sprintf("the policy %q has no rule %q", ref.Name, text), of.hint(text))
+		}
+	}
+}
+
+// rulesOfPolicy are the names of a policy's rules, with those that are made.
+type rulesOfPolicy struct {
+	exists bool
+	names  []string
+	known  map[string]bool
+}
+
+func readRuleNames(policies []*policy) *rulesOfPolicy {
+	of := &rulesOfPolicy{exists: len(policies) > 0, names: ruleNames(policies), known: map[string]bool{}}
+	for _, name := range of.names {
+		of.known[name] = true
+	}
+	return of
+}
+
+func anyFits(work *meter, pattern string, names []string) bool {
+	for _, name := range names {
+		if work.spent() {
+			return false
+		}
+		if work.fits(pattern, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// hint says what an unknown name is likely to mean.
+func (of *rulesOfPolicy) hint(text string) string {
+	for _, prefix := range []string{"autogen-cronjob-", "autogen-"} {
+		if base, made := strings.CutPrefix(text, prefix); made && of.known[base] {
+			return fmt.Sprintf("Kyverno makes no such rule of %q; name the rules that are there", base)
+		}
+	}
+	if hint := exception.Nearest(text, of.names); hint != "" {
+		return hint
+	}
+	return "name a rule of the policy"
+}

@@ -1,0 +1,52 @@
+package shape
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// uselessPodSecurity finds spec.podSecurity in an exception from rules that are
+// no podSecurity rules. It reads as if a few controls were left out; Kyverno
+// does not look at it there and skips the whole rule.
+func (s *subject) uselessPodSecurity(time.Time) {
+	controls, _ := s.spec()["podSecurity"].([]any)
+	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup || len(controls) == 0 {
+		return
+	}
+	work := newMeter()
+	for _, ref := range s.exc.Policies {
+		named, checked := false, false
+		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
+			for _, r := range p.rules {
+				if !work.spend(1) {
+					return
+				}
+				if !r.namedBy(work, ref.Rules) {
+					continue
+				}
+				named, checked = true, checked || r.podSecurity
+			}
+		}
+		if named && !checked {
+			s.refuse(ReasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
+				fmt.Sprintf("no rule named of the policy %q is a podSecurity rule: Kyverno skips the rules whole, not only these controls", ref.Name),
+				"remove podSecurity if the whole rules are meant, or name a podSecurity rule")
+		}
+	}
+}
+
+// namedBy reports whether one of the patterns fits the rule or one that is made
+// of it.
+func (r rule) namedBy(work *meter, patterns []string) bool {
+	if work.fitsAny(patterns, r.name) {
+		return true
+	}
+	for made := range r.controllers {
+		if work.fitsAny(patterns, made) {
+			return true
+		}
+	}
+	return false
+}
