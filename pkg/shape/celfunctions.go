@@ -2,6 +2,7 @@ package shape
 
 import (
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 )
@@ -16,31 +17,48 @@ type overload struct {
 }
 
 // kubernetesFunctions declares the functions of k8s.io/apiserver/pkg/cel/library.
-// The library itself would double the size of a binary. They are declared only:
-// evaluating one is an error, and a condition that needs it is not judged by
-// what it is true of.
+// The library itself would double the size of a binary. Most are declared only,
+// see evaluated: evaluating one is an error, and a condition that needs it is
+// not judged by what it is true of.
 func kubernetesFunctions() []cel.EnvOption {
 	var options []cel.EnvOption
+	implementations := evaluated()
 	for _, table := range []map[string][]overload{
 		regexFunctions(), listFunctions(), urlFunctions(), networkFunctions(), quantityFunctions(), semverFunctions(), formatFunctions(), authorizerFunctions(),
 	} {
 		for name, overloads := range table {
-			options = append(options, declare(name, overloads))
+			options = append(options, declare(name, overloads, implementations))
 		}
 	}
 	return options
 }
 
-func declare(name string, overloads []overload) cel.EnvOption {
+func declare(name string, overloads []overload, implementations map[string]functions.FunctionOp) cel.EnvOption {
 	declared := make([]cel.FunctionOpt, 0, len(overloads))
 	for _, o := range overloads {
+		binding := bound(o, implementations)
 		if o.method {
-			declared = append(declared, cel.MemberOverload(o.id, o.args, o.result, cel.FunctionBinding(notEvaluated)))
+			declared = append(declared, cel.MemberOverload(o.id, o.args, o.result, binding))
 		} else {
-			declared = append(declared, cel.Overload(o.id, o.args, o.result, cel.FunctionBinding(notEvaluated)))
+			declared = append(declared, cel.Overload(o.id, o.args, o.result, binding))
 		}
 	}
 	return cel.Function(name, declared...)
+}
+
+// bound gives a signature its implementation, as CEL wants it.
+func bound(o overload, implementations map[string]functions.FunctionOp) cel.OverloadOpt {
+	implementation, ok := implementations[o.id]
+	if !ok {
+		implementation = notEvaluated
+	}
+	switch len(o.args) {
+	case 1:
+		return cel.UnaryBinding(func(arg ref.Val) ref.Val { return implementation(arg) })
+	case 2:
+		return cel.BinaryBinding(func(one, other ref.Val) ref.Val { return implementation(one, other) })
+	}
+	return cel.FunctionBinding(implementation)
 }
 
 func notEvaluated(...ref.Val) ref.Val {

@@ -1,6 +1,8 @@
 package shape
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -10,7 +12,9 @@ import (
 // constant reports whether an expression is true whatever its variables are. It
 // first puts true or false for what compares something with itself, and then
 // lets CEL evaluate with every variable unknown, which knows that
-// "true || object.x" needs no object.
+// "true || object.x" needs no object. An expression that names no variable at
+// all says nothing of the resource; unless it is plainly false, it counts as
+// true, for it may call what is not evaluated here.
 func (l *language) constant(checked *ast.AST, variables []string) bool {
 	folded := ast.Copy(checked)
 	ast.PostOrderVisit(folded.Expr(), ast.NewExprVisitor(fold))
@@ -27,7 +31,18 @@ func (l *language) constant(checked *ast.AST, variables []string) bool {
 		return false
 	}
 	value, _, err := program.Eval(activation)
-	return err == nil && value == types.True
+	if err != nil {
+		return !mentions(checked, variables)
+	}
+	return value == types.True
+}
+
+func mentions(checked *ast.AST, variables []string) bool {
+	found := false
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		found = found || e.Kind() == ast.IdentKind && slices.Contains(variables, e.AsIdent())
+	}))
+	return found
 }
 
 // fold replaces a call whose value follows from its shape.

@@ -83,3 +83,27 @@ func FuzzExpression(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRule: any text as a rule is refused when the checker is made, or judges
+// an exception the same way twice.
+func FuzzRule(f *testing.F) {
+	for _, c := range ruleCases {
+		f.Add(c.config.Rules[0].Expression)
+	}
+	for _, bomb := range bombs {
+		f.Add(strings.ReplaceAll(bomb, "object.x", "exception.name"))
+	}
+	d, err := exception.Parse([]byte(policies), "file.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, expression string) {
+		checker, err := shape.New(shape.Config{Rules: []shape.Rule{{Name: "our-rule", Expression: expression}}})
+		if err != nil {
+			t.Skip()
+		}
+		if first, second := checker.Check(d, now), checker.Check(d, now); len(first) != len(second) {
+			t.Fatalf("%+v, then %+v", first, second)
+		}
+	})
+}

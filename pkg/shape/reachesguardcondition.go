@@ -59,14 +59,15 @@ func (s *subject) triedOnGuard(t *trial) {
 // reachesException tries PolicyExceptions with the names that the conditions
 // speak of, in the namespaces that they speak of.
 func (t *trial) reachesException(words []string) bool {
-	other := t.kind()
 	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
 		for _, name := range append([]string{t.next()}, words...) {
 			for _, namespace := range append([]string{t.next()}, words...) {
 				is := specimen{group: group, version: "v1", kind: exception.Kind, name: name, namespace: namespace, body: map[string]any{"spec": map[string]any{}}}
-				isNot := is
-				isNot.group, isNot.kind = t.next()+".example", other
-				if t.tells(is, isNot) {
+				if t.tells(is, func() specimen {
+					isNot := is
+					isNot.group, isNot.kind = t.next()+".example", t.kind()
+					return isNot
+				}) {
 					return true
 				}
 			}
@@ -86,7 +87,11 @@ func (t *trial) reachesInto(namespace string, kinds, words []string) bool {
 	for _, inside := range resources {
 		for _, name := range append([]string{t.next()}, words...) {
 			inside.name, inside.namespace = name, namespace
-			if t.tellsPlace(inside, func(r *specimen, other string) { r.namespace = other }) {
+			if t.tells(inside, func() specimen {
+				outside := inside
+				outside.namespace = t.next()
+				return outside
+			}) {
 				return true
 			}
 		}
@@ -97,31 +102,27 @@ func (t *trial) reachesInto(namespace string, kinds, words []string) bool {
 // reachesNamespace tries a namespace itself.
 func (t *trial) reachesNamespace(namespace string) bool {
 	itself := specimen{version: "v1", kind: "Namespace", name: namespace}
-	return t.tellsPlace(itself, func(r *specimen, other string) { r.name = other })
-}
-
-// tellsPlace reports whether the conditions are true of a resource and not of
-// it elsewhere. Several places are tried, for one of them may happen to have
-// the letters that a condition asks for.
-func (t *trial) tellsPlace(inside specimen, move func(r *specimen, other string)) bool {
-	for range 3 {
-		outside := inside
-		move(&outside, t.next())
-		if t.tells(inside, outside) {
-			return true
-		}
-	}
-	return false
+	return t.tells(itself, func() specimen {
+		another := itself
+		another.name = t.next()
+		return another
+	})
 }
 
 // tells reports whether the conditions are true of a request about one resource
-// and not of the same about another.
-func (t *trial) tells(one, other specimen) bool {
+// and not of the same about others. Several are tried, for one of them may
+// happen to have the letters that a condition asks for.
+func (t *trial) tells(one specimen, other func() specimen) bool {
 	for _, operation := range allOperations {
 		for _, requester := range allRequesters {
 			q := t.request(class{operation: operation, requester: requester})
-			if t.holds(one, q) && !t.holds(other, q) && t.exhausted == nil {
-				return true
+			if !t.holds(one, q) {
+				continue
+			}
+			for range 3 {
+				if !t.holds(other(), q) && t.exhausted == nil {
+					return true
+				}
 			}
 		}
 	}

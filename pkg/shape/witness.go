@@ -56,34 +56,56 @@ func (r specimen) plural() string {
 }
 
 // variables are what Kyverno would give to a condition, as an API server makes
-// them: an empty field is absent, and what does not exist is null.
+// them: an empty field is absent, and what does not exist is null. They are made
+// when they are asked for, for most conditions ask for one.
 func (r specimen) variables(q request) map[string]any {
-	object, oldObject := any(r.object()), any(nil)
-	switch q.operation {
-	case "UPDATE":
-		oldObject = r.object()
-	case "DELETE":
-		object, oldObject = nil, object
+	object := func() any {
+		if q.operation == "DELETE" {
+			return nil
+		}
+		return r.object()
 	}
+	oldObject := func() any {
+		if q.operation == "CREATE" {
+			return nil
+		}
+		return r.object()
+	}
+	namespace := r.namespace
+	if r.kind == "Namespace" && r.group == "" {
+		namespace = r.name // the API server's way
+	}
+	return map[string]any{
+		"object": object, "oldObject": oldObject,
+		"request": func() any {
+			asked := r.asked(q, namespace)
+			asked["object"], asked["oldObject"] = object(), oldObject()
+			return asked
+		},
+		"namespaceObject": func() any {
+			if namespace == "" {
+				return nil
+			}
+			return map[string]any{
+				"metadata": map[string]any{"name": namespace, "labels": map[string]any{"kubernetes.io/metadata.name": namespace}},
+				"spec":     map[string]any{"finalizers": []any{"kubernetes"}},
+				"status":   map[string]any{"phase": "Active"},
+			}
+		},
+	}
+}
+
+// asked is the admission request, without its objects.
+func (r specimen) asked(q request, namespace string) map[string]any {
 	kind := map[string]any{"group": r.group, "version": r.version, "kind": r.kind}
 	plural := map[string]any{"group": r.group, "version": r.version, "resource": r.plural()}
 	asked := map[string]any{
 		"uid": "6f4d3f52-9f38-4a0c-8a4e-2f7f6f1b9a34", "kind": kind, "resource": plural, "requestKind": kind, "requestResource": plural,
 		"name": r.name, "operation": q.operation, "userInfo": map[string]any{"username": q.username, "groups": q.groups},
-		"object": object, "oldObject": oldObject, "dryRun": false, "options": nil,
-	}
-	variables := map[string]any{"object": object, "oldObject": oldObject, "request": asked, "namespaceObject": nil}
-	namespace := r.namespace
-	if r.kind == "Namespace" && r.group == "" {
-		namespace = r.name // the API server's way
+		"dryRun": false, "options": nil,
 	}
 	if namespace != "" {
 		asked["namespace"] = namespace
-		variables["namespaceObject"] = map[string]any{
-			"metadata": map[string]any{"name": namespace, "labels": map[string]any{"kubernetes.io/metadata.name": namespace}},
-			"spec":     map[string]any{"finalizers": []any{"kubernetes"}},
-			"status":   map[string]any{"phase": "Active"},
-		}
 	}
-	return variables
+	return asked
 }

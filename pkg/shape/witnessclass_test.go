@@ -49,10 +49,19 @@ var witnessCases = []struct{ expression, said string }{
 	{"object.apiVersion == 'v1'", "every Pod or ConfigMap or PersistentVolume"},
 	{"object.spec.containers.all(c, c.image != 'evil')", "every namespaced Pod that is created or updated"},
 	{"object.spec.replicas > 0", "every namespaced Deployment that is created or updated"},
+	{"object.metadata.name.find('.*') != 'x'", "every resource that is created or updated"},
+	{"object.metadata.name.findAll('.').size() > 0", "every resource that is created or updated"},
+	{"object.metadata.name.findAll('[a-z]', 1) != ['']", "every resource that is created or updated"},
+	{"!isIP(object.metadata.name)", "every resource that is created or updated"},
+	{"!isCIDR(object.metadata.name) && !isURL(object.metadata.name)", "every resource that is created or updated"},
+	{"quantity('1').isInteger()", "is true of every resource"},
+	{"isURL('http://a') && isIP('10.0.0.1') && isCIDR('10.0.0.0/8') && !isIP('::ffff:10.0.0.1')", "is true of every resource"},
 	{"url('http://a').getHost() == 'a' || object.kind != 'x'", "every resource that is created or updated"},
 
 	{"object.metadata.name == 'web'", ""},
 	{"object.metadata.namespace == 'team-a'", ""},
+	{"object.metadata.name.find('^web-[0-9]+$') != ''", ""},
+	{"isIP(object.metadata.name)", ""},
 	{"object.metadata.namespace in ['team-a', 'team-b'] && object.kind == 'Deployment'", ""},
 	{"object.metadata.name.startsWith('agent-')", ""},
 	{"object.metadata.?labels['app'].orValue('') == 'web'", ""},
@@ -64,7 +73,7 @@ var witnessCases = []struct{ expression, said string }{
 	{"oldObject.metadata.name == 'web'", ""},
 	{"quantity(object.spec.cpu).isLessThan(quantity('1')) || object.metadata.name == 'web'", ""},
 	{"object.metadata.name in ['" + strings.ReplaceAll(manyNames(840), ", ", "', '") + "']", ""},
-	{"object.metadata.name.find('.*') != 'x'", ""}, // not evaluated, so not judged
+	{"quantity(object.metadata.name) != quantity('1')", ""}, // not evaluated, so not judged
 }
 
 func TestWitnesses(t *testing.T) {
