@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -34,7 +35,7 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 				if compared == maxCompared || len(found) == maxOverlaps || work.spent() {
 					return found
 				}
-				if met[other] || other.id == c.id {
+				if met[other] || other.id == c.id || other.ended(s.now) {
 					continue
 				}
 				compared++
@@ -57,6 +58,12 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 		}
 	}
 	return found
+}
+
+// ended reports whether an exception is over, so that nothing is said of what
+// nobody has taken out yet.
+func (c *claim) ended(now time.Time) bool {
+	return !now.IsZero() && !c.ends.IsZero() && !c.ends.After(now)
 }
 
 // sharedRule says what both exceptions are from, or "".

@@ -166,3 +166,13 @@ func TestOverlapsWithLiveOnes(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 }
+
+func TestOverlapsWithOnesThatEnded(t *testing.T) {
+	for expiry, want := range map[string]int{"2026-06-01T12:00:00Z": 0, "2026-06-01T12:00:01Z": 1} {
+		var set shape.Set
+		set.Live([]*exception.Document{change{of: policies, old: "2026-06-08T12:00:00Z", new: expiry}.document(t)}, now)
+		if found := set.Add(change{of: policies, old: "name: web-probes", new: "name: other"}.document(t)); len(found) != want {
+			t.Errorf("%s: %v", expiry, found)
+		}
+	}
+}

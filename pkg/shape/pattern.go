@@ -103,10 +103,11 @@ func startAlike(a, b string) bool {
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-var example = strings.NewReplacer("*", "any", "?", "x")
+// wildcardFiller puts a text for each wildcard.
+var wildcardFiller = strings.NewReplacer("*", "any", "?", "x")
 
 // filled returns a text that fits a pattern.
-func filled(pattern string) string { return example.Replace(pattern) }
+func filled(pattern string) string { return wildcardFiller.Replace(pattern) }
 
 // head is what stands before a pattern's first "*", and tail what stands behind
 // its last.

@@ -40,17 +40,3 @@ func FuzzSelector(f *testing.F) {
 		}
 	})
 }
-
-// FuzzFits holds the matching of patterns against its plain definition.
-func FuzzFits(f *testing.F) {
-	f.Add("a*b?", "aXXbc")
-	f.Add("*?é*", "éé")
-	f.Fuzz(func(t *testing.T, pattern, text string) {
-		if len(pattern) > 30 || len(text) > 30 || string([]rune(text)) != text || string([]rune(pattern)) != pattern {
-			return
-		}
-		if got, want := newMeter().fits(pattern, text), fits([]rune(pattern), []rune(text)); got != want {
-			t.Errorf("fits(%q, %q) = %v", pattern, text, got)
-		}
-	})
-}
