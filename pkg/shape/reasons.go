@@ -10,6 +10,12 @@ import (
 var checks = []func(*subject, time.Time){
 	(*subject).alreadySealed,
 	(*subject).schema,
+	(*subject).backgroundUserInfo,
+	(*subject).badUserInfo,
+	(*subject).badSelector,
+	(*subject).badPodSecurity,
+	(*subject).badCondition,
+	(*subject).unknownPolicyKind,
 	(*subject).namesNothing,
 	(*subject).matchesEverything,
 	(*subject).conditionsMatchEverything,
@@ -23,23 +29,29 @@ var checks = []func(*subject, time.Time){
 
 // The reasons of findings. Those of [exception.CheckSchema] come on top.
 const (
-	ReasonNotAnException    = "not-an-exception"
-	ReasonAlreadySealed     = "already-sealed"
-	ReasonNamesNothing      = "names-nothing"
-	ReasonMatchesEverything = "matches-everything"
-	ReasonWildcardPolicy    = "wildcard-policy"
-	ReasonWildcardRule      = "wildcard-rule"
-	ReasonReachesGuard      = "reaches-guard"
-	ReasonNoExpiry          = "no-expiry"
-	ReasonBadLifetime       = "bad-lifetime"
-	ReasonExpired           = "expired"
-	ReasonLifetimeTooLong   = "lifetime-too-long"
-	ReasonMissingReason     = "missing-reason"
-	ReasonMissingTicket     = "missing-ticket"
-	ReasonMissingOwner      = "missing-owner"
-	ReasonContradiction     = "contradiction"
-	ReasonHiddenCharacter   = "hidden-character"
-	ReasonDuplicateIdentity = "duplicate-identity"
+	ReasonNotAnException     = "not-an-exception"
+	ReasonAlreadySealed      = "already-sealed"
+	ReasonBackgroundUserInfo = "background-user-info"
+	ReasonBadUserInfo        = "bad-user-info"
+	ReasonBadSelector        = "bad-selector"
+	ReasonBadPodSecurity     = "bad-pod-security"
+	ReasonBadCondition       = "bad-condition"
+	ReasonUnknownPolicyKind  = "unknown-policy-kind"
+	ReasonNamesNothing       = "names-nothing"
+	ReasonMatchesEverything  = "matches-everything"
+	ReasonWildcardPolicy     = "wildcard-policy"
+	ReasonWildcardRule       = "wildcard-rule"
+	ReasonReachesGuard       = "reaches-guard"
+	ReasonNoExpiry           = "no-expiry"
+	ReasonBadLifetime        = "bad-lifetime"
+	ReasonExpired            = "expired"
+	ReasonLifetimeTooLong    = "lifetime-too-long"
+	ReasonMissingReason      = "missing-reason"
+	ReasonMissingTicket      = "missing-ticket"
+	ReasonMissingOwner       = "missing-owner"
+	ReasonContradiction      = "contradiction"
+	ReasonHiddenCharacter    = "hidden-character"
+	ReasonDuplicateIdentity  = "duplicate-identity"
 )
 
 // Reason is the stable name of what a check finds, with a line about it.
@@ -58,6 +70,12 @@ func Reasons() []Reason {
 		{exception.ProblemInvalidValue, "a value is none of those that its field takes"},
 		{exception.ProblemNullValue, "the API server would drop a null, and the live object would differ from the signed one"},
 		{exception.ProblemEmptyValue, "a value is empty that must not be, or that the API server would drop"},
+		{ReasonBackgroundUserInfo, "Kyverno would refuse roles or subjects in an exception that is for background scans too"},
+		{ReasonBadUserInfo, "Kyverno would refuse the form of a role or subject"},
+		{ReasonBadSelector, "Kyverno would refuse a label selector, or match nothing with it"},
+		{ReasonBadPodSecurity, "Kyverno would refuse a podSecurity entry"},
+		{ReasonBadCondition, "Kyverno would refuse the names or the number of match conditions"},
+		{ReasonUnknownPolicyKind, "no exception of this API group reaches policies of that kind"},
 		{ReasonNamesNothing, "the exception names no policy or no rule"},
 		{ReasonMatchesEverything, "the exception does not say which resources it is for"},
 		{ReasonWildcardPolicy, "a policy is named by a pattern"},

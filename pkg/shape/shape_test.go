@@ -67,6 +67,11 @@ type change struct {
 var cases = map[string][]change{
 	"alreadysealed":     sealedCases,
 	"schema":            schemaCases,
+	"engineuserinfo":    userInfoCases,
+	"engineselector":    selectorCases,
+	"enginepodsecurity": podSecurityCases,
+	"engineconditions":  conditionNameCases,
+	"enginepolicykind":  policyKindCases,
 	"namesnothing":      nothingCases,
 	"matcheseverything": matchCases,
 	"conditions":        conditionCases,
