@@ -18,8 +18,8 @@ const (
 	tools    = "test/e2e/tools/kyverno"
 )
 
-// real is the one cluster of this process.
-var real *cluster.Cluster
+// live is the one cluster of this process.
+var live *cluster.Cluster
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -30,15 +30,15 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	real, err = cluster.Start(context.Background(), cluster.Options{Binaries: fromRoot(binaries), Tools: fromRoot(tools), Dir: dir})
+	live, err = cluster.Start(context.Background(), cluster.Options{Binaries: fromRoot(binaries), Tools: fromRoot(tools), Dir: dir})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer real.Close()
+	defer live.Close()
 	status := m.Run()
 	if status != 0 {
-		fmt.Fprintln(os.Stderr, real.Logs())
+		fmt.Fprintln(os.Stderr, live.Logs())
 	}
 	return status
 }

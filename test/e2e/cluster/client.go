@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -74,6 +75,16 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 
 // OK reports whether the API server did what was asked.
 func (a *Answer) OK() bool { return a.Code/100 == 2 }
+
+// Refusal reports whether the answer is a verdict on what was sent, and not a
+// server's own trouble: a webhook that does not answer refuses nothing.
+func (a *Answer) Refusal() bool {
+	switch a.Code {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return !strings.Contains(a.Message(), "failed calling webhook")
+	}
+	return false
+}
 
 // Message is the API server's own words where it answered with a Status, and
 // the whole answer where it did not.

@@ -1,0 +1,177 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// verdicts are what both say of a sample.
+type verdicts struct {
+	sample
+	real  string // the API server's refusal, its webhooks' included, or ""
+	ours  []shape.Finding
+	await bool // refused for an expression, which polex does not compile yet
+}
+
+// TestAgreement holds polex against the servers over the whole corpus. What they
+// admit and polex refuses must be on the list of stricter; what they refuse and
+// polex admits is a failure.
+func TestAgreement(t *testing.T) {
+	samples := corpus(t)
+	if len(samples) < 200 {
+		t.Fatalf("%d samples are too few", len(samples))
+	}
+	tally := agreement{stricter: map[string]int{}, used: map[string]bool{}}
+	for _, v := range judge(t, samples) {
+		tally.count(t, v)
+	}
+	for i := range strictness {
+		if key := strictness[i].key(); !tally.used[key] {
+			t.Errorf("polex is nowhere stricter by %s: take it off the list", key)
+		}
+	}
+	if awaitsBadExpression && slices.ContainsFunc(shape.Reasons(), func(r shape.Reason) bool { return r.Name == reasonBadExpression }) {
+		t.Errorf("polex compiles expressions: set awaitsBadExpression to false")
+	}
+	t.Log(tally.String())
+}
+
+// judge asks both about every sample.
+func judge(t *testing.T, samples []sample) []verdicts {
+	t.Helper()
+	namespaces := map[string]bool{}
+	for _, s := range samples {
+		namespaces[s.target(exception.KyvernoGroup, "v2").Namespace] = true
+	}
+	for namespace := range namespaces {
+		// One that cannot be made is refused with the sample.
+		_ = live.CreateNamespace(t.Context(), namespace)
+	}
+	checker, err := shape.New(shape.Config{InsecureAllowUnbounded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]verdicts, len(samples))
+	asking, ctx := errgroup.WithContext(t.Context())
+	asking.SetLimit(4)
+	for i, s := range samples {
+		asking.Go(func() error {
+			// A document that no longer says what it is goes where the
+			// unchanged one would.
+			group, version := exception.KyvernoGroup, "v2"
+			if strings.Contains(string(s.text), "policyRefs") {
+				group, version = exception.PoliciesGroup, "v1"
+			}
+			answer, err := live.DryRun(ctx, s.target(group, version), s.text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			all[i] = verdicts{sample: s, ours: refusals(checker, s)}
+			if !answer.OK() {
+				if !answer.Refusal() {
+					return fmt.Errorf("%s: no verdict: %d: %s", s.name, answer.Code, answer.Message())
+				}
+				all[i].real = answer.Message()
+				all[i].await = awaitsBadExpression && aboutExpressions(answer.Message())
+			}
+			return nil
+		})
+	}
+	if err := asking.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// refusals are polex's, as far as they speak of what the servers decide.
+func refusals(checker *shape.Checker, s sample) []shape.Finding {
+	doc, err := exception.Parse(s.text, s.name)
+	if err != nil {
+		return []shape.Finding{{Reason: reasonSyntax, Message: err.Error()}}
+	}
+	var found []shape.Finding
+	for _, p := range exception.CheckSchema(doc) {
+		found = append(found, shape.Finding{Reason: p.Reason, Path: p.Path, Message: p.Message})
+	}
+	for _, f := range checker.Check(doc, time.Unix(0, 0)) {
+		if slices.Contains(mirrored, f.Reason) && f.Severity == shape.Error {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// agreement counts.
+type agreement struct {
+	samples, admitted, refused, byKyverno, awaited, laxer int
+	stricter                                              map[string]int  // by all the reasons of a document
+	used                                                  map[string]bool // of strictness
+}
+
+func (a *agreement) count(t *testing.T, v verdicts) {
+	a.samples++
+	switch {
+	case v.real == "" && len(v.ours) == 0:
+		a.admitted++
+	case v.real != "" && len(v.ours) > 0:
+		a.refused++
+		if strings.Contains(v.real, "admission webhook") {
+			a.byKyverno++
+		}
+	case v.await:
+		a.awaited++
+	case v.real != "":
+		a.laxer++
+		t.Errorf("%s\npolex admits what the servers refuse: %s", v.name, v.real)
+	default:
+		reasons := map[string]bool{}
+		for _, f := range v.ours {
+			s := stricterBy(f)
+			if s == nil {
+				t.Errorf("%s\nthe servers admit what polex refuses: %s: %s: %s", v.name, f.Path, f.Message, f.Reason)
+				continue
+			}
+			reasons[s.key()], a.used[s.key()] = true, true
+		}
+		if len(reasons) > 0 {
+			a.stricter[strings.Join(slices.Sorted(maps.Keys(reasons)), " and ")]++
+		}
+	}
+}
+
+func (a *agreement) String() string {
+	var out strings.Builder
+	agreed := a.admitted + a.refused
+	fmt.Fprintf(&out, "%d documents, %d agreed (%.1f%%: %d admitted, %d refused, %d of them by Kyverno's webhook), %d laxer, %d await %s\n",
+		a.samples, agreed, 100*float64(agreed)/float64(a.samples), a.admitted, a.refused, a.byKyverno, a.laxer, a.awaited, reasonBadExpression)
+	for _, reason := range slices.Sorted(maps.Keys(a.stricter)) {
+		fmt.Fprintf(&out, "stricter by %-60s %d\n", reason, a.stricter[reason])
+	}
+	return out.String()
+}
+
+// TestDocumented: what Kyverno's guide shows is admitted by the servers and by
+// polex; what it misprints is refused by both.
+func TestDocumented(t *testing.T) {
+	for _, v := range judge(t, fixtures(t, "documented")) {
+		if v.real != "" || len(v.ours) > 0 {
+			t.Errorf("%s: refused by the servers (%s) or by polex (%v)", v.name, v.real, v.ours)
+		}
+	}
+	for _, v := range judge(t, fixtures(t, "misprinted")) {
+		if v.real == "" || len(v.ours) == 0 {
+			t.Errorf("%s: admitted by the servers or by polex: %q, %v", v.name, v.real, v.ours)
+		}
+	}
+}
