@@ -150,17 +150,18 @@ func (c *schemaChecker) wrongType(n *node, at place, s *schema, path Path) {
 	c.report(at, path, ProblemWrongType, fmt.Sprintf("this must be %s, and %s stands here", s.kind, written), hint)
 }
 
-// freeForm accepts any JSON that the API server gives back as it got it.
+// freeForm accepts any JSON that the API server gives back as it got it. A null
+// deep in it is: only one in place of the whole field is dropped.
 func (c *schemaChecker) freeForm(n *node, at place, s *schema, path Path) {
 	switch n.kind {
 	case mappingNode:
 		for i := range n.entries {
 			e := &n.entries[i]
-			c.check(e.value, placeOf(e), s, path.With(e.key))
+			c.freeForm(e.value, placeOf(e), s, path.With(e.key))
 		}
 	case sequenceNode:
 		for i, item := range n.items {
-			c.check(item, place{item.line, item.column}, s, path.With(i))
+			c.freeForm(item, place{item.line, item.column}, s, path.With(i))
 		}
 	default:
 		f, isFloat := n.scalar.(float64)

@@ -20,6 +20,7 @@ import (
 type verdicts struct {
 	sample
 	real  string // the API server's refusal, its webhooks' included, or ""
+	kept  []byte // what the API server would store, unless it refuses
 	ours  []shape.Finding
 	await bool // refused for an expression, which polex does not compile yet
 }
@@ -35,6 +36,7 @@ func TestAgreement(t *testing.T) {
 	tally := agreement{stricter: map[string]int{}, used: map[string]bool{}}
 	for _, v := range judge(t, samples) {
 		tally.count(t, v)
+		keptAsWritten(t, v)
 	}
 	for i := range strictness {
 		if key := strictness[i].key(); !tally.used[key] {
@@ -77,7 +79,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
-			all[i] = verdicts{sample: s, ours: refusals(checker, s)}
+			all[i] = verdicts{sample: s, ours: refusals(checker, s), kept: answer.Body}
 			if !answer.OK() {
 				if !answer.Refusal() {
 					return fmt.Errorf("%s: no verdict: %d: %s", s.name, answer.Code, answer.Message())
