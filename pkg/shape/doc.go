@@ -2,7 +2,8 @@
 // bounded in time and accounted for, and does it leave alone what guards it?
 //
 //  1. The document must be a PolicyException, without a seal.
-//  2. The API server must keep it as it is written ([exception.CheckSchema]).
+//  2. The API server must keep it as it is written ([exception.CheckSchema]),
+//     and Kyverno's own webhook must take it (the files engine*.go).
 //  3. It must say which resources and which rules it exempts; a pattern that
 //     fits anything says nothing.
 //  4. It must not reach what would refuse it: exceptions, the policies about

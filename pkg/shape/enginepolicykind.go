@@ -9,9 +9,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// policyKinds are the kinds that Kyverno looks up exceptions of
+// reachedKinds are the kinds that Kyverno looks up exceptions of
 // policies.kyverno.io for, in this spelling.
-var policyKinds = []string{
+var reachedKinds = []string{
 	"ValidatingPolicy", "ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy",
 	"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy", "NamespacedDeletingPolicy",
 }
@@ -24,10 +24,10 @@ func (s *subject) unknownPolicyKind(time.Time) {
 		return
 	}
 	for _, ref := range s.exc.Policies {
-		if ref.Kind == "" || hasWildcard(ref.Kind) || slices.Contains(policyKinds, ref.Kind) {
+		if ref.Kind == "" || hasWildcard(ref.Kind) || slices.Contains(reachedKinds, ref.Kind) {
 			continue // an empty one is the schema's, a pattern is wildcardPolicy's
 		}
-		hint := "write one of " + strings.Join(policyKinds, ", ")
+		hint := "write one of " + strings.Join(reachedKinds, ", ")
 		if ref.Kind == "ClusterPolicy" || ref.Kind == "Policy" {
 			hint = fmt.Sprintf("write an exception of %s/v2 for a %s", exception.KyvernoGroup, ref.Kind)
 		}

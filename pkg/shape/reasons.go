@@ -14,7 +14,6 @@ var checks = []func(*subject, time.Time){
 	(*subject).badUserInfo,
 	(*subject).badSelector,
 	(*subject).badPodSecurity,
-	(*subject).badCondition,
 	(*subject).unknownPolicyKind,
 	(*subject).namesNothing,
 	(*subject).matchesEverything,
@@ -35,7 +34,6 @@ const (
 	ReasonBadUserInfo        = "bad-user-info"
 	ReasonBadSelector        = "bad-selector"
 	ReasonBadPodSecurity     = "bad-pod-security"
-	ReasonBadCondition       = "bad-condition"
 	ReasonUnknownPolicyKind  = "unknown-policy-kind"
 	ReasonNamesNothing       = "names-nothing"
 	ReasonMatchesEverything  = "matches-everything"
@@ -74,7 +72,6 @@ func Reasons() []Reason {
 		{ReasonBadUserInfo, "Kyverno would refuse the form of a role or subject"},
 		{ReasonBadSelector, "Kyverno would refuse a label selector, or match nothing with it"},
 		{ReasonBadPodSecurity, "Kyverno would refuse a podSecurity entry"},
-		{ReasonBadCondition, "Kyverno would refuse the names or the number of match conditions"},
 		{ReasonUnknownPolicyKind, "no exception of this API group reaches policies of that kind"},
 		{ReasonNamesNothing, "the exception names no policy or no rule"},
 		{ReasonMatchesEverything, "the exception does not say which resources it is for"},

@@ -70,7 +70,6 @@ var cases = map[string][]change{
 	"engineuserinfo":    userInfoCases,
 	"engineselector":    selectorCases,
 	"enginepodsecurity": podSecurityCases,
-	"engineconditions":  conditionNameCases,
 	"enginepolicykind":  policyKindCases,
 	"namesnothing":      nothingCases,
 	"matcheseverything": matchCases,

@@ -22,7 +22,7 @@ type verdicts struct {
 	real  string // the API server's refusal, its webhooks' included, or ""
 	kept  []byte // what the API server would store, unless it refuses
 	ours  []shape.Finding
-	await bool // refused for an expression, which polex does not compile yet
+	await bool // refused for its conditions, which polex does not compile yet
 }
 
 // TestAgreement holds polex against the servers over the whole corpus. What they
@@ -33,7 +33,7 @@ func TestAgreement(t *testing.T) {
 	if len(samples) < 200 {
 		t.Fatalf("%d samples are too few", len(samples))
 	}
-	tally := agreement{stricter: map[string]int{}, used: map[string]bool{}}
+	tally := agreement{stricter: map[string]int{}, used: map[string]bool{}, sources: map[string]*source{}}
 	for _, v := range judge(t, samples) {
 		tally.count(t, v)
 		keptAsWritten(t, v)
@@ -85,7 +85,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 					return fmt.Errorf("%s: no verdict: %d: %s", s.name, answer.Code, answer.Message())
 				}
 				all[i].real = answer.Message()
-				all[i].await = awaitsBadExpression && aboutExpressions(answer.Message())
+				all[i].await = awaitsBadExpression && aboutConditions(answer.Message())
 			}
 			return nil
 		})
@@ -116,18 +116,39 @@ func refusals(checker *shape.Checker, s sample) []shape.Finding {
 
 // agreement counts.
 type agreement struct {
-	samples, admitted, refused, byKyverno, awaited, laxer int
-	stricter                                              map[string]int  // by all the reasons of a document
-	used                                                  map[string]bool // of strictness
+	source                    // of all
+	byKyverno, awaited, laxer int
+	stricter                  map[string]int     // by all the reasons of a document
+	used                      map[string]bool    // of strictness
+	sources                   map[string]*source // by where the documents come from
+}
+
+// source counts the documents that come from one place.
+type source struct{ documents, admitted, refused int }
+
+func (s *source) String() string {
+	agreed := s.admitted + s.refused
+	return fmt.Sprintf("%d documents, %d agreed (%.1f%%: %d admitted, %d refused)", s.documents, agreed, 100*float64(agreed)/float64(s.documents), s.admitted, s.refused)
 }
 
 func (a *agreement) count(t *testing.T, v verdicts) {
-	a.samples++
+	from, _, _ := strings.Cut(v.name, "/")
+	if a.sources[from] == nil {
+		a.sources[from] = &source{}
+	}
+	both := []*source{&a.source, a.sources[from]}
+	for _, s := range both {
+		s.documents++
+	}
 	switch {
 	case v.real == "" && len(v.ours) == 0:
-		a.admitted++
+		for _, s := range both {
+			s.admitted++
+		}
 	case v.real != "" && len(v.ours) > 0:
-		a.refused++
+		for _, s := range both {
+			s.refused++
+		}
 		if strings.Contains(v.real, "admission webhook") {
 			a.byKyverno++
 		}
@@ -137,26 +158,29 @@ func (a *agreement) count(t *testing.T, v verdicts) {
 		a.laxer++
 		t.Errorf("%s\npolex admits what the servers refuse: %s", v.name, v.real)
 	default:
-		reasons := map[string]bool{}
-		for _, f := range v.ours {
-			s := stricterBy(f)
-			if s == nil {
-				t.Errorf("%s\nthe servers admit what polex refuses: %s: %s: %s", v.name, f.Path, f.Message, f.Reason)
-				continue
-			}
-			reasons[s.key()], a.used[s.key()] = true, true
-		}
-		if len(reasons) > 0 {
-			a.stricter[strings.Join(slices.Sorted(maps.Keys(reasons)), " and ")]++
-		}
+		a.countStricter(t, v)
 	}
+}
+
+func (a *agreement) countStricter(t *testing.T, v verdicts) {
+	reasons := map[string]bool{}
+	for _, f := range v.ours {
+		s := stricterBy(f)
+		if s == nil {
+			t.Errorf("%s\nthe servers admit what polex refuses: %s: %s: %s", v.name, f.Path, f.Message, f.Reason)
+			return
+		}
+		reasons[s.key()], a.used[s.key()] = true, true
+	}
+	a.stricter[strings.Join(slices.Sorted(maps.Keys(reasons)), " and ")]++
 }
 
 func (a *agreement) String() string {
 	var out strings.Builder
-	agreed := a.admitted + a.refused
-	fmt.Fprintf(&out, "%d documents, %d agreed (%.1f%%: %d admitted, %d refused, %d of them by Kyverno's webhook), %d laxer, %d await %s\n",
-		a.samples, agreed, 100*float64(agreed)/float64(a.samples), a.admitted, a.refused, a.byKyverno, a.laxer, a.awaited, reasonBadExpression)
+	fmt.Fprintf(&out, "%s; %d refused by Kyverno's webhook, %d laxer, %d await %s\n", a.source.String(), a.byKyverno, a.laxer, a.awaited, reasonBadExpression)
+	for _, from := range slices.Sorted(maps.Keys(a.sources)) {
+		fmt.Fprintf(&out, "%-12s %s\n", from, a.sources[from])
+	}
 	for _, reason := range slices.Sorted(maps.Keys(a.stricter)) {
 		fmt.Fprintf(&out, "stricter by %-60s %d\n", reason, a.stricter[reason])
 	}

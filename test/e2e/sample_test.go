@@ -33,6 +33,7 @@ func corpus(t *testing.T) []sample {
 	all = append(all, fixtures(t, "documented")...)
 	all = append(all, fixtures(t, "misprinted")...)
 	all = append(all, writtenSamples(t)...)
+	all = append(all, formSamples(t)...)
 	return append(all, grownSamples(t)...)
 }
 
@@ -76,7 +77,7 @@ func kyvernoSamples(t *testing.T) []sample {
 		}
 		documents, err := cluster.Documents(text)
 		if err != nil {
-			return nil // some of Kyverno's tests are about what cannot be read
+			return nil //nolint:nilerr // some of Kyverno's tests are about what cannot be read
 		}
 		for _, document := range documents {
 			if isException(document) {

@@ -168,7 +168,7 @@ var metadata = []struct{ name, old, new string }{
 	{"status", "spec:\n", "status: {}\nspec:\n"},
 	{"a key twice", "  namespace: team-a\n", "  namespace: team-a\n  namespace: team-a\n"},
 	{"no spec", "spec:\n", "nospec:\n"},
-	{"a version that is not served", "kyverno.io/", "kyverno.io/v9"},
+	{"a version that never was", "kyverno.io/v", "kyverno.io/v9"},
 	{"another kind", "kind: PolicyException\n", "kind: PolicyExceptionList\n"},
 }
 
@@ -213,11 +213,16 @@ const (
 var (
 	wholeMatch      = between("  match:", "  conditions:")
 	afterBackground = between("  exceptions:", "  conditions:")
-	podSecurity     = wholeLegacy[strings.Index(wholeLegacy, "  podSecurity:"):]
+	podSecurity     = between("  podSecurity:", "")
 )
 
+// between is the text from one word to another, or to the end.
 func between(from, to string) string {
-	return wholeLegacy[strings.Index(wholeLegacy, from):strings.Index(wholeLegacy, to)]
+	_, rest, _ := strings.Cut(wholeLegacy, from)
+	if to != "" {
+		rest, _, _ = strings.Cut(rest, to)
+	}
+	return from + rest
 }
 
 func manyConditions(n int) string {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,18 +22,18 @@ import (
 // KyvernoSource returns the folder of Kyverno's source, of the version that the
 // module in tools pins.
 func KyvernoSource(ctx context.Context, tools string) (string, error) {
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/kyverno/kyverno")
-	list.Dir = tools
-	list.Stderr = new(strings.Builder)
-	out, err := list.Output()
+	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", "github.com/kyverno/kyverno")
+	download.Dir = tools
+	download.Stderr = new(strings.Builder)
+	out, err := download.Output()
 	if err != nil {
-		return "", fmt.Errorf("find Kyverno's source: %w\n%s", err, list.Stderr)
+		return "", fmt.Errorf("download Kyverno's source: %w\n%s%s", err, out, download.Stderr)
 	}
-	dir := strings.TrimSpace(string(out))
-	if dir == "" {
-		return "", errors.New("find Kyverno's source: the module is not downloaded")
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		return "", fmt.Errorf("download Kyverno's source: %w", err)
 	}
-	return dir, nil
+	return module.Dir, nil
 }
 
 // install creates what Kyverno expects to find, from its own manifests.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -48,15 +49,24 @@ func start(ctx context.Context, dir string, c command) (*process, error) {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = patience
-	if err := cmd.Start(); err != nil {
+	dieWithParent(cmd)
+	p := &process{name: name, log: log.Name(), cancel: cancel, ended: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// What dies with its parent dies with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(p.ended)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.err = cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		cancel()
 		return nil, fmt.Errorf("start %s: %w (built by `make e2e`)", c.path, err)
 	}
-	p := &process{name: name, log: log.Name(), cancel: cancel, ended: make(chan struct{})}
-	go func() {
-		p.err = cmd.Wait()
-		close(p.ended)
-	}()
 	return p, nil
 }
 
