@@ -15,75 +15,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Two exceptions that say as much as one can without contradicting itself, in
-// each version that is served.
-const (
-	wholeLegacy = `apiVersion: kyverno.io/%s
-kind: PolicyException
-metadata:
-  name: web-probes
-  namespace: team-a
-  labels: {app: web}
-  annotations: {polex.dev/reason: no health endpoint}
-spec:
-  background: false
-  exceptions:
-  - policyName: require-probes
-    ruleNames: [check, autogen-check]
-  match:
-    any:
-    - resources:
-        kinds: [Deployment]
-        names: [web]
-        namespaces: [team-a]
-        operations: [CREATE]
-        annotations: {a: b}
-        selector: {matchLabels: {app: web}}
-        namespaceSelector:
-          matchExpressions: [{key: team, operator: In, values: [a]}]
-      roles: ["team-a:deployer"]
-      clusterRoles: [deployer]
-      subjects: [{kind: User, name: alice, apiGroup: rbac.authorization.k8s.io, namespace: x}]
-  conditions:
-    any:
-    - key: "{{ request.object.metadata.name }}"
-      operator: Equals
-      value: [web, 1, 2.5, {deep: [true]}]
-      message: why
-  podSecurity:
-  - controlName: Capabilities
-    images: [registry.example.com/web]
-    restrictedField: spec.containers[*].securityContext.capabilities.add
-    values: [NET_ADMIN]
-`
-	wholePolicies = `apiVersion: policies.kyverno.io/%s
-kind: PolicyException
-metadata:
-  name: web-probes
-  namespace: team-a
-  labels: {app: web}
-  annotations: {polex.dev/owner: team-a}
-spec:
-  policyRefs:
-  - name: require-probes
-    kind: ValidatingPolicy
-  matchConditions:
-  - name: web
-    expression: object.metadata.name == 'web'
-  images: [registry.example.com/web:1]
-  allowedValues: [x]
-  reportResult: pass
-  expiresAt: "2026-12-31T17:00:00Z"
-  evaluationMode: Kubernetes
-  properties: {reason: no health endpoint, ticket: T-1}
-`
-)
-
-var served = []struct{ whole, version string }{
-	{wholeLegacy, "v2"}, {wholeLegacy, "v2beta1"},
-	{wholePolicies, "v1"}, {wholePolicies, "v1beta1"}, {wholePolicies, "v1alpha1"},
-}
-
 // grownSamples change the two exceptions in one place each: every value, of
 // every type, is taken away or replaced, and every mapping gets a field that it
 // does not know.
@@ -116,41 +47,6 @@ func grownSamples(t *testing.T) []sample {
 	}
 	slices.SortFunc(all, func(a, b sample) int { return strings.Compare(a.name, b.name) })
 	return all
-}
-
-// gone in place of a value takes its key away.
-type gone struct{}
-
-// changes are what a value is replaced by, or false where that is no change.
-var changes = map[string]func(any) (any, bool){
-	"removed":         func(any) (any, bool) { return gone{}, true },
-	"null":            func(any) (any, bool) { return nil, true },
-	"empty text":      func(old any) (any, bool) { return "", old != "" },
-	"text":            func(old any) (any, bool) { return "x", old != "x" },
-	"number":          func(any) (any, bool) { return 1, true },
-	"true":            func(old any) (any, bool) { return true, old != true },
-	"empty list":      func(any) (any, bool) { return []any{}, true },
-	"list of texts":   func(any) (any, bool) { return []any{"x"}, true },
-	"list with null":  func(any) (any, bool) { return []any{nil}, true },
-	"empty mapping":   func(any) (any, bool) { return map[string]any{}, true },
-	"mapping":         func(any) (any, bool) { return map[string]any{"x": "y"}, true },
-	"mapping to null": func(any) (any, bool) { return map[string]any{"x": nil}, true },
-	"one field more": func(old any) (any, bool) {
-		fields, isMapping := old.(map[string]any)
-		if !isMapping {
-			return nil, false
-		}
-		more := maps.Clone(fields)
-		more["surplus"] = "x"
-		return more, true
-	},
-	"the first twice": func(old any) (any, bool) {
-		items, isList := old.([]any)
-		if !isList || len(items) == 0 {
-			return nil, false
-		}
-		return append([]any{items[0]}, items...), true
-	},
 }
 
 // paths lists the places of all values below one, parents first.
