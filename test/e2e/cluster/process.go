@@ -9,12 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 )
-
-// patience is how long a process may take to end before it is killed.
-const patience = 10 * time.Second
 
 // process is a program that runs until it is stopped, its output in a file.
 type process struct {
@@ -47,8 +43,6 @@ func start(ctx context.Context, dir string, c command) (*process, error) {
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = patience
 	dieWithParent(cmd)
 	p := &process{name: name, log: log.Name(), cancel: cancel, ended: make(chan struct{})}
 	started := make(chan error)
@@ -70,6 +64,7 @@ func start(ctx context.Context, dir string, c command) (*process, error) {
 	return p, nil
 }
 
+// stop kills: what the servers of a test would save is thrown away with it.
 func (p *process) stop() {
 	p.cancel()
 	<-p.ended
