@@ -28,28 +28,32 @@ var checks = []func(*subject, time.Time){
 
 // The reasons of findings. Those of [exception.CheckSchema] come on top.
 const (
-	ReasonNotAnException     = "not-an-exception"
-	ReasonAlreadySealed      = "already-sealed"
+	ReasonNotAnException    = "not-an-exception"
+	ReasonAlreadySealed     = "already-sealed"
+	ReasonNamesNothing      = "names-nothing"
+	ReasonMatchesEverything = "matches-everything"
+	ReasonWildcardPolicy    = "wildcard-policy"
+	ReasonWildcardRule      = "wildcard-rule"
+	ReasonReachesGuard      = "reaches-guard"
+	ReasonNoExpiry          = "no-expiry"
+	ReasonBadLifetime       = "bad-lifetime"
+	ReasonExpired           = "expired"
+	ReasonLifetimeTooLong   = "lifetime-too-long"
+	ReasonMissingReason     = "missing-reason"
+	ReasonMissingTicket     = "missing-ticket"
+	ReasonMissingOwner      = "missing-owner"
+	ReasonContradiction     = "contradiction"
+	ReasonHiddenCharacter   = "hidden-character"
+	ReasonDuplicateIdentity = "duplicate-identity"
+)
+
+// The reasons of what Kyverno's webhook refuses, or takes and never looks at.
+const (
 	ReasonBackgroundUserInfo = "background-user-info"
 	ReasonBadUserInfo        = "bad-user-info"
 	ReasonBadSelector        = "bad-selector"
 	ReasonBadPodSecurity     = "bad-pod-security"
 	ReasonUnknownPolicyKind  = "unknown-policy-kind"
-	ReasonNamesNothing       = "names-nothing"
-	ReasonMatchesEverything  = "matches-everything"
-	ReasonWildcardPolicy     = "wildcard-policy"
-	ReasonWildcardRule       = "wildcard-rule"
-	ReasonReachesGuard       = "reaches-guard"
-	ReasonNoExpiry           = "no-expiry"
-	ReasonBadLifetime        = "bad-lifetime"
-	ReasonExpired            = "expired"
-	ReasonLifetimeTooLong    = "lifetime-too-long"
-	ReasonMissingReason      = "missing-reason"
-	ReasonMissingTicket      = "missing-ticket"
-	ReasonMissingOwner       = "missing-owner"
-	ReasonContradiction      = "contradiction"
-	ReasonHiddenCharacter    = "hidden-character"
-	ReasonDuplicateIdentity  = "duplicate-identity"
 )
 
 // Reason is the stable name of what a check finds, with a line about it.
