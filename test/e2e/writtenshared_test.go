@@ -4,16 +4,6 @@ package e2e
 
 import "strings"
 
-// expressions are those that Kyverno's webhook compiles, one condition each.
-var expressions = []string{
-	"object.metadata.name ==", "'web'", "1", "unbound.name == 'web'", "object.metadata.name.endsWithTypo('web')", "   ", "object.metadata.name == 'web' &&", "true == 'true'",
-	"object.metadata.name = 'web'", "size(object.metadata.labels)", "[object].map(o, o.metadata.name)", "variables.team == 'a'", "exceptions.allowedValues.size() > 0",
-	"true", "request.operation == 'CREATE'", "namespaceObject.metadata.name == 'team-a'", "oldObject == null", "has(object.spec.replicas) && object.spec.replicas < 3",
-	"object.spec.containers.all(c, c.image.startsWith('registry.example.com/'))", "object.metadata.?labels.?team.orValue('') == 'a'", "'a' in object.metadata.labels",
-	"authorizer.group('').resource('pods').check('get').allowed()", "quantity('1Gi').isGreaterThan(quantity('1Mi'))", "object.metadata.name.matches('^web-[0-9]+$')",
-	"request.userInfo.username == 'alice'", "cel.bind(n, object.metadata.name, n == 'web')", "object.metadata.name == \"web\" // the one", "dyn(1) == 1.0", "isURL('https://example.com')",
-}
-
 // metadata are changes of what both groups share.
 var metadata = []struct{ name, old, new string }{
 	{"capital name", "name: web-probes", "name: Web"},
