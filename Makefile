@@ -4,21 +4,24 @@ CLI      := github.com/polex-dev/polex/cmd/internal/cli
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 30s
 TOOLS    := bin/tools
+E2E      := bin/e2e
 
-.PHONY: help build test lint fuzz bench demo refresh-root sizes clean
+.PHONY: help build test lint fuzz bench demo e2e refresh-root sizes clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
 
 build: ## build every command into bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X $(CLI).Version=$(VERSION)" -o bin/ ./cmd/...
 
 test: ## run the tests
 	go test ./...
+	go -C test/celpeer test ./...
 
 lint: $(TOOLS)/golangci-lint $(TOOLS)/actionlint ## check formatting, vet, lint, workflows, scripts and go.mod
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt these: $$unformatted" >&2; exit 1; }
-	go vet ./...
+	go vet -tags e2e ./...
+	go -C test/celpeer vet ./...
 	$(TOOLS)/golangci-lint run ./...
 	$(TOOLS)/actionlint
 	@if command -v shellcheck >/dev/null; then git ls-files -co --exclude-standard -- '*.sh' .ci/run | xargs shellcheck; else echo "shellcheck is not installed: the scripts go unchecked"; fi
@@ -34,6 +37,9 @@ bench: sizes ## measure speed and sizes
 demo: build ## show a seal made, verified and broken, on loopback
 	./demo/run.sh
 
+e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno ## run the tests against the real API server and Kyverno
+	go test -tags e2e -count=1 -timeout 30m -v ./test/e2e/...
+
 refresh-root: ## fetch the public-good trusted root (network)
 	go run ./pkg/trust/publicgood/refresh
 
@@ -48,3 +54,18 @@ $(TOOLS)/golangci-lint: test/tools/go.mod
 
 $(TOOLS)/actionlint: test/tools/actionlint/go.mod
 	go -C test/tools/actionlint build -o $(CURDIR)/$(TOOLS)/ tool
+
+# The servers of the end-to-end tests: minutes the first time, seconds from the build cache.
+E2EBUILD := build -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)
+
+$(E2E)/kube-apiserver: test/e2e/tools/kubernetes/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kube-apiserver
+
+$(E2E)/etcd: test/e2e/tools/kubernetes/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/etcd go.etcd.io/etcd/server/v3
+
+$(E2E)/kyverno: test/e2e/tools/kyverno/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/kyverno
+
+$(E2E)/kubectl-kyverno: test/e2e/tools/kyverno/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno

@@ -102,7 +102,7 @@ func (c *schemaChecker) check(n *node, at place, s *schema, path Path) {
 	}
 	switch s.kind {
 	case anyKind:
-		c.freeForm(n, at, s, path)
+		c.freeForm(n, at, path)
 	case objectKind:
 		c.object(n, at, s, path)
 	case listKind:
@@ -150,17 +150,18 @@ func (c *schemaChecker) wrongType(n *node, at place, s *schema, path Path) {
 	c.report(at, path, ProblemWrongType, fmt.Sprintf("this must be %s, and %s stands here", s.kind, written), hint)
 }
 
-// freeForm accepts any JSON that the API server gives back as it got it.
-func (c *schemaChecker) freeForm(n *node, at place, s *schema, path Path) {
+// freeForm accepts any JSON that the API server gives back as it got it. A null
+// deep in it is: only one in place of the whole field is dropped.
+func (c *schemaChecker) freeForm(n *node, at place, path Path) {
 	switch n.kind {
 	case mappingNode:
 		for i := range n.entries {
 			e := &n.entries[i]
-			c.check(e.value, placeOf(e), s, path.With(e.key))
+			c.freeForm(e.value, placeOf(e), path.With(e.key))
 		}
 	case sequenceNode:
 		for i, item := range n.items {
-			c.check(item, place{item.line, item.column}, s, path.With(i))
+			c.freeForm(item, place{item.line, item.column}, path.With(i))
 		}
 	default:
 		f, isFloat := n.scalar.(float64)

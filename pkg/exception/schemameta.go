@@ -52,7 +52,7 @@ func (c *schemaChecker) special(n *node, at place, s *schema, path Path) {
 			c.report(placeOf(e), path.With(e.key), ProblemInvalidValue, fmt.Sprintf("%q is not the key of a label or annotation", shortened(e.key)),
 				"write it like example.com/name or name")
 		}
-		if s.special == labelMap && value != "" && (len(value) > maxLabel || !qualifiedPart.MatchString(value)) {
+		if s.special == labelMap && !IsLabelValue(value) {
 			c.report(placeOf(e), path.With(e.key), ProblemInvalidValue, fmt.Sprintf("%q is not a label's value", shortened(value)),
 				"use at most 63 letters, digits, dashes, underscores and dots, or an annotation")
 		}
@@ -85,4 +85,13 @@ func shortened(s string) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return s
+}
+
+// IsQualifiedName reports whether a text has the form of a label's key,
+// [prefix/]name, which selectors and named conditions share.
+func IsQualifiedName(text string) bool { return qualified(text, false) }
+
+// IsLabelValue reports whether a text can be a label's value; "" can.
+func IsLabelValue(text string) bool {
+	return text == "" || len(text) <= maxLabel && qualifiedPart.MatchString(text)
 }

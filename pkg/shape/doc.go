@@ -2,8 +2,9 @@
 // bounded in time and accounted for, and does it leave alone what guards it?
 //
 //  1. The document must be a PolicyException, without a seal.
-//  2. The API server must keep it as it is written ([exception.CheckSchema]), and
-//     the engine must heed it, where its release is known.
+//  2. The API server must keep it as it is written ([exception.CheckSchema]),
+//     Kyverno's own webhook must take it (the files engine*.go), and the engine
+//     must heed it, where its release is known.
 //  3. It must say which resources and which rules it exempts; a pattern that
 //     fits anything says nothing.
 //  4. It must not reach what would refuse it: exceptions, the policies about

@@ -29,7 +29,7 @@ var (
 		{name: "v2alpha1 on 1.11", of: legacy, old: "v2", new: "v2alpha1", config: on("1.11"), want: deprecated},
 		{name: "v2alpha1 on 1.14", of: legacy, old: "v2", new: "v2alpha1", config: on("1.14"), want: notServed},
 		{name: "a version that never was", of: legacy, old: "v2", new: "v7", config: on("1.18"), want: notServed},
-		{name: "podSecurity on 1.11", of: earlier, old: "  match:\n", new: "  podSecurity: [{controlName: Capabilities}]\n  match:\n", config: on("1.11"), want: []string{"13 unknown-field spec.podSecurity"}},
+		{name: "podSecurity on 1.11", of: earlier, old: "  match:\n", new: "  podSecurity: [{controlName: Capabilities, images: [nginx*]}]\n  match:\n", config: on("1.11"), want: []string{"13 unknown-field spec.podSecurity"}},
 		{name: "policies.kyverno.io on 1.19", of: policies, config: on("1.19")},
 		{name: "policies.kyverno.io on 1.20", of: policies, config: on("v1.20.3")},
 		{name: "v1alpha1 on 1.19", of: policies, old: "/v1\n", new: "/v1alpha1\n", config: on("1.19"), want: deprecated},

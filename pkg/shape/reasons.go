@@ -10,6 +10,11 @@ import (
 var checks = []func(*subject, time.Time){
 	(*subject).alreadySealed,
 	(*subject).schema,
+	(*subject).backgroundUserInfo,
+	(*subject).badUserInfo,
+	(*subject).badSelector,
+	(*subject).badPodSecurity,
+	(*subject).unknownPolicyKind,
 	(*subject).ignoredAPI,
 	(*subject).namesNothing,
 	(*subject).badExpression,
@@ -75,6 +80,15 @@ const (
 	ReasonUselessPodSecurity = "useless-pod-security"
 )
 
+// The reasons of what Kyverno's webhook refuses, or takes and never looks at.
+const (
+	ReasonBackgroundUserInfo = "background-user-info"
+	ReasonBadUserInfo        = "bad-user-info"
+	ReasonBadSelector        = "bad-selector"
+	ReasonBadPodSecurity     = "bad-pod-security"
+	ReasonUnknownPolicyKind  = "unknown-policy-kind"
+)
+
 // Reason is the stable name of what a check finds, with a line about it.
 type Reason struct {
 	Name, Doc string
@@ -97,6 +111,11 @@ func Reasons() []Reason {
 		{exception.ProblemInvalidValue, "a value is none of those that its field takes", true},
 		{exception.ProblemNullValue, "the API server would drop a null, and the live object would differ from the signed one", true},
 		{exception.ProblemEmptyValue, "a value is empty that must not be, or that the API server would drop", true},
+		{ReasonBackgroundUserInfo, "Kyverno would refuse roles or subjects in an exception that is for background scans too", true},
+		{ReasonBadUserInfo, "Kyverno would refuse the form of a role or subject", true},
+		{ReasonBadSelector, "Kyverno would refuse a label selector, or match nothing with it", true},
+		{ReasonBadPodSecurity, "Kyverno would refuse a podSecurity entry", true},
+		{ReasonUnknownPolicyKind, "no exception of this API group reaches policies of that kind", true},
 		{ReasonIgnoredAPI, "Kyverno ignores this kind of exception, or will", false},
 		{ReasonNamesNothing, "the exception names no policy or no rule", false},
 		{ReasonBadExpression, "a match condition is no CEL expression that Kyverno would take", true},

@@ -1,6 +1,10 @@
 package shape_test
 
-import "github.com/polex-dev/polex/pkg/shape"
+import (
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/shape"
+)
 
 const twoPolicies = "[check, autogen-check]\n  - policyName: another\n    ruleNames: [check]"
 
@@ -15,6 +19,6 @@ var scopeCases = []change{
 	{name: "no names", of: legacy, config: shape.Config{RequireNames: true}, old: "        names: [web]\n", new: "", want: []string{"15 missing-names spec.match.any[0].resources"}},
 	{name: "no namespaces", of: legacy, config: shape.Config{RequireNamespaces: true}, old: "        namespaces: [team-a]\n", new: "", want: []string{"15 missing-namespaces spec.match.any[0].resources"}},
 	{name: "no senders", of: legacy, config: shape.Config{RequireSubjects: true}, want: []string{"15 missing-subjects spec.match.any[0]"}},
-	{name: "senders", of: legacy, config: shape.Config{RequireSubjects: true}, old: "    - resources:", new: "    - subjects: [{kind: User, name: ci}]\n      resources:"},
+	{name: "senders", of: legacy, config: shape.Config{RequireSubjects: true}, old: legacyMatch, new: "  background: false\n" + strings.Replace(legacyMatch, "    - resources:", "    - subjects: [{kind: User, name: ci}]\n      resources:", 1)},
 	{name: "empty senders", of: legacy, config: shape.Config{RequireSubjects: true}, old: "    - resources:", new: "    - subjects: []\n      resources:", want: []string{"15 missing-subjects spec.match.any[0]"}},
 }

@@ -91,7 +91,11 @@ func cases() map[string][]change {
 		"unknownpolicy":      unknownPolicyCases,
 		"unknownrule":        unknownRuleCases,
 		"autogenrules":       autogenCases,
-		"uselesspodsecurity": podSecurityCases,
+		"uselesspodsecurity": uselessPodSecurityCases,
+		"engineuserinfo":     userInfoCases,
+		"engineselector":     selectorCases,
+		"enginepodsecurity":  podSecurityCases,
+		"enginepolicykind":   policyKindCases,
 		"notanexception":     kindCases,
 	}
 }

@@ -19,16 +19,14 @@ func (s *subject) unknownPolicy(time.Time) {
 	}
 	group := s.exc.Identity.Group
 	for _, ref := range s.exc.Policies {
-		if len(s.found) >= maxFindings {
+		if s.counts[Error] >= maxFindings {
 			return
 		}
-		if ref.Name == "" || hasWildcard(ref.Name) || hasWildcard(ref.Kind) || len(s.config.Policies.find(group, ref)) > 0 {
+		if ref.Name == "" || hasWildcard(ref.Name) || len(s.config.Policies.find(group, ref)) > 0 {
 			continue // said by the checks on the schema and on wildcards
 		}
-		if group == exception.PoliciesGroup && ref.Kind != "" && !slices.Contains(policyKinds[group], ref.Kind) {
-			s.refuse(ReasonUnknownPolicy, ref.Path.With("kind"), fmt.Sprintf("%q is no kind of policy that a %s exception can be from", ref.Kind, group),
-				exception.Nearest(ref.Kind, policyKinds[group]))
-			continue
+		if group == exception.PoliciesGroup && !slices.Contains(policyKinds[group], ref.Kind) {
+			continue // said by the check on kinds
 		}
 		what := ref.Kind
 		if group == exception.KyvernoGroup {

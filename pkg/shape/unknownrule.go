@@ -27,7 +27,7 @@ func (s *subject) unknownRule(time.Time) {
 			continue
 		}
 		for i, text := range ref.Rules {
-			if len(s.found) >= maxFindings {
+			if s.counts[Error] >= maxFindings {
 				return
 			}
 			if of.known[text] || hasWildcard(text) && anyFits(work, text, of.names) {

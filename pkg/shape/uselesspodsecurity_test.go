@@ -5,7 +5,7 @@ var (
 	controls = legacy + "  podSecurity:\n  - controlName: Capabilities\n    images: [nginx*]\n"
 )
 
-var podSecurityCases = []change{
+var uselessPodSecurityCases = []change{
 	{name: "of a podSecurity rule", of: controls, config: knowing(baseline)},
 	{name: "of the form for controllers", of: controls, config: knowing(baseline), old: "[check, autogen-check]", new: "[autogen-check]"},
 	{name: "beside another rule", of: controls, config: knowing(baseline), old: "autogen-check]", new: "autogen-check, other, autogen-other]"},

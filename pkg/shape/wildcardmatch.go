@@ -27,11 +27,22 @@ func (s *subject) wildcardMatch(time.Time) {
 			}
 		}
 		for _, field := range []string{"selector", "namespaceSelector"} {
-			if value, there := f.resources[field]; there && !selects(value) {
-				s.refuse(ReasonWildcardMatch, f.path.With("resources").With(field), "the "+field+" asks for no label to be present", "ask for a label, or leave the selector out")
+			at := f.path.With("resources").With(field)
+			if value, there := f.resources[field]; there && !selects(value) && !s.isRefusedBelow(ReasonBadSelector, at) {
+				s.refuse(ReasonWildcardMatch, at, "the "+field+" asks for no label to be present", "ask for a label, or leave the selector out")
 			}
 		}
 	}
+}
+
+// isRefusedBelow reports whether a finding of a reason stands at a path or below.
+func (s *subject) isRefusedBelow(reason string, path exception.Path) bool {
+	for _, f := range s.found {
+		if f.Reason == reason && len(f.Path) >= len(path) && f.Path[:len(path)].String() == path.String() {
+			return true
+		}
+	}
+	return false
 }
 
 // isRefused reports whether a finding of a reason stands at a filter, or at

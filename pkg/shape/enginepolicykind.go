@@ -1,0 +1,36 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// reachedKinds are the kinds that Kyverno looks up exceptions of
+// policies.kyverno.io for, in this spelling.
+var reachedKinds = []string{
+	"ValidatingPolicy", "ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy",
+	"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy", "NamespacedDeletingPolicy",
+}
+
+// unknownPolicyKind finds a reference to a policy of a kind that no exception of
+// its group reaches, such as ClusterPolicy. Kyverno takes it and exempts
+// nothing, and who asked for it learns of that when the release is blocked.
+func (s *subject) unknownPolicyKind(time.Time) {
+	if s.exc.Identity.Group != exception.PoliciesGroup {
+		return
+	}
+	for _, ref := range s.exc.Policies {
+		if ref.Kind == "" || hasWildcard(ref.Kind) || slices.Contains(reachedKinds, ref.Kind) {
+			continue // an empty one is the schema's, a pattern is wildcardPolicy's
+		}
+		hint := "write one of " + strings.Join(reachedKinds, ", ")
+		if ref.Kind == "ClusterPolicy" || ref.Kind == "Policy" {
+			hint = fmt.Sprintf("write an exception of %s/v2 for a %s", exception.KyvernoGroup, ref.Kind)
+		}
+		s.refuse(ReasonUnknownPolicyKind, ref.Path.With("kind"), fmt.Sprintf("%q is no kind of policy that exceptions of %s reach", ref.Kind, exception.PoliciesGroup), hint)
+	}
+}

@@ -1,0 +1,60 @@
+package shape
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// backgroundUserInfo finds an exception for requests of certain people that is
+// also meant for background scans, where there is no request. Kyverno's webhook
+// refuses it; background is true where it is not said.
+func (s *subject) backgroundUserInfo(time.Time) {
+	if background, said := s.spec()["background"].(bool); said && !background {
+		return
+	}
+	for _, f := range s.allFilters() {
+		for _, field := range []string{"roles", "clusterRoles", "subjects"} {
+			if items, _ := f.tree[field].([]any); len(items) > 0 {
+				s.refuse(ReasonBackgroundUserInfo, f.path.With(field), "Kyverno knows no "+field+" in a background scan, and this exception is for background scans too",
+					"write background: false, or match by what the resource is")
+			}
+		}
+	}
+}
+
+// badUserInfo finds roles and subjects in a form that Kyverno's webhook refuses:
+// a role is namespace:name, and a subject is a User, a Group or, in a namespace,
+// a ServiceAccount.
+func (s *subject) badUserInfo(time.Time) {
+	for _, f := range s.allFilters() {
+		for _, role := range texts(f.tree["roles"], f.path.With("roles")) {
+			if strings.Count(role.text, ":") != 1 {
+				s.refuse(ReasonBadUserInfo, role.path, fmt.Sprintf("%q is not a role's namespace and name", role.text), "write it as namespace:name")
+			}
+		}
+		subjects, _ := f.tree["subjects"].([]any)
+		for i, item := range subjects {
+			if person, isMapping := item.(map[string]any); isMapping {
+				s.badSubject(person, f.path.With("subjects").With(i))
+			}
+		}
+	}
+}
+
+func (s *subject) badSubject(person map[string]any, path exception.Path) {
+	switch kind, _ := person["kind"].(string); kind {
+	case "User", "Group":
+	case "ServiceAccount":
+		if namespace, _ := person["namespace"].(string); namespace == "" {
+			s.refuse(ReasonBadUserInfo, path.With("namespace"), "a ServiceAccount lives in a namespace, and none is named", "add its namespace")
+		}
+	default:
+		s.refuse(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", kind), "write User, Group or ServiceAccount")
+	}
+	if name, isText := person["name"].(string); isText && name == "" {
+		s.refuse(ReasonBadUserInfo, path.With("name"), "the subject has no name", "name who needs the exception")
+	}
+}

@@ -1,0 +1,124 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// verdicts are what both say of a sample.
+type verdicts struct {
+	sample
+	real string // the API server's refusal, its webhooks' included, or ""
+	kept []byte // what the API server would store, unless it refuses
+	ours []shape.Finding
+}
+
+// TestAgreement holds polex against the servers over the whole corpus. What they
+// admit and polex refuses must be on the list of stricter; what they refuse and
+// polex admits is a failure.
+func TestAgreement(t *testing.T) {
+	samples := corpus(t)
+	if len(samples) < 200 {
+		t.Fatalf("%d samples are too few", len(samples))
+	}
+	tally := agreement{stricter: map[string]int{}, used: map[string]bool{}, sources: map[string]*source{}}
+	for _, v := range judge(t, samples) {
+		tally.count(t, v)
+		keptAsWritten(t, v)
+	}
+	for i := range strictness {
+		if key := strictness[i].key(); !tally.used[key] {
+			t.Errorf("polex is nowhere stricter by %s: take it off the list", key)
+		}
+	}
+	t.Log(tally.String())
+}
+
+// judge asks both about every sample.
+func judge(t *testing.T, samples []sample) []verdicts {
+	t.Helper()
+	namespaces := map[string]bool{}
+	for _, s := range samples {
+		namespaces[s.target(exception.KyvernoGroup, "v2").Namespace] = true
+	}
+	for namespace := range namespaces {
+		// One that cannot be made is refused with the sample.
+		_ = live.CreateNamespace(t.Context(), namespace)
+	}
+	checker, err := shape.New(shape.Config{InsecureAllowUnbounded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([]verdicts, len(samples))
+	asking, ctx := errgroup.WithContext(t.Context())
+	asking.SetLimit(4)
+	for i, s := range samples {
+		asking.Go(func() error {
+			// A document that no longer says what it is goes where the
+			// unchanged one would.
+			group, version := exception.KyvernoGroup, "v2"
+			if strings.Contains(string(s.text), "policyRefs") {
+				group, version = exception.PoliciesGroup, "v1"
+			}
+			answer, err := live.DryRun(ctx, s.target(group, version), s.text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			all[i] = verdicts{sample: s, ours: refusals(checker, s), kept: answer.Body}
+			if !answer.OK() {
+				if !answer.Refusal() {
+					return fmt.Errorf("%s: no verdict: %d: %s", s.name, answer.Code, answer.Message())
+				}
+				all[i].real = answer.Message()
+			}
+			return nil
+		})
+	}
+	if err := asking.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// refusals are polex's, as far as they speak of what the servers decide.
+func refusals(checker *shape.Checker, s sample) []shape.Finding {
+	doc, err := exception.Parse(s.text, s.name)
+	if err != nil {
+		return []shape.Finding{{Reason: reasonSyntax, Message: err.Error()}}
+	}
+	var found []shape.Finding
+	for _, p := range exception.CheckSchema(doc) {
+		found = append(found, shape.Finding{Reason: p.Reason, Path: p.Path, Message: p.Message})
+	}
+	for _, f := range checker.Check(doc, time.Unix(0, 0)) {
+		if slices.Contains(mirrored, f.Reason) && f.Severity == shape.Error {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// TestDocumented: what Kyverno's guide shows is admitted by the servers and by
+// polex; what it misprints is refused by both.
+func TestDocumented(t *testing.T) {
+	for _, v := range judge(t, fixtures(t, "documented")) {
+		if v.real != "" || len(v.ours) > 0 {
+			t.Errorf("%s: refused by the servers (%s) or by polex (%v)", v.name, v.real, v.ours)
+		}
+	}
+	for _, v := range judge(t, fixtures(t, "misprinted")) {
+		if v.real == "" || len(v.ours) == 0 {
+			t.Errorf("%s: admitted by the servers or by polex: %q, %v", v.name, v.real, v.ours)
+		}
+	}
+}

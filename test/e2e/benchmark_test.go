@@ -1,0 +1,176 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// benchmarked are how many exceptions are checked at once, and how often.
+var benchmarked = []struct{ exceptions, runs int }{{1, 11}, {1000, 5}, {10000, 3}}
+
+// contestant is a program that is given a file of exceptions.
+type contestant struct {
+	name    string
+	command []string                    // the file comes last
+	most    int                         // exceptions that it is asked for: more would take minutes
+	refusal string                      // in its output, when a rule is named '*'
+	passed  func(exceptions int) string // in its output, when all is well
+	took    []time.Duration
+	peak    int64
+}
+
+// TestBeside runs polex-validate beside Kyverno's own command line, with a
+// policy of each kind that asks for the same, as whole processes and by turns,
+// and prints what each took. It judges no figure: it fails when one of them did
+// not do the work.
+func TestBeside(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir, "./test/e2e/measure")
+	ours := contestant{
+		name: "polex-validate", command: []string{build(t, dir, "./cmd/polex-validate")}, most: 10000, refusal: "[wildcard-rule]",
+		passed: func(n int) string {
+			if n == 1 {
+				return "1 document: all passed"
+			}
+			return fmt.Sprintf("%d documents: all passed", n)
+		},
+	}
+	others := []*contestant{
+		kyvernoApply("ClusterPolicy", 3, 10000),
+		kyvernoApply("ValidatingPolicy", 1, 1000),
+	}
+	all := append([]*contestant{&ours}, others...)
+
+	wide := write(t, dir, "wide.yaml", strings.Replace(exceptions(1), "[check, autogen-check]", "['*']", 1))
+	for _, c := range all {
+		out, err := c.run(t, dir, wide)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out, c.refusal) {
+			t.Fatalf("%s did not refuse a rule named '*': %v\n%s", c.name, err, out)
+		}
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "%10s %5s  %-32s %10s %8s %12s %8s\n", "exceptions", "runs", "", "median", "ratio", "peak RSS MB", "ratio")
+	for _, b := range benchmarked {
+		file := write(t, dir, fmt.Sprintf("%d.yaml", b.exceptions), exceptions(b.exceptions))
+		for _, c := range all {
+			c.took, c.peak = nil, 0
+		}
+		for range b.runs {
+			for _, c := range all {
+				if b.exceptions > c.most {
+					continue
+				}
+				if out, err := c.run(t, dir, file); err != nil || !strings.Contains(out, c.passed(b.exceptions)) {
+					t.Fatalf("%s with %d exceptions: %v\n%.2000s", c.name, b.exceptions, err, out)
+				}
+			}
+		}
+		for _, c := range all {
+			if b.exceptions > c.most {
+				continue
+			}
+			fmt.Fprintf(&table, "%10d %5d  %-32s %10s %8.1f %12.1f %8.1f\n", b.exceptions, b.runs, c.name,
+				c.median().Round(100*time.Microsecond), float64(c.median())/float64(ours.median()), float64(c.peak)/1e6, float64(c.peak)/float64(ours.peak))
+		}
+	}
+	t.Logf("on %d processors\n%s", runtime.NumCPU(), table.String())
+}
+
+// build makes a command of this module as a release does.
+func build(t *testing.T, dir, command string) string {
+	t.Helper()
+	path := filepath.Join(dir, filepath.Base(command))
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, command)
+	build.Dir = fromRoot(".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", command, err, out)
+	}
+	return path
+}
+
+// kyvernoApply is Kyverno's command line with the policy of a kind. It counts
+// rules, not exceptions.
+func kyvernoApply(kind string, rules, most int) *contestant {
+	policy := fromRoot("test/e2e/testdata/shape-" + strings.ToLower(kind) + ".yaml")
+	return &contestant{
+		name: "kyverno apply, " + kind, command: []string{fromRoot(binaries + "/kubectl-kyverno"), "apply", policy, "--resource"}, most: most,
+		refusal: "policies and rules are named, not matched",
+		passed:  func(n int) string { return fmt.Sprintf("pass: %d, fail: 0", n*rules) },
+	}
+}
+
+// run is one process from start to end. It is started by a small one that
+// measures it: the peak of a process begins at that of whoever started it.
+func (c *contestant) run(t *testing.T, dir, file string) (string, error) {
+	t.Helper()
+	measured := filepath.Join(dir, "measured.json")
+	command := exec.CommandContext(t.Context(), filepath.Join(dir, "measure"), slices.Concat([]string{measured}, c.command, []string{file})...)
+	command.Dir = dir // no configuration of this repository
+	out, err := command.CombinedOutput()
+	text, readErr := os.ReadFile(measured)
+	if readErr != nil {
+		t.Fatalf("measure %s: %v: %v\n%s", c.name, readErr, err, out)
+	}
+	var m struct{ Nanoseconds, PeakBytes int64 }
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	c.took = append(c.took, time.Duration(m.Nanoseconds))
+	c.peak = max(c.peak, m.PeakBytes)
+	return string(out), err
+}
+
+func (c *contestant) median() time.Duration {
+	sorted := slices.Sorted(slices.Values(c.took))
+	return sorted[len(sorted)/2]
+}
+
+// exceptions are n that differ in their names, and that nothing is wrong with.
+func exceptions(n int) string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, `---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: web-%[1]d
+  namespace: team-a
+  annotations:
+    polex.dev/reason: the vendor's image has no health endpoint
+    polex.dev/expires-in: 7d
+spec:
+  exceptions:
+  - policyName: require-probes
+    ruleNames: [check, autogen-check]
+  match:
+    any:
+    - resources:
+        kinds: [Deployment]
+        names: [web-%[1]d]
+        namespaces: [team-a]
+`, i)
+	}
+	return all.String()
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

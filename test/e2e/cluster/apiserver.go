@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"path/filepath"
+)
+
+// startAPIServer runs etcd and the API server, and makes the client.
+func (c *Cluster) startAPIServer(ctx, within context.Context) error {
+	free, err := ports(3)
+	if err != nil {
+		return err
+	}
+	etcd, peers := fmt.Sprintf("http://127.0.0.1:%d", free[0]), fmt.Sprintf("http://127.0.0.1:%d", free[1])
+	token := rand.Text()
+	at := func(name string) string { return filepath.Join(c.options.Dir, name) }
+	if err := write(at("tokens.csv"), token+",admin,admin,system:masters\n"); err != nil {
+		return err
+	}
+	if err := writeKeyPair(at("sa.key"), at("sa.pub")); err != nil {
+		return err
+	}
+	if err := c.run(ctx, command{path: filepath.Join(c.options.Binaries, "etcd"), args: []string{
+		"--data-dir", at("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls", etcd,
+		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers,
+		"--unsafe-no-fsync",
+	}}); err != nil {
+		return err
+	}
+	if err := c.run(ctx, command{path: filepath.Join(c.options.Binaries, "kube-apiserver"), args: []string{
+		"--etcd-servers=" + etcd, fmt.Sprintf("--secure-port=%d", free[2]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		// Nothing here is reached through a Service.
+		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
+		"--cert-dir=" + at("certs"), "--service-account-key-file=" + at("sa.pub"), "--service-account-signing-key-file=" + at("sa.key"),
+		"--service-account-issuer=https://kubernetes.default.svc", "--token-auth-file=" + at("tokens.csv"),
+		"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
+	}}); err != nil {
+		return err
+	}
+	server := fmt.Sprintf("https://127.0.0.1:%d", free[2])
+	authority := at("certs/apiserver.crt")
+	return until(within, "the API server", c.processes, func(ctx context.Context) error {
+		if c.Client, err = newClient(server, token, authority); err != nil {
+			return err
+		}
+		answer, err := c.Do(ctx, Request{Method: http.MethodGet, Path: "/readyz"})
+		if err != nil {
+			return err
+		}
+		return answer.expect(http.StatusOK)
+	})
+}
+
+// writeKeyPair makes the key that the API server signs ServiceAccounts' tokens
+// with. It does not start without one.
+func writeKeyPair(private, public string) error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return err
+	}
+	if err := write(private, string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))); err != nil {
+		return err
+	}
+	return write(public, string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})))
+}

@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// KyvernoSource returns the folder of Kyverno's source, of the version that the
+// module in tools pins.
+func KyvernoSource(ctx context.Context, tools string) (string, error) {
+	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", "github.com/kyverno/kyverno")
+	download.Dir = tools
+	download.Stderr = new(strings.Builder)
+	out, err := download.Output()
+	if err != nil {
+		return "", fmt.Errorf("download Kyverno's source: %w\n%s%s", err, out, download.Stderr)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
+		return "", fmt.Errorf("download Kyverno's source: %w", err)
+	}
+	return module.Dir, nil
+}
+
+// install creates what Kyverno expects to find, from its own manifests.
+func (c *Cluster) install(_, within context.Context) error {
+	source, err := KyvernoSource(within, c.options.Tools)
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(source, "config", "crds", "*", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("find Kyverno's definitions below %s: %w", source, errors.Join(err, os.ErrNotExist))
+	}
+	for _, file := range files {
+		if err := c.createAll(within, file, "CustomResourceDefinition"); err != nil {
+			return err
+		}
+	}
+	whole := filepath.Join(source, "config", "install-latest-testing.yaml")
+	for _, kind := range []string{"Namespace", "ServiceAccount", "ConfigMap"} {
+		if err := c.createAll(within, whole, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collections are where objects of a kind are created.
+var collections = map[string]string{
+	"CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+	"Namespace":                "/api/v1/namespaces",
+	"ServiceAccount":           "/api/v1/namespaces/%s/serviceaccounts",
+	"ConfigMap":                "/api/v1/namespaces/%s/configmaps",
+}
+
+// createAll creates the objects of one kind that a file holds, and it must hold
+// one.
+func (c *Cluster) createAll(ctx context.Context, file, kind string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	documents, err := Documents(text)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	created := 0
+	for _, document := range documents {
+		// Most of the large file is of no interest: look before reading.
+		if !slices.ContainsFunc(bytes.Split(document, []byte("\n")), func(line []byte) bool { return string(line) == "kind: "+kind }) {
+			continue
+		}
+		var object struct {
+			Metadata struct{ Namespace string }
+		}
+		if err := yaml.Unmarshal(document, &object); err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+		path := collections[kind]
+		if strings.Contains(path, "%s") {
+			path = fmt.Sprintf(path, object.Metadata.Namespace)
+		}
+		answer, err := c.Do(ctx, Request{Method: http.MethodPost, Path: path, Body: document})
+		if err != nil {
+			return err
+		}
+		if err := answer.expect(http.StatusCreated); err != nil {
+			return fmt.Errorf("create the %s of %s: %w", kind, file, err)
+		}
+		created++
+	}
+	if created == 0 {
+		return fmt.Errorf("%s holds no %s", file, kind)
+	}
+	return nil
+}
+
+// CreateNamespace makes a namespace, unless it is there.
+func (c *Cluster) CreateNamespace(ctx context.Context, name string) error {
+	body := fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: %q}}", name)
+	answer, err := c.Do(ctx, Request{Method: http.MethodPost, Path: collections["Namespace"], Body: body})
+	if err != nil {
+		return err
+	}
+	if answer.Code == http.StatusConflict {
+		return nil
+	}
+	return answer.expect(http.StatusCreated)
+}
+
+// Documents cuts YAML as kubectl does.
+func Documents(text []byte) ([][]byte, error) {
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	var found [][]byte
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, document)
+	}
+}

@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+)
+
+// startKyverno runs the admission controller outside of the cluster.
+func (c *Cluster) startKyverno(ctx, within context.Context) error {
+	free, err := ports(1)
+	if err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(c.options.Dir, "kubeconfig")
+	if err := write(kubeconfig, c.kubeconfig()); err != nil {
+		return err
+	}
+	const accounts = "system:serviceaccount:kyverno:"
+	if err := c.run(ctx, command{
+		path: filepath.Join(c.options.Binaries, "kyverno"),
+		args: []string{
+			"--kubeconfig=" + kubeconfig,
+			fmt.Sprintf("--serverIP=127.0.0.1:%d", free[0]), "--webhookServerHost=127.0.0.1", fmt.Sprintf("--webhookServerPort=%d", free[0]),
+			"--caSecretName=kyverno-ca", "--tlsSecretName=kyverno-tls",
+			"--enablePolicyException=true", "--exceptionNamespace=*",
+			"--disableMetrics=true", "--controllerRuntimeMetricsAddress=0",
+			"--backgroundServiceAccountName=" + accounts + "kyverno-background-controller",
+			"--reportsServiceAccountName=" + accounts + "kyverno-reports-controller",
+		},
+		env: []string{
+			"KYVERNO_NAMESPACE=kyverno", "KYVERNO_SERVICEACCOUNT_NAME=kyverno-admission-controller", "KYVERNO_DEPLOYMENT=kyverno-admission-controller",
+			"KYVERNO_POD_NAME=kyverno-0", "INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics", "POD_IP=127.0.0.1", "KYVERNO_SVC=kyverno-svc",
+		},
+	}); err != nil {
+		return err
+	}
+	for _, probe := range probes {
+		if err := until(within, "Kyverno's webhook", c.processes, func(ctx context.Context) error {
+			answer, err := c.DryRun(ctx, Target{Group: probe.group, Version: probe.version, Namespace: "default"}, []byte(probe.document))
+			if err != nil {
+				return err
+			}
+			if answer.OK() || !strings.Contains(answer.Message(), probe.refusal) {
+				return fmt.Errorf("%d: %w", answer.Code, errors.New(answer.Message()))
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probes are exceptions that the API server takes and Kyverno refuses.
+var probes = []struct{ group, version, document, refusal string }{
+	{"kyverno.io", "v2", `{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: probe}, spec: {exceptions: [], match: {any: [{clusterRoles: [a]}]}}}`, "Usage of user info is forbidden"},
+	{"policies.kyverno.io", "v1", `{apiVersion: policies.kyverno.io/v1, kind: PolicyException, metadata: {name: probe}, spec: {policyRefs: []}}`, "must specify at least one policy ref"},
+}
+
+// Target is where an exception goes.
+type Target struct{ Group, Version, Namespace string }
+
+// DryRun asks whether an exception would be admitted: by the API server, which
+// refuses what it would otherwise drop, and by every webhook. Nothing is stored.
+func (c *Client) DryRun(ctx context.Context, t Target, document []byte) (*Answer, error) {
+	return c.Do(ctx, Request{
+		Method: http.MethodPost,
+		Path:   fmt.Sprintf("/apis/%s/%s/namespaces/%s/policyexceptions?dryRun=All&fieldValidation=Strict", t.Group, t.Version, t.Namespace),
+		Body:   document,
+	})
+}
+
+func (c *Client) kubeconfig() string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: e2e, cluster: {server: %q, certificate-authority: %q}}]
+users: [{name: admin, user: {token: %q}}]
+contexts: [{name: e2e, context: {cluster: e2e, user: admin}}]
+current-context: e2e
+`, c.server, c.authority, c.token)
+}

@@ -1,0 +1,105 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// grownSamples change the two exceptions in one place each: every value, of
+// every type, is taken away or replaced, and every mapping gets a field that it
+// does not know.
+func grownSamples(t *testing.T) []sample {
+	t.Helper()
+	var all []sample
+	for _, s := range served {
+		text := fmt.Sprintf(s.whole, s.version)
+		all = append(all, sample{"grown/" + s.version + " as it is", []byte(text)})
+		var tree map[string]any
+		if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths(tree, nil) {
+			for what, change := range changes {
+				var changed map[string]any
+				if err := yaml.Unmarshal([]byte(text), &changed); err != nil {
+					t.Fatal(err)
+				}
+				if !at(changed, path, change) {
+					continue
+				}
+				document, err := json.Marshal(changed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, sample{fmt.Sprintf("grown/%s %s: %s", s.version, path, what), document})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b sample) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// paths lists the places of all values below one, parents first.
+func paths(value any, path exception.Path) []exception.Path {
+	var all []exception.Path
+	add := func(key, below any) {
+		all = append(all, path.With(key))
+		all = append(all, paths(below, path.With(key))...)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			add(key, v[key])
+		}
+	case []any:
+		for i, item := range v {
+			add(i, item)
+		}
+	}
+	return all
+}
+
+// at changes the value at a path, and reports whether that changed anything.
+func at(tree any, path exception.Path, change func(any) (any, bool)) bool {
+	for _, step := range path[:len(path)-1] {
+		switch step := step.(type) {
+		case string:
+			tree = tree.(map[string]any)[step]
+		case int:
+			tree = tree.([]any)[step]
+		}
+	}
+	switch last := path[len(path)-1].(type) {
+	case string:
+		fields := tree.(map[string]any)
+		replacement, changed := change(fields[last])
+		if !changed {
+			return false
+		}
+		if _, remove := replacement.(gone); remove {
+			delete(fields, last)
+		} else {
+			fields[last] = replacement
+		}
+		return true
+	case int:
+		items := tree.([]any)
+		replacement, changed := change(items[last])
+		if _, remove := replacement.(gone); remove || !changed {
+			return false // the list itself is emptied elsewhere
+		}
+		items[last] = replacement
+		return true
+	}
+	return false
+}

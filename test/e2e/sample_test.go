@@ -1,0 +1,136 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// sample is a document that both judge, byte for byte the same.
+type sample struct {
+	name string
+	text []byte
+}
+
+// home is the namespace of a sample that names none.
+const home = "team-a"
+
+// corpus is every sample there is.
+func corpus(t *testing.T) []sample {
+	t.Helper()
+	all := kyvernoSamples(t)
+	all = append(all, fixtures(t, "documented")...)
+	all = append(all, fixtures(t, "misprinted")...)
+	all = append(all, writtenSamples(t)...)
+	all = append(all, formSamples(t)...)
+	return append(all, grownSamples(t)...)
+}
+
+func fixtures(t *testing.T, folder string) []sample {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no fixtures in %s: %v", folder, err)
+	}
+	var found []sample
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, sample{folder + "/" + filepath.Base(file), text})
+	}
+	return found
+}
+
+// kyvernoSamples are the exceptions that Kyverno's own tests use. They are read
+// from its source and not kept here.
+func kyvernoSamples(t *testing.T) []sample {
+	t.Helper()
+	source, err := cluster.KyvernoSource(t.Context(), fromRoot(tools))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []sample
+	err = filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		extension := filepath.Ext(path)
+		if entry.IsDir() || extension != ".yaml" && extension != ".yml" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte("kind: PolicyException")) {
+			return err
+		}
+		documents, err := cluster.Documents(text)
+		if err != nil {
+			return nil //nolint:nilerr // some of Kyverno's tests are about what cannot be read
+		}
+		for _, document := range documents {
+			if isException(document) {
+				rel, _ := filepath.Rel(source, path)
+				found = append(found, sample{"kyverno/" + filepath.ToSlash(rel), housed(document)})
+			}
+		}
+		return nil
+	})
+	if err != nil || len(found) < 100 {
+		t.Fatalf("only %d exceptions below %s: %v", len(found), source, err)
+	}
+	return found
+}
+
+// header is what the API server's address is made of.
+type header struct {
+	APIVersion string
+	Kind       string
+	Metadata   struct{ Namespace any }
+}
+
+func isException(document []byte) bool {
+	var h header
+	return yaml.Unmarshal(document, &h) == nil && h.Kind == exception.Kind &&
+		strings.HasSuffix(strings.Split(h.APIVersion, "/")[0], exception.KyvernoGroup)
+}
+
+var metadataLine = regexp.MustCompile(`(?m)^metadata:[ ]*\n([ ]+)`)
+
+// housed gives a document a namespace if it has none, as kubectl would. The rest
+// of the text stays as it is.
+func housed(document []byte) []byte {
+	var h header
+	if yaml.Unmarshal(document, &h) == nil && h.Metadata.Namespace == nil {
+		return metadataLine.ReplaceAll(document, []byte("metadata:\n${1}namespace: "+home+"\n${1}"))
+	}
+	return document
+}
+
+// target is where a sample would be created. What a document leaves unclear is
+// the address's to say, as for kubectl.
+func (s sample) target(group, version string) cluster.Target {
+	t := cluster.Target{Group: group, Version: version, Namespace: home}
+	var h header
+	if yaml.Unmarshal(s.text, &h) != nil {
+		return t
+	}
+	if g, v, both := strings.Cut(h.APIVersion, "/"); both {
+		t.Group, t.Version = g, v
+	}
+	if namespace, isText := h.Metadata.Namespace.(string); isText && namespace != "" {
+		t.Namespace = namespace
+	}
+	return t
+}
