@@ -89,7 +89,11 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		checker, err := shapeconfig.Checker(cfg, cmd.Flags())
+		asked, err := shapeconfig.Config(cfg, cmd.Flags())
+		if err != nil {
+			return err
+		}
+		checker, err := shapeconfig.Checker(asked)
 		if err != nil {
 			return err
 		}

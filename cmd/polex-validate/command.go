@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,11 +39,17 @@ const example = `  # in a pull request, with annotations on its lines
   # only what the pull request touches
   polex-validate --changed-since origin/main unsigned/
 
+  # do the policies exist, what would be exempt, and what is live already?
+  polex-validate --policies policies/ --resources apps/ --signed signed/ unsigned/
+
+  # write them for the Kyverno that no longer reads kyverno.io exceptions
+  polex-validate --fix --policies policies/ --whole-policy unsigned/mongo.yaml
+
   # at most a month, with a ticket
   polex-validate --max-lifetime 30d --require reason,ticket exception.yaml`
 
 func newCommand(streams cli.Streams) *cobra.Command {
-	var config, changedSince string
+	var o options
 	cmd := &cobra.Command{
 		Use:                   "polex-validate [flags] PATH...",
 		Short:                 "Check that exceptions are narrow, bounded and accounted for",
@@ -51,27 +59,43 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		Args:                  cli.AtLeastOnePath,
 	}
 	format := cli.AddFormatFlag(cmd)
-	cmd.Flags().StringVar(&config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
-	cmd.Flags().StringVar(&changedSince, "changed-since", "", "branch, tag or `commit`: look only at files that have changed since HEAD parted from it")
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	flags.StringVar(&o.changedSince, "changed-since", "", "branch, tag or `commit`: look only at files that have changed since HEAD parted from it")
 	shapeconfig.AddFlags(cmd)
+	o.around.addFlags(cmd)
+	flags.BoolVar(&o.fix, "fix", false, "print the policies.kyverno.io form of kyverno.io exceptions, where one exempts just the same, instead of checking")
+	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from the whole of a policy whose rules are named, for the new form knows no rules")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
-		cfg, err := cli.LoadRepositoryConfig(config)
+		if o.wholePolicy && !o.fix {
+			return cli.Usagef("--whole-policy goes with --fix")
+		}
+		cfg, err := cli.LoadRepositoryConfig(o.config)
 		if err != nil {
 			return err
 		}
-		checker, err := shapeconfig.Checker(cfg, cmd.Flags())
+		config, err := shapeconfig.Config(cfg, flags)
 		if err != nil {
-			return &cli.UsageError{Err: err}
+			return err
 		}
-		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs()}
-		run := run{checker: checker, report: report, now: streams.Now()}
+		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config)}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
-		if changedSince != "" {
-			since, err := changed.Open(cmd.Context(), ".", changedSince)
+		if o.changedSince != "" {
+			since, err := changed.Open(cmd.Context(), ".", o.changedSince)
 			if err != nil {
 				return cli.Hint(err, "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0")
 			}
 			inputs.Changed = since.Changed
+		}
+		run := &run{report: report, now: streams.Now()}
+		o.around.read(run, &config)
+		if run.checker, err = shapeconfig.Checker(config); err != nil {
+			return err
+		}
+		if o.fix {
+			fix := &fixer{policies: run.policies, wholePolicy: o.wholePolicy, report: report}
+			inputs.Each(fix.document)
+			return fix.finish(format, streams)
 		}
 		inputs.Each(run.document)
 		if err := format.Write(streams.Out, report); err != nil {
@@ -82,21 +106,55 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
+type options struct {
+	config, changedSince string
+	around               surroundings
+	fix, wholePolicy     bool
+}
+
 type run struct {
-	checker *shape.Checker
-	set     shape.Set
-	report  *cli.Report
-	now     time.Time
+	checker  *shape.Checker
+	policies *shape.PolicySet // nil when none are given
+	set      shape.Set
+	report   *cli.Report
+	now      time.Time
 }
 
 // document puts what is wrong with a document on the report, or that nothing
-// is.
+// is, and what it would exempt.
 func (r *run) document(doc *exception.Document) {
 	results := shapeconfig.Results(doc, append(r.checker.Check(doc, r.now), r.set.Add(doc)...))
 	r.report.Add(results...)
-	if !slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {
-		result := cli.ResultFor(doc)
-		result.Outcome, result.Reason = cli.Pass, "well-shaped"
-		r.report.Add(result)
+	if slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {
+		return
 	}
+	result := cli.ResultFor(doc)
+	result.Outcome, result.Reason = cli.Pass, "well-shaped"
+	if exempts := r.checker.Exempted(doc); exempts.Count > 0 {
+		result.Message = "would exempt " + listed(exempts)
+		result.Details = map[string]any{"exempts": names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
+	}
+	r.report.Add(result)
+}
+
+// listed names the first of what an exception exempts, and how many there are.
+func listed(e shape.Exemption) string {
+	const most = 5
+	all := names(e.Resources)
+	text := strings.Join(all[:min(most, len(all))], ", ")
+	switch more := e.Count - min(most, len(all)); {
+	case e.Cut:
+		text += fmt.Sprintf(" and more than %d others", more)
+	case more > 0:
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func names(ids []exception.Identity) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = id.String()
+	}
+	return all
 }

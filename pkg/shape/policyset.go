@@ -82,6 +82,25 @@ func (set *PolicySet) Named(e *exception.Exception) []Policy {
 	return named
 }
 
+// Successors returns, for the policyName of each policy that a kyverno.io
+// exception names, the kind of the policies.kyverno.io policy of the same name,
+// where there is just one such kind.
+func (set *PolicySet) Successors(e *exception.Exception) map[string]string {
+	kinds := map[string]string{}
+	for _, ref := range e.Policies {
+		var found []string
+		for _, p := range set.named[ref.Name[strings.LastIndex(ref.Name, "/")+1:]] {
+			if p.Group == exception.PoliciesGroup && !slices.Contains(found, p.Kind) {
+				found = append(found, p.Kind)
+			}
+		}
+		if len(found) == 1 {
+			kinds[ref.Name] = found[0]
+		}
+	}
+	return kinds
+}
+
 // find returns the documents of the policy that an exception of a group names,
 // as Kyverno compares names: exactly.
 func (set *PolicySet) find(group string, ref exception.PolicyRef) []*policy {

@@ -127,7 +127,10 @@ func writeGitHub(w io.Writer, r *Report) error {
 		command := "error"
 		switch res.Outcome {
 		case Pass:
-			continue
+			if res.Message == "" {
+				continue
+			}
+			command = "notice"
 		case Warn:
 			command = "warning"
 		}

@@ -10,13 +10,13 @@ import (
 const maxMarkdownRows = 500
 
 // writeMarkdown writes a table for a job's summary ($GITHUB_STEP_SUMMARY). What
-// passed is counted and not listed.
+// passed without a word is counted and not listed.
 func writeMarkdown(w io.Writer, r *Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n%s\n", markdownText(r.Tool), markdownText(summaryLine(r)))
 	rows := 0
 	for _, res := range r.Results() {
-		if res.Outcome == Pass {
+		if res.Outcome == Pass && res.Message == "" {
 			continue
 		}
 		if rows++; rows > maxMarkdownRows {

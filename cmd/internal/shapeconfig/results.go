@@ -6,9 +6,13 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// Docs says in a line what each reason means.
-func Docs() map[string]string {
+// Docs says in a line what each reason means, a configuration's own rules
+// included.
+func Docs(config shape.Config) map[string]string {
 	docs := map[string]string{}
+	for _, r := range config.Rules {
+		docs[r.Name] = r.Message
+	}
 	for _, r := range shape.Reasons() {
 		docs[r.Name] = r.Doc
 	}

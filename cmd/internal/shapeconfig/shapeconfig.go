@@ -21,7 +21,7 @@ const (
 	flagKyvernoVersion = "kyverno-version"
 )
 
-// AddFlags gives a command the flags that [Checker] looks at.
+// AddFlags gives a command the flags that [Config] looks at.
 func AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String(flagPreset, "", "`name` of the settings to start from: baseline or strict (default: baseline)")
@@ -31,12 +31,12 @@ func AddFlags(cmd *cobra.Command) {
 	flags.String(flagKyvernoVersion, "", "`release` of Kyverno, such as 1.19, that has to serve and heed the exception (default: not asked)")
 }
 
-// Checker makes the checker that configuration and flags add up to; a flag that
-// is given wins. One that cannot be meant is a [cli.UsageError].
-func Checker(cfg *cli.Config, flags *pflag.FlagSet) (*shape.Checker, error) {
+// Config returns what configuration and flags add up to; a flag that is given
+// wins. What cannot be meant is a [cli.UsageError].
+func Config(cfg *cli.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	var s section
 	if err := cfg.Section("shape", &s); err != nil {
-		return nil, err
+		return shape.Config{}, err
 	}
 	if flags.Changed(flagPreset) {
 		s.Preset = flags.Lookup(flagPreset).Value.String()
@@ -50,7 +50,7 @@ func Checker(cfg *cli.Config, flags *pflag.FlagSet) (*shape.Checker, error) {
 	if flags.Changed(flagRequire) {
 		var err error
 		if s.Require, err = flags.GetStringSlice(flagRequire); err != nil {
-			return nil, err
+			return shape.Config{}, err
 		}
 	}
 	if flags.Changed(flagKyvernoVersion) {
@@ -58,8 +58,14 @@ func Checker(cfg *cli.Config, flags *pflag.FlagSet) (*shape.Checker, error) {
 	}
 	config, err := s.config()
 	if err != nil {
-		return nil, &cli.UsageError{Err: err}
+		return shape.Config{}, &cli.UsageError{Err: err}
 	}
+	return config, nil
+}
+
+// Checker makes the checker of a configuration. One that cannot be meant is a
+// [cli.UsageError].
+func Checker(config shape.Config) (*shape.Checker, error) {
 	checker, err := shape.New(config)
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// fixer writes exceptions of kyverno.io as ones of policies.kyverno.io. Others
+// are written as they are, so that the output is the whole of the input.
+type fixer struct {
+	policies    *shape.PolicySet // nil when none are given
+	wholePolicy bool
+	report      *cli.Report
+	out         bytes.Buffer
+}
+
+func (f *fixer) document(doc *exception.Document) {
+	exc, ok := doc.Exception()
+	if !ok || exc.Identity.Group != exception.KyvernoGroup {
+		f.write(doc.Source())
+		f.passed(doc)
+		return
+	}
+	how := shape.Translation{WholePolicy: f.wholePolicy}
+	if f.policies != nil {
+		how.PolicyKinds = f.policies.Successors(exc)
+	}
+	source, notes, err := shape.Translate(doc, how)
+	if err != nil {
+		result := cli.ResultFor(doc)
+		result.Outcome, result.Reason, result.Message = cli.Refuse, "no-counterpart", err.Error()
+		f.report.Add(result)
+		return
+	}
+	for _, note := range notes {
+		result := cli.ResultFor(doc)
+		result.Outcome, result.Reason = cli.Refuse, "no-counterpart"
+		result.Line, result.Column, result.Path = note.Position.Line, note.Position.Column, note.Path.String()
+		result.Message, result.Hint = note.Message, note.Hint
+		f.report.Add(result)
+	}
+	if len(notes) == 0 {
+		f.write(source)
+		f.passed(doc)
+	}
+}
+
+func (f *fixer) passed(doc *exception.Document) {
+	result := cli.ResultFor(doc)
+	result.Outcome, result.Reason = cli.Pass, "translated"
+	f.report.Add(result)
+}
+
+func (f *fixer) write(source []byte) {
+	if f.out.Len() > 0 {
+		f.out.WriteString("---\n")
+	}
+	f.out.Write(bytes.TrimPrefix(source, []byte("---\n")))
+	if !bytes.HasSuffix(source, []byte("\n")) {
+		f.out.WriteByte('\n')
+	}
+}
+
+// finish writes the documents where every one of them could be, and the report
+// where it is not taken for one.
+func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
+	if status := f.report.Err(); status != nil {
+		return errors.Join(format.Write(streams.Err, f.report), status)
+	}
+	_, err := io.Copy(streams.Out, &f.out)
+	return err
+}
