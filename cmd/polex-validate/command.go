@@ -88,7 +88,9 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			inputs.Changed = since.Changed
 		}
 		run := &run{report: report, now: streams.Now()}
-		o.around.read(run, &config)
+		if err := o.around.read(run, &config); err != nil {
+			return err
+		}
 		if run.checker, err = shapeconfig.Checker(config); err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
@@ -10,12 +12,13 @@ import (
 
 // surroundings are the paths of what exceptions are held against besides
 // themselves.
-type surroundings struct{ policies, resources, signed []string }
+type surroundings struct{ policies, resources, signed, crds []string }
 
 func (s *surroundings) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&s.policies, "policies", nil, "`paths` of the Kyverno policies that exceptions are from: do the policies and rules exist?")
 	flags.StringSliceVar(&s.resources, "resources", nil, "`paths` of manifests: which of them would be exempt?")
+	flags.StringSliceVar(&s.crds, "crds", nil, "`paths` of the cluster's own definitions of PolicyException (default: those of Kyverno 1.19.1)")
 	flags.StringSliceVar(&s.signed, "signed", nil, "`paths` of the live exceptions: what is replaced, widened or doubled?")
 }
 
@@ -23,7 +26,14 @@ func (s *surroundings) addFlags(cmd *cobra.Command) {
 // be read goes on the report: an exception must not pass for want of the policy
 // that it is from. Manifests may be templates, which are no YAML; those that
 // cannot be read are warned of.
-func (s *surroundings) read(run *run, config *shape.Config) {
+func (s *surroundings) read(run *run, config *shape.Config) error {
+	if len(s.crds) > 0 {
+		defined, err := exception.ReadDefinitions(documents(s.crds, run.report, cli.Refuse))
+		if err != nil {
+			return &cli.UsageError{Err: fmt.Errorf("definitions: %w", err)}
+		}
+		config.Definitions = defined
+	}
 	if len(s.policies) > 0 {
 		config.Policies = shape.ReadPolicies(documents(s.policies, run.report, cli.Refuse))
 		run.policies = config.Policies
@@ -34,6 +44,7 @@ func (s *surroundings) read(run *run, config *shape.Config) {
 	if len(s.signed) > 0 {
 		run.set.Live(documents(s.signed, run.report, cli.Refuse), run.now)
 	}
+	return nil
 }
 
 // documents reads what paths hold, beside the documents that are judged. One

@@ -7,6 +7,12 @@ func SchemaAsOpenAPI(group, version string) (map[string]any, bool) {
 	return s.openAPI(), known
 }
 
+// AsOpenAPI is the same for what was read from definitions.
+func (defined *Definitions) AsOpenAPI(group, version string) (map[string]any, bool) {
+	s, known := defined.of(group, version)
+	return s.openAPI(), known
+}
+
 func (s *schema) openAPI() map[string]any {
 	out := map[string]any{}
 	switch s.kind {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // What an exception can be asked to say, for [Config.Require].
@@ -62,6 +64,8 @@ type Config struct {
 	// v1.19.1: what that release ignores, does not serve or drops is refused.
 	// Empty is not to ask.
 	KyvernoVersion string
+	// Definitions are those of the cluster; nil is Kyverno 1.19.1's.
+	Definitions *exception.Definitions
 	// Policies are the policies that exceptions are from; nil means that they
 	// are not known, and that nothing about them is checked.
 	Policies *PolicySet
