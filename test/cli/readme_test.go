@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,16 +22,55 @@ func readme(t *testing.T) string {
 	return string(raw)
 }
 
-// TestReadmeTrustPolicy loads the trust policy that the README shows.
-func TestReadmeTrustPolicy(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	if len(blocks) != 1 {
-		t.Fatalf("the README has %d YAML blocks; this test knows of 1", len(blocks))
+// TestReadmeConfigurations reads each block of YAML in the README as what it is.
+func TestReadmeConfigurations(t *testing.T) {
+	met := map[string]bool{}
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1) {
+		doc, err := exception.Parse([]byte(block[1]), "README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, read := range map[string]func(*testing.T, *exception.Document){"trust": readTrust, "shape": readShape, "repos": readHook} {
+			if _, there := doc.Lookup(part); there {
+				met[part] = true
+				read(t, doc)
+			}
+		}
 	}
-	doc, err := exception.Parse([]byte(blocks[0][1]), "README.md")
+	if len(met) != 3 {
+		t.Errorf("the README shows only %v", met)
+	}
+}
+
+// readShape lets the command load the configuration; 3 says that it did, and that
+// there was nothing to check.
+func readShape(t *testing.T, doc *exception.Document) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, doc.Source(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(filepath.Join(binaries, "polex-validate"), "--config", path, t.TempDir()).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 3 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// readHook looks for the hook among those that the repository offers.
+func readHook(t *testing.T, doc *exception.Document) {
+	t.Helper()
+	offered, err := os.ReadFile("../../.pre-commit-hooks.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+	if id := doc.Text("repos", 0, "hooks", 0, "id"); id == "" || !strings.Contains(string(offered), "- id: "+id+"\n") {
+		t.Errorf("there is no hook %q", id)
+	}
+}
+
+func readTrust(t *testing.T, doc *exception.Document) {
+	t.Helper()
 	config, err := trust.Read(doc, ".", "trust")
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,15 @@ func TestAgreement(t *testing.T) {
 	for i := range strictness {
 		if key := strictness[i].key(); !tally.used[key] {
 			t.Errorf("polex is nowhere stricter by %s: take it off the list", key)
+		}
+	}
+	page, err := os.ReadFile("../../docs/agreement.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range strictness {
+		if !strings.Contains(string(page), "| "+s.why+" |") {
+			t.Errorf("docs/agreement.md does not say: %s", s.why)
 		}
 	}
 	t.Log(tally.String())
