@@ -93,12 +93,16 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		report := &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(asked)}
+		if asked.Policies, err = shapeconfig.Policies(cfg, nil, report); err != nil {
+			return err
+		}
 		checker, err := shapeconfig.Checker(asked)
 		if err != nil {
 			return err
 		}
 		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, checker: checker,
-			format: format, report: &cli.Report{Tool: "polex-sign"}, now: streams.Now()}
+			format: format, report: report, now: streams.Now()}
 		if o.promote {
 			return run.promote(cmd.Context())
 		}

@@ -88,7 +88,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			inputs.Changed = since.Changed
 		}
 		run := &run{report: report, now: streams.Now()}
-		if err := o.around.read(run, &config); err != nil {
+		if err := o.around.read(run, cfg, &config); err != nil {
 			return err
 		}
 		if run.checker, err = shapeconfig.Checker(config); err != nil {

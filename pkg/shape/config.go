@@ -74,12 +74,14 @@ type Config struct {
 	Resources *ResourceSet
 }
 
-// Limit is a maximum lifetime for the exceptions from some policies, or about
-// resources in some namespaces. An empty list is any.
+// Limit is a maximum lifetime for the exceptions from some policies, about
+// resources in some namespaces, or from policies of some severity. An empty list
+// is any. Severities need [Config.Policies].
 type Limit struct {
 	MaxLifetime time.Duration
 	Policies    []string // names or patterns
 	Namespaces  []string // names or patterns; of the exempted resources
+	Severities  []string // of a policy, as its annotation policies.kyverno.io/severity has it
 }
 
 // Checker checks the shape of documents. It can be used by several goroutines.
@@ -123,10 +125,13 @@ func checkLifetimes(c *Config) error {
 		if limit.MaxLifetime <= 0 {
 			return fmt.Errorf("limit %d has no maximum lifetime", i+1)
 		}
-		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 {
-			return fmt.Errorf("limit %d names neither policies nor namespaces: the maximum lifetime for all stands outside of the limits", i+1)
+		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 && len(limit.Severities) == 0 {
+			return fmt.Errorf("limit %d names neither policies, namespaces nor severities: the maximum lifetime for all stands outside of the limits", i+1)
 		}
-		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces), "") {
+		if len(limit.Severities) > 0 && c.Policies == nil {
+			return fmt.Errorf("limit %d is for policies of a severity, and where the policies are is not said", i+1)
+		}
+		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces, limit.Severities), "") {
 			return fmt.Errorf("limit %d has an empty name", i+1)
 		}
 	}

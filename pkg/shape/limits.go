@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -11,7 +12,7 @@ import (
 func (s *subject) maxLifetime() time.Duration {
 	shortest := s.config.MaxLifetime
 	for _, limit := range s.config.Limits {
-		if !s.exceptsFrom(limit.Policies) || !s.mayReach(limit.Namespaces) {
+		if !s.exceptsFrom(limit.Policies) || !s.mayReach(limit.Namespaces) || !s.weighs(limit.Severities) {
 			continue
 		}
 		if shortest == 0 || limit.MaxLifetime < shortest {
@@ -30,6 +31,26 @@ func (s *subject) exceptsFrom(patterns []string) bool {
 		}
 	}
 	return len(patterns) == 0
+}
+
+// weighs reports whether one of the exception's policies has one of these
+// severities. A policy that is not known, or says none, can have any.
+func (s *subject) weighs(severities []string) bool {
+	if len(severities) == 0 {
+		return true
+	}
+	for _, ref := range s.exc.Policies {
+		known := s.config.Policies.find(s.exc.Identity.Group, ref)
+		if len(known) == 0 {
+			return true
+		}
+		for _, p := range known {
+			if p.Severity == "" || slices.Contains(severities, p.Severity) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mayReach reports whether the exception can be about resources in one of these

@@ -2,6 +2,18 @@ package shape_test
 
 import "github.com/polex-dev/polex/pkg/shape"
 
+// severe is a limit for policies of high severity, with one policy of another or
+// none.
+func severe(severity string) shape.Config {
+	annotation := ""
+	if severity != "" {
+		annotation = ", annotations: {policies.kyverno.io/severity: " + severity + "}"
+	}
+	config := knowing("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: require-probes" + annotation + "}\nspec: {rules: [{name: check}, {name: autogen-check}]}\n")
+	config.Limits = []shape.Limit{{MaxLifetime: day, Severities: []string{"critical", "high"}}}
+	return config
+}
+
 func limited(limits ...shape.Limit) shape.Config { return shape.Config{Limits: limits} }
 
 var (
@@ -16,6 +28,11 @@ var (
 		{name: "for a namespace, and conditions could mean it", of: policies, config: limited(shape.Limit{MaxLifetime: day, Namespaces: []string{"prod-*"}}), want: []string{"13 lifetime-too-long spec.expiresAt"}},
 		{name: "for policy and namespace, of which one fits", of: legacy, config: limited(shape.Limit{MaxLifetime: day, Policies: []string{"require-*"}, Namespaces: []string{"prod-*"}})},
 		{name: "the shortest counts", of: legacy, config: limited(shape.Limit{MaxLifetime: 9 * day, Policies: []string{"require-*"}}, shape.Limit{MaxLifetime: 6 * day, Policies: []string{"*-probes"}}), want: tooLong},
+		{name: "for the severity", of: legacy, config: severe("high"), want: tooLong},
+		{name: "for another severity", of: legacy, config: severe("low")},
+		{name: "for a severity, and the policy says none", of: legacy, config: severe(""), want: tooLong},
+		{name: "for a severity, and the policy is not known", of: legacy, config: severe("low"), old: "policyName: require-probes", new: "policyName: other",
+			want: append([]string{tooLong[0]}, "11 unknown-policy spec.exceptions[0].policyName")},
 		{name: "a longer one does not loosen", of: legacy, config: shape.Config{MaxLifetime: day, Limits: []shape.Limit{{MaxLifetime: 9 * day, Policies: []string{"require-*"}}}}, want: tooLong},
 	}
 )

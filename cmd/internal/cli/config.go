@@ -26,6 +26,7 @@ type Config struct {
 type Directories struct {
 	Unsigned string `json:"unsigned"`
 	Signed   string `json:"signed"`
+	Policies string `json:"policies"` // the Kyverno policies that exceptions are from
 }
 
 // Sigstore is the section that says which Sigstore signs.

@@ -39,6 +39,7 @@ type limit struct {
 	MaxLifetime string   `json:"maxLifetime"`
 	Policies    []string `json:"policies"`
 	Namespaces  []string `json:"namespaces"`
+	Severities  []string `json:"severities"`
 }
 
 // config returns what the section and its preset add up to.
@@ -61,7 +62,7 @@ func (s *section) config() (shape.Config, error) {
 		if err != nil {
 			return c, fmt.Errorf("limits: %w", err)
 		}
-		c.Limits = append(c.Limits, shape.Limit{MaxLifetime: at, Policies: l.Policies, Namespaces: l.Namespaces})
+		c.Limits = append(c.Limits, shape.Limit{MaxLifetime: at, Policies: l.Policies, Namespaces: l.Namespaces, Severities: l.Severities})
 	}
 	c.InsecureAllowUnbounded = s.AllowUnbounded
 	if s.Require != nil {

@@ -3,6 +3,7 @@
 package shapeconfig
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,24 @@ func Config(cfg *cli.Config, flags *pflag.FlagSet) (shape.Config, error) {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
 	return config, nil
+}
+
+// Policies reads the Kyverno policies that exceptions are from: those at the
+// paths or, when there are none, in the folder that the configuration names. Nil
+// is none at all. What cannot be read goes on the report, for an exception must
+// not pass for want of the policy that it is from.
+func Policies(cfg *cli.Config, paths []string, report *cli.Report) (*shape.PolicySet, error) {
+	if len(paths) == 0 {
+		var d cli.Directories
+		if err := cfg.Section("directories", &d); err != nil {
+			return nil, err
+		}
+		if d.Policies == "" {
+			return nil, nil
+		}
+		paths = []string{filepath.Join(cfg.Dir, filepath.FromSlash(d.Policies))}
+	}
+	return shape.ReadPolicies(cli.Documents(paths, report, cli.Refuse)), nil
 }
 
 // Checker makes the checker of a configuration. One that cannot be meant is a
