@@ -2,12 +2,10 @@ package shape_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,38 +14,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-const kyvernoModule = "github.com/kyverno/kyverno@v1.19.1"
-
 // kyvernoFiles calls visit with every YAML file below a folder of Kyverno's
-// source. The go command runs outside of this module so that go.mod stays as it
-// is: nothing of Kyverno is compiled.
+// source.
 func kyvernoFiles(t *testing.T, folder string, visit func(path string, content []byte)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: Kyverno's source is downloaded")
-	}
-	download := exec.Command("go", "mod", "download", "-json", kyvernoModule)
-	download.Dir = t.TempDir()
-	download.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	out, err := download.Output()
-	if err != nil {
-		t.Fatalf("go mod download %s: %v\n%s", kyvernoModule, err, out)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(filepath.Join(module.Dir, folder), func(path string, entry fs.DirEntry, err error) error {
+	module := modcache.Dir(t, modcache.Kyverno)
+	err := filepath.WalkDir(filepath.Join(module, folder), func(path string, entry fs.DirEntry, err error) error {
 		if ext := filepath.Ext(path); err != nil || entry.IsDir() || ext != ".yaml" && ext != ".yml" {
 			return err
 		}
 		content, err := os.ReadFile(path)
 		if err == nil {
-			relative, _ := filepath.Rel(module.Dir, path)
+			relative, _ := filepath.Rel(module, path)
 			visit(relative, content)
 		}
 		return err
