@@ -113,18 +113,30 @@ func (t *trial) reachesNamespace(namespace string) bool {
 // and not of the same about others. Several are tried, for one of them may
 // happen to have the letters that a condition asks for.
 func (t *trial) tells(one specimen, other func() specimen) bool {
-	for _, operation := range allOperations {
-		for _, requester := range allRequesters {
-			q := t.request(class{operation: operation, requester: requester})
-			if !t.holds(one, q) {
-				continue
-			}
-			for range 3 {
-				if !t.holds(other(), q) && t.exhausted == nil {
-					return true
-				}
+	one.made = one.object()
+	for _, q := range t.requests() {
+		if !t.holds(one, q) {
+			continue
+		}
+		for range 3 {
+			if !t.holds(other(), q) && t.exhausted == nil {
+				return true
 			}
 		}
 	}
 	return false
+}
+
+// requests are one of every operation by every kind of requester. They are made
+// once: it is the resources that change.
+func (t *trial) requests() []request {
+	if t.asked != nil {
+		return t.asked
+	}
+	for _, operation := range allOperations {
+		for _, requester := range allRequesters {
+			t.asked = append(t.asked, t.request(class{operation: operation, requester: requester}))
+		}
+	}
+	return t.asked
 }

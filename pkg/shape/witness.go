@@ -3,6 +3,8 @@ package shape
 import (
 	"maps"
 	"strings"
+
+	"github.com/google/cel-go/cel"
 )
 
 // specimen is an object that match conditions are tried on.
@@ -11,6 +13,7 @@ type specimen struct {
 	name, namespace      string // no namespace: cluster-scoped
 	labels, annotations  map[string]any
 	body                 map[string]any // beside metadata
+	made                 map[string]any // the object, where it is asked for again and again
 }
 
 // request is what is done to a resource, and by whom.
@@ -28,6 +31,9 @@ func (r specimen) apiVersion() string {
 }
 
 func (r specimen) object() map[string]any {
+	if r.made != nil {
+		return r.made
+	}
 	metadata := map[string]any{"name": r.name, "uid": "0b61a1e4-53c1-4b7e-9d0e-5c8a1f0a7c11", "creationTimestamp": "2026-01-02T03:04:05Z"}
 	if r.namespace != "" {
 		metadata["namespace"] = r.namespace
@@ -55,44 +61,53 @@ func (r specimen) plural() string {
 	return word + "s"
 }
 
-// variables are what Kyverno would give to a condition, as an API server makes
-// them: an empty field is absent, and what does not exist is null. They are made
-// when they are asked for, for most conditions ask for one.
-func (r specimen) variables(q request) map[string]any {
-	object := func() any {
-		if q.operation == "DELETE" {
-			return nil
+// situation is a request about a resource, as the variables that Kyverno would
+// give to a condition and an API server would make: an empty field is absent, and
+// what does not exist is null. It is a [cel.Activation] that makes each when it is
+// asked for, for most conditions ask for one.
+type situation struct {
+	specimen
+	request
+}
+
+// ResolveName returns a variable's value.
+func (s situation) ResolveName(name string) (any, bool) {
+	namespace := s.namespace
+	if s.kind == "Namespace" && s.group == "" {
+		namespace = s.name // the API server's way
+	}
+	switch name {
+	case "object":
+		return s.unless("DELETE"), true
+	case "oldObject":
+		return s.unless("CREATE"), true
+	case "request":
+		asked := s.asked(s.request, namespace)
+		asked["object"], asked["oldObject"] = s.unless("DELETE"), s.unless("CREATE")
+		return asked, true
+	case "namespaceObject":
+		if namespace == "" {
+			return nil, true
 		}
-		return r.object()
+		return map[string]any{
+			"metadata": map[string]any{"name": namespace, "labels": map[string]any{"kubernetes.io/metadata.name": namespace}},
+			"spec":     map[string]any{"finalizers": []any{"kubernetes"}},
+			"status":   map[string]any{"phase": "Active"},
+		}, true
+	default:
+		return nil, false
 	}
-	oldObject := func() any {
-		if q.operation == "CREATE" {
-			return nil
-		}
-		return r.object()
+}
+
+// Parent returns nil: there are no other variables.
+func (s situation) Parent() cel.Activation { return nil }
+
+// unless returns the object but for one operation, which has none.
+func (s situation) unless(operation string) any {
+	if s.operation == operation {
+		return nil
 	}
-	namespace := r.namespace
-	if r.kind == "Namespace" && r.group == "" {
-		namespace = r.name // the API server's way
-	}
-	return map[string]any{
-		"object": object, "oldObject": oldObject,
-		"request": func() any {
-			asked := r.asked(q, namespace)
-			asked["object"], asked["oldObject"] = object(), oldObject()
-			return asked
-		},
-		"namespaceObject": func() any {
-			if namespace == "" {
-				return nil
-			}
-			return map[string]any{
-				"metadata": map[string]any{"name": namespace, "labels": map[string]any{"kubernetes.io/metadata.name": namespace}},
-				"spec":     map[string]any{"finalizers": []any{"kubernetes"}},
-				"status":   map[string]any{"phase": "Active"},
-			}
-		},
-	}
+	return s.object()
 }
 
 // asked is the admission request, without its objects.

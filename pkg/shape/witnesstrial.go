@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -16,6 +17,7 @@ type trial struct {
 	conditions []condition
 	*names
 	known     map[string][]specimen // by scope
+	asked     []request             // see requests
 	left      uint64                // steps that may still be taken
 	exhausted *condition
 }
@@ -43,7 +45,7 @@ func newTrial(conditions []condition) *trial {
 
 // holds reports whether all conditions are true of a request about a resource.
 func (t *trial) holds(r specimen, q request) bool {
-	variables := r.variables(q)
+	var variables cel.Activation = situation{r, q}
 	for i, c := range t.conditions {
 		if t.exhausted != nil {
 			return false
