@@ -5,14 +5,18 @@
 set -euo pipefail
 
 scratch=$(mktemp -d "${RUNNER_TEMP:-/tmp}/polex.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
+# Paths in a configuration are relative to it, so that the base's lies where the
+# checkout's does, under a name that holds no documents.
+folder=$(dirname -- "$INPUT_CONFIG")
+if [ ! -d "$folder" ]; then folder=.; fi
+config=$(mktemp "$folder/.polex-base.XXXXXX")
+trap 'rm -rf "$scratch" "$config"' EXIT
 
 # Built from the very commit that the workflow names, its modules checked against
 # go.sum: there is nothing to download that could be another.
 go -C "$GITHUB_ACTION_PATH/../.." build -trimpath -o "$scratch/polex-validate" ./cmd/polex-validate
 
 # Without a file of its own, polex-validate would take up the one of the checkout.
-config=$scratch/config.yaml
 printf 'apiVersion: polex.dev/v1alpha1\nkind: Config\n' >"$config"
 arguments=(--config "$config")
 if [ -n "${INPUT_BASE:-}" ]; then
