@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch" "$config"' EXIT
 
 # Built from the very commit that the workflow names, its modules checked against
 # go.sum: there is nothing to download that could be another.
-go -C "$GITHUB_ACTION_PATH/../.." build -trimpath -o "$scratch/polex-validate" ./cmd/polex-validate
+go -C "$GITHUB_ACTION_PATH/../.." build -trimpath -o "$scratch/polex-validate" ./cmd/polex-validate || exit 3
 
 # Without a file of its own, polex-validate would take up the one of the checkout.
 printf 'apiVersion: polex.dev/v1alpha1\nkind: Config\n' >"$config"
@@ -24,9 +24,9 @@ if [ -n "${INPUT_BASE:-}" ]; then
     echo "::error title=polex-validate::The base commit is not in this clone. Check out with fetch-depth: 0."
     exit 3
   fi
-  if git cat-file -e "$INPUT_BASE:$INPUT_CONFIG" 2>/dev/null; then
-    git show "$INPUT_BASE:$INPUT_CONFIG" >"$config"
-  fi
+  # A configuration that is there and cannot be read must not count as none.
+  listed=$(git ls-tree --full-tree --name-only "$INPUT_BASE" -- "$INPUT_CONFIG")
+  if [ -n "$listed" ]; then git show "$INPUT_BASE:$listed" >"$config"; fi
   arguments+=(--changed-since "$INPUT_BASE")
 elif [ -f "$INPUT_CONFIG" ]; then
   cp -- "$INPUT_CONFIG" "$config"

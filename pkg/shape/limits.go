@@ -2,6 +2,7 @@ package shape
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -22,12 +23,14 @@ func (s *subject) maxLifetime() time.Duration {
 	return shortest
 }
 
-// exceptsFrom reports whether one of the exception's policies is one of these.
-// No patterns mean any.
+// exceptsFrom reports whether one of the exception's policies is one of these,
+// with or without its namespace. No patterns mean any.
 func (s *subject) exceptsFrom(patterns []string) bool {
 	for _, ref := range s.exc.Policies {
-		if _, found := overlapsAny(ref.Name, patterns); found {
-			return true
+		for _, name := range []string{ref.Name, ref.Name[strings.LastIndex(ref.Name, "/")+1:]} {
+			if _, found := overlapsAny(name, patterns); found {
+				return true
+			}
 		}
 	}
 	return len(patterns) == 0

@@ -20,6 +20,7 @@ var (
 	tooLong    = []string{`8 lifetime-too-long metadata.annotations["polex.dev/expires-in"]`}
 	limitCases = []change{
 		{name: "for the policy", of: legacy, config: limited(shape.Limit{MaxLifetime: day, Policies: []string{"other", "require-*"}}), want: tooLong},
+		{name: "for the policy, which lives in a namespace", of: legacy, config: limited(shape.Limit{MaxLifetime: day, Policies: []string{"require-probes"}}), old: "policyName: require-probes", new: "policyName: team-a/require-probes", want: tooLong},
 		{name: "for another policy", of: legacy, config: limited(shape.Limit{MaxLifetime: day, Policies: []string{"other"}})},
 		{name: "for the namespace", of: legacy, config: limited(shape.Limit{MaxLifetime: day, Namespaces: []string{"team-a"}}), want: tooLong},
 		{name: "for another namespace", of: legacy, config: limited(shape.Limit{MaxLifetime: day, Namespaces: []string{"prod-*"}})},

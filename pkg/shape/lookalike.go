@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// lookAlike finds two names in one exception that differ in nothing but letter
-// case or white space, which are one name to a reader and two to Kyverno, and a
+// lookAlike finds two names in one list, or in one field of the entries of a list,
+// that differ in nothing but letter case or white space, which are one name to a reader and two to Kyverno, and a
 // name that begins or ends with white space.
 func (s *subject) lookAlike(time.Time) {
-	first := map[string]string{}
+	first := map[[2]string]string{} // by where it stands, and without case and space
 	for _, name := range s.identifiers() {
-		plain := strings.ToLower(strings.Trim(name.text, " "))
+		plain := [2]string{lookedAtWith(name.path), strings.ToLower(strings.Trim(name.text, " "))}
 		switch earlier, met := first[plain]; {
 		case strings.Trim(name.text, " ") != name.text:
 			s.refuse(ReasonLookAlike, name.path, fmt.Sprintf("the name %q begins or ends with white space", name.text), "remove it")
@@ -22,4 +24,22 @@ func (s *subject) lookAlike(time.Time) {
 			first[plain] = name.text
 		}
 	}
+}
+
+// lookedAtWith says which names a name can be taken for: those of the same list, or of
+// the same field in the other entries. The kind Pod is no look-alike of a
+// resource called pod, nor is a rule one of another policy's.
+func lookedAtWith(path exception.Path) string {
+	if last := len(path) - 1; last >= 0 {
+		if _, inList := path[last].(int); inList {
+			return path[:last].String()
+		}
+	}
+	var fields exception.Path
+	for _, step := range path {
+		if _, isIndex := step.(int); !isIndex {
+			fields = append(fields, step)
+		}
+	}
+	return fields.String()
 }
