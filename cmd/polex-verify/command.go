@@ -60,7 +60,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		report := &cli.Report{Tool: "polex-verify"}
+		report := &cli.Report{Tool: "polex-verify", Docs: docs()}
 		run := run{verifier: verifier, report: report, now: streams.Now()}
 		cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}.Each(run.document)
 		if err := format.Write(streams.Out, report); err != nil {
@@ -69,6 +69,21 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		return report.Err()
 	}
 	return cmd
+}
+
+// Reasons that are the command's own.
+const (
+	reasonDuplicate = "duplicate-identity"
+	reasonUndecided = "undecided"
+)
+
+// docs says in a line what each reason means.
+func docs() map[string]string {
+	all := map[string]string{}
+	for _, reason := range verify.Reasons() {
+		all[string(reason)] = reason.Doc()
+	}
+	return all
 }
 
 type run struct {
@@ -87,10 +102,10 @@ func (r *run) document(doc *exception.Document) {
 		result.Outcome, result.Reason, result.Message = cli.Refuse, string(rejected.Reason), rejected.Detail
 		result.Hint = hints[rejected.Reason]
 	case err != nil:
-		result.Outcome, result.Reason, result.Message = cli.Unknown, "undecided", err.Error()
+		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonUndecided, err.Error()
 	default:
 		if first, again := r.met.Add(doc); again {
-			result.Outcome, result.Reason = cli.Refuse, "duplicate-identity"
+			result.Outcome, result.Reason = cli.Refuse, reasonDuplicate
 			result.Message = fmt.Sprintf("%s is already at %s", doc.Identity(), first)
 			result.Hint = "only one of the two can be applied: keep the one that was approved"
 			break

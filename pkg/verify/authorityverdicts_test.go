@@ -91,7 +91,7 @@ func authorityVerdicts(w *world) []verdict {
 		{name: "one of two", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna)), policy: two},
 		{name: "one of two and a stranger", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna), person("carl@evil.example")), policy: two},
 		{name: "one of two, twice", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna), person(anna)), policy: two},
-		{name: "one of two, under two certificates and both names", want: verify.ReasonTooFewAuthorities, doc: forged(person(anna), person(anna)), policy: twoOfAcme},
+		{name: "one of two, under two certificates and both names", differs: oneSigner, want: verify.ReasonTooFewAuthorities, doc: forged(person(anna), person(anna)), policy: twoOfAcme},
 		{name: "two under two overlapping authorities", doc: forged(person(anna), person(ben)), policy: twoOfAcme},
 		{name: "two, of whom the first could be either", doc: forged(person(ben), person(anna)), policy: func(c *trust.Config) {
 			two(c)
@@ -110,11 +110,11 @@ func authorityVerdicts(w *world) []verdict {
 		{name: "a key and no log entry", want: verify.ReasonNoLogEntry, doc: withoutEvidence(set{key: key, keyed: true}), policy: keyed(false)},
 		{name: "a key that needs no log entry", doc: withoutEvidence(set{key: key, keyed: true}), policy: unlimited},
 		{name: "a key that needs no log entry, and no log", doc: withoutEvidence(set{key: key, keyed: true}), policy: unlimited, root: withoutLog},
-		{name: "a key whose lifetime nobody witnessed", want: verify.ReasonNoWitnessedTime, doc: withoutEvidence(set{key: key, keyed: true}), policy: keyed(true)},
-		{name: "a key that needs no log entry, and a false one", want: verify.ReasonUnprovenLogEntry,
+		{name: "a key whose lifetime nobody witnessed", differs: witnessed, want: verify.ReasonNoWitnessedTime, doc: withoutEvidence(set{key: key, keyed: true}), policy: keyed(true)},
+		{name: "a key that needs no log entry, and a false one", differs: everyEntry, want: verify.ReasonUnprovenLogEntry,
 			doc:    forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) { entry(b).InclusionProof.RootHash[0] ^= 1 }}),
 			policy: unlimited},
-		{name: "a key and an entry of a log that the root does not name", want: verify.ReasonUnprovenLogEntry, doc: forged(set{key: key, keyed: true}), policy: unlimited, root: withoutLog},
+		{name: "a key and an entry of a log that the root does not name", differs: everyEntry, want: verify.ReasonUnprovenLogEntry, doc: forged(set{key: key, keyed: true}), policy: unlimited, root: withoutLog},
 		{name: "a key that nobody knows", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true}), policy: keyed(false)},
 		{name: "a key that nobody knows and no log entry", want: verify.ReasonUnknownKey, doc: withoutEvidence(set{keyed: true}), policy: keyed(true)},
 		{name: "a key where an identity is asked for", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true})},
@@ -134,7 +134,7 @@ func authorityVerdicts(w *world) []verdict {
 				return w.sealed(t, w.until(week), set{key: key, keyed: true}, set{key: key, certificate: w.selfIssue(t, nil)})
 			}},
 		{name: "35 Fulcio certifies the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key}), policy: keyAndMerge},
-		{name: "one key under two names", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}, set{key: key, keyed: true}), policy: func(c *trust.Config) {
+		{name: "one key under two names", differs: oneSigner, want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}, set{key: key, keyed: true}), policy: func(c *trust.Config) {
 			c.Threshold = 2
 			c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: keyPEM}, {Name: "also ci", Key: keyPEM}}
 		}},

@@ -65,8 +65,8 @@ func bundleVerdicts(w *world) []verdict {
 		})},
 		{name: "no log entry", want: verify.ReasonNoLogEntry, doc: v03(withoutEntry)},
 		{name: "no log entry but a timestamp", want: verify.ReasonNoLogEntry, doc: forged(set{onlyV03: true, stamps: now, v03: withoutEntry})},
-		{name: "the entry goes by another kind", want: verify.ReasonLogEntryMismatch, doc: v03(func(b *protobundle.Bundle) { entry(b).KindVersion.Kind = "rekord" })},
-		{name: "the entry goes by another version", want: verify.ReasonLogEntryMismatch, doc: v03(func(b *protobundle.Bundle) { entry(b).KindVersion.Version = "0.0.2" })},
+		{name: "the entry goes by another kind", differs: sameKind, want: verify.ReasonLogEntryMismatch, doc: v03(func(b *protobundle.Bundle) { entry(b).KindVersion.Kind = "rekord" })},
+		{name: "the entry goes by another version", differs: sameKind, want: verify.ReasonLogEntryMismatch, doc: v03(func(b *protobundle.Bundle) { entry(b).KindVersion.Version = "0.0.2" })},
 		{name: "bundle of another version", want: verify.ReasonMalformedSeal, doc: v03(func(b *protobundle.Bundle) {
 			b.MediaType = "application/vnd.dev.sigstore.bundle+json;version=0.1"
 		})},
@@ -92,8 +92,8 @@ func bundleVerdicts(w *world) []verdict {
 			entry(b).InclusionPromise, entry(b).IntegratedTime = nil, 0
 		}})},
 		{name: "a timestamp and no log", doc: forged(set{onlyV03: true, stamps: now, v03: withoutEntry}), root: withoutLog},
-		{name: "neither timestamp nor log", want: verify.ReasonNoWitnessedTime, doc: forged(set{onlyV03: true, v03: withoutEntry}), root: withoutLog},
-		{name: "a timestamp and an entry of an unknown log", want: verify.ReasonUnprovenLogEntry, doc: forged(set{onlyV03: true, stamps: now}), root: withoutLog},
+		{name: "neither timestamp nor log", differs: witnessed, want: verify.ReasonNoWitnessedTime, doc: forged(set{onlyV03: true, v03: withoutEntry}), root: withoutLog},
+		{name: "a timestamp and an entry of an unknown log", differs: everyEntry, want: verify.ReasonUnprovenLogEntry, doc: forged(set{onlyV03: true, stamps: now}), root: withoutLog},
 		{name: "a timestamp of another signature", want: verify.ReasonNoWitnessedTime, root: withoutLog, doc: forged(set{onlyV03: true, v03: func(b *protobundle.Bundle) {
 			withoutEntry(b)
 			b.VerificationMaterial.TimestampVerificationData = strayStamp(w)

@@ -78,8 +78,8 @@ func identityVerdicts(w *world) []verdict {
 	}
 	return []verdict{
 		{name: "3 two names, the expected one last", want: verify.ReasonBadCertificate, doc: named("https://github.com/evil/evil/.github/workflows/sign.yaml@refs/heads/main", subject)},
-		{name: "3 two names, the expected one first", want: verify.ReasonBadCertificate, doc: named(subject, "https://evil.example")},
-		{name: "3 an address and a mailbox", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.EmailAddresses = []string{"anna@acme.example"} })},
+		{name: "3 two names, the expected one first", differs: oneName, want: verify.ReasonBadCertificate, doc: named(subject, "https://evil.example")},
+		{name: "3 an address and a mailbox", differs: oneName, want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.EmailAddresses = []string{"anna@acme.example"} })},
 		{name: "2 no name but the common one", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
 			x.URIs, x.Subject = nil, pkix.Name{CommonName: subject}
 		})},
@@ -89,8 +89,8 @@ func identityVerdicts(w *world) []verdict {
 			x.URIs = nil
 			x.ExtraExtensions = append(x.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: []byte{0x30, 0x02, 0x86, 0x00}})
 		})},
-		{name: "the address spelled as a mailbox", want: verify.ReasonWrongIdentity, doc: spelled(1, subject)},
-		{name: "the mailbox spelled as an address", want: verify.ReasonWrongIdentity, policy: people, doc: spelled(6, "anna@acme.example")},
+		{name: "the address spelled as a mailbox", differs: typedName, want: verify.ReasonWrongIdentity, doc: spelled(1, subject)},
+		{name: "the mailbox spelled as an address", differs: typedName, want: verify.ReasonWrongIdentity, policy: people, doc: spelled(6, "anna@acme.example")},
 		{name: "a mailbox where a mailbox is named", policy: people, doc: templated(mailbox)},
 		{name: "a mailbox where a workflow is named", want: verify.ReasonWrongIdentity, doc: templated(mailbox), policy: withoutClaims},
 		{name: "bytes that are no certificate", want: verify.ReasonBadCertificate, doc: func(t *testing.T, w *world) *exception.Document {
@@ -100,7 +100,7 @@ func identityVerdicts(w *world) []verdict {
 		{name: "5 the right subject by another issuer", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL })},
 		{name: "6 no issuer", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, true) })},
 		{name: "the issuer in its old form alone", doc: templated(func(x *x509.Certificate) { withoutIssuer(x, false, true) })},
-		{name: "the issuer in its new form alone", doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, false) })},
+		{name: "the issuer in its new form alone", differs: newIssuer, doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, false) })},
 		{name: "two issuers, the new form is another", want: verify.ReasonBadCertificate, doc: templated(other(w.OtherIssuerURL))},
 		{name: "two issuers, the new form is empty", want: verify.ReasonBadCertificate, doc: templated(other(""))},
 		{name: "the issuer's new form is no text", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
@@ -126,20 +126,20 @@ func identityVerdicts(w *world) []verdict {
 		{name: "a pattern that fits", doc: honest, policy: withRegexp(repository + `/\.github/workflows/sign\.yaml@refs/heads/(main|release)`)},
 		{name: "a pattern that fits, its slashes escaped", doc: honest, policy: withRegexp(`https:\/\/github\.com\/acme\/exceptions\/.+@refs\/heads\/main`)},
 
-		{name: "14 another repository", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/acme/other" })},
-		{name: "14 no repository", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "" })},
+		{name: "14 another repository", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/acme/other" })},
+		{name: "14 no repository", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "" })},
 		{name: "15 a feature branch", want: verify.ReasonWrongIdentity, doc: branch("refs/heads/feature")},
 		{name: "15 a pull request", want: verify.ReasonWrongIdentity, doc: branch("refs/pull/7/merge")},
 		{name: "15 a tag of the branch's name", want: verify.ReasonWrongIdentity, doc: branch("refs/tags/main")},
-		{name: "15 another ref behind the same subject", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryRef = "refs/heads/feature" })},
-		{name: "16 the reused workflow in a fork", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) {
+		{name: "15 another ref behind the same subject", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryRef = "refs/heads/feature" })},
+		{name: "16 the reused workflow in a fork", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) {
 			e.SourceRepositoryURI, e.SourceRepositoryOwnerURI = "https://github.com/evil/exceptions", "https://github.com/evil"
 			e.SourceRepositoryIdentifier, e.SourceRepositoryOwnerIdentifier = "6666", "666"
 		})},
-		{name: "16 a repository of the same name made anew", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryIdentifier = "1002" })},
-		{name: "16 an owner of the same name made anew", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryOwnerIdentifier = "2002" })},
-		{name: "16 started by hand", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.BuildTrigger = "workflow_dispatch" })},
-		{name: "16 on somebody's own runner", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.RunnerEnvironment = "self-hosted" })},
+		{name: "16 a repository of the same name made anew", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryIdentifier = "1002" })},
+		{name: "16 an owner of the same name made anew", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryOwnerIdentifier = "2002" })},
+		{name: "16 started by hand", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.BuildTrigger = "workflow_dispatch" })},
+		{name: "16 on somebody's own runner", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.RunnerEnvironment = "self-hosted" })},
 	}
 }
 

@@ -1,80 +1,187 @@
 package verify_test
 
 import (
-	"crypto/x509"
+	"bytes"
+	"context"
+	"crypto"
 	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
-	"time"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"github.com/sigstore/sigstore/pkg/signature"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/sigstore/cosign/v2/pkg/cosign"
 	"github.com/sigstore/cosign/v2/pkg/cosign/bundle"
 	"github.com/sigstore/cosign/v2/pkg/oci/static"
-	"github.com/sigstore/fulcio/pkg/certificate"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
-	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// cosignSays asks cosign's own code about the first signature of a seal, under
-// the same root and identity.
-func cosignSays(t *testing.T, w *world, doc *exception.Document) error {
+// notOfTrust are the reasons that nobody can give who is shown a message, its
+// evidence and an identity, and nothing else.
+var notOfTrust = []verify.Reason{
+	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSeal, verify.ReasonBadMessage, verify.ReasonAltered,
+	verify.ReasonBadLifetime, verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid,
+	verify.ReasonSignedInFuture, verify.ReasonWithdrawn,
+}
+
+// Why cosign can come to another verdict.
+const (
+	otherClaims = "polex compares claims of the certificate that cosign is not asked about"
+	everySet    = "every signature set of a seal has to hold, and cosign is shown one at a time"
+	oneName     = "polex takes a certificate of exactly one name, and the name that is asked for is among these"
+	typedName   = "polex compares the type of a name too: workflows have addresses, people have mailboxes"
+	everyEntry  = "a log entry that is there has to hold, even where none is needed"
+	witnessed   = "polex needs to know when it was signed"
+	oneSigner   = "one signer counts once, and cosign is asked about one authority at a time"
+	sameKind    = "what the bundle says of its log entry has to be what the entry says of itself"
+	newIssuer   = "the issuer stands in the newer of Fulcio's two extensions alone, which is the one that counts"
+)
+
+// TestSecondOpinion: on every case of the corpus that is about trust, cosign's
+// own code, with the same root and identities, comes to the same verdict, or the
+// case says why it does not.
+func TestSecondOpinion(t *testing.T) {
+	asked, agreed := 0, 0
+	for _, c := range corpus(t) {
+		if len(c.Expect) != 1 || slices.Contains(notOfTrust, verify.Reason(c.Expect[0])) || c.Expect[0] == "malformed" {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			theirs := cosignSays(t, c)
+			asked++
+			agree := (theirs == nil) == (c.Expect[0] == attacks.Verified)
+			switch {
+			case agree && c.Differs != "":
+				t.Errorf("cosign agrees, and the case says that it does not: %v", theirs)
+			case !agree && c.Differs == "":
+				t.Errorf("%s: we say %s, cosign says %v", c.Title, c.Expect[0], theirs)
+			case agree:
+				agreed++
+			}
+		})
+	}
+	if asked == 0 {
+		t.Fatal("cosign was not asked")
+	}
+	t.Logf("cosign agrees on %d of %d cases; the others say why", agreed, asked)
+}
+
+// cosignSays asks cosign about every signature of a case for every authority.
+// It returns nil when enough of them have one.
+func cosignSays(t *testing.T, c *attacks.Case) error {
 	t.Helper()
-	root, err := trust.ParseRoot(w.root, "sandbox")
+	doc, err := exception.Parse(c.Input, c.File)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := readSeal(t, doc)
-	sig := s.Signatures[0]
-	b := &bundle.RekorBundle{SignedEntryTimestamp: sig.Bundle.SignedEntryTimestamp, Payload: bundle.RekorPayload{
-		Body: sig.Bundle.Payload.Body, IntegratedTime: sig.Bundle.Payload.IntegratedTime, LogIndex: sig.Bundle.Payload.LogIndex, LogID: sig.Bundle.Payload.LogID}}
-	signed, err := static.NewSignature(s.Message, base64.StdEncoding.EncodeToString(sig.Signature),
-		static.WithBundle(b), static.WithCertChain(signerPEM(t, nil, sig.Certificate), nil))
+	root, err := trust.ParseRoot(c.Root, attacks.RootFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = cosign.VerifyBlobSignature(t.Context(), signed, &cosign.CheckOpts{
-		TrustedMaterial: root.Material(), Offline: true,
-		Identities: []cosign.Identity{{Issuer: w.IssuerURL, Subject: subject}},
-	})
+	config := configOf(t, c)
+	var refusals []error
+	counted := 0
+	for _, a := range config.Authorities {
+		var refused []error
+		for _, sig := range s.Signatures {
+			if err := cosignCounts(t, root, a, s.Message, sig); err != nil {
+				refused = append(refused, err)
+			}
+		}
+		if len(refused) < len(s.Signatures) {
+			counted++
+		}
+		refusals = append(refusals, refused...)
+	}
+	if counted >= max(config.Threshold, 1) {
+		return nil
+	}
+	return fmt.Errorf("%d authorities: %w", counted, errors.Join(refusals...))
+}
+
+// cosignCounts asks about one signature, in each form that its evidence has.
+func cosignCounts(t *testing.T, root *trust.Root, a trust.AuthorityConfig, message []byte, sig seal.Signature) error {
+	t.Helper()
+	opts := &cosign.CheckOpts{
+		TrustedMaterial: root.Material(), Offline: true, IgnoreSCT: !root.LogsCertificates(), IgnoreTlog: !root.Logs() || a.InsecureWithoutLog,
+		CertGithubWorkflowTrigger: a.Claims["githubWorkflowTrigger"], CertGithubWorkflowRef: a.Claims["githubWorkflowRef"],
+		CertGithubWorkflowRepository: a.Claims["githubWorkflowRepository"],
+	}
+	if a.Key != "" {
+		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(a.Key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if opts.SigVerifier, err = signature.LoadVerifier(key, crypto.SHA256); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		opts.Identities = []cosign.Identity{{Issuer: a.Issuer, Subject: a.Subject}}
+		if a.SubjectRegexp != "" {
+			opts.Identities[0].SubjectRegExp = "^(?:" + a.SubjectRegexp + ")$"
+		}
+	}
+	if sig.BundleV03 != nil {
+		if err := cosignBundle(opts, root, message, sig.BundleV03); err != nil {
+			return err
+		}
+	}
+	if sig.Bundle != nil || sig.BundleV03 == nil {
+		return cosignOldForm(t, opts, message, sig)
+	}
+	return nil
+}
+
+func cosignOldForm(t *testing.T, opts *cosign.CheckOpts, message []byte, sig seal.Signature) error {
+	t.Helper()
+	var parts []static.Option
+	if sig.Bundle != nil {
+		p := sig.Bundle.Payload
+		parts = append(parts, static.WithBundle(&bundle.RekorBundle{SignedEntryTimestamp: sig.Bundle.SignedEntryTimestamp,
+			Payload: bundle.RekorPayload{Body: p.Body, IntegratedTime: p.IntegratedTime, LogIndex: p.LogIndex, LogID: p.LogID}}))
+	}
+	if sig.Certificate != nil {
+		if opts.SigVerifier != nil {
+			return errors.New("a certificate, where a key is asked for")
+		}
+		parts = append(parts, static.WithCertChain(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: sig.Certificate}), nil))
+	} else if opts.SigVerifier == nil {
+		return errors.New("no certificate")
+	}
+	signed, err := static.NewSignature(message, base64.StdEncoding.EncodeToString(sig.Signature), parts...)
+	if err != nil {
+		return err
+	}
+	_, err = cosign.VerifyBlobSignature(t.Context(), signed, opts)
 	return err
 }
 
-// TestSecondOpinion: on what cosign has a say in, the two agree.
-func TestSecondOpinion(t *testing.T) {
-	w := inWorld(t)
-	only := func(s set) maker {
-		s.onlyOld = true
-		return forged(s)
+func cosignBundle(opts *cosign.CheckOpts, root *trust.Root, message, raw []byte) error {
+	pb := new(protobundle.Bundle)
+	if err := protojson.Unmarshal(raw, pb); err != nil {
+		return err
 	}
-	withoutClaims := func(c *trust.Config) { c.Authorities[0].Claims = nil }
-	for _, tc := range []struct {
-		name string
-		doc  maker
-		want bool
-	}{
-		{"honest", onlyOld(func(*seal.RekorBundle) {}), true},
-		{"the control of the forgeries", only(set{}), true},
-		{"1 self-signed", func(t *testing.T, w *world) *exception.Document {
-			return w.sealed(t, w.until(week), set{onlyOld: true, certificate: w.selfIssue(t, nil)})
-		}, false},
-		{"5 another issuer", only(set{identity: func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }}), false},
-		{"9 expired", only(set{at: w.now.Add(time.Hour)}), false},
-		{"11 a suffix", only(set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0] = address(t, subject+"-evil") }}), false},
-		{"17 no SCT", only(set{fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }}), false},
-		{"18 promised by another", promisedByOther(false), false},
-		{"19 index edited", onlyOld(func(b *seal.RekorBundle) { b.Payload.LogIndex++ }), false},
-		{"24 garbage that the log vouches for", only(set{signature: []byte("x")}), false},
-		{"7 for another purpose", only(set{fulcio: func(f *sandbox.Forgery) { f.Template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }}), false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			doc := tc.doc(t, w)
-			_, ours := w.verifier(t, withoutClaims, nil).Verify(doc, w.now)
-			theirs := cosignSays(t, w, doc)
-			if (ours == nil) != tc.want || (theirs == nil) != tc.want {
-				t.Errorf("want it verified: %t; we say %v, cosign says %v", tc.want, ours, theirs)
-			}
-		})
+	entity, err := sgbundle.NewBundle(pb)
+	if err != nil {
+		return err
 	}
+	asked := *opts
+	asked.NewBundleFormat = true
+	asked.UseSignedTimestamps = root.Timestamps() && len(pb.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps()) > 0
+	_, err = cosign.VerifyNewBundle(context.Background(), &asked, sgverify.WithArtifact(bytes.NewReader(message)), entity)
+	return err
 }

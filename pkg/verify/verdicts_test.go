@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/attacks"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -31,11 +32,17 @@ type verdict struct {
 	policy func(*trust.Config)
 	root   func(root object)
 	after  time.Duration // how long after the signing it is verified
+	// file is instead of doc for a file of any number of documents, and wants of
+	// what has to come of each.
+	file  func(t *testing.T, w *world) string
+	wants []string
+	// differs says why cosign comes to another verdict.
+	differs string
 }
 
 func verdicts(w *world) []verdict {
 	return slices.Concat(evidenceVerdicts(w), bundleVerdicts(w), identityVerdicts(w), authorityVerdicts(w),
-		sealVerdicts(w), messageVerdicts(w), objectVerdicts(w), lifetimeVerdicts(w))
+		sealVerdicts(w), messageVerdicts(w), objectVerdicts(w), lifetimeVerdicts(w), fileVerdicts(w))
 }
 
 // TestVerdicts forges each document so that it is wrong in one way only, and
@@ -49,8 +56,12 @@ func TestVerdicts(t *testing.T) {
 		}
 		names[tc.name] = true
 		t.Run(tc.name, func(t *testing.T) {
-			doc := tc.doc(t, w)
 			v := w.verifier(t, tc.policy, tc.root)
+			if tc.file != nil {
+				judgeFile(t, v, tc, w)
+				return
+			}
+			doc := tc.doc(t, w)
 			judge(t, v, doc, w.now.Add(tc.after), tc.want)
 		})
 	}
@@ -73,6 +84,15 @@ func judge(t *testing.T, v *verify.Verifier, doc *exception.Document, now time.T
 		t.Fatalf("refused: %v, want %q", err, want)
 	case rejected.Detail == "":
 		t.Error("the refusal says nothing")
+	}
+}
+
+func judgeFile(t *testing.T, v *verify.Verifier, tc verdict, w *world) {
+	t.Helper()
+	name, text := tc.input(t, w)
+	got := judgeInput(v, &attacks.Case{File: name, Input: text, Now: w.now.Add(tc.after)})
+	if diff := cmp.Diff(tc.wants, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -117,6 +137,9 @@ func reasons(t *testing.T) []verify.Reason {
 	}
 	var found []verify.Reason
 	ast.Inspect(file, func(n ast.Node) bool {
+		if declared, ok := n.(*ast.GenDecl); ok && declared.Tok != token.CONST {
+			return false
+		}
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
 			return true
@@ -137,8 +160,8 @@ func reasons(t *testing.T) []verify.Reason {
 		}
 		return true
 	})
-	if len(found) == 0 {
-		t.Fatal("reason.go declares no reason")
+	if diff := cmp.Diff(found, verify.Reasons()); diff != "" {
+		t.Fatalf("the list of reasons (-declared +listed):\n%s", diff)
 	}
 	return found
 }

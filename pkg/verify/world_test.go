@@ -153,19 +153,7 @@ func (w *world) config() trust.Config {
 // verifier makes a verifier of the world's policy and root, each bent first.
 func (w *world) verifier(t testing.TB, bend func(*trust.Config), bendRoot func(root object)) *verify.Verifier {
 	t.Helper()
-	raw := w.root
-	if bendRoot != nil {
-		var tree map[string]any
-		if err := json.Unmarshal(raw, &tree); err != nil {
-			t.Fatal(err)
-		}
-		bendRoot(tree)
-		var err error
-		if raw, err = json.Marshal(tree); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := trust.ParseRoot(raw, "sandbox")
+	root, err := trust.ParseRoot(w.bentRoot(t, bendRoot), "sandbox")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +170,23 @@ func (w *world) verifier(t testing.TB, bend func(*trust.Config), bendRoot func(r
 		t.Fatal(err)
 	}
 	return v
+}
+
+func (w *world) bentRoot(t testing.TB, bend func(root object)) []byte {
+	t.Helper()
+	if bend == nil {
+		return w.root
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(w.root, &tree); err != nil {
+		t.Fatal(err)
+	}
+	bend(tree)
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 // object is a decoded tree with a way to walk it.

@@ -1,0 +1,100 @@
+package attacks
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// Verified is what is expected of a document that has to be accepted.
+const Verified = "verified"
+
+// The files of a case.
+const (
+	PolicyFile = "policy.yaml" // names the trusted root by the name below
+	RootFile   = "trusted_root.json"
+)
+
+// Case is one file to judge.
+type Case struct {
+	Name string // of its file, without .txtar
+	// Expect is what has to come of each document of the file, in their order:
+	// the reason of the refusal, or [Verified].
+	Expect []string
+	Title  string
+	// Attacks are the numbers of the catalogue that the case is about.
+	Attacks []string
+	Now     time.Time
+	// Differs says why cosign's verdict on the same evidence is another; "" is
+	// agreement, where cosign has a say at all.
+	Differs string
+
+	File   string // the name of Input
+	Input  []byte
+	Policy []byte
+	Root   []byte
+	root   string // the name of Root in the corpus
+}
+
+const header = "# expect: "
+
+// marshal writes a case; its root goes into a file of its own, which many share.
+func (c *Case) marshal() []byte {
+	var comment strings.Builder
+	fmt.Fprintf(&comment, "%s%s\n", header, strings.Join(c.Expect, " "))
+	fmt.Fprintf(&comment, "# title: %s\n", c.Title)
+	if len(c.Attacks) > 0 {
+		fmt.Fprintf(&comment, "# attack: %s\n", strings.Join(c.Attacks, " "))
+	}
+	fmt.Fprintf(&comment, "# now: %s\n", c.Now.UTC().Format(time.RFC3339Nano))
+	if c.Differs != "" {
+		fmt.Fprintf(&comment, "# cosign differs: %s\n", c.Differs)
+	}
+	fmt.Fprintf(&comment, "# root: %s\n", c.root)
+	return txtar.Format(&txtar.Archive{Comment: []byte(comment.String()), Files: []txtar.File{
+		{Name: PolicyFile, Data: c.Policy},
+		{Name: c.File, Data: c.Input},
+	}})
+}
+
+func unmarshal(name string, raw []byte) (*Case, error) {
+	archive := txtar.Parse(raw)
+	c := &Case{Name: name}
+	if !bytes.HasPrefix(archive.Comment, []byte(header)) {
+		return nil, fmt.Errorf("%s does not begin with %q", name, header)
+	}
+	for line := range strings.Lines(string(archive.Comment)) {
+		key, value, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "# ")), ": ")
+		if !ok {
+			return nil, fmt.Errorf("%s: the line %q is not a key and a value", name, line)
+		}
+		var err error
+		switch key {
+		case "expect":
+			c.Expect = strings.Fields(value)
+		case "title":
+			c.Title = value
+		case "attack":
+			c.Attacks = strings.Fields(value)
+		case "now":
+			c.Now, err = time.Parse(time.RFC3339Nano, value)
+		case "cosign differs":
+			c.Differs = value
+		case "root":
+			c.root = value
+		default:
+			err = fmt.Errorf("the key %q is unknown", key)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if len(archive.Files) != 2 || archive.Files[0].Name != PolicyFile {
+		return nil, fmt.Errorf("%s does not hold %s and one file to judge", name, PolicyFile)
+	}
+	c.Policy, c.File, c.Input = archive.Files[0].Data, archive.Files[1].Name, archive.Files[1].Data
+	return c, nil
+}

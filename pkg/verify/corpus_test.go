@@ -1,0 +1,315 @@
+package verify_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/attacks"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+var forge = flag.Bool("forge", false, "forge the cases of the attack corpus that have no file")
+
+// mostAllocated is what judging a hostile document may allocate, in bytes.
+const mostAllocated = 20 << 20
+
+// TestCorpus judges every file of the attack corpus.
+func TestCorpus(t *testing.T) {
+	if *forge {
+		if err := attacks.Write(corpusOf(t, inWorld(t))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var slowest time.Duration
+	var slow string
+	for _, c := range corpus(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			v := verifierOf(t, c)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			began := time.Now()
+			got := judgeInput(v, c)
+			took := time.Since(began)
+			runtime.ReadMemStats(&after)
+			if diff := cmp.Diff(c.Expect, got); diff != "" {
+				t.Errorf("%s\n(-want +got):\n%s", c.Title, diff)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > mostAllocated {
+				t.Errorf("judging it allocated %d bytes", used)
+			}
+			if took > slowest {
+				slowest, slow = took, c.Name
+			}
+		})
+	}
+	t.Logf("the slowest took %s: %s", slowest.Round(time.Microsecond), slow)
+}
+
+// judgeInput judges what a file holds, document by document.
+func judgeInput(v *verify.Verifier, c *attacks.Case) []string {
+	var got []string
+	var met exception.Identities
+	for reader := exception.NewReader(strings.NewReader(string(c.Input)), c.File); ; {
+		doc, err := reader.Next()
+		var syntax *exception.SyntaxError
+		switch {
+		case errors.Is(err, io.EOF):
+			return got
+		case errors.As(err, &syntax):
+			got = append(got, "malformed")
+			continue
+		case err != nil:
+			return append(got, err.Error())
+		}
+		_, err = v.Verify(doc, c.Now)
+		var rejected *verify.Rejected
+		switch {
+		case errors.As(err, &rejected):
+			got = append(got, string(rejected.Reason))
+		case err != nil:
+			got = append(got, err.Error())
+		default:
+			if _, again := met.Add(doc); again {
+				got = append(got, "duplicate-identity")
+				continue
+			}
+			got = append(got, attacks.Verified)
+		}
+	}
+}
+
+// TestCorpusIsWhole holds the files against the tables that they are forged
+// from: neither has a case that the other lacks, and every reason has one.
+func TestCorpusIsWhole(t *testing.T) {
+	const fewest = 150
+	var files, tables []string
+	shown := map[string]bool{}
+	for _, c := range corpus(t) {
+		files = append(files, c.Name)
+		if c.Expect[0] != attacks.Verified {
+			shown[c.Expect[0]] = true
+		}
+	}
+	for _, tc := range verdicts(inWorld(t)) {
+		tables = append(tables, slug(tc.name))
+	}
+	slices.Sort(files)
+	slices.Sort(tables)
+	if diff := cmp.Diff(tables, files); diff != "" {
+		t.Errorf("go test ./pkg/verify -run TestCorpus -forge (-tables +files):\n%s", diff)
+	}
+	for _, reason := range reasons(t) {
+		if !shown[string(reason)] {
+			t.Errorf("no case is refused as %q", reason)
+		}
+	}
+	if len(files) < fewest {
+		t.Errorf("the corpus holds %d cases, want %d", len(files), fewest)
+	}
+}
+
+func corpus(t testing.TB) []*attacks.Case {
+	t.Helper()
+	cases, err := attacks.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func verifierOf(t testing.TB, c *attacks.Case) *verify.Verifier {
+	t.Helper()
+	v, err := verify.New(policyOf(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func policyOf(t testing.TB, c *attacks.Case) *trust.Policy {
+	t.Helper()
+	root, err := trust.ParseRoot(c.Root, attacks.RootFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := trust.New(configOf(t, c), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy
+}
+
+func configOf(t testing.TB, c *attacks.Case) trust.Config {
+	t.Helper()
+	doc, err := exception.Parse(c.Policy, attacks.PolicyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := trust.Read(doc, "", "trust")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// corpusOf forges every case of the tables.
+func corpusOf(t *testing.T, w *world) []*attacks.Case {
+	var cases []*attacks.Case
+	for _, tc := range verdicts(w) {
+		numbers, title := catalogued(tc.name)
+		c := &attacks.Case{Name: slug(tc.name), Title: title, Attacks: numbers, Now: w.now.Add(tc.after), Differs: tc.differs, Expect: tc.expected()}
+		c.File, c.Input = tc.input(t, w)
+		c.Root = w.bentRoot(t, tc.root)
+		config := w.config()
+		if tc.policy != nil {
+			tc.policy(&config)
+		}
+		c.Policy = policyText(t, config)
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+func (tc verdict) expected() []string {
+	switch {
+	case tc.wants != nil:
+		return tc.wants
+	case tc.want == "":
+		return []string{attacks.Verified}
+	default:
+		return []string{string(tc.want)}
+	}
+}
+
+// input writes a case's document as a file.
+func (tc verdict) input(t *testing.T, w *world) (name string, text []byte) {
+	t.Helper()
+	if tc.file != nil {
+		return "exceptions.yaml", []byte(tc.file(t, w))
+	}
+	doc := tc.doc(t, w)
+	if text = doc.Source(); text == nil {
+		var err error
+		if text, err = exception.Canonical(doc.Object()); err != nil {
+			t.Fatal(err)
+		}
+		// YAML would make an integer of a whole float.
+		if again, err := exception.Parse(text, "x"); err != nil || !reflect.DeepEqual(again.Object(), doc.Object()) {
+			return "exception.json", exactJSON(t, doc.Object())
+		}
+	}
+	if doc.JSON() {
+		return "exception.json", text
+	}
+	return "exception.yaml", text
+}
+
+// exactJSON writes a whole float as one.
+func exactJSON(t *testing.T, object map[string]any) []byte {
+	t.Helper()
+	const mark = "a whole float "
+	raw, err := json.MarshalIndent(marked(object, mark), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(regexp.MustCompile(`"`+mark+`(-?\d+)"`).ReplaceAll(raw, []byte("$1.0")), '\n')
+}
+
+func marked(value any, mark string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = marked(v[key], mark)
+		}
+	case []any:
+		for i := range v {
+			v[i] = marked(v[i], mark)
+		}
+	case float64:
+		if v == float64(int64(v)) {
+			return mark + strconv.FormatInt(int64(v), 10)
+		}
+	}
+	return value
+}
+
+// policyText writes a trust policy with nothing in it that it does not say.
+func policyText(t *testing.T, config trust.Config) []byte {
+	t.Helper()
+	config.TrustedRoot = attacks.RootFile
+	raw, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(object{"apiVersion": "polex.dev/v1alpha1", "kind": "Config", "trust": said(tree)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// said leaves out what is empty.
+func said(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			if item = said(item); item == nil || reflect.ValueOf(item).IsZero() {
+				delete(v, key)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = said(v[i])
+		}
+	}
+	return value
+}
+
+var number = regexp.MustCompile(`^\d+ `)
+
+// catalogued takes the catalogue's numbers from a case's name.
+func catalogued(name string) (numbers []string, title string) {
+	for number.MatchString(name) {
+		var one string
+		one, name, _ = strings.Cut(name, " ")
+		numbers = append(numbers, one)
+	}
+	return numbers, name
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug makes a file's name of a case's: its own, or cut and told apart.
+func slug(name string) string {
+	const most = 72
+	text := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	plain := strings.NewReplacer(" ", "", ",", "", ":", "", "'", "", "-", "").Replace(strings.ToLower(name))
+	if len(text) > most || notInNames.MatchString(plain) {
+		var sum uint32
+		for _, b := range []byte(name) {
+			sum = sum*31 + uint32(b)
+		}
+		text = fmt.Sprintf("%s-%04x", strings.Trim(text[:min(len(text), most)], "-"), sum&0xffff)
+	}
+	return text
+}
