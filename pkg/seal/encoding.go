@@ -36,30 +36,32 @@ func decodeBase64(text string, limit int) ([]byte, error) {
 	return raw, nil
 }
 
-// decodeGzip undoes base64 and one layer of gzip, and reads no more than limit
-// bytes of what comes out, whatever the header promises.
-func decodeGzip(text string, limit int) ([]byte, error) {
+// unpacker undoes base64 and one layer of gzip, for one value after the other.
+type unpacker struct{ z gzip.Reader }
+
+// unpack reads no more than limit bytes of what comes out, whatever the header
+// promises.
+func (u *unpacker) unpack(text string, limit int) ([]byte, error) {
 	packed, err := decodeBase64(text, limit+limit/2+1024)
 	if err != nil {
 		return nil, err
 	}
 	in := bytes.NewReader(packed)
-	z, err := gzip.NewReader(in)
-	if err != nil {
+	if err := u.z.Reset(in); err != nil {
 		return nil, errors.New("not gzip")
 	}
-	z.Multistream(false)
-	out, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
-	if err != nil {
+	u.z.Multistream(false)
+	out := bytes.NewBuffer(make([]byte, 0, min(limit, 3*len(packed))))
+	if _, err := out.ReadFrom(io.LimitReader(&u.z, int64(limit)+1)); err != nil {
 		return nil, errors.New("broken gzip")
 	}
-	if len(out) > limit {
+	if out.Len() > limit {
 		return nil, fmt.Errorf("it unpacks to more than %d KiB", limit>>10)
 	}
 	if in.Len() > 0 {
 		return nil, errors.New("something follows the gzip data")
 	}
-	return out, nil
+	return out.Bytes(), nil
 }
 
 func encodeGzip(raw []byte) (string, error) {
