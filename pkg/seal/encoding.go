@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -36,6 +37,15 @@ func decodeBase64(text string, limit int) ([]byte, error) {
 	return raw, nil
 }
 
+// gzipHeader is what every writer of seals puts before the data: no name, no time,
+// no system (RFC 1952, 2.3). It carries nothing, so there is one spelling of it.
+var gzipHeader = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff}
+
+const gzipTrailer = 8 // bytes: checksum and size
+
+// emptyBlock is the length of nothing, and its complement.
+var emptyBlock = []byte{0, 0, 0xff, 0xff}
+
 // unpacker undoes base64 and one layer of gzip, for one value after the other.
 type unpacker struct{ z gzip.Reader }
 
@@ -46,6 +56,31 @@ func (u *unpacker) unpack(text string, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !bytes.HasPrefix(packed, gzipHeader) || len(packed) <= len(gzipHeader)+gzipTrailer {
+		return nil, errors.New("not gzip, or with a header that says something")
+	}
+	out, err := u.gunzip(packed, limit)
+	if err != nil {
+		return nil, err
+	}
+	// The last byte of the data, or the one before the empty block that most
+	// writers end with (RFC 1951, 3.2.4), can have bits to spare. They are its
+	// highest, and zero: else clearing the highest that is set would change nothing.
+	last := &packed[len(packed)-gzipTrailer-1]
+	if data := packed[:len(packed)-gzipTrailer]; bytes.HasSuffix(data[len(gzipHeader):], emptyBlock) && len(data) > len(gzipHeader)+len(emptyBlock) {
+		last = &data[len(data)-len(emptyBlock)-1]
+	}
+	if *last == 0 {
+		return out, nil
+	}
+	*last ^= 1 << (bits.Len8(*last) - 1)
+	if same, err := u.gunzip(packed, limit); err == nil && bytes.Equal(same, out) {
+		return nil, errors.New("the gzip data ends in bits that say nothing")
+	}
+	return out, nil
+}
+
+func (u *unpacker) gunzip(packed []byte, limit int) ([]byte, error) {
 	in := bytes.NewReader(packed)
 	if err := u.z.Reset(in); err != nil {
 		return nil, errors.New("not gzip")
