@@ -5,7 +5,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
-	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
 // verdicts are what both say of a sample.
@@ -67,7 +65,7 @@ func judge(t *testing.T, samples []sample) []verdicts {
 		// One that cannot be made is refused with the sample.
 		_ = live.CreateNamespace(t.Context(), namespace)
 	}
-	checker, err := shape.New(shape.Config{InsecureAllowUnbounded: true, KyvernoVersion: release(t)})
+	checker, err := shape.New(shape.Config{InsecureAllowUnbounded: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,20 +98,6 @@ func judge(t *testing.T, samples []sample) []verdicts {
 		t.Fatal(err)
 	}
 	return all
-}
-
-// release is the version of the Kyverno that runs.
-func release(t *testing.T) string {
-	t.Helper()
-	source, err := cluster.KyvernoSource(t.Context(), fromRoot(tools))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, version, _ := strings.Cut(filepath.Base(source), "@")
-	if version == "" {
-		t.Fatalf("%s does not end in a version", source)
-	}
-	return version
 }
 
 // refusals are polex's, as far as they speak of what the servers decide.
