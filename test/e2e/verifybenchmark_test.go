@@ -1,0 +1,93 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// verified are how many sealed files are verified at once, and how often.
+var verified = []struct{ files, runs int }{{100, 5}, {1000, 3}, {10000, 1}}
+
+// TestManySealed runs polex-verify on folders of sealed files, on one processor
+// and on two, and prints what each run took. It judges no figure: it fails when
+// the work was not done.
+func TestManySealed(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir, "./test/e2e/measure")
+	polexVerify := build(t, dir, "./cmd/polex-verify")
+	box, err := sandbox.Start(t.Context(), sandbox.Options{Dir: filepath.Join(dir, "sandbox")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	most := verified[len(verified)-1].files
+	files := sealMany(t, box, most)
+
+	var table strings.Builder
+	fmt.Fprintf(&table, "%10s %11s %10s %14s %12s\n", "files", "processors", "median", "us for each", "peak RSS MB")
+	for _, v := range verified {
+		folder := filepath.Join(dir, fmt.Sprint(v.files))
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for i, file := range files[:v.files] {
+			write(t, folder, fmt.Sprintf("%05d.yaml", i), file)
+		}
+		for _, processors := range []int{1, 2} {
+			c := contestant{name: "polex-verify", command: []string{"env", fmt.Sprintf("GOMAXPROCS=%d", processors), polexVerify, "--config", box.ConfigPath}}
+			for range v.runs {
+				if out, err := c.run(t, dir, folder); err != nil || !strings.Contains(out, fmt.Sprintf("%d documents: all passed", v.files)) {
+					t.Fatalf("%v\n%.2000s", err, out)
+				}
+			}
+			fmt.Fprintf(&table, "%10d %11d %10s %14d %12.1f\n", v.files, processors, c.median().Round(time.Millisecond),
+				c.median().Microseconds()/int64(v.files), float64(c.peak)/1e6)
+		}
+	}
+	t.Log("\n" + table.String())
+}
+
+// sealMany seals exceptions of different names under one certificate.
+func sealMany(t *testing.T, box *sandbox.Sandbox, n int) []string {
+	t.Helper()
+	token, err := box.Token(sandbox.Identity{}, "sigstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := trust.LoadRoot(box.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []*exception.Document
+	for reader := exception.NewReader(strings.NewReader(exceptions(n)), "drafts"); len(docs) < n; {
+		doc, err := reader.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	sealed, err := signer.Seal(t.Context(), docs, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make([]string, n)
+	for i, doc := range sealed {
+		files[i] = string(doc.Source())
+	}
+	return files
+}
