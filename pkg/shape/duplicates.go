@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -27,9 +28,9 @@ type Set struct {
 // Live tells the set which exceptions are live: those in signed/, say. They are
 // what documents added later are held against, and are not reported on
 // themselves. A duration that an exception asks for counts from now.
-func (s *Set) Live(docs []*exception.Document, now time.Time) {
+func (s *Set) Live(docs iter.Seq[*exception.Document], now time.Time) {
 	s.now = now
-	for _, d := range docs {
+	for d := range docs {
 		e, ok := d.Exception()
 		if !ok {
 			continue

@@ -2,6 +2,7 @@ package shape_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,7 +161,7 @@ func TestOverlapsAreFoundAmongMany(t *testing.T) {
 func TestOverlapsWithLiveOnes(t *testing.T) {
 	const match = "{any: [{resources: {kinds: [Deployment], names: [web]}}]}"
 	var set shape.Set
-	set.Live(documents(exceptionFor("live", "p", "check", match)+"---\n"+object("v1/Pod a/b")), time.Time{})
+	set.Live(slices.Values(documents(exceptionFor("live", "p", "check", match)+"---\n"+object("v1/Pod a/b"))), time.Time{})
 	found := added(&set, exceptionFor("draft", "p", "check", match))
 	if len(found) != 1 || found[0].Reason != shape.ReasonOverlaps || !strings.Contains(found[0].Message, "set.yaml:1:1") {
 		t.Errorf("%v", found)
@@ -170,7 +171,7 @@ func TestOverlapsWithLiveOnes(t *testing.T) {
 func TestOverlapsWithOnesThatEnded(t *testing.T) {
 	for expiry, want := range map[string]int{"2026-06-01T12:00:00Z": 0, "2026-06-01T12:00:01Z": 1} {
 		var set shape.Set
-		set.Live([]*exception.Document{change{of: policies, old: "2026-06-08T12:00:00Z", new: expiry}.document(t)}, now)
+		set.Live(slices.Values([]*exception.Document{change{of: policies, old: "2026-06-08T12:00:00Z", new: expiry}.document(t)}), now)
 		if found := set.Add(change{of: policies, old: "name: web-probes", new: "name: other"}.document(t)); len(found) != want {
 			t.Errorf("%s: %v", expiry, found)
 		}
