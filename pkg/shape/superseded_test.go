@@ -22,6 +22,7 @@ func TestSuperseded(t *testing.T) {
 		{name: "another policy", live: resolved, old: "policyName: require-probes", new: "policyName: other", want: `the policy "other" is new`},
 		{name: "longer", live: resolved, old: "7d", new: "8d", want: "it ends at 2026-06-09T12:00:00Z instead of 2026-06-08T12:00:00Z"},
 		{name: "for ever", live: resolved, old: "    polex.dev/expires-in: 7d\n", new: "", want: "goes beyond it: it does not end"},
+		{name: "for ever, as it is", live: strings.Replace(legacy, "    polex.dev/expires-in: 7d\n", "", 1), old: "    polex.dev/expires-in: 7d\n", new: "", want: "set.yaml:1:1"},
 		{name: "for another resource", live: resolved, old: "names: [web]", new: "names: [api]", want: "goes beyond it: what it matches is not the same"},
 		{name: "another name", live: resolved, old: "name: web-probes", new: "name: other"},
 		{name: "of the other group", live: policies},
