@@ -78,7 +78,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config)}
+		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), CountPassed: !format.ListsPassed()}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if o.changedSince != "" {
 			since, err := changed.Open(cmd.Context(), ".", o.changedSince)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,7 @@ func (s *surroundings) addFlags(cmd *cobra.Command) {
 // cannot be read are warned of.
 func (s *surroundings) read(run *run, cfg *cli.Config, config *shape.Config) error {
 	if len(s.crds) > 0 {
-		defined, err := exception.ReadDefinitions(cli.Documents(s.crds, run.report, cli.Refuse))
+		defined, err := exception.ReadDefinitions(slices.Collect(cli.Documents(s.crds, run.report, cli.Refuse)))
 		if err != nil {
 			return &cli.UsageError{Err: fmt.Errorf("definitions: %w", err)}
 		}
@@ -41,7 +42,7 @@ func (s *surroundings) read(run *run, cfg *cli.Config, config *shape.Config) err
 	}
 	run.policies = config.Policies
 	if len(s.resources) > 0 {
-		config.Resources = shape.ReadResources(cli.Documents(s.resources, run.report, cli.Warn))
+		config.Resources = shape.ReadResources(slices.Collect(cli.Documents(s.resources, run.report, cli.Warn)))
 	}
 	if len(s.signed) > 0 {
 		run.set.Live(cli.Documents(s.signed, run.report, cli.Refuse), run.now)

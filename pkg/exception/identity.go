@@ -1,6 +1,10 @@
 package exception
 
-import "strings"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+)
 
 // The API groups of PolicyException, and its kind.
 const (
@@ -43,6 +47,21 @@ func (id Identity) String() string {
 		name = id.Namespace + "/" + name
 	}
 	return id.GroupKind.String() + " " + name
+}
+
+// IdentityKey stands for an [Identity] in 16 bytes, whatever its length. Two that
+// differ have different ones: to find two that have not would take 2^64 tries.
+type IdentityKey [16]byte
+
+// Key returns the identity's key.
+func (id Identity) Key() IdentityKey {
+	var text []byte
+	for _, part := range []string{id.Group, id.Kind, id.Namespace, id.Name} {
+		text = binary.AppendUvarint(text, uint64(len(part))) // so that no part runs into the next
+		text = append(text, part...)
+	}
+	sum := sha256.Sum256(text)
+	return IdentityKey(sum[:16])
 }
 
 // APIVersion returns the document's apiVersion, "group/version".

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
-// claim is what a [Set] remembers of an exception.
+// claim is what the exceptions of a [Set] are held against each other by.
 type claim struct {
 	id       exception.Identity
 	at       exception.Position
@@ -22,11 +23,16 @@ type claim struct {
 	nameless, anywhere bool
 	conditions         []string // policies.kyverno.io, sorted
 	// controls narrow down what is exempt for the resources that match, and
-	// restraint is what else has to hold; both are compared as they are written.
-	controls, restraint string
-	scope               string // everything that says which resources are exempt
-	ends                time.Time
-	endless             bool // it says no end
+	// restraint is what else has to hold. All that is asked of them is whether they
+	// are the same.
+	controls, restraint digest
+
+	live bool
+	// Of a live one it is asked whether another goes beyond it: in what says which
+	// resources are exempt, or in its end.
+	scope   digest
+	ends    time.Time
+	endless bool // it says no end
 }
 
 func newClaim(d *exception.Document, e *exception.Exception, now time.Time) *claim {
@@ -39,12 +45,12 @@ func newClaim(d *exception.Document, e *exception.Exception, now time.Time) *cla
 		}
 		slices.Sort(c.conditions)
 		c.conditions = slices.Compact(c.conditions)
-		c.restraint = written(spec["images"], spec["allowedValues"])
+		c.restraint = digestOf(spec["images"], spec["allowedValues"])
 	} else {
 		c.block = readMatch(spec["match"])
-		c.controls, c.restraint = written(spec["podSecurity"]), written(spec["conditions"])
+		c.controls, c.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"])
 	}
-	c.scope = written(spec["match"], spec["matchConditions"]) + c.controls + c.restraint
+	c.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"], spec["allowedValues"])
 	c.list()
 	life, err := lifetime.Of(e)
 	switch {
@@ -59,16 +65,21 @@ func newClaim(d *exception.Document, e *exception.Exception, now time.Time) *cla
 	return c
 }
 
-// written returns values as JSON, which orders keys, and "" where there are none.
-func written(values ...any) string {
+// digest stands for values of which nothing is asked but whether they are the
+// same, for they can be long.
+type digest string
+
+// digestOf returns "" where there are no values.
+func digestOf(values ...any) digest {
 	if !slices.ContainsFunc(values, func(value any) bool { return value != nil }) {
 		return ""
 	}
-	text, err := json.Marshal(values)
+	text, err := json.Marshal(values) // which orders keys
 	if err != nil {
-		return err.Error() // a parsed document has JSON's types alone
+		text = []byte(err.Error()) // a parsed document has JSON's types alone
 	}
-	return string(text)
+	sum := sha256.Sum256(text)
+	return digest(sum[:])
 }
 
 // maxKeys is how often one exception is put into the index under a name. One

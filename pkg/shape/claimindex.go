@@ -1,85 +1,130 @@
 package shape
 
-import "github.com/polex-dev/polex/pkg/exception"
+import (
+	"hash/maphash"
 
-// claimIndex finds the exceptions that may overlap with another: those from the
-// same policy, for a same name or namespace. Most exceptions name what they are
-// for, so that thousands from one policy are not each held against all others.
-type claimIndex map[policyKey]*claimsOfPolicy
+	"github.com/polex-dev/polex/pkg/exception"
+)
 
-type claimsOfPolicy struct {
-	all                []*claim
-	names, namespaces  map[string][]*claim
-	nameless, anywhere []*claim // by a pattern, or by nothing
+// claimIndex finds the claims that may overlap with another: those from the same
+// policy, for a same name or namespace. Most exceptions name what they are for,
+// so that thousands from one policy are not each held against all others.
+//
+// It knows claims by their numbers, and what they are listed under by a hash
+// alone. Two listings that share a hash, by a chance of one in 2^64, are one
+// list: more claims come near, and what is said of them is still found out by
+// comparing them.
+type claimIndex struct {
+	seed maphash.Seed
+	// first holds the number of the only claim of a listing or, where there are
+	// several, ^i for the list several[i]. Nearly every name is that of one.
+	first   map[uint64]int
+	several [][]int
 }
+
+// listing is what claims are listed under: a policy and, but for byPolicy, a
+// name or a namespace. No text is for those of which a pattern says it, or
+// nothing.
+type listing struct {
+	policyKey
+	by   listedBy
+	text string
+}
+
+type listedBy int
+
+const (
+	byPolicy listedBy = iota
+	byName
+	byNamespace
+)
 
 // refKey is what an exception calls a policy.
 func refKey(group string, ref exception.PolicyRef) policyKey {
 	return policyKey{group, ref.Kind, ref.Name}
 }
 
-func (index claimIndex) add(c *claim) {
-	for key := range c.keys() {
-		of := index[key]
-		if of == nil {
-			of = &claimsOfPolicy{names: map[string][]*claim{}, namespaces: map[string][]*claim{}}
-			index[key] = of
-		}
-		of.all = append(of.all, c)
-		of.nameless = put(of.names, of.nameless, c, c.names, c.nameless)
-		of.anywhere = put(of.namespaces, of.anywhere, c, c.namespaces, c.anywhere)
+func (index *claimIndex) add(number int, c *claim) {
+	if index.first == nil {
+		index.first, index.seed = map[uint64]int{}, maphash.MakeSeed()
 	}
-}
-
-func put(index map[string][]*claim, wide []*claim, c *claim, names []string, isWide bool) []*claim {
-	if isWide {
-		return append(wide, c)
-	}
-	for _, name := range names {
-		index[name] = append(index[name], c)
-	}
-	return wide
-}
-
-// keys returns the policies that a claim names, each once.
-func (c *claim) keys() map[policyKey]exception.PolicyRef {
-	keys := make(map[policyKey]exception.PolicyRef, len(c.policies))
+	done := map[policyKey]bool{} // a policy can be named twice
 	for _, ref := range c.policies {
-		key := refKey(c.id.Group, ref)
-		if _, met := keys[key]; !met {
-			keys[key] = ref
+		policy := refKey(c.id.Group, ref)
+		if done[policy] {
+			continue
+		}
+		done[policy] = true
+		index.put(number, listing{policyKey: policy})
+		if c.nameless {
+			index.put(number, listing{policyKey: policy, by: byName})
+		}
+		for _, name := range c.names {
+			index.put(number, listing{policy, byName, name})
+		}
+		if c.anywhere {
+			index.put(number, listing{policyKey: policy, by: byNamespace})
+		}
+		for _, namespace := range c.namespaces {
+			index.put(number, listing{policy, byNamespace, namespace})
 		}
 	}
-	return keys
+}
+
+func (index *claimIndex) put(number int, l listing) {
+	hash := maphash.Comparable(index.seed, l)
+	switch at, listed := index.first[hash]; {
+	case !listed:
+		index.first[hash] = number
+	case at < 0:
+		index.several[^at] = append(index.several[^at], number)
+	default:
+		index.first[hash] = ^len(index.several)
+		index.several = append(index.several, []int{at, number})
+	}
+}
+
+func (index *claimIndex) get(l listing) []int {
+	switch at, listed := index.first[maphash.Comparable(index.seed, l)]; {
+	case !listed:
+		return nil
+	case at < 0:
+		return index.several[^at]
+	default:
+		return []int{at}
+	}
 }
 
 // near returns the claims of one policy that may overlap with another: by its
 // names or its namespaces, whichever are fewer.
-func (of *claimsOfPolicy) near(c *claim) [][]*claim {
-	byName, byNamespace := [][]*claim{of.all}, [][]*claim{of.all}
+func (index *claimIndex) near(c *claim, policy policyKey) [][]int {
+	if index.first == nil {
+		return nil
+	}
+	named := [][]int{index.get(listing{policyKey: policy})}
+	housed := named
 	if !c.nameless {
-		byName = listed(of.names, of.nameless, c.names)
+		named = index.lists(policy, byName, c.names)
 	}
 	if !c.anywhere {
-		byNamespace = listed(of.namespaces, of.anywhere, c.namespaces)
+		housed = index.lists(policy, byNamespace, c.namespaces)
 	}
-	if total(byNamespace) < total(byName) {
-		return byNamespace
+	if total(housed) < total(named) {
+		return housed
 	}
-	return byName
+	return named
 }
 
-func listed(index map[string][]*claim, wide []*claim, names []string) [][]*claim {
-	lists := [][]*claim{wide}
-	for _, name := range names {
-		if len(index[name]) > 0 {
-			lists = append(lists, index[name])
-		}
+// lists returns the claims that may be for one of the texts.
+func (index *claimIndex) lists(policy policyKey, by listedBy, texts []string) [][]int {
+	lists := [][]int{index.get(listing{policyKey: policy, by: by})}
+	for _, text := range texts {
+		lists = append(lists, index.get(listing{policy, by, text}))
 	}
 	return lists
 }
 
-func total(lists [][]*claim) int {
+func total(lists [][]int) int {
 	sum := 0
 	for _, list := range lists {
 		sum += len(list)

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -18,56 +19,65 @@ import (
 //
 // The zero value is empty and ready; it is not for several goroutines at once.
 type Set struct {
-	met    exception.Identities
-	claims claimIndex
-	live   map[exception.Identity]*claim
-	now    time.Time
+	claims    packedClaims
+	met, live map[exception.IdentityKey]int // numbers of claims
+	index     claimIndex
+	now       time.Time
 }
 
 // Live tells the set which exceptions are live: those in signed/, say. They are
 // what documents added later are held against, and are not reported on
 // themselves. A duration that an exception asks for counts from now.
-func (s *Set) Live(docs []*exception.Document, now time.Time) {
+func (s *Set) Live(docs iter.Seq[*exception.Document], now time.Time) {
 	s.now = now
-	for _, d := range docs {
+	for d := range docs {
 		e, ok := d.Exception()
 		if !ok {
 			continue
 		}
 		if s.live == nil {
-			s.live = map[exception.Identity]*claim{}
+			s.live = map[exception.IdentityKey]int{}
 		}
 		c := newClaim(d, e, time.Time{}) // what a live one asked for was counted from its signing
-		s.live[c.id] = c
-		s.remember(c)
+		c.live = true
+		s.live[c.id.Key()] = s.remember(c)
 	}
 }
 
 // Add puts a document into the set and returns what is wrong with it beside
 // those that are there already.
 func (s *Set) Add(d *exception.Document) []Finding {
-	first, again := s.met.Add(d)
-	if again {
+	if s.met == nil {
+		s.met = map[exception.IdentityKey]int{}
+	}
+	key := d.Identity().Key()
+	if first, again := s.met[key]; again {
 		path := exception.Path{"metadata", "name"}
 		return []Finding{{
 			Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
-			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), first),
+			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), s.claims.get(first).at),
 			Hint:    "keep one of the two",
 		}}
 	}
 	e, ok := d.Exception()
 	if !ok {
+		s.met[key] = s.remember(&claim{at: d.Position()})
 		return nil
 	}
 	c := newClaim(d, e, s.now)
 	found := append(s.superseded(d, c), s.overlaps(d, c)...)
-	s.remember(c)
+	s.met[key] = s.remember(c)
 	return sorted(found)
 }
 
-func (s *Set) remember(c *claim) {
-	if s.claims == nil {
-		s.claims = claimIndex{}
+// remember returns the number that it remembers a claim under. One that is over
+// is not put into the index, so that nothing is said of what nobody has taken
+// out yet.
+func (s *Set) remember(c *claim) int {
+	number := s.claims.add(c)
+	if over := !s.now.IsZero() && !c.ends.IsZero() && !c.ends.After(s.now); over {
+		return number
 	}
-	s.claims.add(c)
+	s.index.add(number, c)
+	return number
 }

@@ -42,7 +42,7 @@ func FuzzContext(f *testing.F) {
 				t.Fatal(err)
 			}
 			var set shape.Set
-			set.Live(docs[:len(docs)/2], now)
+			set.Live(slices.Values(docs[:len(docs)/2]), now)
 			for _, d := range docs {
 				found = append(append(found, checker.Check(d, now)...), set.Add(d)...)
 				if e := checker.Exempted(d); e.Count < len(e.Resources) || !e.Known && e.Count > 0 {

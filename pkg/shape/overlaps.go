@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -24,34 +23,30 @@ const (
 func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 	var found []Finding
 	work, compared := &meter{left: maxOverlapSteps}, 0
-	met := map[*claim]bool{}
-	for i, ref := range c.policies {
-		of := s.claims[refKey(c.id.Group, ref)]
-		if of == nil {
-			continue
-		}
-		for _, list := range of.near(c) {
-			for _, other := range list {
+	met := map[int]bool{}
+	for _, ref := range c.policies {
+		for _, list := range s.index.near(c, refKey(c.id.Group, ref)) {
+			for _, number := range list {
 				if compared == maxCompared || len(found) == maxOverlaps || work.spent() {
 					return found
 				}
-				if met[other] || other.id == c.id || other.ended(s.now) {
+				if met[number] {
+					continue
+				}
+				other := s.claims.get(number)
+				if other.id == c.id {
+					met[number] = true
 					continue
 				}
 				compared++
-				what := sharedRule(work, ref, other)
-				example, meet := "", false
-				if what != "" {
-					example, meet = meeting(work, c, other)
-				}
-				if !meet {
+				what := c.shares(work, ref, &other)
+				if what == "" {
 					continue
 				}
-				met[other] = true
-				path := c.policies[i].Path
+				met[number] = true
 				found = append(found, Finding{
-					Reason: ReasonOverlaps, Severity: Warning, Path: path, Position: d.PositionOf(path),
-					Message: fmt.Sprintf("%q at %s already excepts from %s%s", other.id.String(), other.at, what, example),
+					Reason: ReasonOverlaps, Severity: Warning, Path: ref.Path, Position: d.PositionOf(ref.Path),
+					Message: fmt.Sprintf("%q at %s already excepts from %s", other.id.String(), other.at, what),
 					Hint:    "leave one of the two, or make them apart: when one ends, the other still exempts",
 				})
 			}
@@ -60,33 +55,45 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 	return found
 }
 
-// ended reports whether an exception is over, so that nothing is said of what
-// nobody has taken out yet.
-func (c *claim) ended(now time.Time) bool {
-	return !now.IsZero() && !c.ends.IsZero() && !c.ends.After(now)
+// shares says what an exception and another both except from, of a policy that
+// the first names, and for which resources; "" is nothing.
+func (c *claim) shares(work *meter, ref exception.PolicyRef, other *claim) string {
+	rule, same := sharedRule(work, ref, other)
+	if !same {
+		return ""
+	}
+	example, meet := meeting(work, c, other)
+	if !meet {
+		return ""
+	}
+	if c.id.Group == exception.PoliciesGroup {
+		return fmt.Sprintf("the policy %q%s", ref.Name, example)
+	}
+	return fmt.Sprintf("the rule %q of the policy %q%s", rule, ref.Name, example)
 }
 
-// sharedRule says what both exceptions are from, or "".
-func sharedRule(work *meter, ref exception.PolicyRef, other *claim) string {
+// sharedRule reports whether two exceptions are from the same rule of a policy,
+// and returns its name; policies.kyverno.io has no rules, and it is "".
+func sharedRule(work *meter, ref exception.PolicyRef, other *claim) (rule string, same bool) {
 	for _, theirs := range other.policies {
 		if theirs.Name != ref.Name || theirs.Kind != ref.Kind {
 			continue
 		}
 		if other.id.Group == exception.PoliciesGroup {
-			return fmt.Sprintf("the policy %q", ref.Name)
+			return "", true
 		}
 		for _, a := range ref.Rules {
 			for _, b := range theirs.Rules {
-				if rule, both := work.common(a, b); both {
-					return fmt.Sprintf("the rule %q of the policy %q", rule, ref.Name)
+				if rule, same = work.common(a, b); same {
+					return rule, true
 				}
 			}
 			if work.spent() {
-				return ""
+				return "", false
 			}
 		}
 	}
-	return ""
+	return "", false
 }
 
 // meeting reports whether there is a resource that both exceptions are for, and

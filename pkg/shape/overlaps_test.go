@@ -2,6 +2,7 @@ package shape_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func conditional(name, ref string, conditions ...string) string {
 }
 
 func added(set *shape.Set, source string) []shape.Finding {
-	d, err := exception.Parse([]byte(source), "file.yaml")
+	d, err := exception.Parse([]byte(source), "unsigned/file.yaml")
 	if err != nil {
 		panic(err)
 	}
@@ -44,6 +45,7 @@ func TestOverlaps(t *testing.T) {
 		{name: "patterns that do not meet", rules: "'a*'", otherRules: "'b*'", match: web, with: web},
 		{name: "a rule in other letters", otherRules: "Check", match: web, with: web},
 		{name: "another name", match: web, with: on("kinds: [Deployment], names: [api], namespaces: [team-a]")},
+		{name: "another pattern, alone", match: on("kinds: [Deployment], name: 'web-*'"), with: on("kinds: [Deployment], name: 'api-*'")},
 		{name: "another namespace", match: web, with: on("kinds: [Deployment], names: [web], namespaces: [team-b]")},
 		{name: "another kind", match: web, with: on("kinds: [StatefulSet], names: [web], namespaces: [team-a]")},
 		{name: "a group and version of the kind", match: web, with: on("kinds: [apps/v1/Deployment], names: [web], namespaces: [team-a]"), want: "Deployment team-a/web"},
@@ -62,10 +64,12 @@ func TestOverlaps(t *testing.T) {
 		{name: "labels that go together", match: on("kinds: [Deployment], selector: {matchLabels: {app: web}}"), with: on("kinds: [Deployment], selector: {matchLabels: {tier: gold}}"), want: "Deployment any"},
 		{name: "labels that do not", match: on("kinds: [Deployment], selector: {matchLabels: {app: web}}"), with: on("kinds: [Deployment], selector: {matchLabels: {app: api}}")},
 		{name: "a label that must not be", match: on("kinds: [Deployment], selector: {matchLabels: {app: web}}"), with: on("kinds: [Deployment], selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}")},
+		{name: "a label that cannot be", match: on("kinds: [Deployment], selector: {matchLabels: {app: 'a b'}}"), with: web},
 		{name: "labels of namespaces", match: on("kinds: [Deployment], names: [web], namespaceSelector: {matchLabels: {tier: gold}}"), with: web, want: "Deployment team-a/web"},
 		{name: "labels of namespaces that do not go together", match: on("kinds: [Deployment], namespaceSelector: {matchLabels: {tier: gold}}"), with: on("kinds: [Deployment], namespaceSelector: {matchLabels: {tier: silver}}")},
 		{name: "a namespace that is not its own", match: on("kinds: [Deployment], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-b}}"), with: web},
 		{name: "annotations", match: on("kinds: [Deployment], annotations: {'a.b/*': c}"), with: web, want: "Deployment team-a/web"},
+		{name: "annotations that do not go together", match: on("kinds: [Deployment], annotations: {a: b}"), with: on("kinds: [Deployment], annotations: {a: c}")},
 		{name: "a namespace itself", match: on("kinds: [Namespace], namespaces: [team-a]"), with: on("kinds: [Namespace], names: ['team-*']"), want: "Namespace team-a"},
 		{name: "people on one side", match: "{any: [{resources: {kinds: [Deployment], names: [web]}, subjects: [{kind: User, name: a}]}]}", with: web, want: "Deployment team-a/web"},
 		{name: "people on both sides", match: "{any: [{resources: {kinds: [Deployment], names: [web]}, subjects: [{kind: User, name: a}]}]}", with: "{any: [{resources: {kinds: [Deployment], names: [web]}, subjects: [{kind: User, name: b}]}]}"},
@@ -74,6 +78,7 @@ func TestOverlaps(t *testing.T) {
 		{name: "some controls and all", match: web + "\n  podSecurity: [{controlName: Capabilities}]", with: web, want: "Deployment team-a/web"},
 		{name: "some controls and others", match: web + "\n  podSecurity: [{controlName: Capabilities}]", with: web + "\n  podSecurity: [{controlName: Seccomp}]"},
 		{name: "nothing is matched", match: "{}", with: "{}"},
+		{name: "a filter that says nothing", match: on(""), with: web},
 	} {
 		or := func(text, otherwise string) string {
 			if text == "" {
@@ -94,7 +99,7 @@ func TestOverlaps(t *testing.T) {
 				continue
 			}
 			for _, f := range found {
-				if f.Reason != shape.ReasonOverlaps || f.Severity != shape.Warning || f.Position.Line != 6 || !strings.Contains(f.Message, "file.yaml:1:1") || !strings.HasSuffix(f.Message, fmt.Sprintf("%q", tc.want)) {
+				if f.Reason != shape.ReasonOverlaps || f.Severity != shape.Warning || f.Position.Line != 6 || !strings.Contains(f.Message, " at unsigned/file.yaml:1:1 ") || !strings.HasSuffix(f.Message, fmt.Sprintf("%q", tc.want)) {
 					t.Errorf("%s: %+v", tc.name, f)
 				}
 			}
@@ -157,10 +162,44 @@ func TestOverlapsAreFoundAmongMany(t *testing.T) {
 	}
 }
 
+// TestOverlapsWithAPolicyNamedAgainAndAgain: an exception that names one many
+// times is compared once, and does not use up what is compared.
+func TestOverlapsWithAPolicyNamedAgainAndAgain(t *testing.T) {
+	const match = "{any: [{resources: {kinds: [Deployment], names: ['%s-*']}}]}"
+	repeated := strings.Replace(exceptionFor("one", "p", "check", fmt.Sprintf(match, "api")), "  match:", strings.Repeat("  - {policyName: p, ruleNames: [check]}\n", 200)+"  match:", 1)
+	var set shape.Set
+	added(&set, repeated)
+	added(&set, exceptionFor("two", "p", "check", fmt.Sprintf(match, "web")))
+	if found := added(&set, exceptionFor("three", "p", "check", fmt.Sprintf(match, "web"))); len(found) != 1 || !strings.Contains(found[0].Message, "/two") {
+		t.Errorf("%v", found)
+	}
+}
+
+// TestOverlapsAmongManyNamespaces has more of them, and of policies, than are
+// worth keeping once.
+func TestOverlapsAmongManyNamespaces(t *testing.T) {
+	var set shape.Set
+	write := func(name string, i int) string {
+		text := exceptionFor(name, fmt.Sprintf("p-%d", i), "check", fmt.Sprintf("{any: [{resources: {kinds: [Deployment], namespaces: [team-%d]}}]}", i))
+		return strings.Replace(text, "namespace: team-a", fmt.Sprintf("namespace: home-%d", i), 1)
+	}
+	for i := range 8000 {
+		if found := added(&set, write("one", i)); found != nil {
+			t.Fatalf("%d: %v", i, found)
+		}
+	}
+	for _, i := range []int{0, 4000, 7999} {
+		found := added(&set, write("two", i))
+		if want := fmt.Sprintf(`home-%d/one" at unsigned/file.yaml:1:1 already excepts from the rule "check" of the policy "p-%d" for the same resources, such as "Deployment team-%d/any"`, i, i, i); len(found) != 1 || !strings.HasSuffix(found[0].Message, want) {
+			t.Errorf("%d: %v", i, found)
+		}
+	}
+}
+
 func TestOverlapsWithLiveOnes(t *testing.T) {
 	const match = "{any: [{resources: {kinds: [Deployment], names: [web]}}]}"
 	var set shape.Set
-	set.Live(documents(exceptionFor("live", "p", "check", match)+"---\n"+object("v1/Pod a/b")), time.Time{})
+	set.Live(slices.Values(documents(exceptionFor("live", "p", "check", match)+"---\n"+object("v1/Pod a/b"))), time.Time{})
 	found := added(&set, exceptionFor("draft", "p", "check", match))
 	if len(found) != 1 || found[0].Reason != shape.ReasonOverlaps || !strings.Contains(found[0].Message, "set.yaml:1:1") {
 		t.Errorf("%v", found)
@@ -170,7 +209,7 @@ func TestOverlapsWithLiveOnes(t *testing.T) {
 func TestOverlapsWithOnesThatEnded(t *testing.T) {
 	for expiry, want := range map[string]int{"2026-06-01T12:00:00Z": 0, "2026-06-01T12:00:01Z": 1} {
 		var set shape.Set
-		set.Live([]*exception.Document{change{of: policies, old: "2026-06-08T12:00:00Z", new: expiry}.document(t)}, now)
+		set.Live(slices.Values([]*exception.Document{change{of: policies, old: "2026-06-08T12:00:00Z", new: expiry}.document(t)}), now)
 		if found := set.Add(change{of: policies, old: "name: web-probes", new: "name: other"}.document(t)); len(found) != want {
 			t.Errorf("%s: %v", expiry, found)
 		}

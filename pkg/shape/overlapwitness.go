@@ -28,23 +28,25 @@ func madeUp(work *meter, x, y []*matchFilter) *resource {
 	if usersOf(x) && usersOf(y) {
 		return nil // who both are for would have to be made up too
 	}
-	r := &resource{labels: map[string]string{}, annotations: map[string]string{}}
-	var found bool
-	if r.id.Group, r.version, r.id.Kind, found = commonKind(work, x, y); !found {
-		return nil
-	}
-	if r.id.Name, found = commonText(work, x, y, func(f *matchFilter) []string {
+	// Names first: they are what most matches differ in.
+	name, found := commonText(work, x, y, func(f *matchFilter) []string {
 		if f.name != "" {
 			return []string{f.name}
 		}
 		return f.names
-	}); !found {
+	})
+	if !found {
 		return nil
 	}
-	namespaces := func(f *matchFilter) []string { return f.namespaces }
-	if r.id.Namespace, found = commonText(work, x, y, namespaces); !found {
+	home, found := commonText(work, x, y, func(f *matchFilter) []string { return f.namespaces })
+	if !found {
 		return nil
 	}
+	r := &resource{labels: map[string]string{}, annotations: map[string]string{}}
+	if r.id.Group, r.version, r.id.Kind, found = commonKind(work, x, y); !found {
+		return nil
+	}
+	r.id.Name, r.id.Namespace = name, home
 	if r.id.Kind == "Namespace" && r.id.Namespace != "" {
 		r.id.Name, r.id.Namespace = r.id.Namespace, "" // it is in itself
 	}

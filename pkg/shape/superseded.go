@@ -12,8 +12,12 @@ import (
 // how one is renewed, and says where it grows: what was approved last time is
 // not approved for more.
 func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
-	live := s.live[c.id]
-	if live == nil || live.at == c.at {
+	number, renewed := s.live[c.id.Key()]
+	if !renewed {
+		return nil
+	}
+	live := s.claims.get(number)
+	if live.at == c.at {
 		return nil
 	}
 	path := exception.Path{"metadata", "name"}
@@ -21,7 +25,7 @@ func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
 		Reason: ReasonSuperseded, Severity: Warning, Path: path, Position: d.PositionOf(path),
 		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
 	}
-	if grown := c.beyond(live); len(grown) > 0 {
+	if grown := c.beyond(&live); len(grown) > 0 {
 		f.Message += ", and goes beyond it: " + strings.Join(grown, ", ")
 		f.Hint = "review what is new as a new exception"
 	}

@@ -2,6 +2,7 @@ package shape_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,12 +22,13 @@ func TestSuperseded(t *testing.T) {
 		{name: "another policy", live: resolved, old: "policyName: require-probes", new: "policyName: other", want: `the policy "other" is new`},
 		{name: "longer", live: resolved, old: "7d", new: "8d", want: "it ends at 2026-06-09T12:00:00Z instead of 2026-06-08T12:00:00Z"},
 		{name: "for ever", live: resolved, old: "    polex.dev/expires-in: 7d\n", new: "", want: "goes beyond it: it does not end"},
+		{name: "for ever, as it is", live: strings.Replace(legacy, "    polex.dev/expires-in: 7d\n", "", 1), old: "    polex.dev/expires-in: 7d\n", new: "", want: "set.yaml:1:1"},
 		{name: "for another resource", live: resolved, old: "names: [web]", new: "names: [api]", want: "goes beyond it: what it matches is not the same"},
 		{name: "another name", live: resolved, old: "name: web-probes", new: "name: other"},
 		{name: "of the other group", live: policies},
 	} {
 		var set shape.Set
-		set.Live(documents(tc.live), now)
+		set.Live(slices.Values(documents(tc.live)), now)
 		var found []shape.Finding
 		for _, f := range set.Add(change{of: legacy, old: tc.old, new: tc.new}.document(t)) {
 			if f.Reason == shape.ReasonSuperseded {
@@ -47,7 +49,7 @@ func TestSuperseded(t *testing.T) {
 
 func TestSupersededByGroup(t *testing.T) {
 	var set shape.Set
-	set.Live(documents(policies), now)
+	set.Live(slices.Values(documents(policies)), now)
 	found := set.Add(change{of: policies, old: "kind: ValidatingPolicy", new: "kind: MutatingPolicy\n  - {name: more, kind: ValidatingPolicy}"}.document(t))
 	if len(found) != 1 || !strings.HasSuffix(found[0].Message, `goes beyond it: the policy "require-probes" is new, the policy "more" is new`) {
 		t.Errorf("%v", found)
@@ -60,7 +62,7 @@ func TestSupersededIsBounded(t *testing.T) {
 		rules = append(rules, fmt.Sprintf("r%d", i))
 	}
 	var set shape.Set
-	set.Live(documents(legacy), now)
+	set.Live(slices.Values(documents(legacy)), now)
 	found := set.Add(change{of: legacy, old: "check, autogen-check", new: strings.Join(rules, ", ")}.document(t))
 	if len(found) != 1 || strings.Count(found[0].Message, "is new") != 5 || !strings.HasSuffix(found[0].Message, "and 995 more") {
 		t.Errorf("%v", found)
@@ -71,7 +73,7 @@ func TestSupersededIsBounded(t *testing.T) {
 func TestTheLiveOneItself(t *testing.T) {
 	live := documents(legacy)
 	var set shape.Set
-	set.Live(live, now)
+	set.Live(slices.Values(live), now)
 	if found := set.Add(live[0]); found != nil {
 		t.Errorf("%v", found)
 	}

@@ -47,6 +47,10 @@ func (f *Format) Set(name string) error {
 	return nil
 }
 
+// ListsPassed reports whether the format names documents that passed without a
+// word, too.
+func (f *Format) ListsPassed() bool { return *f == "json" }
+
 // Write writes the report in the format.
 func (f *Format) Write(w io.Writer, r *Report) error {
 	buffered := bufio.NewWriter(w)
@@ -63,7 +67,7 @@ func (f *Format) Write(w io.Writer, r *Report) error {
 // last line that sums up.
 func writeText(w io.Writer, r *Report) error {
 	for _, res := range r.Results() {
-		if res.Outcome == Pass && res.Message == "" {
+		if res.silent() {
 			continue
 		}
 		where := Escape(res.File)
@@ -124,12 +128,12 @@ func plural(n int, noun string) string {
 // the lines of the pull request.
 func writeGitHub(w io.Writer, r *Report) error {
 	for _, res := range r.Results() {
+		if res.silent() {
+			continue
+		}
 		command := "error"
 		switch res.Outcome {
 		case Pass:
-			if res.Message == "" {
-				continue
-			}
 			command = "notice"
 		case Warn:
 			command = "warning"

@@ -114,6 +114,26 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
+// TestCountPassed: a report can leave out documents that passed without a word,
+// and the formats that do not list them say the same of it.
+func TestCountPassed(t *testing.T) {
+	all := report()
+	counting := &cli.Report{Tool: all.Tool, Documents: all.Documents, Docs: all.Docs, CountPassed: true}
+	counting.Add(all.Results()...)
+	if kept := len(counting.Results()); kept != len(all.Results())-1 || counting.Count(cli.Pass) != 1 {
+		t.Errorf("%d results are kept, %d passed", kept, counting.Count(cli.Pass))
+	}
+	for _, name := range []string{"text", "json", "sarif", "github", "markdown"} {
+		var format cli.Format
+		if err := format.Set(name); err != nil {
+			t.Fatal(err)
+		}
+		if same := written(t, name, counting) == written(t, name, all); same == format.ListsPassed() {
+			t.Errorf("%s:\n%s", name, written(t, name, counting))
+		}
+	}
+}
+
 func TestMarkdownIsBounded(t *testing.T) {
 	r := &cli.Report{Tool: "polex-validate", Documents: 1}
 	for range 5000 {

@@ -16,7 +16,7 @@ func writeMarkdown(w io.Writer, r *Report) error {
 	fmt.Fprintf(&b, "### %s\n\n%s\n", markdownText(r.Tool), markdownText(summaryLine(r)))
 	rows := 0
 	for _, res := range r.Results() {
-		if res.Outcome == Pass && res.Message == "" {
+		if res.silent() {
 			continue
 		}
 		if rows++; rows > maxMarkdownRows {

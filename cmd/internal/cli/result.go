@@ -1,7 +1,8 @@
 package cli
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -38,48 +39,50 @@ func ResultFor(doc *exception.Document) Result {
 	return Result{File: at.File, Line: at.Line, Column: at.Column, Object: doc.Identity().String()}
 }
 
+// silent reports whether a result says that a document passed, and no more.
+// Formats for people count those.
+func (r *Result) silent() bool { return r.Outcome == Pass && r.Message == "" }
+
 // Report collects the results of one run.
 type Report struct {
 	Tool      string
 	Documents int // found, whatever became of them
 	Unchanged int // files that were not looked at, since only changed ones were asked for
 	// Docs says in a line what each reason means, for formats that list them.
-	Docs    map[string]string
+	Docs map[string]string
+	// CountPassed is set to count documents that passed without a word, and not to
+	// keep a result for each, of which there may be very many. See
+	// [Format.ListsPassed].
+	CountPassed bool
+
 	results []Result
+	counts  map[Outcome]int
 }
 
-// Add puts a result on the report.
-func (r *Report) Add(results ...Result) { r.results = append(r.results, results...) }
-
-// Results returns the results in the order of file, line, column and reason.
-func (r *Report) Results() []Result {
-	sorted := append([]Result(nil), r.results...)
-	sort.SliceStable(sorted, func(i, j int) bool {
-		a, b := sorted[i], sorted[j]
-		switch {
-		case a.File != b.File:
-			return a.File < b.File
-		case a.Line != b.Line:
-			return a.Line < b.Line
-		case a.Column != b.Column:
-			return a.Column < b.Column
-		default:
-			return a.Reason < b.Reason
-		}
-	})
-	return sorted
-}
-
-// Count returns how many results have an outcome.
-func (r *Report) Count(o Outcome) int {
-	n := 0
-	for i := range r.results {
-		if r.results[i].Outcome == o {
-			n++
+// Add puts results on the report.
+func (r *Report) Add(results ...Result) {
+	if r.counts == nil {
+		r.counts = map[Outcome]int{}
+	}
+	for _, result := range results {
+		r.counts[result.Outcome]++
+		if !r.CountPassed || !result.silent() {
+			r.results = append(r.results, result)
 		}
 	}
-	return n
 }
+
+// Results returns the results that are kept, in the order of file, line, column
+// and reason. They belong to the report.
+func (r *Report) Results() []Result {
+	slices.SortStableFunc(r.results, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Reason, b.Reason))
+	})
+	return r.results
+}
+
+// Count returns how many results have an outcome, whether they are kept or not.
+func (r *Report) Count(o Outcome) int { return r.counts[o] }
 
 // Status returns the exit status: [Passed] if and only if there was at least
 // one document, or a file that has not changed where only changed ones were

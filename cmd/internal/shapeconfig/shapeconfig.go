@@ -4,6 +4,7 @@ package shapeconfig
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func Policies(cfg *cli.Config, paths []string, report *cli.Report) (*shape.Polic
 		}
 		paths = []string{filepath.Join(cfg.Dir, filepath.FromSlash(d.Policies))}
 	}
-	return shape.ReadPolicies(cli.Documents(paths, report, cli.Refuse)), nil
+	return shape.ReadPolicies(slices.Collect(cli.Documents(paths, report, cli.Refuse))), nil
 }
 
 // Checker makes the checker of a configuration. One that cannot be meant is a

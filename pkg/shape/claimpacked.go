@@ -1,0 +1,120 @@
+package shape
+
+import (
+	"path"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// packedClaims keeps claims, each in one piece of less than a hundred bytes as a
+// rule, where what was read takes a thousand in a dozen. A claim is unpacked
+// when another exception comes near.
+type packedClaims struct {
+	claims []string // by number
+	// words are texts that exceptions have in common, each kept once.
+	words   []string
+	numbers map[string]int // of words, from 1
+}
+
+// add returns the number that a claim is kept under.
+func (kept *packedClaims) add(c *claim) int {
+	p := packing{shared: kept}
+	p.claim(c)
+	kept.claims = append(kept.claims, string(p.written))
+	return len(kept.claims) - 1
+}
+
+func (kept *packedClaims) get(number int) claim {
+	var c claim
+	p := packing{shared: kept, reading: true, unread: kept.claims[number]}
+	p.claim(&c)
+	return c
+}
+
+// maxWords bounds the words: one that no other exception uses takes more room
+// than a text.
+const maxWords = 1 << 14
+
+// numberOf returns a word's number, or 0 for what is not kept as a word.
+func (kept *packedClaims) numberOf(word string) int {
+	number := kept.numbers[word]
+	if number > 0 || len(kept.words) == maxWords {
+		return number
+	}
+	if kept.numbers == nil {
+		kept.numbers = map[string]int{}
+	}
+	word = strings.Clone(word) // it may be a part of something long
+	kept.words = append(kept.words, word)
+	kept.numbers[word] = len(kept.words)
+	return len(kept.words)
+}
+
+// claim leaves out what is asked of a claim only while it is the newest: what it
+// is listed under, and where in its document a policy is named.
+func (p *packing) claim(c *claim) {
+	p.word(&c.id.Group)
+	p.word(&c.id.Kind)
+	p.word(&c.id.Namespace)
+	p.text(&c.id.Name)
+	p.position(&c.at)
+	packList(p, &c.policies, func(ref *exception.PolicyRef) {
+		p.word(&ref.Name)
+		p.word(&ref.Kind)
+		packList(p, &ref.Rules, p.word)
+	})
+	packList(p, &c.block.any, p.filter)
+	packList(p, &c.block.all, p.filter)
+	packList(p, &c.conditions, p.text)
+	p.text((*string)(&c.controls))
+	p.text((*string)(&c.restraint))
+	if p.flag(&c.live); c.live {
+		p.text((*string)(&c.scope))
+		p.time(&c.ends)
+		p.flag(&c.endless)
+	}
+}
+
+func (p *packing) position(at *exception.Position) {
+	folder, file := path.Split(at.File)
+	p.word(&folder)
+	p.text(&file)
+	at.File = folder + file
+	packNumber(p, &at.Line)
+	packNumber(p, &at.Column)
+}
+
+func (p *packing) filter(f *matchFilter) {
+	packList(p, &f.kinds, func(k *kindSelector) {
+		p.word(&k.group)
+		p.word(&k.version)
+		p.word(&k.kind)
+		p.word(&k.subresource)
+	})
+	p.text(&f.name)
+	packList(p, &f.names, p.text)
+	packList(p, &f.namespaces, p.word)
+	p.pairs(&f.annotations)
+	p.selector(&f.selector)
+	p.selector(&f.namespaceSelector)
+	p.flag(&f.users)
+	p.flag(&f.empty)
+}
+
+func (p *packing) selector(s **labelSelector) {
+	there := *s != nil
+	if p.flag(&there); !there {
+		return
+	}
+	if p.reading {
+		*s = &labelSelector{}
+	}
+	p.pairs(&(*s).labels)
+	packList(p, &(*s).expressions, func(e *labelExpression) {
+		p.word(&e.key)
+		p.word(&e.operator)
+		packList(p, &e.values, p.text)
+	})
+	p.flag(&(*s).broken)
+}
