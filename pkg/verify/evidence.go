@@ -88,7 +88,7 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	if err != nil {
 		return Signature{}, err
 	}
-	out.Identity = id
+	out.Identity, out.Certificate = id, certificateOf(cert)
 	return out, nil
 }
 
@@ -157,6 +157,7 @@ func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *sgbundle.Bund
 		}
 	}
 	for _, t := range result.VerifiedTimestamps {
+		out.Witnesses = append(out.Witnesses, witnessOf(t))
 		if out.WitnessedAt.IsZero() || t.Timestamp.Before(out.WitnessedAt) {
 			out.WitnessedAt = t.Timestamp
 		}
