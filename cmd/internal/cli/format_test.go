@@ -18,9 +18,11 @@ import (
 const hostile = "a\n::error::x\u202e <img src=x> [y](https://evil.example) | @team `z` %0A"
 
 func report() *cli.Report {
-	r := &cli.Report{Tool: "polex-validate", Documents: 3, Docs: map[string]string{"no-expiry": "the exception does not say when it ends"}}
+	r := &cli.Report{Tool: "polex-validate", Documents: 3, Docs: map[string]string{"no-expiry": "the exception does not say when it ends"},
+		Source: &cli.Source{Revision: hostile, Commit: "0123456789abcdef0123456789abcdef01234567"}}
 	r.Add(
-		cli.Result{Outcome: cli.Refuse, File: "unsigned/" + hostile + ".yaml", Line: 3, Column: 7, Reason: "no-expiry", Message: hostile, Hint: hostile, Path: "spec", Object: hostile},
+		cli.Result{Outcome: cli.Refuse, File: "unsigned/" + hostile + ".yaml", Line: 3, Column: 7, Reason: "no-expiry", Message: hostile, Hint: hostile, Path: "spec", Object: hostile,
+			Facts: []cli.Fact{{Label: "signed by", Value: hostile}, {Label: "run", Value: "1"}}},
 		cli.Result{Outcome: cli.Warn, File: "b.yaml", Line: 1, Column: 1, Reason: "wildcard-rule", Message: "a pattern"},
 		cli.Result{Outcome: cli.Unknown, File: "c.yaml", Reason: "unreadable", Message: "no such file"},
 		cli.Result{Outcome: cli.Pass, File: "d.yaml", Line: 1, Column: 1, Reason: "well-shaped"},
@@ -110,6 +112,16 @@ func TestHostileTextStaysText(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(written(t, "markdown", report())), "\n")[4:] {
 		if strings.Count(line, "|") != 4 {
 			t.Errorf("a row of %d cells: %s", strings.Count(line, "|")-1, line)
+		}
+	}
+}
+
+// TestText: facts stand below their line, the values below each other.
+func TestText(t *testing.T) {
+	text := written(t, "text", report())
+	for _, want := range []string{"\n    signed by  a\\n:\\x3aerror", "\n    run        1\n", "\n3 documents of commit 0123456789ab: 1 refusal"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
 }
