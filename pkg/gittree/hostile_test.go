@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/polex-dev/polex/pkg/gittree"
 )
 

@@ -33,6 +33,6 @@ const (
 // ErrTooLarge is returned for an object beyond the limits.
 var ErrTooLarge = errors.New("it is too large")
 
-func tooLarge(size uint64, most int64) error {
+func tooLarge[N int | int64 | uint64](size N, most int64) error {
 	return fmt.Errorf("%w: %d bytes, and %d are the most", ErrTooLarge, size, most)
 }

@@ -31,21 +31,21 @@ func (r *Repository) loose(hash plumbing.Hash, most int64) (plumbing.ObjectType,
 	if err != nil {
 		return 0, nil, err
 	}
-	if size > uint64(most) {
+	if size > most {
 		return 0, nil, tooLarge(size, most)
 	}
 	content, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err != nil {
 		return 0, nil, fmt.Errorf("unpack it: %w", err)
 	}
-	if uint64(len(content)) != size {
+	if int64(len(content)) != size {
 		return 0, nil, errors.New("unpack it: it has another size than it says")
 	}
 	return kind, content, nil
 }
 
 // looseHeader reads "blob 12" and the zero byte behind it.
-func looseHeader(in *bufio.Reader) (plumbing.ObjectType, uint64, error) {
+func looseHeader(in *bufio.Reader) (plumbing.ObjectType, int64, error) {
 	malformed := errors.New("unpack it: this is no object of Git's")
 	header, err := in.ReadSlice(0)
 	if err != nil || len(header) > 32 {
@@ -56,8 +56,8 @@ func looseHeader(in *bufio.Reader) (plumbing.ObjectType, uint64, error) {
 	if err != nil {
 		return 0, 0, malformed
 	}
-	size, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil {
+	size, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || size < 0 {
 		return 0, 0, malformed
 	}
 	return kind, size, nil

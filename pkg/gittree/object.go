@@ -28,7 +28,7 @@ func (s stored) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []b
 		return 0, nil, err
 	}
 	if found.Size() > most {
-		return 0, nil, tooLarge(uint64(found.Size()), most)
+		return 0, nil, tooLarge(found.Size(), most)
 	}
 	in, err := found.Reader()
 	if err != nil {
@@ -40,7 +40,7 @@ func (s stored) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []b
 		return 0, nil, err
 	}
 	if int64(len(content)) > most {
-		return 0, nil, tooLarge(uint64(len(content)), most)
+		return 0, nil, tooLarge(len(content), most)
 	}
 	return found.Type(), content, nil
 }

@@ -164,17 +164,18 @@ func (p *pack) place(number uint32) (int64, error) {
 	if _, err := p.index.ReadAt(raw[:4], indexHeader+24*count+4*int64(number)); err != nil {
 		return 0, err
 	}
-	place := uint64(binary.BigEndian.Uint32(raw[:4]))
-	if far := place & (1 << 31); far != 0 {
-		if _, err := p.index.ReadAt(raw[:], indexHeader+perObject*count+8*int64(place-far)); err != nil {
+	const far = 1 << 31
+	place := int64(binary.BigEndian.Uint32(raw[:4]))
+	if place&far != 0 {
+		if _, err := p.index.ReadAt(raw[:], indexHeader+perObject*count+8*(place&^far)); err != nil {
 			return 0, err
 		}
-		place = binary.BigEndian.Uint64(raw[:])
+		place = int64(binary.BigEndian.Uint32(raw[:4]))<<32 | int64(binary.BigEndian.Uint32(raw[4:]))
 	}
-	if place >= uint64(p.size) {
+	if place < 0 || place >= p.size {
 		return 0, fmt.Errorf("%w: an object begins behind its end", errPack)
 	}
-	return int64(place), nil
+	return place, nil
 }
 
 // object reads the object that begins at offset. Most are stored as changes to
@@ -189,7 +190,7 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
 		}
 		if header.Length < 0 || header.Length > MaxFile {
-			return 0, nil, tooLarge(uint64(header.Length), MaxFile)
+			return 0, nil, tooLarge(header.Length, MaxFile)
 		}
 		if kept += header.Length; kept > maxChanges {
 			return 0, nil, fmt.Errorf("%w: changes of %d bytes are the most", ErrTooLarge, maxChanges)
@@ -244,7 +245,7 @@ func apply(whole []byte, changes [][]byte, most int64) ([]byte, error) {
 		}
 	}
 	if int64(len(whole)) > most {
-		return nil, tooLarge(uint64(len(whole)), most)
+		return nil, tooLarge(len(whole), most)
 	}
 	return whole, nil
 }

@@ -108,7 +108,7 @@ func (r *Repository) file(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(content)) > most {
-		return nil, fmt.Errorf("%s: %w", name, tooLarge(uint64(len(content)), most))
+		return nil, fmt.Errorf("%s: %w", name, tooLarge(len(content), most))
 	}
 	return content, nil
 }
