@@ -51,7 +51,7 @@ const example = `  # what the workflow of acme/exceptions signed on main
 func newCommand(streams cli.Streams) *cobra.Command {
 	var configPath string
 	cmd := &cobra.Command{
-		Use:                   "polex-verify [flags] PATH...",
+		Use:                   "polex-verify [flags] PATH... | --git DIR [--path PATH]...",
 		Short:                 "Verify that exceptions are signed, unchanged and unexpired",
 		Long:                  help,
 		Example:               example,
@@ -116,16 +116,24 @@ type run struct {
 	details  bool // for JSON; a report of thousands of documents is small without
 }
 
-// answer is what the verifier says of a document.
+// answer is what the verifier says of a document, and what is printed of one that
+// passes.
 type answer struct {
 	verified *verify.Verified
 	err      error
+
+	text    []byte
+	textErr error
 }
 
 // verify runs for many documents at once.
 func (r *run) verify(doc *exception.Document) answer {
-	verified, err := r.verifier.Verify(doc, r.now)
-	return answer{verified, err}
+	var a answer
+	a.verified, a.err = r.verifier.Verify(doc, r.now)
+	if a.err == nil && r.emit.on() {
+		a.text, a.textErr = r.emit.text(doc, a.verified)
+	}
+	return a
 }
 
 // settle puts a document on the report. It runs for one after the other.
@@ -142,7 +150,7 @@ func (r *run) settle(doc *exception.Document, a answer) {
 		result.Outcome, result.Reason, result.Message = cli.Unknown, "undecided", a.err.Error()
 	default:
 		facts = a.verified.Facts()
-		r.accept(doc, a.verified, &result)
+		r.accept(doc, a, &result)
 	}
 	if r.explain {
 		result.Facts = explain(facts, result.Outcome == cli.Pass)
@@ -155,18 +163,22 @@ func (r *run) settle(doc *exception.Document, a answer) {
 
 // accept passes a verified document, unless its object was met before or it is
 // to be printed and cannot be.
-func (r *run) accept(doc *exception.Document, verified *verify.Verified, result *cli.Result) {
+func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
 	if first, again := r.met.Add(doc); again {
 		result.Outcome, result.Reason = cli.Refuse, "duplicate-identity"
 		result.Message = fmt.Sprintf("%s is already at %s", doc.Identity(), first)
 		result.Hint = "only one of the two can be applied: keep the one that was approved"
 		return
 	}
-	if err := r.emit.add(doc, verified); err != nil {
+	err := a.textErr
+	if err == nil && r.emit.on() {
+		err = r.emit.stream.Add(a.text)
+	}
+	if err != nil {
 		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNotEmitted, err.Error()
 		return
 	}
-	result.Outcome, result.Reason, result.Message = cli.Pass, "verified", summary(verified.Facts())
+	result.Outcome, result.Reason, result.Message = cli.Pass, "verified", summary(a.verified.Facts())
 }
 
 func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

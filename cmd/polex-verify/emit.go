@@ -51,19 +51,16 @@ func (e *emission) Set(form string) error {
 // on reports whether anything is printed besides the results.
 func (e *emission) on() bool { return e.form != "" }
 
-// add holds a document back.
-func (e *emission) add(doc *exception.Document, verified *verify.Verified) error {
-	if !e.on() {
-		return nil
-	}
+// text returns what is printed of a document. It may run for many at once.
+func (e *emission) text(doc *exception.Document, verified *verify.Verified) ([]byte, error) {
 	out, err := message(verified)
 	if err == nil && e.form == "sealed" {
 		out, err = resealed(out, doc)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return e.stream.Add(out.Source())
+	return out.Source(), nil
 }
 
 // message returns what was signed, as it was signed. JSON becomes YAML of the
