@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/parallel"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -21,6 +23,13 @@ standard input. Who is trusted comes from flags and from --config alone, never
 from the environment or from what is verified. Nothing is fetched: the trusted
 root is a file, or the public-good one that is built in.
 
+With --git, what one commit of a repository holds is verified, whatever lies in
+the work tree or the index: --ref names the commit and --path files and folders
+in it, which are what the results name.
+
+With --emit, standard output holds nothing but what was verified, as a stream of
+YAML, and that only if every document passed. The results go to standard error.
+
 Exits 0 if and only if at least one document was found and every one passed,
 1 if one was refused, 2 for a command line that cannot be meant, and 3 if one
 could not be decided or there was nothing to verify.`
@@ -30,24 +39,34 @@ const example = `  # what the workflow of acme/exceptions signed on main
     --certificate-identity https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main \
     --certificate-oidc-issuer https://token.actions.githubusercontent.com
 
+  # what main holds, without a checkout, handed on as it was signed
+  polex-verify --config polex.yaml --git . --ref main --path signed --emit=sealed
+
+  # why, in full
+  polex-verify --config polex.yaml --explain signed/mongo.yaml
+
   # what the cluster holds
   kubectl get policyexception -n platform mongo -o yaml | polex-verify --config polex.yaml -`
 
 func newCommand(streams cli.Streams) *cobra.Command {
 	var configPath string
 	cmd := &cobra.Command{
-		Use:                   "polex-verify [flags] PATH...",
+		Use:                   "polex-verify [flags] PATH... | --git DIR [--path PATH]...",
 		Short:                 "Verify that exceptions are signed, unchanged and unexpired",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
-		Args:                  cli.AtLeastOnePath,
 	}
 	format := cli.AddFormatFlag(cmd)
 	cmd.Flags().StringVar(&configPath, "config", "", "`file` with the configuration, whose trust policy is used")
 	trusted := trustflags.Add(cmd)
 	trusted.AddKey(cmd)
+	git, explain, emit := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd)
+	cmd.Args = git.check
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
+		if err := explain.check(format); err != nil {
+			return err
+		}
 		cfg, err := cli.LoadConfig(configPath)
 		if err != nil {
 			return err
@@ -61,9 +80,25 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		report := &cli.Report{Tool: "polex-verify", Docs: docs()}
-		run := run{verifier: verifier, report: report, now: streams.Now()}
-		cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}.Each(run.document)
-		if err := format.Write(streams.Out, report); err != nil {
+		documents := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}.Each
+		if git.on() {
+			commit := &commitInputs{flags: git, report: report}
+			if commit.paths, err = git.inCommit(cfg); err != nil {
+				return err
+			}
+			documents = commit.each
+		}
+		r := run{verifier: verifier, report: report, now: streams.Now(), explain: explain.on, details: format.String() == "json", emit: emit}
+		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify, Done: r.settle}.Each(documents)
+
+		results := streams.Out
+		if emit.on() {
+			results = streams.Err
+		}
+		if err := format.Write(results, report); err != nil {
+			return err
+		}
+		if err := emit.write(streams.Out, report); err != nil {
 			return err
 		}
 		return report.Err()
@@ -91,67 +126,74 @@ type run struct {
 	report   *cli.Report
 	now      time.Time
 	met      exception.Identities
+	emit     *emission
+	explain  bool // in text
+	details  bool // for JSON; a report of thousands of documents is small without
 }
 
-func (r *run) document(doc *exception.Document) {
+// answer is what the verifier says of a document, and what is printed of one that
+// passes.
+type answer struct {
+	verified *verify.Verified
+	err      error
+
+	text    []byte
+	textErr error
+}
+
+// verify runs for many documents at once.
+func (r *run) verify(doc *exception.Document) answer {
+	var a answer
+	a.verified, a.err = r.verifier.Verify(doc, r.now)
+	if a.err == nil && r.emit.on() {
+		a.text, a.textErr = r.emit.text(doc, a.verified)
+	}
+	return a
+}
+
+// settle puts a document on the report. It runs for one after the other.
+func (r *run) settle(doc *exception.Document, a answer) {
 	result := cli.ResultFor(doc)
-	verified, err := r.verifier.Verify(doc, r.now)
+	var facts verify.Facts
 	var rejected *verify.Rejected
 	switch {
-	case errors.As(err, &rejected):
+	case errors.As(a.err, &rejected):
+		facts = rejected.Facts
 		result.Outcome, result.Reason, result.Message = cli.Refuse, string(rejected.Reason), rejected.Detail
 		result.Hint = hints[rejected.Reason]
-	case err != nil:
-		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonUndecided, err.Error()
+	case a.err != nil:
+		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonUndecided, a.err.Error()
 	default:
-		if first, again := r.met.Add(doc); again {
-			result.Outcome, result.Reason = cli.Refuse, reasonDuplicate
-			result.Message = fmt.Sprintf("%s is already at %s", doc.Identity(), first)
-			result.Hint = "only one of the two can be applied: keep the one that was approved"
-			break
-		}
-		result.Outcome, result.Reason = cli.Pass, "verified"
-		result.Message, result.Details = describe(verified)
+		facts = a.verified.Facts()
+		r.accept(doc, a, &result)
+	}
+	if r.explain {
+		result.Facts = explain(facts, result.Outcome == cli.Pass)
+	}
+	if r.details {
+		result.Details = details(facts)
 	}
 	r.report.Add(result)
 }
 
-// describe says who signed, when, and until when it counts.
-func describe(v *verify.Verified) (string, map[string]any) {
-	details := map[string]any{}
-	message := ""
-	var signatures []map[string]any
-	for _, s := range v.Signatures() {
-		signature := map[string]any{"authority": s.Authority, "checked": s.Checked}
-		who := fmt.Sprintf("the key %q", s.Authority)
-		if s.Identity.Subject != "" {
-			who = s.Identity.Subject
-			signature["issuer"], signature["subject"], signature["claims"] = s.Identity.Issuer, s.Identity.Subject, s.Identity.Claims
-		}
-		said := "signed by " + who
-		if !s.WitnessedAt.IsZero() {
-			said += " at " + clock(s.WitnessedAt)
-			signature["witnessedAt"] = clock(s.WitnessedAt)
-		}
-		if s.LogIndex >= 0 {
-			said += fmt.Sprintf(" (log index %d)", s.LogIndex)
-			signature["log"], signature["logIndex"] = s.LogURL, s.LogIndex
-		}
-		signatures = append(signatures, signature)
-		if s.Authority == "" {
-			continue
-		}
-		if message != "" {
-			message += ", "
-		}
-		message += said
+// accept passes a verified document, unless its object was met before or it is
+// to be printed and cannot be.
+func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
+	if first, again := r.met.Add(doc); again {
+		result.Outcome, result.Reason = cli.Refuse, reasonDuplicate
+		result.Message = fmt.Sprintf("%s is already at %s", doc.Identity(), first)
+		result.Hint = "only one of the two can be applied: keep the one that was approved"
+		return
 	}
-	details["signatures"] = signatures
-	if v.ExpiresAt().IsZero() {
-		return message + ", without an end", details
+	err := a.textErr
+	if err == nil && r.emit.on() {
+		err = r.emit.stream.Add(a.text)
 	}
-	details["expiresAt"] = clock(v.ExpiresAt())
-	return message + ", until " + clock(v.ExpiresAt()), details
+	if err != nil {
+		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNotEmitted, err.Error()
+		return
+	}
+	result.Outcome, result.Reason, result.Message = cli.Pass, "verified", summary(a.verified.Facts())
 }
 
 func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

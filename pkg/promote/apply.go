@@ -124,14 +124,13 @@ func (q *Queue) undo(root *os.Root, moves []Move, written []string) error {
 		if _, err := root.Lstat(m.From); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		blob, err := q.commit.File(m.From)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("restore %s: %w", m.From, err))
-			continue
-		}
-		content, err := blob.Contents()
+		var content []byte
+		entry, err := q.tree.Find(m.From)
 		if err == nil {
-			err = writeDurably(root, m.From, []byte(content))
+			content, err = q.tree.Read(entry)
+		}
+		if err == nil {
+			err = writeDurably(root, m.From, content)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("restore %s: %w", m.From, err))

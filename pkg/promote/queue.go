@@ -1,9 +1,11 @@
 package promote
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -12,9 +14,9 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/gittree"
 )
 
 // The reasons for which a queue is not promoted.
@@ -45,13 +47,19 @@ type Queue struct {
 	repository *git.Repository
 	options    Options
 	head       *plumbing.Reference
-	commit     *object.Commit
+	tree       *gittree.Tree
 	files      []file
 }
 
 type file struct {
 	from, to  string // paths from the work tree's root
 	documents []*exception.Document
+}
+
+// signed is what lies under signed/ already.
+type signed struct {
+	paths   map[string]bool // of files, and of the folders they are in
+	objects map[exception.Identity]string
 }
 
 // Open reads the queue from the commit that HEAD names. It returns [exception.Refusals]
@@ -75,11 +83,11 @@ func Open(o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read HEAD: %w", err)
 	}
-	commit, err := repository.CommitObject(head.Hash())
+	tree, err := gittree.In(repository.Storer, head.Hash())
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", head.Hash(), err)
 	}
-	q := &Queue{repository: repository, options: o, head: head, commit: commit}
+	q := &Queue{repository: repository, options: o, head: head, tree: tree}
 	if err := q.checkClean(); err != nil {
 		return nil, err
 	}
@@ -130,20 +138,16 @@ func (q *Queue) checkClean() error {
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 func (q *Queue) read() error {
-	tree, err := q.commit.Tree()
-	if err != nil {
-		return fmt.Errorf("read tree of %s: %w", q.commit.Hash, err)
-	}
-	signed, err := q.signedIdentities(tree)
+	already, err := q.signed()
 	if err != nil {
 		return err
 	}
 	var refusals exception.Refusals
-	err = walk(tree, q.options.Unsigned, func(name string, mode filemode.FileMode) error {
-		if base := path.Base(name); strings.HasPrefix(base, ".git") || strings.EqualFold(path.Ext(base), ".md") {
+	err = q.walk(q.options.Unsigned, func(entry gittree.Entry) error {
+		if base := path.Base(entry.Path); strings.HasPrefix(base, ".git") || strings.EqualFold(path.Ext(base), ".md") {
 			return nil // .gitkeep, README.md
 		}
-		f, problems, err := q.take(tree, name, mode, signed)
+		f, problems, err := q.take(entry, already)
 		refusals = append(refusals, problems...)
 		q.files = append(q.files, f)
 		return err
@@ -155,28 +159,29 @@ func (q *Queue) read() error {
 }
 
 // take reads one file of the queue.
-func (q *Queue) take(tree *object.Tree, name string, mode filemode.FileMode, signed map[exception.Identity]string) (file, exception.Refusals, error) {
+func (q *Queue) take(entry gittree.Entry, already signed) (file, exception.Refusals, error) {
+	name := entry.Path
 	at := exception.Position{File: name}
 	f := file{from: name, to: q.options.Signed + strings.TrimPrefix(name, q.options.Unsigned)}
-	if mode != filemode.Regular {
+	if entry.Mode != filemode.Regular {
 		return f, exception.Refusals{{Position: at, Reason: ReasonNotRegular, Message: "it is a link, a submodule or executable, and only regular files are signed"}}, nil
 	}
 	if !plainPath(name) || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
 		return f, exception.Refusals{{Position: at, Reason: ReasonBadName, Message: "its name is not one of an exception",
 			Hint: "use letters, digits, dots, dashes and underscores, and end it in .yaml, .yml or .json"}}, nil
 	}
-	if _, err := tree.FindEntry(f.to); err == nil {
+	if already.paths[f.to] {
 		return f, exception.Refusals{{Position: at, Reason: ReasonTargetExists, Message: fmt.Sprintf("%s exists already", f.to),
 			Hint: "an approved exception is not replaced without a word: remove the signed one in the same pull request, or choose another name"}}, nil
 	}
 	var refusals exception.Refusals
-	err := readDocuments(tree, name, func(doc *exception.Document, bad *exception.SyntaxError) {
+	err := q.readDocuments(entry, func(doc *exception.Document, bad *exception.SyntaxError) {
 		if bad != nil {
 			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
 			return
 		}
 		f.documents = append(f.documents, doc)
-		if where, ok := signed[doc.Identity()]; ok {
+		if where, ok := already.objects[doc.Identity()]; ok {
 			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: ReasonAlreadySigned,
 				Message: fmt.Sprintf("%s is signed already, in %s", doc.Identity(), where), Hint: "remove the signed one in the same pull request, or choose another name"})
 		}
@@ -196,17 +201,20 @@ func plainPath(name string) bool {
 	return true
 }
 
-// signedIdentities returns which objects lie under signed/, and where. What
-// cannot be read there is for polex-verify to refuse.
-func (q *Queue) signedIdentities(tree *object.Tree) (map[exception.Identity]string, error) {
-	found := map[exception.Identity]string{}
-	err := walk(tree, q.options.Signed, func(name string, mode filemode.FileMode) error {
-		if mode != filemode.Regular || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
+// signed returns what lies under signed/. What cannot be read there is for
+// polex-verify to refuse.
+func (q *Queue) signed() (signed, error) {
+	found := signed{paths: map[string]bool{}, objects: map[exception.Identity]string{}}
+	err := q.walk(q.options.Signed, func(entry gittree.Entry) error {
+		for name := entry.Path; name != "."; name = path.Dir(name) {
+			found.paths[name] = true
+		}
+		if entry.Mode != filemode.Regular || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(entry.Path)) {
 			return nil
 		}
-		return readDocuments(tree, name, func(doc *exception.Document, _ *exception.SyntaxError) {
+		return q.readDocuments(entry, func(doc *exception.Document, _ *exception.SyntaxError) {
 			if doc != nil {
-				found[doc.Identity()] = name
+				found.objects[doc.Identity()] = entry.Path
 			}
 		})
 	})
@@ -214,51 +222,24 @@ func (q *Queue) signedIdentities(tree *object.Tree) (map[exception.Identity]stri
 }
 
 // walk calls visit for every entry below dir that is no folder, in order.
-func walk(tree *object.Tree, dir string, visit func(name string, mode filemode.FileMode) error) error {
-	entry, err := tree.FindEntry(dir)
-	if errors.Is(err, object.ErrEntryNotFound) || errors.Is(err, object.ErrDirectoryNotFound) {
+func (q *Queue) walk(dir string, visit func(gittree.Entry) error) error {
+	switch folder, err := q.tree.Find(dir); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", dir, err)
-	}
-	if entry.Mode != filemode.Dir {
+	case err != nil:
+		return err
+	case folder.Mode != filemode.Dir:
 		return fmt.Errorf("%s is not a folder", dir)
 	}
-	sub, err := tree.Tree(dir)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", dir, err)
-	}
-	walker := object.NewTreeWalker(sub, true, nil)
-	defer walker.Close()
-	for {
-		name, entry, err := walker.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", dir, err)
-		}
-		if entry.Mode == filemode.Dir {
-			continue
-		}
-		if err := visit(dir+"/"+name, entry.Mode); err != nil {
-			return err
-		}
-	}
+	return q.tree.Walk(dir, visit)
 }
 
-func readDocuments(tree *object.Tree, name string, visit func(*exception.Document, *exception.SyntaxError)) error {
-	blob, err := tree.File(name)
+func (q *Queue) readDocuments(entry gittree.Entry, visit func(*exception.Document, *exception.SyntaxError)) error {
+	content, err := q.tree.Read(entry)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
+		return err
 	}
-	content, err := blob.Reader()
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	defer content.Close() //nolint:errcheck // only read
-	reader := exception.NewReader(content, name)
+	reader := exception.NewReader(bytes.NewReader(content), entry.Path)
 	for {
 		doc, err := reader.Next()
 		var bad *exception.SyntaxError
@@ -288,4 +269,4 @@ func (q *Queue) Documents() []*exception.Document {
 func (q *Queue) Empty() bool { return len(q.files) == 0 }
 
 // Source returns the hash of the commit that the queue was read from.
-func (q *Queue) Source() string { return q.commit.Hash.String() }
+func (q *Queue) Source() string { return q.tree.Commit() }

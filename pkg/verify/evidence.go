@@ -86,7 +86,7 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	if err != nil {
 		return Signature{}, err
 	}
-	out.Identity = id
+	out.Identity, out.Certificate = id, certificateOf(cert)
 	return out, nil
 }
 
@@ -155,6 +155,7 @@ func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert 
 		}
 	}
 	for _, t := range result.VerifiedTimestamps {
+		out.Witnesses = append(out.Witnesses, witnessOf(t))
 		if out.WitnessedAt.IsZero() || t.Timestamp.Before(out.WitnessedAt) {
 			out.WitnessedAt = t.Timestamp
 		}

@@ -3,6 +3,7 @@ package verify_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,11 +16,10 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
-	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-var update = flag.Bool("update", false, "seal testdata/sealed.yaml anew")
+var update = flag.Bool("update", false, "seal testdata/sealed.yaml anew; the times in Example are its")
 
 // kept is a document that was sealed once and for all, with the root of the
 // sandbox that did it: what was sealed must open in every later version, and
@@ -52,9 +52,19 @@ spec:
     - resources: {kinds: [Pod], names: ["x-*"]}
 `
 
+const keptPolicy = `apiVersion: polex.dev/v1alpha1
+kind: Config
+trust:
+  trustedRoot: sealed.root.json
+  authorities:
+    - name: merge
+      issuer: %s
+      subject: %s
+`
+
 func openKept(t testing.TB) *kept {
 	t.Helper()
-	sealedPath, rootPath := filepath.Join("testdata", "sealed.yaml"), filepath.Join("testdata", "sealed.root.json")
+	sealedPath, rootPath, policyPath := filepath.Join("testdata", "sealed.yaml"), filepath.Join("testdata", "sealed.root.json"), filepath.Join("testdata", "sealed.policy.yaml")
 	if *update {
 		w := inWorld(t)
 		doc, err := w.signHonestly(t.Context(), keptDraft)
@@ -63,6 +73,8 @@ func openKept(t testing.TB) *kept {
 		}
 		write(t, sealedPath, doc.Source())
 		write(t, rootPath, w.root)
+		// The issuer is the sandbox's, and so has a port that nobody could know.
+		write(t, policyPath, fmt.Appendf(nil, keptPolicy, w.IssuerURL, subject))
 	}
 	source, err := os.ReadFile(sealedPath)
 	if err != nil {
@@ -70,21 +82,12 @@ func openKept(t testing.TB) *kept {
 	}
 	doc := parse(t, string(source))
 	s := readSeal(t, doc)
-	id, err := trust.LoadRoot(rootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
 	message := parse(t, string(s.Message))
 	expires, err := time.Parse(time.RFC3339, message.Annotation(exception.AnnotationExpiresAt))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The issuer is the sandbox's, and so has a port that nobody could know.
-	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "merge", Issuer: issuerOf(t, s), Subject: subject}}}, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := verify.New(policy)
+	v, err := loadVerifier(policyPath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,13 +202,4 @@ func write(t testing.TB, path string, data []byte) {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func issuerOf(t testing.TB, s *seal.Seal) string {
-	t.Helper()
-	id, err := verify.IdentityOf(certificateOf(t, s.Signatures[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id.Issuer
 }

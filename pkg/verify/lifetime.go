@@ -12,6 +12,7 @@ import (
 // ours is wrong, and an expiry could not be told.
 const maxClockSkew = 10 * time.Minute
 
+// lifetime returns the lifetime that was signed, beside a refusal too.
 func (v *Verifier) lifetime(message *exception.Document, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
 	none := lifetime.Lifetime{}
 	life, err := lifetime.OfDocument(message)
@@ -24,32 +25,32 @@ func (v *Verifier) lifetime(message *exception.Document, signatures []Signature,
 	}
 	signedAt, err := v.witnessed(signatures, now)
 	if err != nil {
-		return none, err
+		return life, err
 	}
 	if life.ExpiresAt.IsZero() {
 		// Signing turns a duration into a time. Where it did not, what was
 		// approved was an end, and to allow no end is not to allow this.
 		if life.ExpiresIn > 0 {
-			return none, reject(ReasonNoExpiry, "it asks for %s, and no time was made of that when it was signed", lifetime.FormatDuration(life.ExpiresIn))
+			return life, reject(ReasonNoExpiry, "it asks for %s, and no time was made of that when it was signed", lifetime.FormatDuration(life.ExpiresIn))
 		}
 		if message.GroupKind().IsException() && !v.policy.AllowsUnbounded() {
-			return none, reject(ReasonNoExpiry, "it never expires, and exceptions have to")
+			return life, reject(ReasonNoExpiry, "it never expires, and exceptions have to")
 		}
 	} else {
 		if !now.Before(life.ExpiresAt) {
-			return none, reject(ReasonExpired, "it expired at %s", clock(life.ExpiresAt))
+			return life, reject(ReasonExpired, "it expired at %s", clock(life.ExpiresAt))
 		}
 		if longest := v.policy.MaxLifetime(); longest > 0 {
 			if signedAt.IsZero() {
-				return none, reject(ReasonNoWitnessedTime, "nobody witnessed when it was signed, so its lifetime cannot be held against the maximum of %s", lifetime.FormatDuration(longest))
+				return life, reject(ReasonNoWitnessedTime, "nobody witnessed when it was signed, so its lifetime cannot be held against the maximum of %s", lifetime.FormatDuration(longest))
 			}
 			if life.ExpiresAt.Sub(signedAt) > longest {
-				return none, reject(ReasonLifetimeTooLong, "signed at %s until %s, it lives longer than %s", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
+				return life, reject(ReasonLifetimeTooLong, "signed at %s until %s, it lives longer than %s", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
 			}
 		}
 	}
 	if now.Before(life.StartsAt) {
-		return none, reject(ReasonNotYetValid, "it starts at %s", clock(life.StartsAt))
+		return life, reject(ReasonNotYetValid, "it starts at %s", clock(life.StartsAt))
 	}
 	return life, nil
 }

@@ -110,6 +110,9 @@ type Rejected struct {
 	Detail string
 	// Cause is the error behind it, where there is one.
 	Cause error
+	// Facts are what had been verified by then. They explain the refusal, and
+	// nothing may be done for them.
+	Facts Facts
 }
 
 // Error returns the detail and the reason.

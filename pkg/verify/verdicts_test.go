@@ -84,6 +84,8 @@ func judge(t *testing.T, v *verify.Verifier, doc *exception.Document, now time.T
 		t.Fatalf("refused: %v, want %q", err, want)
 	case rejected.Detail == "":
 		t.Error("the refusal says nothing")
+	default:
+		checkFacts(t, doc, rejected)
 	}
 }
 

@@ -4,16 +4,14 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
 // Verified is a document that passed every step. Only [Verifier.Verify] makes
 // one; its zero value says nothing.
 type Verified struct {
-	message    *exception.Document
-	signatures []Signature
-	lifetime   lifetime.Lifetime
+	message *exception.Document
+	facts   Facts
 }
 
 // Message returns the document that was signed: what may be acted upon.
@@ -21,15 +19,22 @@ func (v *Verified) Message() *exception.Document { return v.message }
 
 // Signatures returns the evidence of every signature, in the seal's order.
 func (v *Verified) Signatures() []Signature {
-	return append([]Signature(nil), v.signatures...)
+	return append([]Signature(nil), v.facts.Signatures...)
+}
+
+// Facts returns everything that was verified.
+func (v *Verified) Facts() Facts {
+	facts := v.facts
+	facts.Signatures = v.Signatures()
+	return facts
 }
 
 // ExpiresAt returns the moment from which the document no longer counts; it is
 // zero when it never expires, which only some policies allow.
-func (v *Verified) ExpiresAt() time.Time { return v.lifetime.ExpiresAt }
+func (v *Verified) ExpiresAt() time.Time { return v.facts.ExpiresAt }
 
 // StartsAt returns the moment from which the document counts, zero for always.
-func (v *Verified) StartsAt() time.Time { return v.lifetime.StartsAt }
+func (v *Verified) StartsAt() time.Time { return v.facts.StartsAt }
 
 // Signature is the evidence of one verified signature.
 type Signature struct {
@@ -44,6 +49,10 @@ type Signature struct {
 	// LogURL and LogIndex name the log entry; LogIndex is -1 without one.
 	LogURL   string
 	LogIndex int64
+	// Witnesses are who vouches for a time; the earliest is WitnessedAt.
+	Witnesses []Witness
+	// Certificate is the one that signed; it is zero for a key.
+	Certificate Certificate
 	// Checked names the evidence that was verified: certificate-chain, sct,
 	// signed-entry-timestamp, inclusion-proof, timestamp, public-key.
 	Checked []string

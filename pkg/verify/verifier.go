@@ -58,6 +58,22 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 		}
 	}()
 
+	var facts Facts
+	message, err := v.open(doc, now, &facts)
+	var rejected *Rejected
+	if errors.As(err, &rejected) {
+		rejected.Facts = facts
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Verified{message: message, facts: facts}, nil
+}
+
+// open goes through the steps of the package's documentation, from the second
+// on, and returns the message that was signed. What it verifies on its way it
+// adds to the facts.
+func (v *Verifier) open(doc *exception.Document, now time.Time, facts *Facts) (*exception.Document, error) {
 	// 2. The kind.
 	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
 		return nil, reject(ReasonKindNotAllowed, "the trust policy does not speak of the kind %q", gk.String())
@@ -82,6 +98,7 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 		if err != nil {
 			return nil, inSet(err, i, len(sealed.Signatures))
 		}
+		facts.MessageDigest, facts.Signatures = digestOf(sealed.Message), signatures[:i+1]
 	}
 	// 7. Enough authorities.
 	if err := v.count(signatures); err != nil {
@@ -93,6 +110,7 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 	}
 	// 9. The lifetime.
 	life, err := v.lifetime(message, signatures, now)
+	facts.StartsAt, facts.ExpiresAt = life.StartsAt, life.ExpiresAt
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +118,7 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 	if err := v.withdrawn(sealed.Message, signatures); err != nil {
 		return nil, err
 	}
-	return &Verified{message: message, signatures: signatures, lifetime: life}, nil
+	return message, nil
 }
 
 // inSet names the signature set that a refusal is about, where there are more.

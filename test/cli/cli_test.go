@@ -71,12 +71,14 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   scripttest.Exits,
-			"token":   token(box),
-			"filler":  filler,
-			"binary":  binary,
-			"browser": browser,
-			"actions": actions(box),
+			"exits":    scripttest.Exits,
+			"token":    token(box),
+			"filler":   filler,
+			"binary":   binary,
+			"browser":  browser,
+			"actions":  actions(box),
+			"keypair":  keypair,
+			"reported": reported(t),
 		},
 	})
 }

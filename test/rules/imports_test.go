@@ -22,9 +22,10 @@ var house = map[string][]string{
 	"trust":     {"exception", "lifetime"},
 	"verify":    {"exception", "seal", "trust", "lifetime"},
 	"sign":      {"exception", "seal", "trust", "verify", "lifetime"},
-	"promote":   {"exception", "seal", "trust", "verify", "sign", "lifetime", "shape"},
+	"gittree":   {},
+	"promote":   {"exception", "gittree", "seal", "trust", "verify", "sign", "lifetime", "shape"},
 	"guard":     {"exception", "seal", "trust", "verify", "lifetime"},
-	"ledger":    {"exception", "seal", "trust", "verify", "lifetime"},
+	"ledger":    {"exception", "gittree", "seal", "trust", "verify", "lifetime"},
 }
 
 // future are the packages of house that are still to be written.
@@ -41,11 +42,11 @@ var powers = []struct {
 	imports []string
 	who     []string
 }{
-	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "promote", "guard", "ledger"}},
+	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "gittree", "promote", "guard", "ledger"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "promote", "guard", "ledger"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"sign", "guard"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
-	{"use Git", []string{"github.com/go-git"}, []string{"promote", "ledger"}},
+	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "promote", "ledger"}},
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard"}},
 }
 
@@ -144,6 +145,9 @@ func TestViolations(t *testing.T) {
 		{"pkg/sign", "github.com/go-git/go-git/v5", 1},
 		{"pkg/promote", "github.com/go-git/go-git/v5/plumbing", 0},
 		{"pkg/promote", "k8s.io/client-go/kubernetes", 1},
+		{"pkg/gittree", "github.com/go-git/go-git/v5/plumbing", 0},
+		{"pkg/gittree", "os/exec", 1},
+		{"pkg/verify", module + "/pkg/gittree", 1},
 	} {
 		p := pkg{ImportPath: module + "/" + tc.from, Imports: []string{tc.imports}}
 		if got := violations(p); len(got) != tc.want {

@@ -88,13 +88,33 @@ func writeText(w io.Writer, r *Report) error {
 				return err
 			}
 		}
+		if err := writeFacts(w, res.Facts); err != nil {
+			return err
+		}
 	}
 	_, err := fmt.Fprintln(w, summaryLine(r))
 	return err
 }
 
+// writeFacts writes a line for each, the values below each other.
+func writeFacts(w io.Writer, facts []Fact) error {
+	width := 0
+	for _, f := range facts {
+		width = max(width, len(f.Label))
+	}
+	for _, f := range facts {
+		if _, err := fmt.Fprintf(w, "    %-*s  %s\n", width, f.Label, Escape(f.Value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func summaryLine(r *Report) string {
 	line := plural(r.Documents, "document")
+	if r.Source != nil {
+		line += fmt.Sprintf(" of commit %.12s", r.Source.Commit)
+	}
 	if r.Unchanged > 0 {
 		line += " (and " + plural(r.Unchanged, "unchanged file") + ")"
 	}

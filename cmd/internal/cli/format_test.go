@@ -18,9 +18,11 @@ import (
 const hostile = "a\n::error::x\u202e <img src=x> [y](https://evil.example) | @team `z` %0A"
 
 func report() *cli.Report {
-	r := &cli.Report{Tool: "polex-validate", Documents: 3, Docs: map[string]string{"no-expiry": "the exception does not say when it ends"}}
+	r := &cli.Report{Tool: "polex-validate", Documents: 3, Docs: map[string]string{"no-expiry": "the exception does not say when it ends"},
+		Source: &cli.Source{Revision: hostile, Commit: "0123456789abcdef0123456789abcdef01234567"}}
 	r.Add(
-		cli.Result{Outcome: cli.Refuse, File: "unsigned/" + hostile + ".yaml", Line: 3, Column: 7, Reason: "no-expiry", Message: hostile, Hint: hostile, Path: "spec", Object: hostile},
+		cli.Result{Outcome: cli.Refuse, File: "unsigned/" + hostile + ".yaml", Line: 3, Column: 7, Reason: "no-expiry", Message: hostile, Hint: hostile, Path: "spec", Object: hostile,
+			Facts: []cli.Fact{{Label: "signed by", Value: hostile}, {Label: "run", Value: "1"}}},
 		cli.Result{Outcome: cli.Warn, File: "b.yaml", Line: 1, Column: 1, Reason: "wildcard-rule", Message: "a pattern"},
 		cli.Result{Outcome: cli.Unknown, File: "c.yaml", Reason: "unreadable", Message: "no such file"},
 		cli.Result{Outcome: cli.Pass, File: "d.yaml", Line: 1, Column: 1, Reason: "well-shaped"},
@@ -118,7 +120,7 @@ func TestHostileTextStaysText(t *testing.T) {
 // and the formats that do not list them say the same of it.
 func TestCountPassed(t *testing.T) {
 	all := report()
-	counting := &cli.Report{Tool: all.Tool, Documents: all.Documents, Docs: all.Docs, CountPassed: true}
+	counting := &cli.Report{Tool: all.Tool, Commit: all.Commit, Documents: all.Documents, Docs: all.Docs, CountPassed: true}
 	counting.Add(all.Results()...)
 	if kept := len(counting.Results()); kept != len(all.Results())-1 || counting.Count(cli.Pass) != 1 {
 		t.Errorf("%d results are kept, %d passed", kept, counting.Count(cli.Pass))
@@ -130,6 +132,16 @@ func TestCountPassed(t *testing.T) {
 		}
 		if same := written(t, name, counting) == written(t, name, all); same == format.ListsPassed() {
 			t.Errorf("%s:\n%s", name, written(t, name, counting))
+		}
+	}
+}
+
+// TestText: facts stand below their line, the values below each other.
+func TestText(t *testing.T) {
+	text := written(t, "text", report())
+	for _, want := range []string{"\n    signed by  a\\n:\\x3aerror", "\n    run        1\n", "\n3 documents of commit 0123456789ab: 1 refusal"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
 }

@@ -27,11 +27,12 @@ func writeJSON(w io.Writer, r *Report) error {
 		APIVersion string   `json:"apiVersion"`
 		Kind       string   `json:"kind"`
 		Tool       tool     `json:"tool"`
+		Source     *Source  `json:"source,omitempty"`
 		Summary    summary  `json:"summary"`
 		Results    []Result `json:"results"`
 	}{
 		APIVersion: "polex.dev/v1alpha1", Kind: "Report",
-		Tool: tool{r.Tool, VersionText()},
+		Tool: tool{r.Tool, VersionText()}, Source: r.Source,
 		Summary: summary{Documents: r.Documents, Passed: r.Count(Pass), Refused: r.Count(Refuse),
 			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Status: r.Status()},
 		Results: results,

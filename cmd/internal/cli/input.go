@@ -40,7 +40,7 @@ type Inputs struct {
 func (in Inputs) Each(visit func(*exception.Document)) {
 	for _, path := range in.Paths {
 		if path == "-" {
-			in.stream(in.Stdin, "<stdin>", visit)
+			in.Stream(in.Stdin, "<stdin>", visit)
 			continue
 		}
 		info, err := os.Stat(path)
@@ -124,10 +124,12 @@ func (in Inputs) file(path string, visit func(*exception.Document)) {
 		return
 	}
 	defer f.Close() //nolint:errcheck // only read
-	in.stream(f, path, visit)
+	in.Stream(f, path, visit)
 }
 
-func (in Inputs) stream(r io.Reader, name string, visit func(*exception.Document)) {
+// Stream calls visit for every document that r holds. It puts the same on the
+// report as [Inputs.Each] does for a file called name.
+func (in Inputs) Stream(r io.Reader, name string, visit func(*exception.Document)) {
 	reader := exception.NewReader(r, name)
 	for n := 0; ; n++ {
 		doc, err := reader.Next()

@@ -31,6 +31,18 @@ type Result struct {
 	Path    string         `json:"path,omitempty"`   // inside the document
 	Object  string         `json:"object,omitempty"` // the document's identity
 	Details map[string]any `json:"details,omitempty"`
+	Facts   []Fact         `json:"-"` // for text alone, below the line
+}
+
+// Fact is something that is known about a document, in a few words. Its value may
+// hold untrusted text.
+type Fact struct{ Label, Value string }
+
+// Source is the commit that the documents are from. The files of the results
+// are then paths in it.
+type Source struct {
+	Revision string `json:"revision"` // as it was asked for
+	Commit   string `json:"commit"`
 }
 
 // ResultFor begins a result about a whole document.
@@ -47,6 +59,7 @@ func (r *Result) silent() bool { return r.Outcome == Pass && r.Message == "" }
 type Report struct {
 	Tool      string
 	Documents int // found, whatever became of them
+	Source    *Source
 	Unchanged int // files that were not looked at, since only changed ones were asked for
 	// Docs says in a line what each reason means, for formats that list them.
 	Docs map[string]string

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/gittree"
+)
+
+// reasonUnknownRevision is for a --ref that leads to no commit, or to several.
+const reasonUnknownRevision = "unknown-revision"
+
+// gitFlags say which commit of a repository is verified, and what of it.
+type gitFlags struct {
+	dir      string
+	revision string
+	paths    []string
+
+	given func(flag string) bool
+}
+
+func addGitFlags(cmd *cobra.Command) *gitFlags {
+	flags := cmd.Flags()
+	f := &gitFlags{given: flags.Changed}
+	flags.StringVar(&f.dir, "git", "", "`folder` of a Git repository, with or without a work tree: verify what a commit of it holds")
+	flags.StringVar(&f.revision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
+	flags.StringArrayVar(&f.paths, "path", nil, "with --git, a `file` or folder in the commit, or . for all of it; can be repeated (default: directories.signed of --config)")
+	return f
+}
+
+// on reports whether a commit is verified, and not what lies on disk.
+func (f *gitFlags) on() bool { return f.given("git") }
+
+// check refuses a command line that cannot be meant.
+func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
+	if !f.on() {
+		if f.given("ref") || f.given("path") {
+			return &cli.UsageError{Err: errors.New("--ref and --path say what to verify of a repository, and none is named"), Hint: "name it with --git"}
+		}
+		return cli.AtLeastOnePath(cmd, args)
+	}
+	if f.dir == "" {
+		return cli.Usagef("--git names no folder")
+	}
+	if len(args) > 0 {
+		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]), Hint: "name what to verify in the commit with --path"}
+	}
+	var bad *gittree.RevisionError
+	if err := gittree.CheckRevision(f.revision); errors.As(err, &bad) {
+		return &cli.UsageError{Err: err, Hint: bad.Hint()}
+	}
+	return nil
+}
+
+// inCommit returns what to verify in the commit, as paths from its root.
+func (f *gitFlags) inCommit(cfg *cli.Config) ([]string, error) {
+	paths := f.paths
+	if len(paths) == 0 {
+		var directories cli.Directories
+		if err := cfg.Section("directories", &directories); err != nil {
+			return nil, err
+		}
+		if directories.Signed == "" {
+			return nil, &cli.UsageError{Err: errors.New("nothing says what to verify in the commit"),
+				Hint: "name it with --path, or with directories.signed in --config; --path . is all of it"}
+		}
+		paths = []string{directories.Signed}
+	}
+	clean := make([]string, len(paths))
+	for i, name := range paths {
+		if clean[i] = path.Clean(filepath.ToSlash(name)); name == "" || !fs.ValidPath(clean[i]) {
+			return nil, cli.Usagef("the path %q does not lie inside of the repository", name)
+		}
+	}
+	return clean, nil
+}
+
+// commitInputs are the documents of a commit.
+type commitInputs struct {
+	flags  *gitFlags
+	paths  []string
+	report *cli.Report
+	tree   *gittree.Tree
+}
+
+// each calls visit for every document, as [cli.Inputs.Each] does for what lies on
+// disk.
+func (c *commitInputs) each(visit func(*exception.Document)) {
+	repository, err := gittree.Open(c.flags.dir)
+	if err != nil {
+		c.unreadable(c.flags.dir, err)
+		return
+	}
+	defer repository.Close() //nolint:errcheck // only read
+	commit, err := repository.Resolve(c.flags.revision)
+	var unknown *gittree.RevisionError
+	if errors.As(err, &unknown) {
+		c.report.Add(cli.Result{Outcome: cli.Unknown, File: c.flags.dir, Reason: reasonUnknownRevision, Message: err.Error(), Hint: unknown.Hint()})
+		return
+	}
+	if err == nil {
+		c.tree, err = repository.Tree(commit)
+	}
+	if err != nil {
+		c.unreadable(c.flags.dir, err)
+		return
+	}
+	c.report.Source = &cli.Source{Revision: c.flags.revision, Commit: c.tree.Commit()}
+	for _, name := range c.paths {
+		c.below(name, visit)
+	}
+}
+
+func (c *commitInputs) below(name string, visit func(*exception.Document)) {
+	found := false
+	err := c.tree.Walk(name, func(e gittree.Entry) error {
+		named := e.Path == name
+		switch {
+		case e.IsFile() && !named && !cli.HoldsDocuments(e.Path), !named && c.aside(e):
+			return nil
+		case e.IsFile():
+			c.file(e, visit)
+		default:
+			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
+				Message: "this is a link, a submodule or of an unknown mode, and only regular files are read in a commit", Hint: "put the file itself here"})
+		}
+		found = true
+		return nil
+	})
+	if err != nil {
+		c.unreadable(name, err)
+		return
+	}
+	if !found {
+		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments, Message: "there is no .yaml, .yml or .json file in this folder of the commit"})
+	}
+}
+
+// aside reports whether an entry is a link to a file, under a name that holds no
+// documents: whoever applies the folder does not look at it either.
+func (c *commitInputs) aside(e gittree.Entry) bool {
+	if e.Mode != filemode.Symlink || cli.HoldsDocuments(e.Path) {
+		return false
+	}
+	target, err := c.tree.Follow(e)
+	return err == nil && target.IsFile()
+}
+
+func (c *commitInputs) file(e gittree.Entry, visit func(*exception.Document)) {
+	content, err := c.tree.Read(e)
+	if errors.Is(err, gittree.ErrTooLarge) {
+		c.report.Documents++
+		c.report.Add(cli.Malformed(&exception.SyntaxError{Position: exception.Position{File: e.Path, Line: 1, Column: 1},
+			Message: fmt.Sprintf("the file is larger than %d MiB", gittree.MaxFile>>20), Hint: "an exception has a few KiB; is this the right file?"}))
+		return
+	}
+	if err != nil {
+		c.unreadable(e.Path, err)
+		return
+	}
+	cli.Inputs{Report: c.report}.Stream(bytes.NewReader(content), e.Path, visit)
+}
+
+func (c *commitInputs) unreadable(file string, err error) {
+	c.report.Add(cli.Result{Outcome: cli.Unknown, File: file, Reason: cli.ReasonUnreadable, Message: err.Error()})
+}

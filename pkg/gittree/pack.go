@@ -1,0 +1,259 @@
+package gittree
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+)
+
+// pack is a file of many objects, and its index (Git's gitformat-pack, version 2
+// of pack-*.idx): 256 counts by first byte, then the objects' names in order,
+// their checksums, and where each begins in the pack.
+type pack struct {
+	name    string
+	index   *os.File
+	objects *os.File
+	scanner *packfile.Scanner
+	counts  [256]uint32 // how many names begin with this byte or a lower one
+	size    int64       // of the pack
+}
+
+const (
+	indexHeader  = 8 + 256*4
+	indexTrailer = 2 * 20
+	// perObject is a name, a checksum and a place.
+	perObject = 20 + 4 + 4
+)
+
+var indexMagic = []byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
+
+var errPack = errors.New("malformed pack")
+
+func (r *Repository) openPacks() ([]*pack, error) {
+	if r.packs != nil {
+		return r.packs, nil
+	}
+	dir, err := r.root.Open("objects/pack")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list packs: %w", err)
+	}
+	defer dir.Close() //nolint:errcheck // only read
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list packs: %w", err)
+	}
+	var packs []*pack
+	for _, name := range names {
+		base, isPack := strings.CutSuffix(name, ".pack")
+		if !isPack || !strings.HasPrefix(name, "pack-") {
+			continue
+		}
+		p, err := r.openPack("objects/pack/" + base)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a pack without its index is one that is being written, or thrown away
+		}
+		if err == nil && len(packs) == maxPacks {
+			err = errors.Join(fmt.Errorf("there are more than %d packs: git gc puts them together", maxPacks), p.close())
+		}
+		if err != nil {
+			for _, p := range packs {
+				_ = p.close()
+			}
+			return nil, fmt.Errorf("open %s: %w", base, err)
+		}
+		packs = append(packs, p)
+	}
+	r.packs = packs
+	return packs, nil
+}
+
+func (r *Repository) openPack(base string) (p *pack, err error) {
+	p = &pack{name: base}
+	defer func() {
+		if err != nil {
+			_ = p.close()
+		}
+	}()
+	if p.index, err = r.open(base + ".idx"); err != nil {
+		return p, err
+	}
+	if p.objects, err = r.open(base + ".pack"); err != nil {
+		return p, err
+	}
+	info, err := p.objects.Stat()
+	if err != nil {
+		return p, err
+	}
+	p.size, p.scanner = info.Size(), packfile.NewScanner(p.objects)
+	return p, p.readCounts()
+}
+
+// readCounts reads the index's header. What it counts has to fit into the file.
+func (p *pack) readCounts() error {
+	info, err := p.index.Stat()
+	if err != nil {
+		return err
+	}
+	header := make([]byte, indexHeader)
+	if _, err := p.index.ReadAt(header, 0); err != nil || !bytes.HasPrefix(header, indexMagic) {
+		return fmt.Errorf("%w: its index is not one of version 2", errPack)
+	}
+	for i := range p.counts {
+		p.counts[i] = binary.BigEndian.Uint32(header[8+4*i:])
+		if i > 0 && p.counts[i] < p.counts[i-1] {
+			return fmt.Errorf("%w: its index is out of order", errPack)
+		}
+	}
+	if info.Size() < indexHeader+int64(p.counts[255])*perObject+indexTrailer {
+		return fmt.Errorf("%w: its index is cut off", errPack)
+	}
+	return nil
+}
+
+func (p *pack) close() error {
+	var errs []error
+	for _, f := range []*os.File{p.index, p.objects} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// find returns where an object begins in the pack.
+func (p *pack) find(hash plumbing.Hash) (offset int64, found bool, err error) {
+	low, high := uint32(0), p.counts[hash[0]]
+	if hash[0] > 0 {
+		low = p.counts[hash[0]-1]
+	}
+	var name plumbing.Hash
+	for low < high {
+		middle := low + (high-low)/2
+		if _, err := p.index.ReadAt(name[:], indexHeader+20*int64(middle)); err != nil {
+			return 0, false, err
+		}
+		switch bytes.Compare(name[:], hash[:]) {
+		case 0:
+			offset, err := p.place(middle)
+			return offset, err == nil, err
+		case -1:
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return 0, false, nil
+}
+
+// place returns where an object begins, by its number in the index. What lies
+// beyond two gigabytes stands in a table of its own.
+func (p *pack) place(number uint32) (int64, error) {
+	count := int64(p.counts[255])
+	var raw [8]byte
+	if _, err := p.index.ReadAt(raw[:4], indexHeader+24*count+4*int64(number)); err != nil {
+		return 0, err
+	}
+	const far = 1 << 31
+	place := int64(binary.BigEndian.Uint32(raw[:4]))
+	if place&far != 0 {
+		if _, err := p.index.ReadAt(raw[:], indexHeader+perObject*count+8*(place&^far)); err != nil {
+			return 0, err
+		}
+		place = int64(binary.BigEndian.Uint32(raw[:4]))<<32 | int64(binary.BigEndian.Uint32(raw[4:]))
+	}
+	if place < 0 || place >= p.size {
+		return 0, fmt.Errorf("%w: an object begins behind its end", errPack)
+	}
+	return place, nil
+}
+
+// object reads the object that begins at offset. Most are stored as changes to
+// another, and that as changes to a third: these are read from the object on to
+// the one that is whole, and applied on the way back.
+func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
+	var changes [][]byte
+	kept := int64(0)
+	for len(changes) <= maxChain {
+		header, err := p.scanner.SeekObjectHeader(offset)
+		if err != nil {
+			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
+		}
+		if header.Length < 0 || header.Length > MaxFile {
+			return 0, nil, tooLarge(header.Length, MaxFile)
+		}
+		if kept += header.Length; kept > maxChanges {
+			return 0, nil, fmt.Errorf("%w: changes of %d bytes are the most", ErrTooLarge, maxChanges)
+		}
+		var content bytes.Buffer
+		if _, _, err := p.scanner.NextObject(&content); err != nil {
+			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
+		}
+		if int64(content.Len()) != header.Length {
+			return 0, nil, fmt.Errorf("%w: an object has another size than it says", errPack)
+		}
+		switch header.Type {
+		case plumbing.OFSDeltaObject:
+			offset = header.OffsetReference
+		case plumbing.REFDeltaObject:
+			base, found, err := p.find(header.Reference)
+			if err != nil {
+				return 0, nil, err
+			}
+			if !found {
+				return 0, nil, fmt.Errorf("%w: the base of an object is not in it", errPack)
+			}
+			offset = base
+		default:
+			whole, err := apply(content.Bytes(), changes, most)
+			return header.Type, whole, err
+		}
+		changes = append(changes, content.Bytes())
+	}
+	return 0, nil, fmt.Errorf("%w: an object has more than %d bases", errPack, maxChain)
+}
+
+// apply applies changes to a whole object, the last first. Each begins with the
+// sizes of what it is made from and of what comes out.
+func apply(whole []byte, changes [][]byte, most int64) ([]byte, error) {
+	made := uint64(0)
+	for i := len(changes) - 1; i >= 0; i-- {
+		_, n := binary.Uvarint(changes[i])
+		size, m := binary.Uvarint(changes[i][max(n, 0):])
+		if n <= 0 || m <= 0 {
+			return nil, fmt.Errorf("%w: a change does not say its size", errPack)
+		}
+		if size > MaxFile {
+			return nil, tooLarge(size, MaxFile)
+		}
+		if made += size; made > maxMade {
+			return nil, fmt.Errorf("%w: it takes more than %d bytes to make it", ErrTooLarge, maxMade)
+		}
+		var err error
+		if whole, err = packfile.PatchDelta(whole, changes[i]); err != nil {
+			return nil, fmt.Errorf("%w: %w", errPack, err)
+		}
+	}
+	if int64(len(whole)) > most {
+		return nil, tooLarge(len(whole), most)
+	}
+	return whole, nil
+}
+
+// unexpected keeps the end of a file from being taken for the end of the input.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,172 @@
+package gittree
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+)
+
+// Tree is what a commit holds. It is not for several goroutines at once.
+type Tree struct {
+	commit  plumbing.Hash
+	root    plumbing.Hash
+	objects objects
+	met     int // entries, of all walks together
+}
+
+// Entry is a file, a folder, a link or a submodule of a tree. What its mode says
+// and its path are as hostile as whoever made the commit.
+type Entry struct {
+	Path string // from the root, with slashes
+	Mode filemode.FileMode
+
+	hash plumbing.Hash
+}
+
+// IsFile reports whether the entry is a regular file, executable or not.
+func (e Entry) IsFile() bool { return e.Mode == filemode.Regular || e.Mode == filemode.Executable }
+
+// In returns what a commit holds of a repository that go-git has opened.
+func In(repository storer.EncodedObjectStorer, commit plumbing.Hash) (*Tree, error) {
+	return newTree(stored{repository}, commit)
+}
+
+func newTree(from objects, commit plumbing.Hash) (*Tree, error) {
+	content, err := read(from, plumbing.CommitObject, commit, maxCommit)
+	if err != nil {
+		return nil, err
+	}
+	root, err := header(content, "tree ")
+	if err != nil {
+		return nil, fmt.Errorf("commit %s: %w", commit, err)
+	}
+	return &Tree{commit: commit, root: root, objects: from}, nil
+}
+
+// Commit returns the hash of the commit.
+func (t *Tree) Commit() string { return t.commit.String() }
+
+// Find returns the entry at a path from the root, with slashes; "." is the root.
+// No link is followed on the way. It returns an error that is [fs.ErrNotExist]
+// when there is none.
+func (t *Tree) Find(name string) (Entry, error) {
+	at := Entry{Path: ".", Mode: filemode.Dir, hash: t.root}
+	if name == "." {
+		return at, nil
+	}
+	if !fs.ValidPath(name) || strings.Count(name, "/") >= MaxDepth {
+		return Entry{}, fmt.Errorf("find %q: it does not lie inside of the repository", name)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		entries, err := t.entries(at)
+		if err != nil {
+			return Entry{}, err
+		}
+		i := slices.IndexFunc(entries, func(e Entry) bool { return path.Base(e.Path) == part })
+		if i < 0 {
+			return Entry{}, fmt.Errorf("find %q: %w", name, fs.ErrNotExist)
+		}
+		at = entries[i]
+	}
+	return at, nil
+}
+
+// Walk calls visit for the entry at a path, as [Tree.Find] finds it, or for
+// everything below it that is no folder, in the order of the names. It ends with
+// the first error.
+func (t *Tree) Walk(name string, visit func(Entry) error) error {
+	start, err := t.Find(name)
+	if err != nil {
+		return err
+	}
+	return t.walk(start, visit, 0)
+}
+
+func (t *Tree) walk(at Entry, visit func(Entry) error, depth int) error {
+	if at.Mode != filemode.Dir {
+		return visit(at)
+	}
+	if depth > MaxDepth {
+		return fmt.Errorf("%q: there are more than %d folders in each other", at.Path, MaxDepth)
+	}
+	entries, err := t.entries(at)
+	if err != nil {
+		return err
+	}
+	if t.met += len(entries); t.met > MaxEntries {
+		return fmt.Errorf("%q: there are more than %d files and folders", at.Path, MaxEntries)
+	}
+	for _, e := range entries {
+		if err := t.walk(e, visit, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries returns what lies in a folder.
+func (t *Tree) entries(folder Entry) ([]Entry, error) {
+	if folder.Mode != filemode.Dir {
+		return nil, fmt.Errorf("%q is no folder", folder.Path)
+	}
+	content, err := read(t.objects, plumbing.TreeObject, folder.hash, maxTree)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", folder.Path, err)
+	}
+	parsed, err := parseTree(content)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", folder.Path, err)
+	}
+	entries := make([]Entry, len(parsed))
+	for i, p := range parsed {
+		entries[i] = Entry{Path: path.Join(folder.Path, p.name), Mode: p.mode, hash: p.hash}
+		if len(entries[i].Path) > maxPath {
+			return nil, fmt.Errorf("%q: a path of more than %d bytes", folder.Path, maxPath)
+		}
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	return entries, nil
+}
+
+// Read returns the content of a regular file. One of more than [MaxFile] bytes
+// is an error that is [ErrTooLarge].
+func (t *Tree) Read(file Entry) ([]byte, error) {
+	if !file.IsFile() {
+		return nil, fmt.Errorf("read %q: it is no regular file", file.Path)
+	}
+	content, err := read(t.objects, plumbing.BlobObject, file.hash, MaxFile)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", file.Path, err)
+	}
+	return content, nil
+}
+
+// Follow returns the entry that a link leads to, inside of the tree and in one
+// step: a link to a link, or one through a link, is an error.
+func (t *Tree) Follow(link Entry) (Entry, error) {
+	if link.Mode != filemode.Symlink {
+		return Entry{}, fmt.Errorf("follow %q: it is no link", link.Path)
+	}
+	target, err := read(t.objects, plumbing.BlobObject, link.hash, maxLink)
+	if err != nil {
+		return Entry{}, fmt.Errorf("follow %q: %w", link.Path, err)
+	}
+	if path.IsAbs(string(target)) {
+		return Entry{}, fmt.Errorf("follow %q: it leads out of the repository", link.Path)
+	}
+	at, err := t.Find(path.Join(path.Dir(link.Path), string(target)))
+	if err != nil {
+		return Entry{}, fmt.Errorf("follow %q: %w", link.Path, err)
+	}
+	if at.Mode == filemode.Symlink {
+		return Entry{}, errors.New("follow " + link.Path + ": it leads to another link")
+	}
+	return at, nil
+}

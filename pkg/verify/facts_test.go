@@ -1,0 +1,142 @@
+package verify_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// afterEvidence are the reasons that come when every signature was verified.
+var afterEvidence = []verify.Reason{verify.ReasonWrongIdentity, verify.ReasonTooFewAuthorities, verify.ReasonAltered, verify.ReasonBadLifetime,
+	verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid, verify.ReasonSignedInFuture, verify.ReasonWithdrawn}
+
+// checkFacts: a refusal says nothing that was not verified, and everything that
+// was.
+func checkFacts(t *testing.T, doc *exception.Document, rejected *verify.Rejected) {
+	t.Helper()
+	facts := rejected.Facts
+	s, err := seal.Read(doc)
+	if err != nil {
+		s = &seal.Seal{}
+	}
+	if len(facts.Signatures) == 0 {
+		if !cmp.Equal(facts, verify.Facts{}) || slices.Contains(afterEvidence, rejected.Reason) {
+			t.Errorf("%s: no signature was verified, and there are the facts %+v", rejected.Reason, facts)
+		}
+		return
+	}
+	after := slices.Contains(afterEvidence, rejected.Reason) || rejected.Reason == verify.ReasonNoWitnessedTime
+	if after != (len(facts.Signatures) == len(s.Signatures)) {
+		t.Errorf("%s, with %d of %d signatures verified", rejected.Reason, len(facts.Signatures), len(s.Signatures))
+	}
+	if facts.MessageDigest != sum(s.Message) {
+		t.Errorf("the digest of the message is %s", facts.MessageDigest)
+	}
+	for i, signature := range facts.Signatures {
+		if (s.Signatures[i].Certificate == nil) != (signature.Certificate == verify.Certificate{}) {
+			t.Errorf("signature %d: %+v", i, signature.Certificate)
+		}
+		if raw := s.Signatures[i].Certificate; raw != nil && signature.Certificate.Fingerprint != sum(raw) {
+			t.Errorf("signature %d: the certificate is %s", i, signature.Certificate.Fingerprint)
+		}
+	}
+}
+
+func sum(raw []byte) string {
+	digest := sha256.Sum256(raw)
+	return "sha256:" + hex.EncodeToString(digest[:])
+}
+
+// TestFacts holds what is said of a document against what is known of it.
+func TestFacts(t *testing.T) {
+	w := inWorld(t)
+	s := readSeal(t, w.honest)
+	cert := certificateOf(t, s.Signatures[0])
+	signedAt := time.Unix(s.Signatures[0].Bundle.Payload.IntegratedTime, 0)
+	expires, err := time.Parse(time.RFC3339, parse(t, string(s.Message)).Annotation(exception.AnnotationExpiresAt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := verify.Signature{
+		Authority: "merge", WitnessedAt: signedAt, LogURL: w.RekorURL, LogIndex: s.Signatures[0].Bundle.Payload.LogIndex,
+		Identity:    trust.Identity{Issuer: w.IssuerURL, Subject: subject, Type: "uri"},
+		Witnesses:   []verify.Witness{{Kind: verify.WitnessLog, URL: w.RekorURL, At: signedAt}},
+		Certificate: verify.Certificate{Fingerprint: sum(s.Signatures[0].Certificate), NotBefore: cert.NotBefore, NotAfter: cert.NotAfter},
+		Checked:     []string{"certificate-chain", "sct", "signed-entry-timestamp", "inclusion-proof"},
+	}
+	everything := verify.Facts{MessageDigest: sum(s.Message), Signatures: []verify.Signature{signature}, ExpiresAt: expires}
+	nobody := everything
+	nobody.ExpiresAt, nobody.Signatures = time.Time{}, []verify.Signature{signature}
+	nobody.Signatures[0].Authority = ""
+	counted := everything
+	counted.ExpiresAt = time.Time{}
+
+	for name, tc := range map[string]struct {
+		doc    maker
+		policy func(*trust.Config)
+		after  time.Duration
+		reason verify.Reason
+		want   verify.Facts
+	}{
+		"verified": {doc: honest, want: everything},
+		"expired":  {doc: honest, after: 8 * day, reason: verify.ReasonExpired, want: everything},
+		"withdrawn": {doc: honest, reason: verify.ReasonWithdrawn, want: everything,
+			policy: func(c *trust.Config) { c.Revoked = []trust.RevocationConfig{{MessageDigest: sum(s.Message)}} }},
+		"too long":      {doc: honest, reason: verify.ReasonLifetimeTooLong, want: everything, policy: func(c *trust.Config) { c.MaxLifetime = "1d" }},
+		"altered":       {doc: changed(func(t *testing.T, root object) { dig(t, root, "metadata")["name"] = "other" }), reason: verify.ReasonAltered, want: counted},
+		"by a stranger": {doc: honest, reason: verify.ReasonWrongIdentity, want: nobody, policy: func(c *trust.Config) { c.Authorities[0].Subject += "x" }},
+		"unsigned":      {doc: func(t *testing.T, w *world) *exception.Document { return parse(t, w.until(week)) }, reason: verify.ReasonUnsigned},
+		"bad signature": {doc: forged(set{signature: []byte("x")}), reason: verify.ReasonBadSignature},
+	} {
+		t.Run(name, func(t *testing.T) {
+			verified, err := w.verifier(t, tc.policy, nil).Verify(tc.doc(t, w), w.now.Add(tc.after))
+			var got verify.Facts
+			var rejected *verify.Rejected
+			switch {
+			case errors.As(err, &rejected) && rejected.Reason == tc.reason:
+				got = rejected.Facts
+			case err == nil && tc.reason == "":
+				got = verified.Facts()
+			default:
+				t.Fatalf("%v, want %q", err, tc.reason)
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(trust.Identity{}, "Claims"), cmpopts.EquateApproxTime(0)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, signature := range got.Signatures {
+				if signature.Identity.Claims["buildTrigger"] != "push" || signature.Identity.Claims["runInvocationURI"] == "" {
+					t.Errorf("claims: %q", signature.Identity.Claims)
+				}
+			}
+		})
+	}
+}
+
+// TestFactsOfSome: where one signature of several does not hold, the facts are
+// those of the ones before it, and nobody is said to have signed for anybody.
+func TestFactsOfSome(t *testing.T) {
+	w := inWorld(t)
+	_, err := w.verifier(t, nil, nil).Verify(forged(set{stamps: []time.Time{w.now}}, set{signature: []byte("x")})(t, w), w.now)
+	var rejected *verify.Rejected
+	if !errors.As(err, &rejected) || len(rejected.Facts.Signatures) != 1 {
+		t.Fatalf("%v", err)
+	}
+	only := rejected.Facts.Signatures[0]
+	if only.Authority != "" || only.Identity.Subject != subject || !rejected.Facts.ExpiresAt.IsZero() {
+		t.Errorf("%+v", rejected.Facts)
+	}
+	if len(only.Witnesses) != 2 || only.Witnesses[1].Kind != verify.WitnessTimestamp || only.Witnesses[0].Kind != verify.WitnessLog {
+		t.Errorf("the witnesses are %+v", only.Witnesses)
+	}
+}
