@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+
+	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // startKyverno runs the admission controller outside of the cluster.
 func (c *Cluster) startKyverno(ctx, within context.Context) error {
-	free, err := ports(1)
+	free, err := servers.FreePorts(1)
 	if err != nil {
 		return err
 	}
@@ -20,9 +22,9 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 		return err
 	}
 	const accounts = "system:serviceaccount:kyverno:"
-	if err := c.run(ctx, command{
-		path: filepath.Join(c.options.Binaries, "kyverno"),
-		args: []string{
+	if err := c.group.Run(ctx, servers.Command{
+		Program: "kyverno",
+		Args: []string{
 			"--kubeconfig=" + kubeconfig,
 			fmt.Sprintf("--serverIP=127.0.0.1:%d", free[0]), "--webhookServerHost=127.0.0.1", fmt.Sprintf("--webhookServerPort=%d", free[0]),
 			"--caSecretName=kyverno-ca", "--tlsSecretName=kyverno-tls",
@@ -31,15 +33,15 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 			"--backgroundServiceAccountName=" + accounts + "kyverno-background-controller",
 			"--reportsServiceAccountName=" + accounts + "kyverno-reports-controller",
 		},
-		env: []string{
+		Env: append([]string{
 			"KYVERNO_NAMESPACE=kyverno", "KYVERNO_SERVICEACCOUNT_NAME=kyverno-admission-controller", "KYVERNO_DEPLOYMENT=kyverno-admission-controller",
 			"KYVERNO_POD_NAME=kyverno-0", "INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics", "POD_IP=127.0.0.1", "KYVERNO_SVC=kyverno-svc",
-		},
+		}, c.options.KyvernoEnv...),
 	}); err != nil {
 		return err
 	}
 	for _, probe := range probes {
-		if err := until(within, "Kyverno's webhook", c.processes, func(ctx context.Context) error {
+		if err := c.group.Until(within, "Kyverno's webhook", func(ctx context.Context) error {
 			answer, err := c.DryRun(ctx, Target{Group: probe.group, Version: probe.version, Namespace: "default"}, []byte(probe.document))
 			if err != nil {
 				return err
