@@ -37,7 +37,7 @@ bench: sizes ## measure speed and sizes
 demo: build ## show a seal made, verified and broken, on loopback
 	./demo/run.sh
 
-e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno ## run the tests against the real API server and Kyverno
+e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act ## run the tests against the real API server, Kyverno and a workflow runner
 	go test -tags e2e -count=1 -timeout 30m -v ./test/e2e/...
 
 refresh-root: ## fetch the public-good trusted root (network)
@@ -55,7 +55,7 @@ $(TOOLS)/golangci-lint: test/tools/go.mod
 $(TOOLS)/actionlint: test/tools/actionlint/go.mod
 	go -C test/tools/actionlint build -o $(CURDIR)/$(TOOLS)/ tool
 
-# The servers of the end-to-end tests: minutes the first time, seconds from the build cache.
+# The programs of the end-to-end tests: minutes the first time, seconds from the build cache.
 E2EBUILD := build -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)
 
 $(E2E)/kube-apiserver: test/e2e/tools/kubernetes/go.mod
@@ -69,3 +69,6 @@ $(E2E)/kyverno: test/e2e/tools/kyverno/go.mod
 
 $(E2E)/kubectl-kyverno: test/e2e/tools/kyverno/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno
+
+$(E2E)/act: test/e2e/tools/act/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/act $(E2EBUILD)/ github.com/nektos/act

@@ -63,10 +63,14 @@ func (a *authority) timestamper(name string) (*authority, error) {
 	})
 }
 
-// issue makes a P-256 key and a certificate for it, signed by a, or by itself when a is nil.
+// issue makes a key and a certificate for it, signed by a, or by itself when a is nil.
 func (a *authority) issue(template *x509.Certificate) (*authority, error) {
 	name := template.Subject.CommonName
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	curve := elliptic.P256()
+	if template.IsCA {
+		curve = elliptic.P384() // as the public-good Fulcio has
+	}
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("generate key of %s: %w", name, err)
 	}

@@ -12,6 +12,11 @@ import (
 func checkText(chunk []byte, at Position) error {
 	line, column := at.Line, at.Column
 	for i := 0; i < len(chunk); {
+		if b := chunk[i]; b >= ' ' && b < 0x7f {
+			i++
+			column++
+			continue
+		}
 		r, size := utf8.DecodeRune(chunk[i:])
 		problem, hint := "", ""
 		switch {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -36,30 +37,66 @@ func decodeBase64(text string, limit int) ([]byte, error) {
 	return raw, nil
 }
 
-// decodeGzip undoes base64 and one layer of gzip, and reads no more than limit
-// bytes of what comes out, whatever the header promises.
-func decodeGzip(text string, limit int) ([]byte, error) {
+// gzipHeader is what every writer of seals puts before the data: no name, no time,
+// no system (RFC 1952, 2.3). It carries nothing, so there is one spelling of it.
+var gzipHeader = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff}
+
+const gzipTrailer = 8 // bytes: checksum and size
+
+// emptyBlock is the length of nothing, and its complement.
+var emptyBlock = []byte{0, 0, 0xff, 0xff}
+
+// unpacker undoes base64 and one layer of gzip, for one value after the other.
+type unpacker struct{ z gzip.Reader }
+
+// unpack reads no more than limit bytes of what comes out, whatever the header
+// promises.
+func (u *unpacker) unpack(text string, limit int) ([]byte, error) {
 	packed, err := decodeBase64(text, limit+limit/2+1024)
 	if err != nil {
 		return nil, err
 	}
-	in := bytes.NewReader(packed)
-	z, err := gzip.NewReader(in)
+	if !bytes.HasPrefix(packed, gzipHeader) || len(packed) <= len(gzipHeader)+gzipTrailer {
+		return nil, errors.New("not gzip, or with a header that says something")
+	}
+	out, err := u.gunzip(packed, limit)
 	if err != nil {
+		return nil, err
+	}
+	// The last byte of the data, or the one before the empty block that most
+	// writers end with (RFC 1951, 3.2.4), can have bits to spare. They are its
+	// highest, and zero: else clearing the highest that is set would change nothing.
+	last := &packed[len(packed)-gzipTrailer-1]
+	if data := packed[:len(packed)-gzipTrailer]; bytes.HasSuffix(data[len(gzipHeader):], emptyBlock) && len(data) > len(gzipHeader)+len(emptyBlock) {
+		last = &data[len(data)-len(emptyBlock)-1]
+	}
+	if *last == 0 {
+		return out, nil
+	}
+	*last ^= 1 << (bits.Len8(*last) - 1)
+	if same, err := u.gunzip(packed, limit); err == nil && bytes.Equal(same, out) {
+		return nil, errors.New("the gzip data ends in bits that say nothing")
+	}
+	return out, nil
+}
+
+func (u *unpacker) gunzip(packed []byte, limit int) ([]byte, error) {
+	in := bytes.NewReader(packed)
+	if err := u.z.Reset(in); err != nil {
 		return nil, errors.New("not gzip")
 	}
-	z.Multistream(false)
-	out, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
-	if err != nil {
+	u.z.Multistream(false)
+	out := bytes.NewBuffer(make([]byte, 0, min(limit, 3*len(packed))))
+	if _, err := out.ReadFrom(io.LimitReader(&u.z, int64(limit)+1)); err != nil {
 		return nil, errors.New("broken gzip")
 	}
-	if len(out) > limit {
+	if out.Len() > limit {
 		return nil, fmt.Errorf("it unpacks to more than %d KiB", limit>>10)
 	}
 	if in.Len() > 0 {
 		return nil, errors.New("something follows the gzip data")
 	}
-	return out, nil
+	return out.Bytes(), nil
 }
 
 func encodeGzip(raw []byte) (string, error) {

@@ -119,7 +119,12 @@ func TestReadRefuses(t *testing.T) {
 		{"base64 with a space", "signature", "AAAA ", "not base64"},
 		{"long signature", "signature", strings.Repeat("AAAA", 2000), "longer than"},
 		{"message not gzip", "message", "AAAA", "not gzip"},
-		{"message cut off", "message", base64.StdEncoding.EncodeToString(unpacked(t, "a: b\n")[:15]), "broken gzip"},
+		{"message cut off", "message", base64.StdEncoding.EncodeToString(unpacked(t, "a: b\n")[:20]), "broken gzip"},
+		{"message of a header alone", "message", base64.StdEncoding.EncodeToString(unpacked(t, "a: b\n")[:18]), "not gzip"},
+		{"a time in the header", "message", base64.StdEncoding.EncodeToString(set(unpacked(t, "a: b\n"), 4, 1)), "header"},
+		{"a system in the header", "message", base64.StdEncoding.EncodeToString(set(unpacked(t, "a: b\n"), 9, 3)), "header"},
+		{"a name in the header", "message", base64.StdEncoding.EncodeToString(set(unpacked(t, "a: b\n"), 3, 8)), "header"},
+		{"spare bits that are set", "message", base64.StdEncoding.EncodeToString(spareBit(t, unpacked(t, "a: b\n"))), "say nothing"},
 		{"message with a wrong sum", "message", base64.StdEncoding.EncodeToString(flipLast(unpacked(t, "a: b\n"))), "broken gzip"},
 		{"two gzip members", "message", base64.StdEncoding.EncodeToString(append(unpacked(t, "a: b\n"), unpacked(t, "c: d\n")...)), "follows"},
 		{"bytes behind the gzip", "message", base64.StdEncoding.EncodeToString(append(unpacked(t, "a: b\n"), 0)), "follows"},
@@ -261,4 +266,21 @@ func TestMessage(t *testing.T) {
 	if _, err := seal.ParseMessage([]byte("\x1f\x8b\x08\x00")); err == nil || !strings.Contains(err.Error(), "--tarball=no") {
 		t.Errorf("an archive: %v", err)
 	}
+}
+
+func set(raw []byte, at int, to byte) []byte {
+	raw[at] = to
+	return raw
+}
+
+// spareBit sets the highest bit before the empty block that the data ends with,
+// which has to be spare.
+func spareBit(t *testing.T, raw []byte) []byte {
+	t.Helper()
+	last := &raw[len(raw)-8-4-1]
+	if *last&0x80 != 0 {
+		t.Fatal("the highest bit is set already")
+	}
+	*last |= 0x80
+	return raw
 }

@@ -70,7 +70,8 @@ func Read(doc *exception.Document) (*Seal, error) {
 	if !ok {
 		return nil, formatError(partMessage.key(0), "the signed message is missing")
 	}
-	message, err := decodeGzip(packed, maxMessage)
+	var u unpacker
+	message, err := u.unpack(packed, maxMessage)
 	if err != nil {
 		return nil, formatError(partMessage.key(0), "%s", err)
 	}
@@ -80,7 +81,7 @@ func Read(doc *exception.Document) (*Seal, error) {
 	}
 	s := &Seal{Message: message}
 	for i := range sets {
-		signature, err := readSet(parts, i)
+		signature, err := u.readSet(parts, i)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +135,7 @@ func countSets(parts map[string]string) (int, error) {
 	return sets, nil
 }
 
-func readSet(parts map[string]string, index int) (Signature, error) {
+func (u *unpacker) readSet(parts map[string]string, index int) (Signature, error) {
 	var s Signature
 	key := partSignature.key(index)
 	raw, err := decodeBase64(parts[key], maxSignature)
@@ -148,29 +149,29 @@ func readSet(parts map[string]string, index int) (Signature, error) {
 
 	key = partCertificate.key(index)
 	if text, ok := parts[key]; ok {
-		if s.Certificate, err = decodeCertificate(text); err != nil {
+		if s.Certificate, err = u.certificate(text); err != nil {
 			return s, formatError(key, "%s", err)
 		}
 	}
 	key = partBundle.key(index)
 	if text, ok := parts[key]; ok {
-		if s.Bundle, err = decodeRekorBundle(text); err != nil {
+		if s.Bundle, err = u.rekorBundle(text); err != nil {
 			return s, formatError(key, "%s", err)
 		}
 	}
 	key = partBundleV03.key(index)
 	if text, ok := parts[key]; ok {
-		if s.BundleV03, err = decodeGzip(text, maxBundle); err != nil {
+		if s.BundleV03, err = u.unpack(text, maxBundle); err != nil {
 			return s, formatError(key, "%s", err)
 		}
 	}
 	return s, nil
 }
 
-// decodeCertificate takes exactly one certificate: a chain's other members come
+// certificate takes exactly one certificate: a chain's other members come
 // from the trusted root and nowhere else.
-func decodeCertificate(text string) ([]byte, error) {
-	raw, err := decodeGzip(text, maxCertificate)
+func (u *unpacker) certificate(text string) ([]byte, error) {
+	raw, err := u.unpack(text, maxCertificate)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +196,8 @@ func decodeCertificate(text string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-func decodeRekorBundle(text string) (*RekorBundle, error) {
-	raw, err := decodeGzip(text, maxBundle)
+func (u *unpacker) rekorBundle(text string) (*RekorBundle, error) {
+	raw, err := u.unpack(text, maxBundle)
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,17 @@ import (
 // exception that is ignored is not harmless: it is reviewed and renewed as if it
 // did something, and what it was for is blocked on the day of the upgrade.
 func (s *subject) ignoredAPI(time.Time) {
+	group := s.exc.Identity.Group
 	if s.engine == 0 {
+		for _, v := range served {
+			if v.group == group && v.version == s.exc.Version && v.to != 0 {
+				s.refuse(exception.ProblemUnknownVersion, exception.Path{"apiVersion"},
+					fmt.Sprintf("Kyverno serves %s/%s of PolicyException until 1.%d, and no longer", group, v.version, v.to),
+					"write "+newestOf(group, legacyDeprecated)+", or say which release it is for (--kyverno-version)")
+			}
+		}
 		return
 	}
-	group := s.exc.Identity.Group
 	legacy := group == exception.KyvernoGroup
 	if legacy && s.engine >= legacyIgnored {
 		s.refuse(ReasonIgnoredAPI, exception.Path{"apiVersion"},

@@ -26,6 +26,7 @@ var (
 		{name: "v2beta1 on 1.13", of: legacy, old: "v2", new: "v2beta1", config: on("1.13"), want: deprecated},
 		{name: "v2beta1 on 1.19", of: legacy, old: "v2", new: "v2beta1", config: on("1.19"), want: deprecated},
 		{name: "v2beta1 on 1.20", of: legacy, old: "v2", new: "v2beta1", config: on("1.20"), want: ignored},
+		{name: "v2alpha1 on no release in particular", of: legacy, old: "v2", new: "v2alpha1", want: notServed},
 		{name: "v2alpha1 on 1.11", of: legacy, old: "v2", new: "v2alpha1", config: on("1.11"), want: deprecated},
 		{name: "v2alpha1 on 1.14", of: legacy, old: "v2", new: "v2alpha1", config: on("1.14"), want: notServed},
 		{name: "a version that never was", of: legacy, old: "v2", new: "v7", config: on("1.18"), want: notServed},

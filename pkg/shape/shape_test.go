@@ -2,6 +2,8 @@ package shape_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -121,9 +123,16 @@ func (c change) findings(t testing.TB) []shape.Finding {
 	return checker.Check(c.document(t), now)
 }
 
+// TestChecks leaves the documents of all cases as its artifacts: test/e2e shows
+// them to the servers.
 func TestChecks(t *testing.T) {
+	artifacts := t.ArtifactDir()
 	for file, changes := range cases() {
-		for _, c := range changes {
+		for i, c := range changes {
+			artifact := filepath.Join(artifacts, fmt.Sprintf("%s-%d.yaml", file, i))
+			if err := os.WriteFile(artifact, c.document(t).Source(), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			t.Run(file+"/"+c.name, func(t *testing.T) {
 				var got []string
 				for _, f := range c.findings(t) {

@@ -19,35 +19,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// BenchmarkVerify opens one honest document, from its bytes as a gate does.
-// BenchmarkBareVerify is what sigstore-go alone takes for its bundle, and
-// BenchmarkCompare what holding object against message takes.
-func BenchmarkVerify(b *testing.B) {
-	w := inWorld(b)
-	v := w.verifier(b, nil, nil)
-	source := w.honest.Source()
-	b.ReportAllocs()
-	for b.Loop() {
-		doc, err := exception.Parse(source, "sealed.yaml")
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := v.Verify(doc, w.now); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkBareVerify(b *testing.B) {
-	w := inWorld(b)
-	root, err := trust.ParseRoot(w.root, "sandbox")
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := readSeal(b, w.honest)
-	bareVerify(b, root, w.config().Authorities, s.Message, [][]byte{s.Signatures[0].BundleV03})
-}
-
+// BenchmarkCompare is what holding object against message takes. What verifying
+// takes as a whole stands beside others in test/interop.
 func BenchmarkCompare(b *testing.B) {
 	w := inWorld(b)
 	message := parse(b, string(readSeal(b, w.honest).Message))
@@ -59,12 +32,14 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// The same for the two signatures of 2022, under the public-good root.
+// BenchmarkVerifyTwoSigners opens the two signatures of 2022, under the public-good
+// root, with certificates that it never saw; BenchmarkBareVerifyTwoSigners is what
+// sigstore-go alone takes for them.
 func BenchmarkVerifyTwoSigners(b *testing.B) {
-	v := publicVerifier(b, twoSigners())
 	source := peerSample(b).Source()
 	b.ReportAllocs()
 	for b.Loop() {
+		v := publicVerifier(b, twoSigners())
 		doc, err := exception.Parse(source, "sealed.yaml")
 		if err != nil {
 			b.Fatal(err)

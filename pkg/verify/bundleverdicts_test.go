@@ -92,7 +92,7 @@ func bundleVerdicts(w *world) []verdict {
 			entry(b).InclusionPromise, entry(b).IntegratedTime = nil, 0
 		}})},
 		{name: "a timestamp and no log", doc: forged(set{onlyV03: true, stamps: now, v03: withoutEntry}), root: withoutLog},
-		{name: "neither timestamp nor log", differs: witnessed, want: verify.ReasonNoWitnessedTime, doc: forged(set{onlyV03: true, v03: withoutEntry}), root: withoutLog},
+		{name: "neither timestamp nor log", want: verify.ReasonNoWitnessedTime, doc: forged(set{onlyV03: true, v03: withoutEntry}), root: withoutLog},
 		{name: "a timestamp and an entry of an unknown log", differs: everyEntry, want: verify.ReasonUnprovenLogEntry, doc: forged(set{onlyV03: true, stamps: now}), root: withoutLog},
 		{name: "a timestamp of another signature", want: verify.ReasonNoWitnessedTime, root: withoutLog, doc: forged(set{onlyV03: true, v03: func(b *protobundle.Bundle) {
 			withoutEntry(b)

@@ -3,14 +3,13 @@ package verify
 import (
 	"crypto/x509"
 
-	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
 // diagnose finds out which part of the evidence sigstore-go refused. Its errors
 // are not typed, so the parts are asked for one by one, in its own order; the
 // verdict is a refusal whatever comes out.
-func (e *evidenceVerifier) diagnose(entity *sgbundle.Bundle, cert *x509.Certificate, cause error) error {
+func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, cause error) error {
 	// No use is made of what these calls accept: the document is refused.
 	times, logErr := sgverify.VerifyTlogEntry(entity, e.material, 1, true)
 	if logErr != nil && e.root.Logs() {
@@ -49,7 +48,7 @@ func (e *evidenceVerifier) diagnose(entity *sgbundle.Bundle, cert *x509.Certific
 
 // outsideValidity tells a log entry that nobody vouches for from one that is
 // about a time at which the certificate was not valid.
-func (e *evidenceVerifier) outsideValidity(entity *sgbundle.Bundle, cert *x509.Certificate) error {
+func (e *evidenceVerifier) outsideValidity(entity *entity, cert *x509.Certificate) error {
 	if cert == nil {
 		return nil
 	}

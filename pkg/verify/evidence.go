@@ -8,7 +8,6 @@ import (
 	"time"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
-	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
 	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 	"github.com/sigstore/sigstore/pkg/signature"
@@ -32,10 +31,9 @@ func newKeylessVerifier(root *trust.Root) (*evidenceVerifier, error) {
 	if root.Logs() {
 		options = append(options, sgverify.WithTransparencyLog(1))
 	}
-	if root.LogsCertificates() {
-		options = append(options, sgverify.WithSignedCertificateTimestamps(1))
-	}
-	library, err := sgverify.NewVerifier(root.Material(), options...)
+	// The authorities of the material ask for the SCT, so that it is remembered
+	// with the certificate.
+	library, err := sgverify.NewVerifier(newRememberingMaterial(root), options...)
 	return &evidenceVerifier{root: root, material: root.Material(), library: library}, err
 }
 
@@ -148,7 +146,7 @@ func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signatur
 	return e.summary(pb, entity, cert, result)
 }
 
-func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *sgbundle.Bundle, cert *x509.Certificate, result *sgverify.VerificationResult) (Signature, error) {
+func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert *x509.Certificate, result *sgverify.VerificationResult) (Signature, error) {
 	out := Signature{LogIndex: -1, Checked: []string{"public-key"}}
 	if cert != nil {
 		out.Checked = []string{"certificate-chain"}

@@ -10,7 +10,6 @@ import (
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
-	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/polex-dev/polex/pkg/seal"
@@ -91,6 +90,11 @@ func lift(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
+	said, err := readEntry(entry.CanonicalizedBody)
+	if err != nil {
+		return nil, err
+	}
+	entry.KindVersion = &protorekor.KindVersion{Kind: said.kind, Version: said.version}
 	digest := sha256.Sum256(message)
 	material := &protobundle.VerificationMaterial{TlogEntries: []*protorekor.TransparencyLogEntry{entry}}
 	if s.Certificate != nil {
@@ -110,6 +114,7 @@ func lift(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 	}, nil
 }
 
+// liftEntry leaves the kind to be read from the body.
 func liftEntry(old *seal.RekorBundle) (*protorekor.TransparencyLogEntry, error) {
 	body, err := base64.StdEncoding.Strict().DecodeString(old.Payload.Body)
 	if err != nil {
@@ -119,25 +124,11 @@ func liftEntry(old *seal.RekorBundle) (*protorekor.TransparencyLogEntry, error) 
 	if err != nil {
 		return nil, reject(ReasonMalformedSeal, "the log's id is not hexadecimal")
 	}
-	entry, err := readEntry(body)
-	if err != nil {
-		return nil, err
-	}
 	return &protorekor.TransparencyLogEntry{
 		LogIndex:          old.Payload.LogIndex,
 		LogId:             &protocommon.LogId{KeyId: logID},
-		KindVersion:       &protorekor.KindVersion{Kind: entry.kind, Version: entry.version},
 		IntegratedTime:    old.Payload.IntegratedTime,
 		InclusionPromise:  &protorekor.InclusionPromise{SignedEntryTimestamp: old.SignedEntryTimestamp},
 		CanonicalizedBody: body,
 	}, nil
-}
-
-// entityOf makes of a bundle what sigstore-go verifies.
-func entityOf(b *protobundle.Bundle) (*bundle.Bundle, error) {
-	entity, err := bundle.NewBundle(b)
-	if err != nil {
-		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle is not complete: %s", err)
-	}
-	return entity, nil
 }

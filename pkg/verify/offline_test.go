@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/google/go-cmp/cmp"
 )
 
 // unreachable is a network that tells the test on whoever uses it.
@@ -23,20 +23,15 @@ func (u unreachable) dial(_ context.Context, network, address string) (net.Conn,
 	return nil, errors.New("there is no network here")
 }
 
-// TestNoNetwork verifies every case again without one. The documents, which
-// take a Sigstore to make, are made before.
+// TestNoNetwork judges the whole corpus without one.
 func TestNoNetwork(t *testing.T) {
-	w := inWorld(t)
-	cases := verdicts(w)
-	docs := make([]*exception.Document, len(cases))
-	for i, tc := range cases {
-		docs[i] = tc.doc(t, w)
-	}
 	transport, resolver := http.DefaultTransport, net.DefaultResolver
 	defer func() { http.DefaultTransport, net.DefaultResolver = transport, resolver }()
 	nowhere := unreachable{t}
 	http.DefaultTransport, net.DefaultResolver = nowhere, &net.Resolver{PreferGo: true, Dial: nowhere.dial}
-	for i, tc := range cases {
-		judge(t, w.verifier(t, tc.policy, tc.root), docs[i], w.now.Add(tc.after), tc.want)
+	for _, c := range corpus(t) {
+		if diff := cmp.Diff(c.Expect, judgeInput(verifierOf(t, c), c)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
+		}
 	}
 }

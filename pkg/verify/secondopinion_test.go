@@ -61,6 +61,9 @@ func TestSecondOpinion(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			theirs := cosignSays(t, c)
+			if errors.Is(theirs, errByTheClock) {
+				t.Skip(theirs)
+			}
 			asked++
 			agree := (theirs == nil) == (c.Expect[0] == attacks.Verified)
 			switch {
@@ -78,6 +81,9 @@ func TestSecondOpinion(t *testing.T) {
 	}
 	t.Logf("cosign agrees on %d of %d cases; the others say why", agreed, asked)
 }
+
+// errByTheClock keeps a verdict that would change with the years out of it.
+var errByTheClock = errors.New("without a witness, cosign would judge the certificate by this machine's clock")
 
 // cosignSays asks cosign about every signature of a case for every authority.
 // It returns nil when enough of them have one.
@@ -182,6 +188,9 @@ func cosignBundle(opts *cosign.CheckOpts, root *trust.Root, message, raw []byte)
 	asked := *opts
 	asked.NewBundleFormat = true
 	asked.UseSignedTimestamps = root.Timestamps() && len(pb.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps()) > 0
+	if asked.IgnoreTlog && !asked.UseSignedTimestamps && asked.SigVerifier == nil {
+		return errByTheClock
+	}
 	_, err = cosign.VerifyNewBundle(context.Background(), &asked, sgverify.WithArtifact(bytes.NewReader(message)), entity)
 	return err
 }

@@ -2,6 +2,8 @@
 
 package e2e
 
+import "strings"
+
 // expressions are conditions that Kyverno's webhook compiles: with Kubernetes'
 // functions and types, without those that policies have on top. It admits some
 // of them and refuses others, and nobody has written down which.
@@ -33,3 +35,28 @@ var expressions = []string{
 	// What policies of Kyverno have on top.
 	"resource.Get('v1', 'configmaps', 'team-a', 'a').data.b == 'c'", "resource.List('v1', 'pods', '').items.size() == 0", "globalContext.Get('a', '') == 'b'", "http.Get('https://example.com').a == 'b'", "image('a:1').tag() == '1'", "isImage('a:1')", "parseServiceAccount('a').Name == 'b'", "json.Unmarshal('{}').a == 'b'", "yaml.parse('a: b').a == 'b'", "sha256('a') == 'b'", "hash.sha256('a') == 'b'", "time.now() > timestamp('2026-01-01T00:00:00Z')", "now() > timestamp('2026-01-01T00:00:00Z')", "random('[a-z]') == 'a'", "x509.decode('a').Subject == 'b'", "listObjToMap([], [], 'a', 'b') == {}", "generator.Apply('a', [])", "math.round(1.5, 0) == 2.0", "to_upper('a') == 'A'", "user.ParseServiceAccount('a').Name == 'b'",
 }
+
+// nested are conditions that hold themselves as often as is said.
+var nested = map[string]func(times int) string{
+	"brackets":  func(n int) string { return strings.Repeat("(", n) + "true" + strings.Repeat(")", n) },
+	"negations": func(n int) string { return strings.Repeat("!", n) + "object.a" },
+	"lists":     func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) + " == object.a" },
+	"fields":    func(n int) string { return "object" + strings.Repeat(".a", n) + " == 1" },
+	"optionals": func(n int) string { return "object" + strings.Repeat(".?a", n) + ".orValue(1) == 1" },
+	"indices":   func(n int) string { return "object.a" + strings.Repeat("[0]", n) + " == 1" },
+	"calls":     func(n int) string { return "object.a" + strings.Repeat(".trim()", n) + " == 'a'" },
+	"functions": func(n int) string {
+		return strings.Repeat("string(", n) + "object.a" + strings.Repeat(")", n) + " == 'a'"
+	},
+	"sums":         func(n int) string { return "object.a == 1" + strings.Repeat(" + 1", n) },
+	"conjunctions": func(n int) string { return "object.a" + strings.Repeat(" && object.a", n) },
+	"choices":      func(n int) string { return "object.a" + strings.Repeat(" ? true : false", n) },
+	"loops":        func(n int) string { return strings.Repeat("[1].all(x, ", n) + "true" + strings.Repeat(")", n) },
+}
+
+// nestings are on both sides of polex's limit and of the servers', not so close
+// below the latter that Kyverno's webhook would run out of time.
+var nestings = []int{50, 90, 110, 150, 270, 500}
+
+// lengths are of a condition's text, on both sides of polex's limit.
+var lengths = []int{10_000, 10_240, 10_241, 100_000}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -32,6 +33,7 @@ func corpus(t *testing.T) []sample {
 	all := kyvernoSamples(t)
 	all = append(all, fixtures(t, "documented")...)
 	all = append(all, fixtures(t, "misprinted")...)
+	all = append(all, shapeSamples(t)...)
 	all = append(all, writtenSamples(t)...)
 	all = append(all, formSamples(t)...)
 	return append(all, grownSamples(t)...)
@@ -89,6 +91,31 @@ func kyvernoSamples(t *testing.T) []sample {
 	})
 	if err != nil || len(found) < 100 {
 		t.Fatalf("only %d exceptions below %s: %v", len(found), source, err)
+	}
+	return found
+}
+
+// shapeSamples are the exceptions that the cases of pkg/shape are about, each
+// once. Its test leaves them as artifacts.
+func shapeSamples(t *testing.T) []sample {
+	t.Helper()
+	dir := t.TempDir()
+	output(t, exec.CommandContext(t.Context(), "go", "test", "-C", fromRoot("pkg/shape"), "-count=1", "-run=^TestChecks$", "-artifacts", "-outputdir="+dir))
+	var found []sample
+	met := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && !met[string(text)] {
+			met[string(text)] = true
+			found = append(found, sample{"shape/" + entry.Name(), text})
+		}
+		return err
+	})
+	if err != nil || len(found) < 400 {
+		t.Fatalf("only %d exceptions of the cases of pkg/shape: %v", len(found), err)
 	}
 	return found
 }

@@ -134,8 +134,17 @@ func writtenSamples(t *testing.T) []sample {
 			add(c.name, c.old, c.new)
 		}
 		if s.whole == wholePolicies {
+			const old = "expression: object.metadata.name == 'web'"
 			for _, e := range expressions {
-				add("expression "+e, "expression: object.metadata.name == 'web'", fmt.Sprintf("expression: %q", e))
+				add("expression "+e, old, fmt.Sprintf("expression: %q", e))
+			}
+			for what, nest := range nested {
+				for _, n := range nestings {
+					add(fmt.Sprintf("expression with %d %s", n, what), old, fmt.Sprintf("expression: %q", nest(n)))
+				}
+			}
+			for _, n := range lengths {
+				add(fmt.Sprintf("expression of %d characters", n), old, fmt.Sprintf("expression: %q", fmt.Sprintf("%-*s", n, "object.metadata.name == 'web'")))
 			}
 		}
 	}

@@ -107,13 +107,18 @@ func workflow() trust.AuthorityConfig {
 	return trust.AuthorityConfig{Name: "workflow", Issuer: world.IssuerURL, Subject: subject()}
 }
 
-func verifier(tb testing.TB, authority trust.AuthorityConfig) *verify.Verifier {
+func policyFor(tb testing.TB, authority trust.AuthorityConfig) *trust.Policy {
 	tb.Helper()
 	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, world.root)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	v, err := verify.New(policy)
+	return policy
+}
+
+func verifier(tb testing.TB, authority trust.AuthorityConfig) *verify.Verifier {
+	tb.Helper()
+	v, err := verify.New(policyFor(tb, authority))
 	if err != nil {
 		tb.Fatal(err)
 	}
