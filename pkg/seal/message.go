@@ -48,7 +48,7 @@ var gzipMagic = []byte{0x1f, 0x8b}
 // document, and no seal inside of it.
 func ParseMessage(message []byte) (*exception.Document, error) {
 	if bytes.HasPrefix(message, gzipMagic) {
-		return nil, errors.New("it is an archive, as kubectl-sigstore writes unless it is told --tarball=no")
+		return nil, errors.New("it is an archive, as kubectl-sigstore makes with --tarball=yes and older ones always: sign with --tarball=no")
 	}
 	doc, err := exception.Parse(message, "message")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Why polex refuses what others accept.
 const (
-	archived   = "the message is an archive, as kubectl-sigstore writes unless it is told `--tarball=no`; polex takes documents only"
+	archived   = "the message is an archive, as kubectl-sigstore makes with `--tarball=yes` and older ones always; polex takes documents only"
 	unlogged   = "a key made the signature, and it comes without a log entry; Kyverno then asks for none, whatever its policy says"
 	oneKeyOnce = unlogged + ". Its policy also names one key twice, and wants both; one signer counts once"
 	filledIn   = unlogged + ". The request also holds what the API server fills in for a Service, which polex takes for a change"
