@@ -37,7 +37,7 @@ bench: sizes ## measure speed and sizes
 demo: build ## show a seal made, verified and broken, on loopback
 	./demo/run.sh
 
-e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
+e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
 
 refresh-root: ## fetch the public-good trusted root (network)
@@ -82,3 +82,7 @@ $(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore
 
 $(E2E)/rekor-tiles: test/e2e/tools/sigstore/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/rekor-tiles github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix
+
+# By its own go.mod, as people install it.
+$(E2E)/kubectl-sigstore:
+	GOBIN=$(CURDIR)/$(E2E) CGO_ENABLED=0 go install -trimpath -ldflags="-s -w" github.com/sigstore/k8s-manifest-sigstore/cmd/kubectl-sigstore@v0.5.4
