@@ -58,3 +58,9 @@ func (c *Cluster) Logs() string { return c.group.Logs() }
 func (c *Cluster) Names() []string { return c.group.Names() }
 
 func write(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+
+// Until asks again and again whether something is there yet, until the context
+// ends or one of the processes does.
+func (c *Cluster) Until(ctx context.Context, what string, ask func(context.Context) error) error {
+	return c.group.Until(ctx, what, ask)
+}

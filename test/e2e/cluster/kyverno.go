@@ -66,12 +66,23 @@ var probes = []struct{ group, version, document, refusal string }{
 // Target is where an exception goes.
 type Target struct{ Group, Version, Namespace string }
 
+// Create creates an exception, past every webhook.
+func (c *Client) Create(ctx context.Context, t Target, document []byte) (*Answer, error) {
+	return c.Do(ctx, Request{Method: http.MethodPost, Path: t.Path("") + "?fieldValidation=Strict", Body: document})
+}
+
+// Path is that of an exception, or of all of the namespace for "".
+func (t Target) Path(name string) string {
+	all := fmt.Sprintf("/apis/%s/%s/namespaces/%s/policyexceptions", t.Group, t.Version, t.Namespace)
+	return strings.TrimSuffix(all+"/"+name, "/")
+}
+
 // DryRun asks whether an exception would be admitted: by the API server, which
 // refuses what it would otherwise drop, and by every webhook. Nothing is stored.
 func (c *Client) DryRun(ctx context.Context, t Target, document []byte) (*Answer, error) {
 	return c.Do(ctx, Request{
 		Method: http.MethodPost,
-		Path:   fmt.Sprintf("/apis/%s/%s/namespaces/%s/policyexceptions?dryRun=All&fieldValidation=Strict", t.Group, t.Version, t.Namespace),
+		Path:   t.Path("") + "?dryRun=All&fieldValidation=Strict",
 		Body:   document,
 	})
 }
