@@ -36,18 +36,22 @@ func (s *Sandbox) writeFiles(id Identity) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", fulcioChainFile, err)
 	}
-	for _, file := range []struct {
+	type file struct {
 		name string
 		data []byte
 		mode os.FileMode
-	}{
+	}
+	files := []file{
 		{trustedRootFile, trusted, 0o644},
 		{configFile, s.config(id), 0o644},
 		{fulcioChainFile, chain, 0o644},
-		{rekorKeyFile, s.keys.rekor.pem(), 0o644},
 		{ctLogKeyFile, s.keys.ct.pem(), 0o644},
-		{controlFile, append(secret, '\n'), 0o600}, // last: it says that the sandbox is up
-	} {
+	}
+	if s.RekorURL != "" {
+		files = append(files, file{rekorKeyFile, s.keys.rekor.pem(), 0o644})
+	}
+	files = append(files, file{controlFile, append(secret, '\n'), 0o600}) // last: it says that the sandbox is up
+	for _, file := range files {
 		if err := writeFile(filepath.Join(s.Dir, file.name), file.data, file.mode); err != nil {
 			return fmt.Errorf("write %s: %w", file.name, err)
 		}
