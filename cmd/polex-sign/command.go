@@ -48,6 +48,8 @@ type options struct {
 	identityToken string
 	fulcioURL     string
 	rekorURL      string
+	rekorVersion  int
+	timestampURL  string
 	oidcIssuer    string
 	oidcClientID  string
 	device        bool
@@ -76,6 +78,8 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity `token` to sign with, or the file that holds it")
 	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`address` of the certificate authority (default: the public-good one)")
 	flags.StringVar(&o.rekorURL, "rekor-url", "", "`address` of the transparency log (default: the public-good one)")
+	flags.IntVar(&o.rekorVersion, "rekor-version", 0, "`version` of the transparency log, 1 or 2; 2 takes --rekor-url and --timestamp-server-url (default: 1)")
+	flags.StringVar(&o.timestampURL, "timestamp-server-url", "", "`address` of a timestamp authority that witnesses when it was signed (RFC 3161)")
 	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`address` where a person signs in (default: the public-good one)")
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client `id` that identity tokens are asked for (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
@@ -147,17 +151,39 @@ func (o *options) load() (*cli.Config, error) {
 		flag *string
 		file string
 	}{
-		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID, s.OIDCClientID},
+		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID, s.OIDCClientID}, {&o.timestampURL, s.TimestampURL},
 		{&o.unsigned, d.Unsigned}, {&o.signed, d.Signed},
 	} {
 		if *setting.flag == "" {
 			*setting.flag = setting.file
 		}
 	}
-	for _, address := range []string{o.fulcioURL, o.rekorURL, o.oidcIssuer} {
+	if o.rekorVersion == 0 {
+		o.rekorVersion = s.RekorVersion
+	}
+	if err := o.checkLog(); err != nil {
+		return nil, err
+	}
+	for _, address := range []string{o.fulcioURL, o.rekorURL, o.timestampURL, o.oidcIssuer} {
 		if err := checkAddress(address); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("address %q: %w", address, err), Hint: "write it like https://rekor.example.com"}
 		}
 	}
 	return cfg, nil
+}
+
+// checkLog refuses a log that would give no evidence of when something was
+// signed, or that has no address.
+func (o *options) checkLog() error {
+	switch {
+	case o.rekorVersion < 0 || o.rekorVersion > 2:
+		return cli.Usagef("there is no version %d of Rekor: 1 and 2 are known", o.rekorVersion)
+	case o.rekorVersion == 2 && o.rekorURL == "":
+		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 has no address to fall back on"),
+			Hint: "name the log that is in use with --rekor-url: the public-good addresses change twice a year"}
+	case o.rekorVersion == 2 && o.timestampURL == "":
+		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 says no time, and there is no timestamp authority to say it"),
+			Hint: "name one of the trusted root with --timestamp-server-url"}
+	}
+	return nil
 }

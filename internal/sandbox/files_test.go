@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"crypto/x509"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +42,10 @@ trust:
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("polex.yaml (-want +got):\n%s", diff)
 	}
+	wantV2 := strings.Replace(want, "rekorURL: "+s.RekorURL, "rekorURL: "+s.RekorV2URL+"\n  rekorVersion: 2\n  timestampURL: "+s.TimestampURL, 1)
+	if diff := cmp.Diff(wantV2, readFile(t, s.ConfigV2Path)); diff != "" {
+		t.Errorf("polex-rekor-v2.yaml (-want +got):\n%s", diff)
+	}
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +59,7 @@ trust:
 		modes[entry.Name()] = info.Mode()
 	}
 	wantModes := map[string]os.FileMode{
-		"control.json": 0o600, "polex.yaml": 0o644, "trusted_root.json": 0o644,
+		"control.json": 0o600, "polex.yaml": 0o644, "polex-rekor-v2.yaml": 0o644, "trusted_root.json": 0o644,
 		"fulcio.pem": 0o644, "rekor.pub": 0o644, "ctlog.pub": 0o644,
 	}
 	if diff := cmp.Diff(wantModes, modes); diff != "" {

@@ -285,6 +285,12 @@ func TestRekorVersions(t *testing.T) {
 					t.Errorf("%s: address %q, runs %t, in the trusted root %t; want %t", log.server, log.url, runs, inRoot, log.want)
 				}
 			}
+			if config := readFile(t, s.ConfigPath); strings.Contains(config, "rekorVersion: 2") == tc.v1 {
+				t.Errorf("polex.yaml names the wrong log:\n%s", config)
+			}
+			if (s.ConfigV2Path != "") != tc.v2 {
+				t.Errorf("configuration for version 2: %q, want it: %t", s.ConfigV2Path, tc.v2)
+			}
 			if _, err := os.Stat(s.Dir + "/rekor.pub"); (err == nil) != tc.v1 || (s.RekorKeyPath != "") != tc.v1 {
 				t.Errorf("rekor.pub: %v, path %q; want it: %t", err, s.RekorKeyPath, tc.v1)
 			}

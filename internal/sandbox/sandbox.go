@@ -43,6 +43,7 @@ type Sandbox struct {
 	PersonIssuerURL   string // where a person signs in, as PersonEmail; polex.yaml does not trust it
 	TrustedRootPath   string
 	ConfigPath        string
+	ConfigV2Path      string // polex.yaml with the log of version 2; "" if it does not run
 	FulcioChainPath   string // PEM: intermediate, root; for tools that do not read a trusted root
 	RekorKeyPath      string // PEM, likewise, of version 1; "" if it does not run
 	CTLogKeyPath      string // PEM, likewise
@@ -91,9 +92,6 @@ func Start(ctx context.Context, opts Options) (*Sandbox, error) {
 		FulcioChainPath: filepath.Join(dir, fulcioChainFile),
 		CTLogKeyPath:    filepath.Join(dir, ctLogKeyFile),
 		ctClient:        newCTClient(),
-	}
-	if slices.Contains(versions, 1) {
-		s.RekorKeyPath = filepath.Join(dir, rekorKeyFile)
 	}
 	if err := s.start(ctx, opts); err != nil {
 		_ = s.Close() // what went wrong first is what to tell
@@ -165,12 +163,17 @@ func (s *Sandbox) launchLogs(launch func(name string, h http.Handler)) error {
 			return err
 		}
 		launch(ServerRekor, s.rekor.handler())
+		s.RekorKeyPath = filepath.Join(s.Dir, rekorKeyFile)
 	}
 	if s.RekorV2URL != "" {
 		if s.rekorV2, err = newRekorV2(s.keys.rekorV2); err != nil {
 			return err
 		}
 		launch(ServerRekorV2, s.rekorV2.handler())
+		s.ConfigV2Path = s.ConfigPath
+		if s.RekorURL != "" {
+			s.ConfigV2Path = filepath.Join(s.Dir, configV2File)
+		}
 	}
 	return nil
 }

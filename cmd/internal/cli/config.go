@@ -33,6 +33,8 @@ type Directories struct {
 type Sigstore struct {
 	FulcioURL    string `json:"fulcioURL"`
 	RekorURL     string `json:"rekorURL"`
+	RekorVersion int    `json:"rekorVersion"`
+	TimestampURL string `json:"timestampURL"`
 	OIDCIssuer   string `json:"oidcIssuer"`
 	OIDCClientID string `json:"oidcClientID"`
 }
