@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
+	"github.com/polex-dev/polex/pkg/sign"
 )
 
 const help = `Seal exceptions with your own identity: Sigstore's keyless signing, or a key.
@@ -50,6 +51,7 @@ type options struct {
 	rekorURL      string
 	rekorVersion  int
 	timestampURL  string
+	bundleFormat  string
 	oidcIssuer    string
 	oidcClientID  string
 	device        bool
@@ -80,6 +82,8 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.rekorURL, "rekor-url", "", "`address` of the transparency log (default: the public-good one)")
 	flags.IntVar(&o.rekorVersion, "rekor-version", 0, "`version` of the transparency log, 1 or 2; 2 takes --rekor-url and --timestamp-server-url (default: 1)")
 	flags.StringVar(&o.timestampURL, "timestamp-server-url", "", "`address` of a timestamp authority that witnesses when it was signed (RFC 3161)")
+	flags.StringVar(&o.bundleFormat, "bundle-format", "", "`form` of the evidence in the seal: cosign (read by Kyverno up to 1.19), sigstore (bundle v0.3) or both, "+
+		"which is sigstore alone with --rekor-version 2 (default: both)")
 	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`address` where a person signs in (default: the public-good one)")
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client `id` that identity tokens are asked for (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
@@ -152,6 +156,7 @@ func (o *options) load() (*cli.Config, error) {
 		file string
 	}{
 		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID, s.OIDCClientID}, {&o.timestampURL, s.TimestampURL},
+		{&o.bundleFormat, s.BundleFormat},
 		{&o.unsigned, d.Unsigned}, {&o.signed, d.Signed},
 	} {
 		if *setting.flag == "" {
@@ -172,8 +177,8 @@ func (o *options) load() (*cli.Config, error) {
 	return cfg, nil
 }
 
-// checkLog refuses a log that would give no evidence of when something was
-// signed, or that has no address.
+// checkLog refuses a log that has no address, or that would give no evidence of
+// when something was signed, and a form that could not hold the evidence.
 func (o *options) checkLog() error {
 	switch {
 	case o.rekorVersion < 0 || o.rekorVersion > 2:
@@ -184,6 +189,15 @@ func (o *options) checkLog() error {
 	case o.rekorVersion == 2 && o.timestampURL == "":
 		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 says no time, and there is no timestamp authority to say it"),
 			Hint: "name one of the trusted root with --timestamp-server-url"}
+	}
+	switch sign.BundleFormat(o.bundleFormat) {
+	case "", sign.BundleBoth, sign.BundleSigstore:
+	case sign.BundleCosign:
+		if o.rekorVersion == 2 || o.timestampURL != "" {
+			return &cli.UsageError{Err: errors.New("cosign's bundle holds neither an entry of Rekor's version 2 nor a timestamp"), Hint: "use --bundle-format sigstore or both"}
+		}
+	default:
+		return cli.Usagef("there is no bundle format %q: cosign, sigstore and both are known", o.bundleFormat)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (r *run) signer(ctx context.Context, c trust.Config, rules sign.Rules) (*si
 		return nil, &cli.UsageError{Err: err}
 	}
 	config := sign.Config{RekorURL: r.options.rekorURL, RekorVersion: r.options.rekorVersion, TimestampURL: r.options.timestampURL,
-		Concurrency: r.options.concurrency, Root: root, Rules: rules, Progress: r.progress()}
+		BundleFormat: sign.BundleFormat(r.options.bundleFormat), Concurrency: r.options.concurrency, Root: root, Rules: rules, Progress: r.progress()}
 	if len(c.Authorities) > 0 {
 		if config.Policy, err = r.trusted.Policy(r.config); err != nil {
 			return nil, err

@@ -89,9 +89,7 @@ func (s *Signer) sign(ctx context.Context, message []byte) (*protobundle.Bundle,
 	return sgsign.Bundle(&sgsign.PlainData{Data: message}, s.keypair, options)
 }
 
-// signatureOf writes a bundle in both forms of the seal: the annotations that
-// k8s-manifest-sigstore reads, and the bundle itself. An entry without a promise,
-// as a log of version 2 has it, has no form in the annotations.
+// signatureOf writes a bundle in the forms that were asked for.
 func (s *Signer) signatureOf(pb *protobundle.Bundle, message []byte) (seal.Signature, error) {
 	entries := pb.GetVerificationMaterial().GetTlogEntries()
 	if len(entries) != 1 {
@@ -102,12 +100,15 @@ func (s *Signer) signatureOf(pb *protobundle.Bundle, message []byte) (seal.Signa
 		return seal.Signature{}, errors.New("the signing key works on another digest than SHA-256")
 	}
 	entry := entries[0]
-	modern, err := protojson.Marshal(pb)
-	if err != nil {
-		return seal.Signature{}, fmt.Errorf("write bundle: %w", err)
+	signature := seal.Signature{Signature: pb.GetMessageSignature().GetSignature(), Certificate: s.certificate}
+	if s.config.BundleFormat != BundleCosign {
+		modern, err := protojson.Marshal(pb)
+		if err != nil {
+			return seal.Signature{}, fmt.Errorf("write bundle: %w", err)
+		}
+		signature.BundleV03 = modern
 	}
-	signature := seal.Signature{Signature: pb.GetMessageSignature().GetSignature(), Certificate: s.certificate, BundleV03: modern}
-	if s.config.RekorVersion == 1 {
+	if s.config.RekorVersion == 1 && s.config.BundleFormat != BundleSigstore {
 		signature.Bundle = &seal.RekorBundle{
 			SignedEntryTimestamp: entry.GetInclusionPromise().GetSignedEntryTimestamp(),
 			Payload: seal.RekorPayload{

@@ -39,6 +39,9 @@ type Config struct {
 	// TimestampURL is the address, with its path, of a timestamp authority (RFC
 	// 3161) that witnesses when something was signed; "" asks none.
 	TimestampURL string
+	// BundleFormat says in which form the evidence is written; "" means
+	// BundleBoth.
+	BundleFormat BundleFormat
 	Concurrency  int // uploads at once, 0 means DefaultConcurrency
 
 	// Root is the trusted root under which what was made is verified.
@@ -113,6 +116,12 @@ func (c *Config) complete() error {
 		}
 	default:
 		return fmt.Errorf("sign: there is no version %d of Rekor: 1 and 2 are known", c.RekorVersion)
+	}
+	if c.BundleFormat == "" {
+		c.BundleFormat = BundleBoth
+	}
+	if err := c.BundleFormat.check(c.RekorVersion, c.TimestampURL != ""); err != nil {
+		return err
 	}
 	if c.RekorURL == "" {
 		c.RekorURL = PublicRekorURL

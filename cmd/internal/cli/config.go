@@ -35,6 +35,7 @@ type Sigstore struct {
 	RekorURL     string `json:"rekorURL"`
 	RekorVersion int    `json:"rekorVersion"`
 	TimestampURL string `json:"timestampURL"`
+	BundleFormat string `json:"bundleFormat"`
 	OIDCIssuer   string `json:"oidcIssuer"`
 	OIDCClientID string `json:"oidcClientID"`
 }
