@@ -26,6 +26,10 @@ annotation polex.dev/expires-in becomes a time, counted from now. Everything is
 verified before it is handed out, by the trust policy of the configuration where
 it has one.
 
+With --bundle, the evidence of one document is written beside it as well. The
+bundle signs the message that the seal holds, for cosign verify-blob and
+polex-verify --bundle.
+
 Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
 refused, 2 for a command line that cannot be meant, and 3 if Sigstore, a file or
 the repository failed. Then nothing was written.`
@@ -39,6 +43,7 @@ const example = `  # one file, by hand
 type options struct {
 	config string
 	output string
+	bundle string
 
 	promote          bool
 	unsigned, signed string
@@ -71,6 +76,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
 	flags.StringVar(&o.output, "output", "", "`file` to write the sealed documents to (default: standard output)")
+	flags.StringVar(&o.bundle, "bundle", "", "`file` to write the Sigstore bundle (v0.3) of the one document to, which signs the message in its seal")
 	flags.BoolVar(&o.promote, "promote", false, "seal what waits in the repository's unsigned folder and move it to the signed one")
 	flags.StringVar(&o.unsigned, "unsigned", "", "`folder` that holds what waits (default: unsigned)")
 	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
@@ -88,6 +94,8 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client `id` that identity tokens are asked for (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "`number` of uploads at once (default: 8)")
+	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
 	trusted := trustflags.Add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := o.check(paths); err != nil {
@@ -124,6 +132,10 @@ func (o *options) check(paths []string) error {
 	switch {
 	case o.promote && len(paths) > 0:
 		return cli.Usagef("--promote takes what waits in the repository, and no paths")
+	case o.bundle != "" && o.promote:
+		return cli.Usagef("--bundle is about one document, and --promote takes everything that waits")
+	case o.bundle != "" && o.bundle == o.output:
+		return cli.Usagef("--bundle and --output name the same file")
 	case o.promote && o.output != "":
 		return cli.Usagef("--promote writes to the signed folder, and --output is for paths")
 	case !o.promote && (o.commit || o.unsigned != "" || o.signed != "" || o.author != ""):
@@ -189,6 +201,9 @@ func (o *options) checkLog() error {
 	case o.rekorVersion == 2 && o.timestampURL == "":
 		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 says no time, and there is no timestamp authority to say it"),
 			Hint: "name one of the trusted root with --timestamp-server-url"}
+	}
+	if o.bundle != "" && sign.BundleFormat(o.bundleFormat) == sign.BundleCosign {
+		return cli.Usagef("--bundle writes a Sigstore bundle, and --bundle-format cosign makes none")
 	}
 	switch sign.BundleFormat(o.bundleFormat) {
 	case "", sign.BundleBoth, sign.BundleSigstore:
