@@ -21,6 +21,10 @@ standard input. Who is trusted comes from flags and from --config alone, never
 from the environment or from what is verified. Nothing is fetched: the trusted
 root is a file, or the public-good one that is built in.
 
+With --bundle, one document that carries no seal is verified by the Sigstore
+bundle beside it, as polex-sign --bundle and cosign sign-blob write it: the
+bundle has to sign every byte of the file.
+
 Exits 0 if and only if at least one document was found and every one passed,
 1 if one was refused, 2 for a command line that cannot be meant, and 3 if one
 could not be decided or there was nothing to verify.`
@@ -29,6 +33,9 @@ const example = `  # what the workflow of acme/exceptions signed on main
   polex-verify signed/ \
     --certificate-identity https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main \
     --certificate-oidc-issuer https://token.actions.githubusercontent.com
+
+  # a document without a seal, which cosign sign-blob --new-bundle-format --bundle signed
+  polex-verify --config polex.yaml --bundle mongo.sigstore.json mongo.yaml
 
   # what the cluster holds
   kubectl get policyexception -n platform mongo -o yaml | polex-verify --config polex.yaml -`
@@ -47,7 +54,11 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&configPath, "config", "", "`file` with the configuration, whose trust policy is used")
 	trusted := trustflags.Add(cmd)
 	trusted.AddKey(cmd)
+	detached := addBundleFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
+		if err := detached.check(paths); err != nil {
+			return err
+		}
 		cfg, err := cli.LoadConfig(configPath)
 		if err != nil {
 			return err
@@ -62,7 +73,12 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		}
 		report := &cli.Report{Tool: "polex-verify", Docs: docs()}
 		run := run{verifier: verifier, report: report, now: streams.Now()}
-		cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}.Each(run.document)
+		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+		if detached.on() {
+			detached.verify(&run, inputs)
+		} else {
+			inputs.Each(run.document)
+		}
 		if err := format.Write(streams.Out, report); err != nil {
 			return err
 		}
@@ -94,13 +110,20 @@ type run struct {
 }
 
 func (r *run) document(doc *exception.Document) {
-	result := cli.ResultFor(doc)
 	verified, err := r.verifier.Verify(doc, r.now)
+	r.settle(doc, verified, err, nil)
+}
+
+// settle puts a document on the report. Its hints win over the general ones.
+func (r *run) settle(doc *exception.Document, verified *verify.Verified, err error, special map[verify.Reason]string) {
+	result := cli.ResultFor(doc)
 	var rejected *verify.Rejected
 	switch {
 	case errors.As(err, &rejected):
 		result.Outcome, result.Reason, result.Message = cli.Refuse, string(rejected.Reason), rejected.Detail
-		result.Hint = hints[rejected.Reason]
+		if result.Hint = special[rejected.Reason]; result.Hint == "" {
+			result.Hint = hints[rejected.Reason]
+		}
 	case err != nil:
 		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonUndecided, err.Error()
 	default:

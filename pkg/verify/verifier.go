@@ -50,17 +50,11 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 	if doc == nil {
 		return nil, errors.New("verify: no document")
 	}
-	// The libraries below parse hostile bytes. Should one of them panic, the
-	// document is not verified, and the process lives on to say so.
-	defer func() {
-		if p := recover(); p != nil {
-			verified, err = nil, fmt.Errorf("verify: internal error: %v", p)
-		}
-	}()
+	defer recovered(&verified, &err)
 
 	// 2. The kind.
-	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
-		return nil, reject(ReasonKindNotAllowed, "the trust policy does not speak of the kind %q", gk.String())
+	if err := v.kind(doc); err != nil {
+		return nil, err
 	}
 	// 3. The signature sets.
 	sealed, err := seal.Read(doc)
@@ -75,12 +69,41 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 	if err != nil {
 		return nil, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
 	}
+	return v.judge(opened{raw: sealed.Message, message: message, sets: sealed.Signatures, applied: doc}, now)
+}
+
+// recovered turns a panic into an error. The libraries parse hostile bytes.
+// Should one of them panic, the document is not verified, and the process lives
+// on to say so.
+func recovered(verified **Verified, err *error) {
+	if p := recover(); p != nil {
+		*verified, *err = nil, fmt.Errorf("verify: internal error: %v", p)
+	}
+}
+
+func (v *Verifier) kind(doc *exception.Document) error {
+	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
+		return reject(ReasonKindNotAllowed, "the trust policy does not speak of the kind %q", gk.String())
+	}
+	return nil
+}
+
+// opened is a seal that was read, and is not yet believed.
+type opened struct {
+	raw     []byte // the signed bytes
+	message *exception.Document
+	sets    []seal.Signature
+	applied *exception.Document // the object that carries the seal; nil where the message is what is applied
+}
+
+// judge goes through the steps from the fifth on.
+func (v *Verifier) judge(o opened, now time.Time) (*Verified, error) {
 	// 5. and 6. Each signature, and who made it.
-	signatures := make([]Signature, len(sealed.Signatures))
-	for i := range sealed.Signatures {
-		signatures[i], err = v.signature(sealed.Message, sealed.Signatures[i])
-		if err != nil {
-			return nil, inSet(err, i, len(sealed.Signatures))
+	signatures := make([]Signature, len(o.sets))
+	for i := range o.sets {
+		var err error
+		if signatures[i], err = v.signature(o.raw, o.sets[i]); err != nil {
+			return nil, inSet(err, i, len(o.sets))
 		}
 	}
 	// 7. Enough authorities.
@@ -88,19 +111,21 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 		return nil, err
 	}
 	// 8. Object and message.
-	if differences := seal.Compare(doc, message, maxDifferences+1); len(differences) > 0 {
-		return nil, altered(differences)
+	if o.applied != nil {
+		if differences := seal.Compare(o.applied, o.message, maxDifferences+1); len(differences) > 0 {
+			return nil, altered(differences)
+		}
 	}
 	// 9. The lifetime.
-	life, err := v.lifetime(message, signatures, now)
+	life, err := v.lifetime(o.message, signatures, now)
 	if err != nil {
 		return nil, err
 	}
 	// 10. Not withdrawn.
-	if err := v.withdrawn(sealed.Message, signatures); err != nil {
+	if err := v.withdrawn(o.raw, signatures); err != nil {
 		return nil, err
 	}
-	return &Verified{message: message, signatures: signatures, lifetime: life}, nil
+	return &Verified{message: o.message, signatures: signatures, lifetime: life}, nil
 }
 
 // inSet names the signature set that a refusal is about, where there are more.
