@@ -24,11 +24,7 @@ const (
 
 // TestDocs holds the table of docs/interop.md against the verdicts.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(raw), tableBegin)
+	before, rest, found := strings.Cut(read(t, page), tableBegin)
 	got, after, ended := strings.Cut(rest, tableEnd)
 	if !found || !ended {
 		t.Fatalf("%s has no place for the table", page)
@@ -87,4 +83,56 @@ func shortName(p published) string {
 		return "`" + short + "`"
 	}
 	return "`" + short + "`, " + p.name
+}
+
+// TestDocsVersions holds the versions that docs/interop.md names against those
+// that are pinned, and the test data that is read against what polex is built of.
+func TestDocsVersions(t *testing.T) {
+	text := read(t, page)
+	for _, pin := range []struct{ name, file, module string }{
+		{"Fulcio |", "sigstore/go.mod", "github.com/sigstore/fulcio"},
+		{"Rekor |", "sigstore/go.mod", "github.com/sigstore/rekor"},
+		{"Trillian", "sigstore/go.mod", "github.com/google/trillian"},
+		{"rekor-tiles |", "sigstore/go.mod", "github.com/sigstore/rekor-tiles/v2"},
+		{"timestamp-authority |", "sigstore/go.mod", "github.com/sigstore/timestamp-authority/v2"},
+		{"certificate-transparency-go |", "sigstore/go.mod", "github.com/google/certificate-transparency-go"},
+		{"cosign", "sigstore/go.mod", "github.com/sigstore/cosign/v2"},
+		{"Kyverno", "kyverno/go.mod", "github.com/kyverno/kyverno"},
+		{"kube-apiserver", "kubernetes/go.mod", "k8s.io/kubernetes"},
+		{"kubectl-sigstore", "../../../go.mod", "github.com/sigstore/k8s-manifest-sigstore"},
+		{"sigstore-go", "../../../go.mod", "github.com/sigstore/sigstore-go"},
+		{"protobuf-specs", "../../../go.mod", "github.com/sigstore/protobuf-specs"},
+	} {
+		if want := pin.name + " " + pinned(t, pin.file, pin.module); !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q", page, want)
+		}
+	}
+	for _, data := range []string{modcache.KubectlSigstore, modcache.SigstoreGo, modcache.ProtobufSpecs} {
+		module, version, _ := strings.Cut(data, "@v")
+		if want := pinned(t, "../../../go.mod", module); version != want {
+			t.Errorf("the test data is that of %s, and polex is built of %s", data, want)
+		}
+	}
+	if install := "kubectl-sigstore@v" + pinned(t, "../../../go.mod", "github.com/sigstore/k8s-manifest-sigstore"); !strings.Contains(read(t, "../../Makefile"), install) {
+		t.Errorf("the Makefile does not install %s", install)
+	}
+}
+
+// pinned is the version that a go.mod below test/e2e/tools requires of a module.
+func pinned(t *testing.T, file, module string) string {
+	t.Helper()
+	_, after, found := strings.Cut(read(t, filepath.Join("..", "e2e", "tools", file)), "\t"+module+" v")
+	if !found {
+		t.Fatalf("%s does not require %s", file, module)
+	}
+	return strings.Fields(after)[0]
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }

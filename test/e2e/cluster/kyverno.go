@@ -13,7 +13,7 @@ import (
 
 // startKyverno runs the admission controller outside of the cluster.
 func (c *Cluster) startKyverno(ctx, within context.Context) error {
-	free, err := servers.FreePorts(1)
+	free, err := servers.FreePorts(2)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,8 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 			fmt.Sprintf("--serverIP=127.0.0.1:%d", free[0]), "--webhookServerHost=127.0.0.1", fmt.Sprintf("--webhookServerPort=%d", free[0]),
 			"--caSecretName=kyverno-ca", "--tlsSecretName=kyverno-tls",
 			"--enablePolicyException=true", "--exceptionNamespace=*",
-			"--disableMetrics=true", "--controllerRuntimeMetricsAddress=0",
+			// What it would not say is served all the same.
+			"--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[1]), "--controllerRuntimeMetricsAddress=0",
 			"--backgroundServiceAccountName=" + accounts + "kyverno-background-controller",
 			"--reportsServiceAccountName=" + accounts + "kyverno-reports-controller",
 		},

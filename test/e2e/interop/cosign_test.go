@@ -3,7 +3,9 @@
 package interop
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,45 +53,40 @@ func TestCosignVerifiesOurs(t *testing.T) {
 	keyless := func(subject string) []string {
 		return []string{"--certificate-identity", subject, "--certificate-oidc-issuer", box.IssuerURL}
 	}
+	modern := []string{"--new-bundle-format", "--trusted-root", real.TrustedRootPath, "--bundle"}
+	old := []string{"--offline", "--rekor-url", real.RekorURL, "--bundle"}
 	for group := range drafts {
+		byWorkflow, byWorkflowV2 := sealed(t, theReal(), draft(t, group, "agent")), sealed(t, theRealV2(), draft(t, group, "agent"))
 		byKey := filepath.Join(t.TempDir(), "by-key.yaml")
-		if _, err := commands.Output(t.Context(), servers.Command{Program: "polex-sign", Env: []string{"COSIGN_PASSWORD=" + password},
+		if err := commands.Finish(t.Context(), servers.Command{Program: "polex-sign", Env: []string{"COSIGN_PASSWORD=" + password},
 			Args: []string{"--key", private, "--rekor-url", real.RekorURL, "--trusted-root", real.TrustedRootPath, draft(t, group, "agent"), "--output", byKey}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, tc := range []struct {
-			how         string
-			path        string
-			good, wrong []string
+			name, path, bundle string
+			how, good, wrong   []string
 		}{
-			{"keyless", sealed(t, theReal(), draft(t, group, "agent")), keyless(id), keyless(id + "-evil")},
-			{"by key", byKey, []string{"--key", public}, []string{"--key", stranger}},
+			{"keyless, new", byWorkflow, takeApart(t, byWorkflow).modern, modern, keyless(id), keyless(id + "-evil")},
+			{"keyless, old", byWorkflow, takeApart(t, byWorkflow).old, old, keyless(id), keyless(id + "-evil")},
+			{"keyless, Rekor 2", byWorkflowV2, takeApart(t, byWorkflowV2).modern, append([]string{"--use-signed-timestamps"}, modern...), keyless(id), keyless(id + "-evil")},
+			{"by key, new", byKey, takeApart(t, byKey).modern, modern, []string{"--key", public}, []string{"--key", stranger}},
+			{"by key, old", byKey, takeApart(t, byKey).old, append([]string{"--signature", signatureFile(t, byKey)}, old...), []string{"--key", public}, []string{"--key", stranger}},
 		} {
-			parts := takeApart(t, tc.path)
-			other := write(t, "other.yaml", "#"+read(t, parts.message))
-			for form, bundle := range map[string][]string{
-				"new": {"--new-bundle-format", "--trusted-root", real.TrustedRootPath, "--bundle", parts.modern},
-				"old": {"--offline", "--rekor-url", real.RekorURL, "--bundle", parts.old},
-			} {
-				t.Run(strings.Join([]string{group, tc.how, form}, ", "), func(t *testing.T) {
-					verify := func(who []string, blob string) error {
-						args := append([]string{"verify-blob"}, bundle...)
-						if form == "old" && tc.how == "by key" {
-							args = append(args, "--signature", signatureFile(t, tc.path))
-						}
-						return cosign(t, append(append(args, who...), blob)...)
-					}
-					if err := verify(tc.good, parts.message); err != nil {
-						t.Errorf("cosign refuses: %v", err)
-					}
-					if verify(tc.good, other) == nil {
-						t.Error("cosign accepts another message")
-					}
-					if verify(tc.wrong, parts.message) == nil {
-						t.Error("cosign accepts another signer")
-					}
-				})
-			}
+			t.Run(group+", "+tc.name, func(t *testing.T) {
+				signed := takeApart(t, tc.path).message
+				verify := func(who []string, blob string) error {
+					return cosign(t, slices.Concat([]string{"verify-blob"}, tc.how, []string{tc.bundle}, who, []string{blob})...)
+				}
+				if err := verify(tc.good, signed); err != nil {
+					t.Errorf("cosign refuses: %v", err)
+				}
+				if verify(tc.good, write(t, "other.yaml", "#"+read(t, signed))) == nil {
+					t.Error("cosign accepts another message")
+				}
+				if verify(tc.wrong, signed) == nil {
+					t.Error("cosign accepts another signer")
+				}
+			})
 		}
 	}
 }
@@ -114,42 +111,67 @@ func resolved(t *testing.T, group, name string) string {
 	return write(t, name+".yaml", text)
 }
 
+// signingConfig writes where cosign finds the log of version 2, in the one form
+// in which it can be told.
+func signingConfig(t *testing.T) string {
+	t.Helper()
+	service := func(url string, version int) string {
+		return fmt.Sprintf(`[{"url": %q, "majorApiVersion": %d, "validFor": {"start": "2026-01-01T00:00:00Z"}, "operator": "polex"}]`, url, version)
+	}
+	return write(t, "signing.json", fmt.Sprintf(`{"mediaType": "application/vnd.dev.sigstore.signingconfig.v0.2+json",
+		"caUrls": %s, "rekorTlogUrls": %s, "rekorTlogConfig": {"selector": "ANY"}, "tsaUrls": %s, "tsaConfig": {"selector": "ANY"}}`,
+		service(real.FulcioURL, 1), service(real.RekorV2URL, 2), service(real.TimestampURL, 1)))
+}
+
 // TestOursVerifiesCosigns: what cosign sign-blob writes about a message, attached
-// to the document, is a seal.
+// to the document, is a seal. A Sigstore bundle is also taken from beside it.
 func TestOursVerifiesCosigns(t *testing.T) {
 	private, public := keyPair(t)
 	_, stranger := keyPair(t)
-	for group := range drafts {
-		for _, how := range []string{"keyless", "by key"} {
-			for _, form := range []string{"old", "new"} {
-				t.Run(strings.Join([]string{group, how, form}, ", "), func(t *testing.T) {
-					path := resolved(t, group, "agent")
-					bundle := filepath.Join(t.TempDir(), "bundle.json")
-					args := []string{"sign-blob", "--yes", "--rekor-url", real.RekorURL, "--bundle", bundle}
-					good, wrong := []string{"--config", theReal().config}, []string{"--trusted-root", real.TrustedRootPath, "--certificate-identity", "https://example.com/other", "--certificate-oidc-issuer", box.IssuerURL}
-					if how == "by key" {
-						args = append(args, "--key", private)
-						good, wrong = []string{"--trusted-root", real.TrustedRootPath, "--key", public}, []string{"--trusted-root", real.TrustedRootPath, "--key", stranger}
-					} else {
-						args = append(args, "--fulcio-url", real.FulcioURL, "--identity-token", token(t, sandbox.Identity{}))
+	services := []string{"--rekor-url", real.RekorURL, "--fulcio-url", real.FulcioURL}
+	workflow := []string{"--config", theReal().config}
+	somebody := []string{"--trusted-root", real.TrustedRootPath, "--certificate-identity", "https://example.com/other", "--certificate-oidc-issuer", box.IssuerURL}
+	byKey, byStranger := []string{"--trusted-root", real.TrustedRootPath, "--key", public}, []string{"--trusted-root", real.TrustedRootPath, "--key", stranger}
+	for _, tc := range []struct {
+		name        string
+		sign        []string
+		keyless     bool
+		read        func(*testing.T, string) seal.Signature
+		good, wrong []string
+		want        string // of the wrong ones
+	}{
+		{"keyless, old", services, true, fromOld, workflow, somebody, "[wrong-identity]"},
+		{"keyless, new", append([]string{"--new-bundle-format"}, services...), true, fromModern, workflow, somebody, "[wrong-identity]"},
+		{"keyless, Rekor 2", []string{"--signing-config", signingConfig(t), "--trusted-root", real.TrustedRootPath}, true, fromModern, workflow, somebody, "[wrong-identity]"},
+		{"by key, old", []string{"--rekor-url", real.RekorURL, "--key", private}, false, fromOld, byKey, byStranger, "[unknown-key]"},
+		{"by key, new", []string{"--new-bundle-format", "--rekor-url", real.RekorURL, "--key", private}, false, fromModern, byKey, byStranger, "[unknown-key]"},
+	} {
+		for group := range drafts {
+			t.Run(group+", "+tc.name, func(t *testing.T) {
+				path := resolved(t, group, "agent")
+				signed := message(t, path)
+				bundle := filepath.Join(t.TempDir(), "bundle.json")
+				args := append([]string{"sign-blob", "--yes", "--bundle", bundle}, tc.sign...)
+				if tc.keyless {
+					args = append(args, "--identity-token", token(t, sandbox.Identity{}))
+				}
+				if err := cosign(t, append(args, signed)...); err != nil {
+					t.Fatal(err)
+				}
+				signature := tc.read(t, bundle)
+				asked := map[string][]string{"attached": {attach(t, path, signature)}}
+				if signature.BundleV03 != nil {
+					asked["beside it"] = []string{"--bundle", bundle, signed}
+				}
+				for where, args := range asked {
+					if got := verified(t, slices.Concat(tc.good, args)...); got.reasons() != "[verified]" {
+						t.Errorf("%s: polex refuses: %+v", where, got)
 					}
-					read := fromOld
-					if form == "new" {
-						args, read = append(args, "--new-bundle-format"), fromModern
+					if got := verified(t, slices.Concat(tc.wrong, args)...); got.reasons() != tc.want {
+						t.Errorf("%s, of another signer: %s, want %s", where, got.reasons(), tc.want)
 					}
-					if err := cosign(t, append(args, message(t, path))...); err != nil {
-						t.Fatal(err)
-					}
-					attached := attach(t, path, read(t, bundle))
-					if got := verified(t, append(good, attached)...); got.reasons() != "[verified]" {
-						t.Errorf("polex refuses: %+v", got)
-					}
-					want := map[string]string{"keyless": "[wrong-identity]", "by key": "[unknown-key]"}[how]
-					if got := verified(t, append(wrong, attached)...); got.reasons() != want {
-						t.Errorf("of another signer: %s, want %s", got.reasons(), want)
-					}
-				})
-			}
+				}
+			})
 		}
 	}
 }

@@ -70,36 +70,60 @@ func setUp(dir string) error {
 		Dir: at("real"), Workflows: []string{box.IssuerURL, box.OtherIssuerURL}, People: box.PersonIssuerURL}); err != nil {
 		return err
 	}
-	return writeConfig(at("real/polex.yaml"))
+	return writeConfigs()
 }
 
-// writeConfig writes polex's configuration for the real Sigstore: the sandbox's,
-// with other addresses, beside the other trusted root.
-func writeConfig(path string) error {
-	raw, err := os.ReadFile(box.ConfigPath)
-	if err != nil {
-		return err
+// writeConfigs writes polex's configurations for the real Sigstore: the
+// sandbox's, with other addresses, beside the other trusted root.
+func writeConfigs() error {
+	addresses := strings.NewReplacer(box.FulcioURL, real.FulcioURL, box.RekorURL, real.RekorURL, box.RekorV2URL, real.RekorV2URL, box.TimestampURL, real.TimestampURL)
+	for _, path := range []string{box.ConfigPath, box.ConfigV2Path} {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(besideRoot(path), []byte(addresses.Replace(string(raw))), 0o600); err != nil {
+			return err
+		}
 	}
-	text := strings.NewReplacer(box.FulcioURL, real.FulcioURL, box.RekorURL, real.RekorURL).Replace(string(raw))
-	return os.WriteFile(path, []byte(text), 0o600)
+	return nil
 }
 
-// place is one Sigstore, with what polex is told of it.
+// besideRoot is where the real Sigstore has a file of the sandbox's.
+func besideRoot(path string) string {
+	return filepath.Join(filepath.Dir(real.TrustedRootPath), filepath.Base(path))
+}
+
+// place is one Sigstore with one version of its log, and what polex is told of it.
 type place struct {
-	name, config, root, fulcio, rekor string
+	name, config, root, rekor string
+	checked                   string // what polex-verify checks of a seal
+	flags                     []string
 }
 
-// places are both, by which the sandbox is held against the real one.
-func places() []place {
-	return []place{
-		{"the sandbox", box.ConfigPath, box.TrustedRootPath, box.FulcioURL, box.RekorURL},
-		theReal(),
+// The places, of each version the sandbox's and the real one: by these the
+// sandbox is held against the real one.
+func places() [][2]place {
+	const (
+		v1 = "[certificate-chain sct signed-entry-timestamp inclusion-proof]"
+		v2 = "[certificate-chain sct timestamp inclusion-proof]"
+	)
+	flags := func(fulcio, rekor, root string, more ...string) []string {
+		return append([]string{"--fulcio-url", fulcio, "--rekor-url", rekor, "--trusted-root", root}, more...)
 	}
+	return [][2]place{{
+		{"the sandbox, Rekor 1", box.ConfigPath, box.TrustedRootPath, box.RekorURL, v1, flags(box.FulcioURL, box.RekorURL, box.TrustedRootPath)},
+		{"the real Sigstore, Rekor 1", besideRoot(box.ConfigPath), real.TrustedRootPath, real.RekorURL, v1, flags(real.FulcioURL, real.RekorURL, real.TrustedRootPath)},
+	}, {
+		{"the sandbox, Rekor 2", box.ConfigV2Path, box.TrustedRootPath, box.RekorV2URL, v2,
+			flags(box.FulcioURL, box.RekorV2URL, box.TrustedRootPath, "--rekor-version=2", "--timestamp-server-url", box.TimestampURL)},
+		{"the real Sigstore, Rekor 2", besideRoot(box.ConfigV2Path), real.TrustedRootPath, real.RekorV2URL, v2,
+			flags(real.FulcioURL, real.RekorV2URL, real.TrustedRootPath, "--rekor-version=2", "--timestamp-server-url", real.TimestampURL)},
+	}}
 }
 
-func theReal() place {
-	return place{"the real Sigstore", filepath.Join(filepath.Dir(real.TrustedRootPath), "polex.yaml"), real.TrustedRootPath, real.FulcioURL, real.RekorURL}
-}
+func theReal() place   { return places()[0][1] }
+func theRealV2() place { return places()[1][1] }
 
 func fromRoot(path string) string {
 	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))

@@ -18,34 +18,50 @@ import (
 // sandbox, with the real Sigstore: what the sandbox does for polex, the real one
 // does, too.
 func TestScripts(t *testing.T) {
-	p := theReal()
 	variables := strings.Join([]string{
-		"POLEX_SANDBOX=" + box.Dir, "CONFIG=" + p.config, "ROOT=" + p.root, "FULCIO=" + p.fulcio, "REKOR=" + p.rekor,
+		"POLEX_SANDBOX=" + box.Dir, "CONFIG=" + theReal().config, "CONFIG_V2=" + theRealV2().config, "ROOT=" + real.TrustedRootPath,
+		"FULCIO=" + real.FulcioURL, "REKOR=" + real.RekorURL, "REKOR_V2=" + real.RekorV2URL, "TIMESTAMP=" + real.TimestampURL,
 		"ISSUER=" + box.IssuerURL, "PERSON_ISSUER=" + box.PersonIssuerURL,
 		"TOKEN_REQUEST_URL=" + box.TokenRequestURL, "TOKEN_REQUEST_TOKEN=" + box.TokenRequestToken,
 	}, "\n")
-	file := filepath.Join(t.TempDir(), "sigstore")
-	if err := os.WriteFile(file, []byte(variables), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	scripts, err := filepath.Glob(fromRoot("test/cli/testdata/sign-*.txtar"))
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("there are no scripts: %v", err)
 	}
 	before := treeSize(t)
-	test := exec.Command("go", "test", "-count=1", "-v", "-run", "^TestScripts$/^(promote|sign-.*)$", "./test/cli")
-	test.Dir = fromRoot("")
-	test.Env = append(os.Environ(), "POLEX_TEST_SIGSTORE="+file)
-	out, err := test.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if passed := len(regexp.MustCompile(`(?m)^    --- PASS: TestScripts/`).FindAll(out, -1)); passed != len(scripts)+1 {
-		t.Errorf("%d scripts passed, want %d\n%s", passed, len(scripts)+1, out)
+	env := []string{"POLEX_TEST_SIGSTORE=" + write(t, "sigstore", variables)}
+	passed := goTest(t, env, "^TestScripts$/^(bundle|promote|sign-.*)$", "./test/cli")
+	if want := len(scripts) + 2; len(passed) != want { // with bundle and promote
+		t.Errorf("passed: %q, want %d", passed, want)
 	}
 	if grown := treeSize(t) - before; grown < len(scripts) {
 		t.Errorf("the real log has %d entries more, so it was not asked", grown)
 	}
+}
+
+// TestRekorV2 asks rekor-tiles what the tests of the sandbox and of signing ask
+// the sandbox's log of version 2.
+func TestRekorV2(t *testing.T) {
+	env := []string{"POLEX_TEST_REKOR_V2_URL=" + real.RekorV2URL, "POLEX_TEST_REKOR_V2_KEY=" + real.RekorV2KeyPath}
+	for _, pkg := range []string{"./internal/sandbox", "./pkg/sign"} {
+		if passed := goTest(t, env, "V2$/^named$", pkg); len(passed) == 0 {
+			t.Errorf("%s: nothing was asked", pkg)
+		}
+	}
+}
+
+// goTest runs the tests of a package that match, and returns those below another
+// that passed.
+func goTest(t *testing.T, env []string, match, pkg string) []string {
+	t.Helper()
+	test := exec.Command("go", "test", "-count=1", "-v", "-run", match, pkg)
+	test.Dir = fromRoot("")
+	test.Env = append(os.Environ(), env...)
+	out, err := test.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return regexp.MustCompile(`(?m)^ *--- PASS: \S*/\S*`).FindAllString(string(out), -1)
 }
 
 // treeSize is how many entries the real Rekor has.

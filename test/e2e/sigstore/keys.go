@@ -11,6 +11,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"os"
 	"time"
 )
 
@@ -71,12 +72,12 @@ func (s *Sigstore) makeKeys(context.Context, context.Context) error {
 			return err
 		}
 	}
-	for name, key := range map[string]*logKey{"rekor.pub": s.rekor, "ctlog.pub": s.ctLog} {
+	for path, key := range map[string]*logKey{s.RekorKeyPath: s.rekor, s.RekorV2KeyPath: s.rekorV2, s.CTLogKeyPath: s.ctLog} {
 		der, err := x509.MarshalPKIXPublicKey(key.private.Public())
 		if err != nil {
 			return err
 		}
-		if err := s.write(name, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})); err != nil {
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o600); err != nil {
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ func (s *Sigstore) makeKeys(context.Context, context.Context) error {
 			return err
 		}
 	}
-	return s.write("fulcio.pem", chain.Bytes())
+	return os.WriteFile(s.FulcioChainPath, chain.Bytes(), 0o600)
 }
 
 // newAuthority makes a root and the intermediate that issues, as the public

@@ -36,6 +36,7 @@ type Sigstore struct {
 	TrustedRootPath string
 	FulcioChainPath string // PEM: intermediate, root
 	RekorKeyPath    string // PEM
+	RekorV2KeyPath  string // PEM
 	CTLogKeyPath    string // PEM
 
 	options  Options
@@ -56,6 +57,7 @@ func Start(ctx context.Context, options Options) (*Sigstore, error) {
 		TrustedRootPath: filepath.Join(options.Dir, "trusted_root.json"),
 		FulcioChainPath: filepath.Join(options.Dir, "fulcio.pem"),
 		RekorKeyPath:    filepath.Join(options.Dir, "rekor.pub"),
+		RekorV2KeyPath:  filepath.Join(options.Dir, "rekorv2.pub"),
 		CTLogKeyPath:    filepath.Join(options.Dir, "ctlog.pub"),
 	}
 	within, cancel := context.WithTimeout(ctx, starting)
