@@ -37,8 +37,8 @@ bench: sizes ## measure speed and sizes
 demo: build ## show a seal made, verified and broken, on loopback
 	./demo/run.sh
 
-e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act ## run the tests against the real API server, Kyverno and a workflow runner
-	go test -tags e2e -count=1 -timeout 30m -v ./test/e2e/...
+e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
+	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
 
 refresh-root: ## fetch the public-good trusted root (network)
 	go run ./pkg/trust/publicgood/refresh
@@ -72,3 +72,17 @@ $(E2E)/kubectl-kyverno: test/e2e/tools/kyverno/go.mod
 
 $(E2E)/act: test/e2e/tools/act/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/act $(E2EBUILD)/ github.com/nektos/act
+
+# cosign, and with it every server of Sigstore but the one whose name would not say what it is.
+$(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore/*/*.go)
+	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/ ./index ./timestamps \
+		github.com/sigstore/fulcio github.com/sigstore/rekor/cmd/rekor-server \
+		github.com/google/trillian/cmd/trillian_log_server github.com/google/trillian/cmd/trillian_log_signer github.com/google/trillian/cmd/createtree \
+		github.com/google/certificate-transparency-go/trillian/ctfe/ct_server github.com/sigstore/cosign/v2/cmd/cosign
+
+$(E2E)/rekor-tiles: test/e2e/tools/sigstore/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/rekor-tiles github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix
+
+# By its own go.mod, as people install it.
+$(E2E)/kubectl-sigstore:
+	GOBIN=$(CURDIR)/$(E2E) CGO_ENABLED=0 go install -trimpath -ldflags="-s -w" github.com/sigstore/k8s-manifest-sigstore/cmd/kubectl-sigstore@v0.5.4

@@ -37,11 +37,13 @@ func checkIdentity(id sandbox.Identity) error {
 type startOptions struct {
 	dir      string
 	identity sandbox.Identity
+	rekor    []int
 	log      bool
 }
 
 func (o *startOptions) register(flags *pflag.FlagSet) {
 	identityFlags(flags, &o.identity)
+	flags.IntSliceVar(&o.rekor, "rekor-versions", []int{1, 2}, "`versions` of Rekor to run, 1 or 2 or both")
 	flags.BoolVar(&o.log, "log", false, "write a line to stderr for every request")
 }
 
@@ -50,7 +52,12 @@ func (o *startOptions) start(ctx context.Context, env environment) (*sandbox.San
 	if err := checkIdentity(o.identity); err != nil {
 		return nil, err
 	}
-	options := sandbox.Options{Dir: o.dir, Identity: o.identity}
+	for _, version := range o.rekor {
+		if version != 1 && version != 2 {
+			return nil, usage("--rekor-versions 1, --rekor-versions 2 or --rekor-versions 1,2", "there is no version %d of Rekor", version)
+		}
+	}
+	options := sandbox.Options{Dir: o.dir, Identity: o.identity, RekorVersions: o.rekor}
 	if o.log {
 		options.Log = env.stderr
 	}

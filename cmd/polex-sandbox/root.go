@@ -82,7 +82,7 @@ func newCommand(env environment) *cobra.Command {
 		Use:   "polex-sandbox",
 		Short: "A whole Sigstore on loopback, to try polex and to test with",
 		Long: `polex-sandbox runs an OpenID issuer that speaks for GitHub Actions, Fulcio with a
-transparency log for its certificates, Rekor and a timestamp authority, all in one
+transparency log for its certificates, Rekor (versions 1 and 2) and a timestamp authority, all in one
 process and on 127.0.0.1. What is sealed against it verifies with the trusted_root.json
 and the polex.yaml that it writes, and with nothing else.
 

@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
+	"github.com/polex-dev/polex/pkg/sign"
 )
 
 const help = `Seal exceptions with your own identity: Sigstore's keyless signing, or a key.
@@ -25,6 +26,10 @@ annotation polex.dev/expires-in becomes a time, counted from now. Everything is
 verified before it is handed out, by the trust policy of the configuration where
 it has one.
 
+With --bundle, the evidence of one document is written beside it as well. The
+bundle signs the message that the seal holds, for cosign verify-blob and
+polex-verify --bundle.
+
 Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
 refused, 2 for a command line that cannot be meant, and 3 if Sigstore, a file or
 the repository failed. Then nothing was written.`
@@ -38,6 +43,7 @@ const example = `  # one file, by hand
 type options struct {
 	config string
 	output string
+	bundle string
 
 	promote          bool
 	unsigned, signed string
@@ -48,6 +54,9 @@ type options struct {
 	identityToken string
 	fulcioURL     string
 	rekorURL      string
+	rekorVersion  int
+	timestampURL  string
+	bundleFormat  string
 	oidcIssuer    string
 	oidcClientID  string
 	device        bool
@@ -67,6 +76,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
 	flags.StringVar(&o.output, "output", "", "`file` to write the sealed documents to (default: standard output)")
+	flags.StringVar(&o.bundle, "bundle", "", "`file` to write the Sigstore bundle (v0.3) of the one document to, which signs the message in its seal")
 	flags.BoolVar(&o.promote, "promote", false, "seal what waits in the repository's unsigned folder and move it to the signed one")
 	flags.StringVar(&o.unsigned, "unsigned", "", "`folder` that holds what waits (default: unsigned)")
 	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
@@ -76,10 +86,16 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity `token` to sign with, or the file that holds it")
 	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`address` of the certificate authority (default: the public-good one)")
 	flags.StringVar(&o.rekorURL, "rekor-url", "", "`address` of the transparency log (default: the public-good one)")
+	flags.IntVar(&o.rekorVersion, "rekor-version", 0, "`version` of the transparency log, 1 or 2; 2 takes --rekor-url and --timestamp-server-url (default: 1)")
+	flags.StringVar(&o.timestampURL, "timestamp-server-url", "", "`address` of a timestamp authority that witnesses when it was signed (RFC 3161)")
+	flags.StringVar(&o.bundleFormat, "bundle-format", "", "`form` of the evidence in the seal: cosign (read by Kyverno up to 1.19), sigstore (bundle v0.3) or both, "+
+		"which is sigstore alone with --rekor-version 2 (default: both)")
 	flags.StringVar(&o.oidcIssuer, "oidc-issuer", "", "`address` where a person signs in (default: the public-good one)")
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client `id` that identity tokens are asked for (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "`number` of uploads at once (default: 8)")
+	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
 	trusted := trustflags.Add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := o.check(paths); err != nil {
@@ -116,6 +132,10 @@ func (o *options) check(paths []string) error {
 	switch {
 	case o.promote && len(paths) > 0:
 		return cli.Usagef("--promote takes what waits in the repository, and no paths")
+	case o.bundle != "" && o.promote:
+		return cli.Usagef("--bundle is about one document, and --promote takes everything that waits")
+	case o.bundle != "" && o.bundle == o.output:
+		return cli.Usagef("--bundle and --output name the same file")
 	case o.promote && o.output != "":
 		return cli.Usagef("--promote writes to the signed folder, and --output is for paths")
 	case !o.promote && (o.commit || o.unsigned != "" || o.signed != "" || o.author != ""):
@@ -147,17 +167,52 @@ func (o *options) load() (*cli.Config, error) {
 		flag *string
 		file string
 	}{
-		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID, s.OIDCClientID},
+		{&o.fulcioURL, s.FulcioURL}, {&o.rekorURL, s.RekorURL}, {&o.oidcIssuer, s.OIDCIssuer}, {&o.oidcClientID, s.OIDCClientID}, {&o.timestampURL, s.TimestampURL},
+		{&o.bundleFormat, s.BundleFormat},
 		{&o.unsigned, d.Unsigned}, {&o.signed, d.Signed},
 	} {
 		if *setting.flag == "" {
 			*setting.flag = setting.file
 		}
 	}
-	for _, address := range []string{o.fulcioURL, o.rekorURL, o.oidcIssuer} {
+	if o.rekorVersion == 0 {
+		o.rekorVersion = s.RekorVersion
+	}
+	if err := o.checkLog(); err != nil {
+		return nil, err
+	}
+	for _, address := range []string{o.fulcioURL, o.rekorURL, o.timestampURL, o.oidcIssuer} {
 		if err := checkAddress(address); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("address %q: %w", address, err), Hint: "write it like https://rekor.example.com"}
 		}
 	}
 	return cfg, nil
+}
+
+// checkLog refuses a log that has no address, or that would give no evidence of
+// when something was signed, and a form that could not hold the evidence.
+func (o *options) checkLog() error {
+	switch {
+	case o.rekorVersion < 0 || o.rekorVersion > 2:
+		return cli.Usagef("there is no version %d of Rekor: 1 and 2 are known", o.rekorVersion)
+	case o.rekorVersion == 2 && o.rekorURL == "":
+		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 has no address to fall back on"),
+			Hint: "name the log that is in use with --rekor-url: the public-good addresses change twice a year"}
+	case o.rekorVersion == 2 && o.timestampURL == "":
+		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 says no time, and there is no timestamp authority to say it"),
+			Hint: "name one of the trusted root with --timestamp-server-url"}
+	}
+	if o.bundle != "" && sign.BundleFormat(o.bundleFormat) == sign.BundleCosign {
+		return cli.Usagef("--bundle writes a Sigstore bundle, and --bundle-format cosign makes none")
+	}
+	switch sign.BundleFormat(o.bundleFormat) {
+	case "", sign.BundleBoth, sign.BundleSigstore:
+	case sign.BundleCosign:
+		if o.rekorVersion == 2 || o.timestampURL != "" {
+			return &cli.UsageError{Err: errors.New("cosign's bundle holds neither an entry of Rekor's version 2 nor a timestamp"), Hint: "use --bundle-format sigstore or both"}
+		}
+	default:
+		return cli.Usagef("there is no bundle format %q: cosign, sigstore and both are known", o.bundleFormat)
+	}
+	return nil
 }

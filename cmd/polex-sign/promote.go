@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/mail"
 
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/promote"
@@ -68,11 +71,27 @@ func (r *run) apply(queue *promote.Queue, sealed []*exception.Document, commit *
 	return r.report.Err()
 }
 
+// sealDetails says where the log has what was just signed, and since when where
+// the log says that itself.
 func sealDetails(doc *exception.Document) (map[string]any, error) {
 	s, err := seal.Read(doc)
 	if err != nil {
 		return nil, err
 	}
-	payload := s.Signatures[0].Bundle.Payload
-	return map[string]any{"logIndex": payload.LogIndex, "integratedTime": payload.IntegratedTime}, nil
+	first := s.Signatures[0]
+	if first.Bundle != nil {
+		return map[string]any{"logIndex": first.Bundle.Payload.LogIndex, "integratedTime": first.Bundle.Payload.IntegratedTime}, nil
+	}
+	var b protobundle.Bundle
+	if err := protojson.Unmarshal(first.BundleV03, &b); err != nil {
+		return nil, fmt.Errorf("read bundle: %w", err)
+	}
+	details := map[string]any{}
+	for _, entry := range b.GetVerificationMaterial().GetTlogEntries() {
+		details["logIndex"] = entry.GetLogIndex()
+		if entry.GetIntegratedTime() > 0 {
+			details["integratedTime"] = entry.GetIntegratedTime()
+		}
+	}
+	return details, nil
 }

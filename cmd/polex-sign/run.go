@@ -36,9 +36,17 @@ func (r *run) files(ctx context.Context, paths []string) error {
 	cli.Inputs{Paths: paths, Stdin: r.streams.In, Report: r.report}.Each(func(doc *exception.Document) {
 		docs = append(docs, doc)
 	})
+	if r.options.bundle != "" && len(docs) > 1 {
+		return cli.Usagef("--bundle is about one document, and there are %d", len(docs))
+	}
 	sealed, err := r.seal(ctx, docs, r.refusedTo())
 	if err != nil {
 		return err
+	}
+	if r.options.bundle != "" {
+		if err := r.writeBundle(sealed[0]); err != nil {
+			return err
+		}
 	}
 	return r.write(sealed)
 }

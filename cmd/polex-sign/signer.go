@@ -21,7 +21,8 @@ func (r *run) signer(ctx context.Context, c trust.Config, rules sign.Rules) (*si
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
-	config := sign.Config{RekorURL: r.options.rekorURL, Concurrency: r.options.concurrency, Root: root, Rules: rules, Progress: r.progress()}
+	config := sign.Config{RekorURL: r.options.rekorURL, RekorVersion: r.options.rekorVersion, TimestampURL: r.options.timestampURL,
+		BundleFormat: sign.BundleFormat(r.options.bundleFormat), Concurrency: r.options.concurrency, Root: root, Rules: rules, Progress: r.progress()}
 	if len(c.Authorities) > 0 {
 		if config.Policy, err = r.trusted.Policy(r.config); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
 )
 
 // write writes the sealed documents as one stream.
@@ -23,6 +24,16 @@ func (r *run) write(sealed []*exception.Document) error {
 	}
 	_, err = fmt.Fprintf(r.streams.Err, "sealed %d of %d\n", len(sealed), len(sealed))
 	return err
+}
+
+// writeBundle writes the evidence of a sealed document into a file of its own.
+// It comes before the document: evidence alone does nothing.
+func (r *run) writeBundle(sealed *exception.Document) error {
+	s, err := seal.Read(sealed)
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	return cli.WriteFile(r.options.bundle, append(s.Signatures[0].BundleV03, '\n'))
 }
 
 func stream(docs []*exception.Document) ([]byte, error) {

@@ -30,6 +30,10 @@ in it, which are what the results name.
 With --emit, standard output holds nothing but what was verified, as a stream of
 YAML, and that only if every document passed. The results go to standard error.
 
+With --bundle, one document that carries no seal is verified by the Sigstore
+bundle beside it, as polex-sign --bundle and cosign sign-blob write it: the
+bundle has to sign every byte of the file.
+
 Exits 0 if and only if at least one document was found and every one passed,
 1 if one was refused, 2 for a command line that cannot be meant, and 3 if one
 could not be decided or there was nothing to verify.`
@@ -44,6 +48,9 @@ const example = `  # what the workflow of acme/exceptions signed on main
 
   # why, in full
   polex-verify --config polex.yaml --explain signed/mongo.yaml
+
+  # a document without a seal, which cosign sign-blob --new-bundle-format --bundle signed
+  polex-verify --config polex.yaml --bundle mongo.sigstore.json mongo.yaml
 
   # what the cluster holds
   kubectl get policyexception -n platform mongo -o yaml | polex-verify --config polex.yaml -`
@@ -61,9 +68,12 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&configPath, "config", "", "`file` with the configuration, whose trust policy is used")
 	trusted := trustflags.Add(cmd)
 	trusted.AddKey(cmd)
-	git, explain, emit := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd)
+	git, explain, emit, detached := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(cmd)
 	cmd.Args = git.check
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
+		if err := detached.check(paths, git, emit); err != nil {
+			return err
+		}
 		if err := explain.check(format); err != nil {
 			return err
 		}
@@ -80,7 +90,8 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		report := &cli.Report{Tool: "polex-verify", Docs: docs()}
-		documents := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}.Each
+		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+		documents := inputs.Each
 		if git.on() {
 			commit := &commitInputs{flags: git, report: report}
 			if commit.paths, err = git.inCommit(cfg); err != nil {
@@ -89,7 +100,11 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			documents = commit.each
 		}
 		r := run{verifier: verifier, report: report, now: streams.Now(), explain: explain.on, details: format.String() == "json", emit: emit}
-		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify, Done: r.settle}.Each(documents)
+		if detached.on() {
+			detached.verify(&r, inputs)
+		} else {
+			parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify, Done: r.settle}.Each(documents)
+		}
 
 		results := streams.Out
 		if emit.on() {
@@ -127,8 +142,9 @@ type run struct {
 	now      time.Time
 	met      exception.Identities
 	emit     *emission
-	explain  bool // in text
-	details  bool // for JSON; a report of thousands of documents is small without
+	explain  bool                     // in text
+	details  bool                     // for JSON; a report of thousands of documents is small without
+	special  map[verify.Reason]string // hints that win over the general ones
 }
 
 // answer is what the verifier says of a document, and what is printed of one that
@@ -143,8 +159,12 @@ type answer struct {
 
 // verify runs for many documents at once.
 func (r *run) verify(doc *exception.Document) answer {
-	var a answer
-	a.verified, a.err = r.verifier.Verify(doc, r.now)
+	verified, err := r.verifier.Verify(doc, r.now)
+	return r.answer(doc, verified, err)
+}
+
+func (r *run) answer(doc *exception.Document, verified *verify.Verified, err error) answer {
+	a := answer{verified: verified, err: err}
 	if a.err == nil && r.emit.on() {
 		a.text, a.textErr = r.emit.text(doc, a.verified)
 	}
@@ -160,7 +180,9 @@ func (r *run) settle(doc *exception.Document, a answer) {
 	case errors.As(a.err, &rejected):
 		facts = rejected.Facts
 		result.Outcome, result.Reason, result.Message = cli.Refuse, string(rejected.Reason), rejected.Detail
-		result.Hint = hints[rejected.Reason]
+		if result.Hint = r.special[rejected.Reason]; result.Hint == "" {
+			result.Hint = hints[rejected.Reason]
+		}
 	case a.err != nil:
 		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonUndecided, a.err.Error()
 	default:

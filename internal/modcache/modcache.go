@@ -5,7 +5,9 @@ package modcache
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -16,6 +18,11 @@ const KyvernoModule = "github.com/kyverno/kyverno"
 const (
 	// Kyverno has the definitions of PolicyException and its own test data.
 	Kyverno = KyvernoModule + "@v1.19.1"
+	// KubectlSigstore has the test data of k8s-manifest-sigstore.
+	KubectlSigstore = "github.com/sigstore/k8s-manifest-sigstore@v0.5.4"
+	// ProtobufSpecs and SigstoreGo have Sigstore bundles, and roots for them.
+	ProtobufSpecs = "github.com/sigstore/protobuf-specs@v0.5.1"
+	SigstoreGo    = "github.com/sigstore/sigstore-go@v1.3.0"
 	// SARIF has the published JSON Schema of SARIF 2.1.0 among its test data.
 	SARIF = "github.com/securego/gosec/v2@v2.29.0"
 )
@@ -40,4 +47,14 @@ func Dir(t testing.TB, module string) string {
 		t.Fatal(err)
 	}
 	return found.Dir
+}
+
+// Read returns a file of a module at a version. The path has slashes.
+func Read(t testing.TB, module, file string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(Dir(t, module), filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }

@@ -5,9 +5,10 @@
 //  1. an OpenID issuer that mints GitHub's workflow tokens, and GitHub's own endpoint for requesting them;
 //  2. Fulcio's server and certificate authority, which check those tokens and issue ten-minute certificates;
 //  3. a certificate transparency log (RFC 6962) whose timestamps Fulcio embeds in them;
-//  4. Rekor's version 1 API over a Merkle tree, with Rekor's own parsing and checking of entries;
+//  4. Rekor's APIs of version 1 and version 2, each over a Merkle tree of its own with a key of its own, with Rekor's own
+//     parsing and checking of entries;
 //  5. a timestamp authority (RFC 3161);
-//  6. trusted_root.json and polex.yaml, which say that all of the above is trusted.
+//  6. trusted_root.json, polex.yaml and polex-rekor-v2.yaml, which say that all of the above is trusted.
 //
 // For attacks there is more: Options.Intercept makes a server misbehave on the wire, and the Forge functions
 // use its keys as a compromised service would.

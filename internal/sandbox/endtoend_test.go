@@ -46,13 +46,17 @@ func sealContent(t *testing.T, s *sandbox.Sandbox, token string, content sign.Co
 
 // open verifies a bundle as strictly as sigstore-go can, under the trusted root that a sandbox wrote.
 func open(s *sandbox.Sandbox, b *protobundle.Bundle, text, issuer, subject string) error {
+	return openWith(s, b, text, issuer, subject, []verify.VerifierOption{
+		verify.WithTransparencyLog(1), verify.WithIntegratedTimestamps(1),
+		verify.WithSignedTimestamps(1), verify.WithSignedCertificateTimestamps(1)})
+}
+
+func openWith(s *sandbox.Sandbox, b *protobundle.Bundle, text, issuer, subject string, options []verify.VerifierOption) error {
 	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
 	if err != nil {
 		return err
 	}
-	verifier, err := verify.NewVerifier(trusted,
-		verify.WithTransparencyLog(1), verify.WithIntegratedTimestamps(1),
-		verify.WithSignedTimestamps(1), verify.WithSignedCertificateTimestamps(1))
+	verifier, err := verify.NewVerifier(trusted, options...)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 // The files in a sandbox's folder, beside trusted_root.json and control.json.
 const (
 	configFile      = "polex.yaml"
+	configV2File    = "polex-rekor-v2.yaml" // the same with the log of version 2, where both run
 	fulcioChainFile = "fulcio.pem"
 	rekorKeyFile    = "rekor.pub"
 	ctLogKeyFile    = "ctlog.pub"
@@ -36,18 +37,25 @@ func (s *Sandbox) writeFiles(id Identity) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", fulcioChainFile, err)
 	}
-	for _, file := range []struct {
+	type file struct {
 		name string
 		data []byte
 		mode os.FileMode
-	}{
+	}
+	files := []file{
 		{trustedRootFile, trusted, 0o644},
-		{configFile, s.config(id), 0o644},
+		{configFile, s.config(id, s.RekorURL == ""), 0o644},
 		{fulcioChainFile, chain, 0o644},
-		{rekorKeyFile, s.keys.rekor.pem(), 0o644},
 		{ctLogKeyFile, s.keys.ct.pem(), 0o644},
-		{controlFile, append(secret, '\n'), 0o600}, // last: it says that the sandbox is up
-	} {
+	}
+	if s.RekorURL != "" && s.RekorV2URL != "" {
+		files = append(files, file{configV2File, s.config(id, true), 0o644})
+	}
+	if s.RekorURL != "" {
+		files = append(files, file{rekorKeyFile, s.keys.rekor.pem(), 0o644})
+	}
+	files = append(files, file{controlFile, append(secret, '\n'), 0o600}) // last: it says that the sandbox is up
+	for _, file := range files {
 		if err := writeFile(filepath.Join(s.Dir, file.name), file.data, file.mode); err != nil {
 			return fmt.Errorf("write %s: %w", file.name, err)
 		}
@@ -55,12 +63,17 @@ func (s *Sandbox) writeFiles(id Identity) error {
 	return nil
 }
 
-// config is polex's configuration for this sandbox: it trusts the identity that the token endpoint mints, exactly.
-func (s *Sandbox) config(id Identity) []byte {
+// config is polex's configuration for this sandbox: it trusts the identity that the token endpoint mints, exactly, and
+// signs with the log of one version.
+func (s *Sandbox) config(id Identity, v2 bool) []byte {
 	id = id.withDefaults()
 	issuer := id.Issuer
 	if issuer == "" {
 		issuer = s.IssuerURL
+	}
+	log := "rekorURL: " + s.RekorURL
+	if v2 {
+		log = "rekorURL: " + s.RekorV2URL + "\n  rekorVersion: 2\n  timestampURL: " + s.TimestampURL
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Written by polex-sandbox. These keys live only as long as it runs: trust them for trying and testing, nowhere else.
@@ -68,7 +81,7 @@ apiVersion: polex.dev/v1alpha1
 kind: Config
 sigstore:
   fulcioURL: %s
-  rekorURL: %s
+  %s
   oidcIssuer: %s
 trust:
   trustedRoot: %s     # relative to this file
@@ -83,7 +96,7 @@ trust:
         buildTrigger: %s
         runnerEnvironment: %s
 `,
-		s.FulcioURL, s.RekorURL, s.PersonIssuerURL, trustedRootFile,
+		s.FulcioURL, log, s.PersonIssuerURL, trustedRootFile,
 		yamlString(issuer), yamlString(id.Subject()),
 		yamlString(githubURL+"/"+id.Repository), yamlString(id.Ref),
 		yamlString(id.EventName), yamlString(id.RunnerEnvironment))

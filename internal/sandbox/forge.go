@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	ct "github.com/google/certificate-transparency-go"
 	"github.com/sigstore/fulcio/pkg/ca"
 	"github.com/sigstore/fulcio/pkg/ca/baseca"
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
 	"github.com/sigstore/rekor/pkg/generated/models"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
@@ -87,6 +89,9 @@ func (s *Sandbox) logPrecertificate(der []byte) (*ct.SignedCertificateTimestamp,
 // ForgeEntry logs any bytes as of any time, with a promise and a proof that verify. The entry is as a client would have
 // read it: its body is base64.
 func (s *Sandbox) ForgeEntry(ctx context.Context, body []byte, integrated time.Time) (*models.LogEntryAnon, error) {
+	if s.rekor == nil {
+		return nil, errors.New("version 1 of Rekor does not run")
+	}
 	id, logged, err := s.rekor.add(ctx, body, nil, integrated)
 	if err != nil {
 		return nil, err
@@ -100,6 +105,19 @@ func (s *Sandbox) ForgeEntry(ctx context.Context, body []byte, integrated time.T
 		return nil, fmt.Errorf("decode entry: %w", err)
 	}
 	return &read, nil
+}
+
+// ForgeEntryV2 logs any bytes in the log of version 2, with a proof that verifies and under the name of hashedrekord 0.0.2.
+func (s *Sandbox) ForgeEntryV2(ctx context.Context, body []byte) (*protorekor.TransparencyLogEntry, error) {
+	if s.rekorV2 == nil {
+		return nil, errors.New("version 2 of Rekor does not run")
+	}
+	entry, err := s.rekorV2.add(ctx, body)
+	if err != nil {
+		return nil, err
+	}
+	entry.KindVersion = &protorekor.KindVersion{Kind: "hashedrekord", Version: "0.0.2"}
+	return entry, nil
 }
 
 // ForgeTimestamp stamps the message (for a seal, its signature) as of any time. It returns an RFC 3161 response.

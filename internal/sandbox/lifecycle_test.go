@@ -64,7 +64,7 @@ func TestCloseFreesThePorts(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
-	for _, address := range []string{s.FulcioURL, s.RekorURL, s.TimestampURL, s.CTLogURL, s.IssuerURL} {
+	for _, address := range []string{s.FulcioURL, s.RekorURL, s.RekorV2URL, s.TimestampURL, s.CTLogURL, s.IssuerURL} {
 		u, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestIntercept(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	}})
 	slices.Sort(names)
-	if diff := cmp.Diff([]string{"ctlog", "fulcio", "issuer", "rekor", "timestamp"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"ctlog", "fulcio", "issuer", "rekor", "rekor-v2", "timestamp"}, names); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
 	if status, _, _ := send(t, http.MethodPost, s.TimestampURL, nil, nil); status != http.StatusServiceUnavailable {
@@ -168,6 +168,7 @@ func TestStartRefuses(t *testing.T) {
 		"no folder":        {},
 		"folder is a file": {Dir: file},
 		"folder in use":    {Dir: running.Dir},
+		"version of Rekor": {Dir: t.TempDir(), RekorVersions: []int{1, 3}},
 		"repository":       {Dir: t.TempDir(), Identity: sandbox.Identity{Repository: "acme"}},
 		"short ref":        {Dir: t.TempDir(), Identity: sandbox.Identity{Ref: "main"}},
 		"newline":          {Dir: t.TempDir(), Identity: sandbox.Identity{EventName: "push\nx: y"}},

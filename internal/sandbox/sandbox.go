@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,6 +23,8 @@ type Options struct {
 	Dir      string    // folder for trusted_root.json and polex.yaml, made if missing
 	Identity Identity  // whom the token endpoint mints and polex.yaml trusts; zero fields take the defaults
 	Log      io.Writer // one line a request; nil: discarded
+	// RekorVersions are the versions of Rekor that run, of 1 and 2; none means both, as the public-good instance has them.
+	RekorVersions []int
 	// Intercept, if set, wraps the handler of each server (ServerIssuer and so on) once, at Start. With it a
 	// test makes a server fail, answer late, or answer something else.
 	Intercept func(server string, next http.Handler) http.Handler
@@ -31,7 +34,8 @@ type Options struct {
 type Sandbox struct {
 	Dir               string // absolute
 	FulcioURL         string
-	RekorURL          string
+	RekorURL          string // "" if version 1 does not run
+	RekorV2URL        string // "" if version 2 does not run
 	TimestampURL      string // with its path, as clients of a timestamp authority want it
 	CTLogURL          string
 	IssuerURL         string
@@ -39,8 +43,9 @@ type Sandbox struct {
 	PersonIssuerURL   string // where a person signs in, as PersonEmail; polex.yaml does not trust it
 	TrustedRootPath   string
 	ConfigPath        string
+	ConfigV2Path      string // polex.yaml with the log of version 2; "" if it does not run
 	FulcioChainPath   string // PEM: intermediate, root; for tools that do not read a trusted root
-	RekorKeyPath      string // PEM, likewise
+	RekorKeyPath      string // PEM, likewise, of version 1; "" if it does not run
 	CTLogKeyPath      string // PEM, likewise
 	TokenRequestURL   string // GitHub's ACTIONS_ID_TOKEN_REQUEST_URL
 	TokenRequestToken string // GitHub's ACTIONS_ID_TOKEN_REQUEST_TOKEN
@@ -48,7 +53,8 @@ type Sandbox struct {
 	issuer    *issuer
 	keys      *keyring
 	ctLog     *ctLog
-	rekor     *rekor
+	rekor     *rekor   // nil if it does not run
+	rekorV2   *rekorV2 // likewise
 	ctClient  *http.Client
 	servers   []*server
 	closeOnce sync.Once
@@ -64,6 +70,11 @@ func Start(ctx context.Context, opts Options) (*Sandbox, error) {
 	if err := opts.Identity.Validate(); err != nil {
 		return nil, fmt.Errorf("identity: %w", err)
 	}
+	versions, err := rekorVersions(opts.RekorVersions)
+	if err != nil {
+		return nil, err
+	}
+	opts.RekorVersions = versions
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("resolve folder: %w", err)
@@ -79,7 +90,6 @@ func Start(ctx context.Context, opts Options) (*Sandbox, error) {
 		TrustedRootPath: filepath.Join(dir, trustedRootFile),
 		ConfigPath:      filepath.Join(dir, configFile),
 		FulcioChainPath: filepath.Join(dir, fulcioChainFile),
-		RekorKeyPath:    filepath.Join(dir, rekorKeyFile),
 		CTLogKeyPath:    filepath.Join(dir, ctLogKeyFile),
 		ctClient:        newCTClient(),
 	}
@@ -105,7 +115,7 @@ func (s *Sandbox) start(ctx context.Context, opts Options) error {
 	if s.ctLog, err = newCTLog(s.keys.ct, s.keys.fulcioRoot); err != nil {
 		return err
 	}
-	if s.rekor, err = newRekor(s.keys.rekor); err != nil {
+	if err := s.launchLogs(launch); err != nil {
 		return err
 	}
 	stamps, err := s.keys.timestamps.handler()
@@ -114,7 +124,6 @@ func (s *Sandbox) start(ctx context.Context, opts Options) error {
 	}
 	launch(ServerIssuer, s.issuer.handler()) // first: Fulcio asks for its keys while it is made
 	launch(ServerCTLog, s.ctLog.handler())
-	launch(ServerRekor, s.rekor.handler())
 	launch(ServerTimestamp, stamps)
 	authority, err := newFulcio(ctx, fulcioOptions{
 		personURL:  s.PersonIssuerURL,
@@ -132,6 +141,43 @@ func (s *Sandbox) start(ctx context.Context, opts Options) error {
 	return s.writeFiles(opts.Identity)
 }
 
+// rekorVersions are those that were asked for, each once.
+func rekorVersions(asked []int) ([]int, error) {
+	if len(asked) == 0 {
+		return []int{1, 2}, nil
+	}
+	versions := slices.Compact(slices.Sorted(slices.Values(asked)))
+	for _, version := range versions {
+		if version != 1 && version != 2 {
+			return nil, fmt.Errorf("there is no version %d of Rekor: 1 and 2 are known", version)
+		}
+	}
+	return versions, nil
+}
+
+// launchLogs makes each log that has an address, and puts it there.
+func (s *Sandbox) launchLogs(launch func(name string, h http.Handler)) error {
+	var err error
+	if s.RekorURL != "" {
+		if s.rekor, err = newRekor(s.keys.rekor); err != nil {
+			return err
+		}
+		launch(ServerRekor, s.rekor.handler())
+		s.RekorKeyPath = filepath.Join(s.Dir, rekorKeyFile)
+	}
+	if s.RekorV2URL != "" {
+		if s.rekorV2, err = newRekorV2(s.keys.rekorV2); err != nil {
+			return err
+		}
+		launch(ServerRekorV2, s.rekorV2.handler())
+		s.ConfigV2Path = s.ConfigPath
+		if s.RekorURL != "" {
+			s.ConfigV2Path = filepath.Join(s.Dir, configV2File)
+		}
+	}
+	return nil
+}
+
 // listenAll takes the ports and names the addresses. What it returns puts a handler behind one of them.
 func (s *Sandbox) listenAll(ctx context.Context, opts Options) (launch func(name string, h http.Handler), err error) {
 	out := &requestLog{out: opts.Log}
@@ -139,7 +185,11 @@ func (s *Sandbox) listenAll(ctx context.Context, opts Options) (launch func(name
 		out.out = io.Discard
 	}
 	byName := map[string]*server{}
-	for _, name := range []string{ServerIssuer, ServerCTLog, ServerRekor, ServerTimestamp, ServerFulcio} {
+	names := []string{ServerIssuer, ServerCTLog, ServerTimestamp, ServerFulcio}
+	for _, version := range opts.RekorVersions {
+		names = append(names, map[int]string{1: ServerRekor, 2: ServerRekorV2}[version])
+	}
+	for _, name := range names {
 		srv, err := listen(ctx, name)
 		if err != nil {
 			return nil, err
@@ -148,7 +198,12 @@ func (s *Sandbox) listenAll(ctx context.Context, opts Options) (launch func(name
 		s.servers = append(s.servers, srv)
 	}
 	s.FulcioURL = byName[ServerFulcio].url
-	s.RekorURL = byName[ServerRekor].url
+	if srv := byName[ServerRekor]; srv != nil {
+		s.RekorURL = srv.url
+	}
+	if srv := byName[ServerRekorV2]; srv != nil {
+		s.RekorV2URL = srv.url
+	}
 	s.CTLogURL = byName[ServerCTLog].url + ctPrefix
 	s.TimestampURL = byName[ServerTimestamp].url + timestampPath
 	s.IssuerURL = byName[ServerIssuer].url
@@ -203,7 +258,7 @@ func (s *Sandbox) Close() error {
 // keyring is every key of a sandbox but the issuer's.
 type keyring struct {
 	fulcioRoot, fulcioIssuing *authority
-	ct, rekor                 *logKey
+	ct, rekor, rekorV2        *logKey
 	timestamps                *timestampAuthority
 }
 
@@ -220,6 +275,9 @@ func newKeyring() (*keyring, error) {
 		return nil, err
 	}
 	if k.rekor, err = newLogKey(); err != nil {
+		return nil, err
+	}
+	if k.rekorV2, err = newLogKey(); err != nil {
 		return nil, err
 	}
 	if k.timestamps, err = newTimestampAuthority(); err != nil {

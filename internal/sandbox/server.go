@@ -21,7 +21,8 @@ const (
 	ServerIssuer    = "issuer"
 	ServerFulcio    = "fulcio"
 	ServerCTLog     = "ctlog"
-	ServerRekor     = "rekor"
+	ServerRekor     = "rekor"    // version 1
+	ServerRekorV2   = "rekor-v2" // version 2
 	ServerTimestamp = "timestamp"
 )
 

@@ -33,23 +33,30 @@ func (s *Sandbox) trustedRoot(now time.Time) ([]byte, error) {
 		ValidityPeriodEnd:   until,
 		URI:                 s.TimestampURL,
 	}
-	log := func(url string, key *logKey) map[string]*root.TransparencyLog {
-		return map[string]*root.TransparencyLog{hex.EncodeToString(key.id[:]): {
+	log := func(logs map[string]*root.TransparencyLog, url string, key *logKey, start time.Time) {
+		if url == "" {
+			return
+		}
+		logs[hex.EncodeToString(key.id[:])] = &root.TransparencyLog{
 			BaseURL:             url,
 			ID:                  key.id[:],
-			ValidityPeriodStart: from,
+			ValidityPeriodStart: start,
 			ValidityPeriodEnd:   until,
 			HashFunc:            crypto.SHA256,
 			PublicKey:           key.private.Public(),
 			SignatureHashFunc:   crypto.SHA256,
-		}}
+		}
 	}
+	certificateLogs, logs := map[string]*root.TransparencyLog{}, map[string]*root.TransparencyLog{}
+	log(certificateLogs, s.CTLogURL, k.ct, from)
+	log(logs, s.RekorURL, k.rekor, from)
+	log(logs, s.RekorV2URL, k.rekorV2, from.Add(time.Second)) // the list is sorted by it: version 1 comes first
 	trusted, err := root.NewTrustedRoot(
 		root.TrustedRootMediaType01,
 		[]root.CertificateAuthority{issuing},
-		log(s.CTLogURL, k.ct),
+		certificateLogs,
 		[]root.TimestampingAuthority{stamping},
-		log(s.RekorURL, k.rekor),
+		logs,
 	)
 	if err != nil {
 		return nil, fmt.Errorf("make trusted root: %w", err)

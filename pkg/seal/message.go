@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -39,9 +40,16 @@ func Message(doc *exception.Document) ([]byte, error) {
 	return message, nil
 }
 
+// gzipMagic begins a message that is packed once more (RFC 1952, 2.3.1). No YAML
+// begins with it.
+var gzipMagic = []byte{0x1f, 0x8b}
+
 // ParseMessage reads a seal's message as strictly as any document: one
 // document, and no seal inside of it.
 func ParseMessage(message []byte) (*exception.Document, error) {
+	if bytes.HasPrefix(message, gzipMagic) {
+		return nil, errors.New("it is an archive, as kubectl-sigstore makes with --tarball=yes and older ones always: sign with --tarball=no")
+	}
 	doc, err := exception.Parse(message, "message")
 	if err != nil {
 		return nil, err

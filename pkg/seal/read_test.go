@@ -263,6 +263,9 @@ func TestMessage(t *testing.T) {
 	if _, err := seal.ParseMessage([]byte("a: b\n---\nc: d\n")); !errors.As(err, &syntax) {
 		t.Errorf("two documents: %v", err)
 	}
+	if _, err := seal.ParseMessage([]byte("\x1f\x8b\x08\x00")); err == nil || !strings.Contains(err.Error(), "--tarball=no") {
+		t.Errorf("an archive: %v", err)
+	}
 }
 
 func set(raw []byte, at int, to byte) []byte {

@@ -59,36 +59,38 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 	return sealed, nil
 }
 
-func (s *Signer) seal(ctx context.Context, doc *exception.Document) (sealed *exception.Document, err error) {
-	// The library reads a log's answer as if it were complete. An answer that
-	// is not may end this document, and not the process.
-	defer func() {
-		if p := recover(); p != nil {
-			sealed, err = nil, fmt.Errorf("log %s: its answer is not a complete log entry (%v)", s.config.RekorURL, p)
-		}
-	}()
+func (s *Signer) seal(ctx context.Context, doc *exception.Document) (*exception.Document, error) {
 	message, err := seal.Message(doc)
 	if err != nil {
 		return nil, err
 	}
-	options := sgsign.BundleOptions{Context: ctx, TransparencyLogs: []sgsign.Transparency{s.log}}
-	if s.certificate != nil {
-		options.CertificateProvider = certificateOnce(s.certificate)
+	pb, err := s.sign(ctx, message)
+	if errors.Is(err, errLogged) {
+		// An upload whose answer was lost is in the log, and its second try met
+		// it there. Another signature is another entry.
+		pb, err = s.sign(ctx, message)
 	}
-	pb, err := sgsign.Bundle(&sgsign.PlainData{Data: message}, s.keypair, options)
 	if err != nil {
-		return nil, fmt.Errorf("log %s: %w", s.config.RekorURL, err)
+		return nil, err
 	}
-	signature, err := signatureOf(pb, message, s.certificate)
+	signature, err := s.signatureOf(pb, message)
 	if err != nil {
 		return nil, err
 	}
 	return seal.Attach(doc, &seal.Seal{Message: message, Signatures: []seal.Signature{signature}})
 }
 
-// signatureOf writes a bundle in both forms of the seal: the annotations that
-// every verifier of today reads, and the bundle itself.
-func signatureOf(pb *protobundle.Bundle, message, certificate []byte) (seal.Signature, error) {
+// sign signs a message and has it witnessed.
+func (s *Signer) sign(ctx context.Context, message []byte) (*protobundle.Bundle, error) {
+	options := sgsign.BundleOptions{Context: ctx, TransparencyLogs: []sgsign.Transparency{s.witnesses}}
+	if s.certificate != nil {
+		options.CertificateProvider = certificateOnce(s.certificate)
+	}
+	return sgsign.Bundle(&sgsign.PlainData{Data: message}, s.keypair, options)
+}
+
+// signatureOf writes a bundle in the forms that were asked for.
+func (s *Signer) signatureOf(pb *protobundle.Bundle, message []byte) (seal.Signature, error) {
 	entries := pb.GetVerificationMaterial().GetTlogEntries()
 	if len(entries) != 1 {
 		return seal.Signature{}, fmt.Errorf("the log answered with %d entries", len(entries))
@@ -98,15 +100,16 @@ func signatureOf(pb *protobundle.Bundle, message, certificate []byte) (seal.Sign
 		return seal.Signature{}, errors.New("the signing key works on another digest than SHA-256")
 	}
 	entry := entries[0]
-	modern, err := protojson.Marshal(pb)
-	if err != nil {
-		return seal.Signature{}, fmt.Errorf("write bundle: %w", err)
+	signature := seal.Signature{Signature: pb.GetMessageSignature().GetSignature(), Certificate: s.certificate}
+	if s.config.BundleFormat != BundleCosign {
+		modern, err := protojson.Marshal(pb)
+		if err != nil {
+			return seal.Signature{}, fmt.Errorf("write bundle: %w", err)
+		}
+		signature.BundleV03 = modern
 	}
-	return seal.Signature{
-		Signature:   pb.GetMessageSignature().GetSignature(),
-		Certificate: certificate,
-		BundleV03:   modern,
-		Bundle: &seal.RekorBundle{
+	if s.config.RekorVersion == 1 && s.config.BundleFormat != BundleSigstore {
+		signature.Bundle = &seal.RekorBundle{
 			SignedEntryTimestamp: entry.GetInclusionPromise().GetSignedEntryTimestamp(),
 			Payload: seal.RekorPayload{
 				Body:           base64.StdEncoding.EncodeToString(entry.GetCanonicalizedBody()),
@@ -114,6 +117,7 @@ func signatureOf(pb *protobundle.Bundle, message, certificate []byte) (seal.Sign
 				LogIndex:       entry.GetLogIndex(),
 				LogID:          hex.EncodeToString(entry.GetLogId().GetKeyId()),
 			},
-		},
-	}, nil
+		}
+	}
+	return signature, nil
 }

@@ -7,9 +7,9 @@
 //     batch before anything is asked of Sigstore.
 //  2. One key, one token and one certificate serve the whole batch (keyless),
 //     or a private key does.
-//  3. The signatures are uploaded to the log in parallel, within a bound. The
-//     log's entry is the one that the upload itself answers with: it is never
-//     searched for.
+//  3. The signatures are stamped by a timestamp authority, where one is asked,
+//     and uploaded to the log in parallel, within a bound. The log's entry is the
+//     one that the upload itself answers with: it is never searched for.
 //  4. Each sealed document is verified as anybody else would verify it.
 //
 // A failure anywhere hands out nothing.

@@ -28,6 +28,9 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 	if fulcioURL == "" {
 		fulcioURL = PublicFulcioURL
 	}
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
 	if err := checkToken(token, now); err != nil {
 		return nil, err
 	}

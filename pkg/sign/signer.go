@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sigstore/rekor/pkg/client"
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -28,11 +27,22 @@ const DefaultConcurrency = 8
 
 const requestTimeout = 30 * time.Second // retries included
 
-// Config is what every signer needs. Empty addresses mean the public-good
-// instance.
+// Config is what every signer needs.
 type Config struct {
-	RekorURL    string
-	Concurrency int // uploads at once, 0 means DefaultConcurrency
+	// RekorURL is the address of the log. An empty one means the public-good
+	// instance of version 1; those of version 2 change twice a year, so there
+	// the address has to be given.
+	RekorURL string
+	// RekorVersion is the version of the log's API, 1 or 2; 0 means 1. A log of
+	// version 2 says no time, so it takes a TimestampURL beside it.
+	RekorVersion int
+	// TimestampURL is the address, with its path, of a timestamp authority (RFC
+	// 3161) that witnesses when something was signed; "" asks none.
+	TimestampURL string
+	// BundleFormat says in which form the evidence is written; "" means
+	// BundleBoth.
+	BundleFormat BundleFormat
+	Concurrency  int // uploads at once, 0 means DefaultConcurrency
 
 	// Root is the trusted root under which what was made is verified.
 	Root *trust.Root
@@ -51,7 +61,7 @@ type Signer struct {
 	keypair     sgsign.Keypair
 	certificate []byte // DER; nil for a key
 	identity    trust.Identity
-	log         *sgsign.Rekor
+	witnesses   *witnesses
 	verifiers   []*verify.Verifier
 }
 
@@ -63,13 +73,14 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 	if config.Root == nil {
 		return nil, errors.New("sign: no trusted root to verify with what is made")
 	}
-	if config.RekorURL == "" {
-		config.RekorURL = PublicRekorURL
+	if err := config.complete(); err != nil {
+		return nil, err
 	}
-	if config.Concurrency <= 0 {
-		config.Concurrency = DefaultConcurrency
+	witnesses, err := newWitnesses(config)
+	if err != nil {
+		return nil, err
 	}
-	s := &Signer{config: config, keypair: keypair, certificate: certificate}
+	s := &Signer{config: config, keypair: keypair, certificate: certificate, witnesses: witnesses}
 	own, err := trust.New(trust.Config{
 		Authorities: []trust.AuthorityConfig{self}, Kinds: []string{"*"},
 		InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded,
@@ -87,16 +98,38 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 		}
 		s.verifiers = append(s.verifiers, v)
 	}
-	// Without a wait the client would spend all retries within the same instant.
-	rekor, err := client.GetRekorClient(config.RekorURL, client.WithUserAgent("polex"),
-		client.WithRetryCount(retries), client.WithRetryWaitMin(firstWait), client.WithRetryWaitMax(longWait))
-	if err != nil {
-		return nil, fmt.Errorf("log %s: %w", config.RekorURL, err)
-	}
-	// The client and the timeout are set here, for the library would otherwise
-	// set them on first use, which is a race between parallel uploads.
-	s.log = sgsign.NewRekor(&sgsign.RekorOptions{BaseURL: config.RekorURL, Timeout: requestTimeout, Client: rekor.Entries, Version: 1})
 	return s, nil
+}
+
+// complete fills in what is left out, and refuses what no log would serve.
+func (c *Config) complete() error {
+	switch c.RekorVersion {
+	case 0:
+		c.RekorVersion = 1
+	case 1:
+	case 2:
+		if c.RekorURL == "" {
+			return errors.New("sign: a log of version 2 has no address to fall back on")
+		}
+		if c.TimestampURL == "" {
+			return errors.New("sign: a log of version 2 says no time, and there is no timestamp authority to say it")
+		}
+	default:
+		return fmt.Errorf("sign: there is no version %d of Rekor: 1 and 2 are known", c.RekorVersion)
+	}
+	if c.BundleFormat == "" {
+		c.BundleFormat = BundleBoth
+	}
+	if err := c.BundleFormat.check(c.RekorVersion, c.TimestampURL != ""); err != nil {
+		return err
+	}
+	if c.RekorURL == "" {
+		c.RekorURL = PublicRekorURL
+	}
+	if c.Concurrency <= 0 {
+		c.Concurrency = DefaultConcurrency
+	}
+	return nil
 }
 
 // UnverifiedError says that what was signed for one document does not verify:

@@ -12,6 +12,7 @@ const (
 	retries   = 3
 	firstWait = 500 * time.Millisecond // before the first retry, twice as long before each next
 	longWait  = 8 * time.Second
+	maxSaid   = 512 // bytes of what a server says about its failure
 )
 
 // patient is a transport that asks a stumbling server again, and that ends with
@@ -64,6 +65,6 @@ func (p patient) once(request *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	defer response.Body.Close() //nolint:errcheck // only read
-	said, _ := io.ReadAll(io.LimitReader(response.Body, 512))
+	said, _ := io.ReadAll(io.LimitReader(response.Body, maxSaid))
 	return nil, fmt.Errorf("it returned %d: %s", response.StatusCode, said)
 }

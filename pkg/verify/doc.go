@@ -18,6 +18,9 @@
 //  9. The lifetime: an expiry that is present, not passed and not too far.
 //  10. Nothing of it is withdrawn.
 //
+// [Verifier.VerifyDetached] takes the same steps for a document without a seal,
+// whose bytes a Sigstore bundle beside it signs.
+//
 // What the trusted root promises is what is asked for: a certificate log means
 // an SCT, a log means an entry. sigstore-go verifies the evidence; the checks
 // here make the refusals precise, and do not rely on it where it is lenient. A

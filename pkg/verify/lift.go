@@ -10,7 +10,6 @@ import (
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -33,12 +32,9 @@ func evidenceOf(message []byte, s seal.Signature) (*protobundle.Bundle, error) {
 		}
 		return lift(message, s)
 	}
-	b := new(protobundle.Bundle)
-	if err := protojson.Unmarshal(s.BundleV03, b); err != nil {
-		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle cannot be read: %s", err)
-	}
-	if b.GetMediaType() != mediaTypeV03 {
-		return nil, reject(ReasonMalformedSeal, "the bundle is of type %q, not %q", b.GetMediaType(), mediaTypeV03)
+	b, err := readBundle(s.BundleV03)
+	if err != nil {
+		return nil, err
 	}
 	if err := sameSignature(message, s, b); err != nil {
 		return nil, err

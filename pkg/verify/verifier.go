@@ -50,33 +50,31 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 	if doc == nil {
 		return nil, errors.New("verify: no document")
 	}
-	// The libraries below parse hostile bytes. Should one of them panic, the
-	// document is not verified, and the process lives on to say so.
-	defer func() {
-		if p := recover(); p != nil {
-			verified, err = nil, fmt.Errorf("verify: internal error: %v", p)
-		}
-	}()
+	defer recovered(&verified, &err)
 
 	var facts Facts
 	message, err := v.open(doc, now, &facts)
+	return facts.verdict(message, err)
+}
+
+// verdict is what comes of a message, with the facts that are known of it.
+func (f Facts) verdict(message *exception.Document, err error) (*Verified, error) {
 	var rejected *Rejected
 	if errors.As(err, &rejected) {
-		rejected.Facts = facts
+		rejected.Facts = f
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Verified{message: message, facts: facts}, nil
+	return &Verified{message: message, facts: f}, nil
 }
 
 // open goes through the steps of the package's documentation, from the second
-// on, and returns the message that was signed. What it verifies on its way it
-// adds to the facts.
+// on, and returns the message that was signed.
 func (v *Verifier) open(doc *exception.Document, now time.Time, facts *Facts) (*exception.Document, error) {
 	// 2. The kind.
-	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
-		return nil, reject(ReasonKindNotAllowed, "the trust policy does not speak of the kind %q", gk.String())
+	if err := v.kind(doc); err != nil {
+		return nil, err
 	}
 	// 3. The signature sets.
 	sealed, err := seal.Read(doc)
@@ -91,34 +89,66 @@ func (v *Verifier) open(doc *exception.Document, now time.Time, facts *Facts) (*
 	if err != nil {
 		return nil, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
 	}
+	return message, v.judge(opened{raw: sealed.Message, message: message, sets: sealed.Signatures, applied: doc}, now, facts)
+}
+
+// recovered turns a panic into an error. The libraries parse hostile bytes.
+// Should one of them panic, the document is not verified, and the process lives
+// on to say so.
+func recovered(verified **Verified, err *error) {
+	if p := recover(); p != nil {
+		*verified, *err = nil, fmt.Errorf("verify: internal error: %v", p)
+	}
+}
+
+func (v *Verifier) kind(doc *exception.Document) error {
+	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
+		return reject(ReasonKindNotAllowed, "the trust policy does not speak of the kind %q", gk.String())
+	}
+	return nil
+}
+
+// opened is a seal that was read, and is not yet believed.
+type opened struct {
+	raw     []byte // the signed bytes
+	message *exception.Document
+	sets    []seal.Signature
+	applied *exception.Document // the object that carries the seal; nil where the message is what is applied
+}
+
+// judge goes through the steps from the fifth on. What it verifies on its way it
+// adds to the facts.
+func (v *Verifier) judge(o opened, now time.Time, facts *Facts) error {
 	// 5. and 6. Each signature, and who made it.
-	signatures := make([]Signature, len(sealed.Signatures))
-	for i := range sealed.Signatures {
-		signatures[i], err = v.signature(sealed.Message, sealed.Signatures[i])
-		if err != nil {
-			return nil, inSet(err, i, len(sealed.Signatures))
+	signatures := make([]Signature, len(o.sets))
+	for i := range o.sets {
+		var err error
+		if signatures[i], err = v.signature(o.raw, o.sets[i]); err != nil {
+			return inSet(err, i, len(o.sets))
 		}
-		facts.MessageDigest, facts.Signatures = digestOf(sealed.Message), signatures[:i+1]
+		facts.MessageDigest, facts.Signatures = digestOf(o.raw), signatures[:i+1]
 	}
 	// 7. Enough authorities.
 	if err := v.count(signatures); err != nil {
-		return nil, err
+		return err
 	}
 	// 8. Object and message.
-	if differences := seal.Compare(doc, message, maxDifferences+1); len(differences) > 0 {
-		return nil, altered(differences)
+	if o.applied != nil {
+		if differences := seal.Compare(o.applied, o.message, maxDifferences+1); len(differences) > 0 {
+			return altered(differences)
+		}
 	}
 	// 9. The lifetime.
-	life, err := v.lifetime(message, signatures, now)
+	life, err := v.lifetime(o.message, signatures, now)
 	facts.StartsAt, facts.ExpiresAt = life.StartsAt, life.ExpiresAt
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// 10. Not withdrawn.
-	if err := v.withdrawn(sealed.Message, signatures); err != nil {
-		return nil, err
+	if err := v.withdrawn(o.raw, signatures); err != nil {
+		return err
 	}
-	return message, nil
+	return nil
 }
 
 // inSet names the signature set that a refusal is about, where there are more.

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/scripttest"
 )
 
@@ -48,23 +46,13 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	box, err := sandbox.Start(context.Background(), sandbox.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = box.Close() })
+	sigstore := sigstoreVariables(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, sigstore...)
 			env.Setenv("PATH", binaries+string(filepath.ListSeparator)+os.Getenv("PATH"))
-			env.Setenv("POLEX_SANDBOX", box.Dir)
-			env.Setenv("CONFIG", box.ConfigPath)
-			env.Setenv("ROOT", box.TrustedRootPath)
-			env.Setenv("FULCIO", box.FulcioURL)
-			env.Setenv("REKOR", box.RekorURL)
-			env.Setenv("ISSUER", box.IssuerURL)
-			env.Setenv("PERSON_ISSUER", box.PersonIssuerURL)
 			env.Setenv("IN_AN_HOUR", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("HOME", env.WorkDir)
@@ -72,47 +60,15 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    scripttest.Exits,
-			"token":    token(box),
+			"token":    token,
 			"filler":   filler,
 			"binary":   binary,
 			"browser":  browser,
-			"actions":  actions(box),
+			"actions":  actions,
 			"keypair":  keypair,
 			"reported": reported(t),
 		},
 	})
-}
-
-// actions lets the commands find the sandbox's identity as GitHub Actions
-// offers it; actions off takes that away again.
-func actions(box *sandbox.Sandbox) func(*testscript.TestScript, bool, []string) {
-	return func(ts *testscript.TestScript, _ bool, args []string) {
-		if len(args) == 1 && args[0] == "off" {
-			ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", "")
-			ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "")
-			return
-		}
-		ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", box.TokenRequestURL)
-		ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", box.TokenRequestToken)
-	}
-}
-
-// token FILE WORKFLOW [LIFETIME] writes a token for a workflow's identity.
-func token(box *sandbox.Sandbox) func(*testscript.TestScript, bool, []string) {
-	return func(ts *testscript.TestScript, _ bool, args []string) {
-		if len(args) < 2 {
-			ts.Fatalf("usage: token file workflow [lifetime]")
-		}
-		id := sandbox.Identity{WorkflowFile: args[1]}
-		if len(args) > 2 {
-			lifetime, err := time.ParseDuration(args[2])
-			ts.Check(err)
-			id.TokenLifetime = lifetime
-		}
-		jwt, err := box.Token(id, "sigstore")
-		ts.Check(err)
-		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(jwt), 0o600))
-	}
 }
 
 // browser puts an xdg-open on the path that visits the page it is given, as a

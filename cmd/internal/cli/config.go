@@ -33,6 +33,9 @@ type Directories struct {
 type Sigstore struct {
 	FulcioURL    string `json:"fulcioURL"`
 	RekorURL     string `json:"rekorURL"`
+	RekorVersion int    `json:"rekorVersion"`
+	TimestampURL string `json:"timestampURL"`
+	BundleFormat string `json:"bundleFormat"`
 	OIDCIssuer   string `json:"oidcIssuer"`
 	OIDCClientID string `json:"oidcClientID"`
 }

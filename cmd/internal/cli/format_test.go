@@ -120,7 +120,7 @@ func TestHostileTextStaysText(t *testing.T) {
 // and the formats that do not list them say the same of it.
 func TestCountPassed(t *testing.T) {
 	all := report()
-	counting := &cli.Report{Tool: all.Tool, Commit: all.Commit, Documents: all.Documents, Docs: all.Docs, CountPassed: true}
+	counting := &cli.Report{Tool: all.Tool, Source: all.Source, Documents: all.Documents, Docs: all.Docs, CountPassed: true}
 	counting.Add(all.Results()...)
 	if kept := len(counting.Results()); kept != len(all.Results())-1 || counting.Count(cli.Pass) != 1 {
 		t.Errorf("%d results are kept, %d passed", kept, counting.Count(cli.Pass))

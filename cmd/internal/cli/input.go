@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -125,6 +126,44 @@ func (in Inputs) file(path string, visit func(*exception.Document)) {
 	}
 	defer f.Close() //nolint:errcheck // only read
 	in.Stream(f, path, visit)
+}
+
+// Whole reads the one document of the one path, and every byte that the path
+// holds. What is not exactly one document is put on the report as Each does, and
+// nil is returned.
+func (in Inputs) Whole() (doc *exception.Document, source []byte) {
+	r, name := in.Stdin, "<stdin>"
+	if path := in.Paths[0]; path != "-" {
+		f, err := os.Open(path) // #nosec G304 -- the user names what is read
+		if err != nil {
+			in.unreadable(path, err)
+			return nil, nil
+		}
+		defer f.Close() //nolint:errcheck // only read
+		r, name = f, path
+	}
+	source, err := io.ReadAll(io.LimitReader(r, exception.MaxDocument+1))
+	if err != nil {
+		in.unreadable(name, err)
+		return nil, nil
+	}
+	if len(source) > exception.MaxDocument {
+		in.Report.Documents++
+		in.Report.Add(Malformed(&exception.SyntaxError{Position: exception.Position{File: name, Line: 1, Column: 1},
+			Message: fmt.Sprintf("the file is larger than %d KiB", exception.MaxDocument>>10)}))
+		return nil, nil
+	}
+	refused := in.Report.Count(Refuse)
+	var docs []*exception.Document
+	in.Stream(bytes.NewReader(source), name, func(doc *exception.Document) { docs = append(docs, doc) })
+	switch {
+	case len(docs) > 1:
+		in.Report.Add(Malformed(&exception.SyntaxError{Position: docs[1].Position(), Message: "a second document begins here, and only one is expected"}))
+		return nil, nil
+	case len(docs) == 0 || in.Report.Count(Refuse) > refused:
+		return nil, nil
+	}
+	return docs[0], source
 }
 
 // Stream calls visit for every document that r holds. It puts the same on the

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+
+	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // startAPIServer runs etcd and the API server, and makes the client.
 func (c *Cluster) startAPIServer(ctx, within context.Context) error {
-	free, err := ports(3)
+	free, err := servers.FreePorts(3)
 	if err != nil {
 		return err
 	}
@@ -26,14 +28,14 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	if err := writeKeyPair(at("sa.key"), at("sa.pub")); err != nil {
 		return err
 	}
-	if err := c.run(ctx, command{path: filepath.Join(c.options.Binaries, "etcd"), args: []string{
+	if err := c.group.Run(ctx, servers.Command{Program: "etcd", Args: []string{
 		"--data-dir", at("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls", etcd,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers,
 		"--unsafe-no-fsync",
 	}}); err != nil {
 		return err
 	}
-	if err := c.run(ctx, command{path: filepath.Join(c.options.Binaries, "kube-apiserver"), args: []string{
+	if err := c.group.Run(ctx, servers.Command{Program: "kube-apiserver", Args: []string{
 		"--etcd-servers=" + etcd, fmt.Sprintf("--secure-port=%d", free[2]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		// Nothing here is reached through a Service.
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
@@ -45,7 +47,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	}
 	server := fmt.Sprintf("https://127.0.0.1:%d", free[2])
 	authority := at("certs/apiserver.crt")
-	return until(within, "the API server", c.processes, func(ctx context.Context) error {
+	return c.group.Until(within, "the API server", func(ctx context.Context) error {
 		if c.Client, err = newClient(server, token, authority); err != nil {
 			return err
 		}

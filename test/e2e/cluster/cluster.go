@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // starting is how long the servers may take until they are ready.
@@ -19,20 +18,22 @@ type Options struct {
 	Binaries string // folder that holds etcd, kube-apiserver and kyverno
 	Tools    string // folder of the module that pins Kyverno
 	Dir      string // for data and logs; an empty one
+	// KyvernoEnv are variables for Kyverno, NAME=value.
+	KyvernoEnv []string
 }
 
 // Cluster is a running API server with Kyverno.
 type Cluster struct {
 	*Client
 
-	options   Options
-	processes []*process
+	options Options
+	group   *servers.Group
 }
 
 // Start runs everything, and returns once Kyverno judges exceptions. The
 // processes end with Close or with the context.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	c := &Cluster{options: options}
+	c := &Cluster{options: options, group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
 	within, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
 	for _, step := range []func(ctx, within context.Context) error{c.startAPIServer, c.install, c.startKyverno} {
@@ -46,44 +47,20 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 
 // Close ends every process, the last one first.
 func (c *Cluster) Close() error {
-	for _, p := range slices.Backward(c.processes) {
-		p.stop()
-	}
-	c.processes = nil
+	c.group.Stop()
 	return nil
 }
 
 // Logs are the last lines of every process.
-func (c *Cluster) Logs() string {
-	var all strings.Builder
-	for _, p := range c.processes {
-		fmt.Fprintf(&all, "--- the end of %s\n%s\n", p.log, p.tail())
-	}
-	return all.String()
-}
+func (c *Cluster) Logs() string { return c.group.Logs() }
 
-func (c *Cluster) run(ctx context.Context, what command) error {
-	p, err := start(ctx, c.options.Dir, what)
-	if err != nil {
-		return err
-	}
-	c.processes = append(c.processes, p)
-	return nil
-}
-
-// ports picks ports that are free now. Another process can take one before it
-// is used: then the server says so and Start fails.
-func ports(n int) ([]int, error) {
-	var found []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		found = append(found, l.Addr().(*net.TCPAddr).Port)
-	}
-	return found, nil
-}
+// Names are the programs that run.
+func (c *Cluster) Names() []string { return c.group.Names() }
 
 func write(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+
+// Until asks again and again whether something is there yet, until the context
+// ends or one of the processes does.
+func (c *Cluster) Until(ctx context.Context, what string, ask func(context.Context) error) error {
+	return c.group.Until(ctx, what, ask)
+}

@@ -4,36 +4,25 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // KyvernoSource returns the folder of Kyverno's source, of the version that the
 // module in tools pins.
 func KyvernoSource(ctx context.Context, tools string) (string, error) {
-	download := exec.CommandContext(ctx, "go", "mod", "download", "-json", "github.com/kyverno/kyverno")
-	download.Dir = tools
-	download.Stderr = new(strings.Builder)
-	out, err := download.Output()
-	if err != nil {
-		return "", fmt.Errorf("download Kyverno's source: %w\n%s%s", err, out, download.Stderr)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
-		return "", fmt.Errorf("download Kyverno's source: %w", err)
-	}
-	return module.Dir, nil
+	return servers.Source(ctx, tools, "github.com/kyverno/kyverno")
 }
 
 // install creates what Kyverno expects to find, from its own manifests.

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+
+	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // startKyverno runs the admission controller outside of the cluster.
 func (c *Cluster) startKyverno(ctx, within context.Context) error {
-	free, err := ports(1)
+	free, err := servers.FreePorts(2)
 	if err != nil {
 		return err
 	}
@@ -20,26 +22,27 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 		return err
 	}
 	const accounts = "system:serviceaccount:kyverno:"
-	if err := c.run(ctx, command{
-		path: filepath.Join(c.options.Binaries, "kyverno"),
-		args: []string{
+	if err := c.group.Run(ctx, servers.Command{
+		Program: "kyverno",
+		Args: []string{
 			"--kubeconfig=" + kubeconfig,
 			fmt.Sprintf("--serverIP=127.0.0.1:%d", free[0]), "--webhookServerHost=127.0.0.1", fmt.Sprintf("--webhookServerPort=%d", free[0]),
 			"--caSecretName=kyverno-ca", "--tlsSecretName=kyverno-tls",
 			"--enablePolicyException=true", "--exceptionNamespace=*",
-			"--disableMetrics=true", "--controllerRuntimeMetricsAddress=0",
+			// What it would not say is served all the same.
+			"--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[1]), "--controllerRuntimeMetricsAddress=0",
 			"--backgroundServiceAccountName=" + accounts + "kyverno-background-controller",
 			"--reportsServiceAccountName=" + accounts + "kyverno-reports-controller",
 		},
-		env: []string{
+		Env: append([]string{
 			"KYVERNO_NAMESPACE=kyverno", "KYVERNO_SERVICEACCOUNT_NAME=kyverno-admission-controller", "KYVERNO_DEPLOYMENT=kyverno-admission-controller",
 			"KYVERNO_POD_NAME=kyverno-0", "INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics", "POD_IP=127.0.0.1", "KYVERNO_SVC=kyverno-svc",
-		},
+		}, c.options.KyvernoEnv...),
 	}); err != nil {
 		return err
 	}
 	for _, probe := range probes {
-		if err := until(within, "Kyverno's webhook", c.processes, func(ctx context.Context) error {
+		if err := c.group.Until(within, "Kyverno's webhook", func(ctx context.Context) error {
 			answer, err := c.DryRun(ctx, Target{Group: probe.group, Version: probe.version, Namespace: "default"}, []byte(probe.document))
 			if err != nil {
 				return err
@@ -64,12 +67,23 @@ var probes = []struct{ group, version, document, refusal string }{
 // Target is where an exception goes.
 type Target struct{ Group, Version, Namespace string }
 
+// Create creates an exception, past every webhook.
+func (c *Client) Create(ctx context.Context, t Target, document []byte) (*Answer, error) {
+	return c.Do(ctx, Request{Method: http.MethodPost, Path: t.Path("") + "?fieldValidation=Strict", Body: document})
+}
+
+// Path is that of an exception, or of all of the namespace for "".
+func (t Target) Path(name string) string {
+	all := fmt.Sprintf("/apis/%s/%s/namespaces/%s/policyexceptions", t.Group, t.Version, t.Namespace)
+	return strings.TrimSuffix(all+"/"+name, "/")
+}
+
 // DryRun asks whether an exception would be admitted: by the API server, which
 // refuses what it would otherwise drop, and by every webhook. Nothing is stored.
 func (c *Client) DryRun(ctx context.Context, t Target, document []byte) (*Answer, error) {
 	return c.Do(ctx, Request{
 		Method: http.MethodPost,
-		Path:   fmt.Sprintf("/apis/%s/%s/namespaces/%s/policyexceptions?dryRun=All&fieldValidation=Strict", t.Group, t.Version, t.Namespace),
+		Path:   t.Path("") + "?dryRun=All&fieldValidation=Strict",
 		Body:   document,
 	})
 }

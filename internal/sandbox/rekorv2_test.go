@@ -1,0 +1,311 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+	"github.com/sigstore/rekor-tiles/v2/pkg/client/write"
+	rekortiles "github.com/sigstore/rekor-tiles/v2/pkg/generated/protobuf"
+	tilesnote "github.com/sigstore/rekor-tiles/v2/pkg/note"
+	tilesverify "github.com/sigstore/rekor-tiles/v2/pkg/verify"
+	"github.com/sigstore/sigstore-go/pkg/root"
+	"github.com/sigstore/sigstore-go/pkg/sign"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+	"github.com/sigstore/sigstore/pkg/signature"
+	"golang.org/x/mod/sumdb/note"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+)
+
+// logV2 is a log of Rekor's version 2, wherever it runs.
+type logV2 struct {
+	url string
+	key crypto.PublicKey
+}
+
+// logsV2 are the sandbox's log and, where POLEX_TEST_REKOR_V2_URL and POLEX_TEST_REKOR_V2_KEY (the path of a public key in
+// PEM) name one, another: the same tests say whether the sandbox behaves like the real server.
+func logsV2(t *testing.T) map[string]logV2 {
+	t.Helper()
+	s := start(t, sandbox.Options{})
+	logs := map[string]logV2{"sandbox": {s.RekorV2URL, logKeyOf(t, s, s.RekorV2URL)}}
+	if address := os.Getenv("POLEX_TEST_REKOR_V2_URL"); address != "" {
+		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(readFile(t, os.Getenv("POLEX_TEST_REKOR_V2_KEY"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs["named"] = logV2{address, key}
+	}
+	return logs
+}
+
+func logKeyOf(t *testing.T, s *sandbox.Sandbox, address string) crypto.PublicKey {
+	t.Helper()
+	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, log := range trusted.RekorLogs() {
+		if log.BaseURL == address {
+			return log.PublicKey
+		}
+	}
+	t.Fatalf("the trusted root lists no log at %s", address)
+	return nil
+}
+
+func (l logV2) verifier(t *testing.T) note.Verifier {
+	t.Helper()
+	u, err := url.Parse(l.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signature.LoadVerifier(l.key, crypto.SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := tilesnote.NewNoteVerifier(u.Hostname(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// request is the request for a text under the key. It is called from many goroutines, so it returns its error.
+func (s *signer) request(text string) (*rekortiles.HashedRekordRequestV002, error) {
+	digest := sha256.Sum256([]byte(text))
+	signed, err := s.key.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKIXPublicKey(s.key.Public())
+	if err != nil {
+		return nil, err
+	}
+	return &rekortiles.HashedRekordRequestV002{Digest: digest[:], Signature: &rekortiles.Signature{Content: signed, Verifier: &rekortiles.Verifier{
+		Verifier:   &rekortiles.Verifier_PublicKey{PublicKey: &rekortiles.PublicKey{RawBytes: der}},
+		KeyDetails: protocommon.PublicKeyDetails_PKIX_ECDSA_P256_SHA_256,
+	}}}, nil
+}
+
+func TestConcurrentUploadsV2(t *testing.T) {
+	for name, log := range logsV2(t) {
+		t.Run(name, func(t *testing.T) {
+			const uploads = 50
+			client, err := write.NewWriter(log.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys, verifier := newSigner(t), log.verifier(t)
+			var wg sync.WaitGroup
+			var entries [uploads]*protorekor.TransparencyLogEntry
+			for i := range uploads {
+				wg.Go(func() {
+					request, err := keys.request(fmt.Sprintf("text %d", i))
+					if err == nil {
+						entries[i], err = client.Add(context.Background(), request)
+					}
+					if err != nil {
+						t.Errorf("upload %d: %v", i, err)
+						return
+					}
+					if err := tilesverify.VerifyLogEntry(entries[i], verifier); err != nil {
+						t.Errorf("verify %d: %v", i, err)
+					}
+				})
+			}
+			wg.Wait()
+			if t.Failed() {
+				return
+			}
+			seen := map[int64]bool{}
+			for _, entry := range entries {
+				seen[entry.GetLogIndex()] = true
+				checkFormV2(t, log, entry)
+			}
+			if len(seen) != uploads {
+				t.Errorf("%d log indexes for %d uploads", len(seen), uploads)
+			}
+		})
+	}
+}
+
+// checkFormV2 checks what a proof does not cover: what the answer says beside it.
+func checkFormV2(t *testing.T, log logV2, entry *protorekor.TransparencyLogEntry) {
+	t.Helper()
+	checkpoint, err := tilesverify.VerifyCheckpoint(entry.GetInclusionProof().GetCheckpoint().GetEnvelope(), log.verifier(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, id, err := tilesnote.KeyHash("", log.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof := entry.GetInclusionProof()
+	got := []any{entry.GetKindVersion().GetKind(), entry.GetKindVersion().GetVersion(), entry.GetLogId().GetKeyId(), entry.GetInclusionPromise() == nil,
+		entry.GetIntegratedTime(), proof.GetLogIndex(), uint64(proof.GetTreeSize()), proof.GetRootHash()}
+	want := []any{"hashedrekord", "0.0.2", id, true, int64(0), entry.GetLogIndex(), checkpoint.Size, checkpoint.Hash}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
+	}
+	if body := string(entry.GetCanonicalizedBody()); !strings.HasPrefix(body, `{"apiVersion":"0.0.2","kind":"hashedrekord","spec":{"hashedRekordV002":{"data":{"algorithm":"SHA2_256"`) {
+		t.Errorf("body %s", body)
+	}
+}
+
+// What is no true hashedrekord 0.0.2 is refused, and so is what is there already.
+func TestRefusedUploadsV2(t *testing.T) {
+	for name, log := range logsV2(t) {
+		t.Run(name, func(t *testing.T) {
+			keys := newSigner(t)
+			good, err := keys.request("good")
+			if err != nil {
+				t.Fatal(err)
+			}
+			encode := func(edit func(*rekortiles.HashedRekordRequestV002)) []byte {
+				request, err := keys.request("another")
+				if err != nil {
+					t.Fatal(err)
+				}
+				edit(request)
+				body, err := protojson.Marshal(&rekortiles.CreateEntryRequest{Spec: &rekortiles.CreateEntryRequest_HashedRekordRequestV002{HashedRekordRequestV002: request}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return body
+			}
+			first := encode(func(r *rekortiles.HashedRekordRequestV002) { r.Digest, r.Signature = good.Digest, good.Signature })
+			for _, tc := range []struct {
+				name   string
+				body   []byte
+				status int
+			}{
+				{"good", first, http.StatusCreated},
+				{"once more", first, http.StatusConflict},
+				{"signature of another text", encode(func(r *rekortiles.HashedRekordRequestV002) { r.Digest = good.Digest }), http.StatusBadRequest},
+				{"digest of another length", encode(func(r *rekortiles.HashedRekordRequestV002) { r.Digest = r.Digest[:16] }), http.StatusBadRequest},
+				{"no signature", encode(func(r *rekortiles.HashedRekordRequestV002) { r.Signature.Content = nil }), http.StatusBadRequest},
+				{"no key", encode(func(r *rekortiles.HashedRekordRequestV002) { r.Signature.Verifier.Verifier = nil }), http.StatusBadRequest},
+				{"another algorithm", encode(func(r *rekortiles.HashedRekordRequestV002) {
+					r.Signature.Verifier.KeyDetails = protocommon.PublicKeyDetails_PKIX_ECDSA_P384_SHA_384
+				}), http.StatusBadRequest},
+				{"another kind", []byte(`{"dsseRequestV002":{}}`), http.StatusBadRequest},
+				{"an unknown field", bytes.Replace(first, []byte("{"), []byte(`{"more":1,`), 1), http.StatusBadRequest},
+				{"nothing said", []byte("{}"), http.StatusBadRequest},
+				{"nothing", nil, http.StatusBadRequest},
+				{"not JSON", []byte("{"), http.StatusBadRequest},
+			} {
+				status, header, answer := send(t, http.MethodPost, log.url+"/api/v2/log/entries",
+					http.Header{"Content-Type": {"application/json"}}, bytes.NewReader(tc.body))
+				if status != tc.status {
+					t.Errorf("%s: status %d, want %d: %s", tc.name, status, tc.status, answer)
+				}
+				if tc.status == http.StatusConflict && header.Get("X-Log-Index") == "" {
+					t.Errorf("%s: the answer does not say where the entry is", tc.name)
+				}
+			}
+		})
+	}
+}
+
+// The whole path of version 2, as strictly as sigstore-go verifies it.
+func TestSignAndVerifyV2(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	keypair, err := sign.NewEphemeralKeypair(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := sign.Bundle(&sign.PlainData{Data: []byte("hello")}, keypair, sign.BundleOptions{
+		Context:                    t.Context(),
+		CertificateProvider:        sign.NewFulcio(&sign.FulcioOptions{BaseURL: s.FulcioURL}),
+		CertificateProviderOptions: &sign.CertificateProviderOptions{IDToken: mint(t, s, sandbox.Identity{})},
+		TransparencyLogs:           []sign.Transparency{sign.NewRekor(&sign.RekorOptions{BaseURL: s.RekorV2URL, Version: 2})},
+		TimestampAuthorities:       []*sign.TimestampAuthority{sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{URL: s.TimestampURL})},
+	})
+	if err != nil {
+		t.Fatalf("sign.Bundle: %v", err)
+	}
+	options := []sgverify.VerifierOption{sgverify.WithTransparencyLog(1), sgverify.WithSignedTimestamps(1), sgverify.WithSignedCertificateTimestamps(1)}
+	if err := openWith(s, b, "hello", s.IssuerURL, (sandbox.Identity{}).Subject(), options); err != nil {
+		t.Errorf("verify: %v", err)
+	}
+	if err := openWith(s, b, "hullo", s.IssuerURL, (sandbox.Identity{}).Subject(), options); err == nil {
+		t.Error("another text verified")
+	}
+	other := start(t, sandbox.Options{})
+	if err := openWith(other, b, "hello", s.IssuerURL, (sandbox.Identity{}).Subject(), options); err == nil {
+		t.Error("verified by another sandbox")
+	}
+}
+
+// Each log runs or does not, and the files say which.
+func TestRekorVersions(t *testing.T) {
+	for _, tc := range []struct {
+		versions []int
+		v1, v2   bool
+	}{
+		{nil, true, true}, {[]int{1}, true, false}, {[]int{2}, false, true}, {[]int{2, 1, 2}, true, true},
+	} {
+		t.Run(fmt.Sprint(tc.versions), func(t *testing.T) {
+			var names []string
+			s := start(t, sandbox.Options{RekorVersions: tc.versions, Intercept: func(server string, next http.Handler) http.Handler {
+				names = append(names, server)
+				return next
+			}})
+			trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var listed []string
+			for _, log := range trusted.RekorLogs() {
+				listed = append(listed, log.BaseURL)
+			}
+			for _, log := range []struct {
+				server, url string
+				want        bool
+			}{{sandbox.ServerRekor, s.RekorURL, tc.v1}, {sandbox.ServerRekorV2, s.RekorV2URL, tc.v2}} {
+				runs, inRoot := strings.Contains(strings.Join(names, " ")+" ", log.server+" "), log.url != "" && strings.Contains(strings.Join(listed, " ")+" ", log.url+" ")
+				if (log.url != "") != log.want || runs != log.want || inRoot != log.want {
+					t.Errorf("%s: address %q, runs %t, in the trusted root %t; want %t", log.server, log.url, runs, inRoot, log.want)
+				}
+			}
+			if config := readFile(t, s.ConfigPath); strings.Contains(config, "rekorVersion: 2") == tc.v1 {
+				t.Errorf("polex.yaml names the wrong log:\n%s", config)
+			}
+			if (s.ConfigV2Path != "") != tc.v2 {
+				t.Errorf("configuration for version 2: %q, want it: %t", s.ConfigV2Path, tc.v2)
+			}
+			if _, err := os.Stat(s.Dir + "/rekor.pub"); (err == nil) != tc.v1 || (s.RekorKeyPath != "") != tc.v1 {
+				t.Errorf("rekor.pub: %v, path %q; want it: %t", err, s.RekorKeyPath, tc.v1)
+			}
+		})
+	}
+}
+
+func TestForgeEntryV2(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	entry, err := s.ForgeEntryV2(t.Context(), []byte(`{"kind":"nonsense"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := logV2{s.RekorV2URL, logKeyOf(t, s, s.RekorV2URL)}
+	if err := tilesverify.VerifyLogEntry(entry, log.verifier(t)); err != nil {
+		t.Errorf("verify: %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"time"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// maxBundle is the most bytes of a bundle, inside of a seal or beside a file.
+const maxBundle = 256 << 10
+
+// VerifyDetached decides whether a document that carries no seal counts at the
+// time now: one whose every byte, the line break at its end included, is what a
+// Sigstore bundle v0.3 signs. It goes through the steps of [Verifier.Verify],
+// with the bundle for the signature sets; that object and message are equal
+// holds from the start, for they are the same bytes. It returns a *[Rejected]
+// when the document does not count, and any other error when it could not
+// decide.
+func (v *Verifier) VerifyDetached(message, bundle []byte, now time.Time) (verified *Verified, err error) {
+	defer recovered(&verified, &err)
+
+	var facts Facts
+	doc, err := v.openDetached(message, bundle, now, &facts)
+	return facts.verdict(doc, err)
+}
+
+func (v *Verifier) openDetached(message, bundle []byte, now time.Time, facts *Facts) (*exception.Document, error) {
+	// 1. and 4. The message, which is the document.
+	doc, err := seal.ParseMessage(message)
+	if err != nil {
+		return nil, rejectCause(ReasonBadMessage, err, "the signed document cannot be read: %s", err)
+	}
+	// 2. The kind.
+	if err := v.kind(doc); err != nil {
+		return nil, err
+	}
+	// 3. The signature.
+	set, err := signatureIn(bundle, message)
+	if err != nil {
+		return nil, err
+	}
+	return doc, v.judge(opened{raw: message, message: doc, sets: []seal.Signature{set}}, now, facts)
+}
+
+// signatureIn reads the signature set of a bundle that stands beside a message.
+func signatureIn(raw, message []byte) (seal.Signature, error) {
+	if len(raw) > maxBundle {
+		return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle is larger than %d KiB", maxBundle>>10)
+	}
+	b, err := readBundle(raw)
+	if err != nil {
+		return seal.Signature{}, err
+	}
+	set := seal.Signature{Signature: b.GetMessageSignature().GetSignature(), BundleV03: raw}
+	switch material := b.GetVerificationMaterial(); {
+	case b.GetMessageSignature() == nil:
+		return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle holds no message signature")
+	case len(set.Signature) == 0:
+		return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle holds an empty signature")
+	case material.GetCertificate() != nil:
+		if set.Certificate = material.GetCertificate().GetRawBytes(); len(set.Certificate) == 0 {
+			return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle holds an empty certificate")
+		}
+	case material.GetPublicKey() == nil:
+		return seal.Signature{}, reject(ReasonMalformedSeal, "the bundle holds neither one certificate nor the hint of a key")
+	case len(material.GetTlogEntries()) == 0 && len(material.GetTimestampVerificationData().GetRfc3161Timestamps()) == 0:
+		set.BundleV03 = nil // a bare signature by a key, as a seal without a bundle has it
+	}
+	return set, sameSignature(message, set, b)
+}
+
+// readBundle reads the one version of a bundle that is written today.
+func readBundle(raw []byte) (*protobundle.Bundle, error) {
+	b := new(protobundle.Bundle)
+	if err := protojson.Unmarshal(raw, b); err != nil {
+		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle cannot be read: %s", err)
+	}
+	if b.GetMediaType() != mediaTypeV03 {
+		return nil, reject(ReasonMalformedSeal, "the bundle is of type %q, not %q", b.GetMediaType(), mediaTypeV03)
+	}
+	return b, nil
+}

@@ -1,0 +1,255 @@
+package verify_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// detached is a document without a seal, a bundle beside it, and what has to
+// come of the two.
+type detached struct {
+	name    string
+	want    verify.Reason // "" is acceptance
+	text    string        // that is signed
+	set     set
+	bundle  func(t *testing.T, raw []byte) []byte // instead of what signs the text
+	message string                                // that is verified, instead of the text
+	policy  func(*trust.Config)
+	after   time.Duration
+}
+
+func detachedVerdicts(t *testing.T, w *world) []detached {
+	text := w.until(week)
+	other := replaced(t, text, "vendor-*", "*")
+	asJSON, err := json.Marshal(parse(t, text).Object())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := newKey(t)
+	keyed := func(withoutLog bool) func(*trust.Config) {
+		return func(c *trust.Config) {
+			c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(signerPEM(t, key, nil)), InsecureWithoutLog: withoutLog}}
+			c.MaxLifetime = ""
+		}
+	}
+	bend := func(edit func(*protobundle.Bundle)) func(*testing.T, []byte) []byte {
+		return func(t *testing.T, raw []byte) []byte { return bent(t, raw, edit) }
+	}
+	instead := func(raw string) func(*testing.T, []byte) []byte {
+		return func(*testing.T, []byte) []byte { return []byte(raw) }
+	}
+	withoutEntry := bend(func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil })
+	otherBundle := func(t *testing.T, _ []byte) []byte { return w.sign(t, []byte(other), set{}).BundleV03 }
+	return []detached{
+		{name: "honest", text: text},
+		{name: "JSON and a line break", text: string(asJSON) + "\n"},
+		{name: "comments round it", text: "# above\n---\n" + text + "---\n# below\n"},
+		{name: "a timestamp too", text: text, set: set{stamps: []time.Time{w.now}}},
+
+		{name: "a byte changed", text: text, message: other, want: verify.ReasonEvidenceMismatch},
+		{name: "a comment added", text: text, message: text + "# more\n", want: verify.ReasonEvidenceMismatch},
+		{name: "the last line break taken away", text: text, message: strings.TrimSuffix(text, "\n"), want: verify.ReasonEvidenceMismatch},
+		{name: "Windows' line breaks", text: text, message: strings.ReplaceAll(text, "\n", "\r\n"), want: verify.ReasonEvidenceMismatch},
+		{name: "another document's bundle", text: text, bundle: otherBundle, want: verify.ReasonEvidenceMismatch},
+		{name: "another document's bundle, the digest made to fit", text: text, want: verify.ReasonLogEntryMismatch, bundle: func(t *testing.T, raw []byte) []byte {
+			b := new(protobundle.Bundle)
+			if err := protojson.Unmarshal(raw, b); err != nil {
+				t.Fatal(err)
+			}
+			return bent(t, otherBundle(t, nil), func(o *protobundle.Bundle) {
+				o.GetMessageSignature().MessageDigest = b.GetMessageSignature().GetMessageDigest()
+			})
+		}},
+
+		{name: "two documents in the file", text: text + "---\n" + replaced(t, text, "allow-latest", "other"), want: verify.ReasonBadMessage},
+		{name: "something after the JSON", text: string(asJSON) + "\nx", want: verify.ReasonBadMessage},
+		{name: "a second JSON value", text: string(asJSON) + "{}", want: verify.ReasonBadMessage},
+		{name: "no document", text: "# nothing\n", want: verify.ReasonBadMessage},
+		{name: "an alias", text: replaced(t, text, "name: allow-latest", "name: &a allow-latest"), want: verify.ReasonBadMessage},
+		{name: "a key twice", text: text + "kind: PolicyException\n", want: verify.ReasonBadMessage},
+		{name: "a sealed document", text: string(w.honest.Source()), want: verify.ReasonBadMessage},
+		{name: "another kind", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), want: verify.ReasonKindNotAllowed},
+		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: verify.ReasonKindNotAllowed},
+
+		{name: "an empty bundle", text: text, bundle: instead(""), want: verify.ReasonMalformedSeal},
+		{name: "a bundle of nothing", text: text, bundle: instead("{}"), want: verify.ReasonMalformedSeal},
+		{name: "a bundle that is no JSON", text: text, bundle: instead("signature: x"), want: verify.ReasonMalformedSeal},
+		{name: "cosign's bundle of before version 3", text: text, want: verify.ReasonMalformedSeal,
+			bundle: instead(`{"base64Signature":"AAAA","cert":"AAAA","rekorBundle":{"SignedEntryTimestamp":"AAAA","Payload":{}}}`)},
+		{name: "a bundle of another version", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+			b.MediaType = "application/vnd.dev.sigstore.bundle+json;version=0.2"
+		})},
+		{name: "a bundle with a field that nobody knows", text: text, want: verify.ReasonMalformedSeal, bundle: func(_ *testing.T, raw []byte) []byte {
+			return bytes.Replace(raw, []byte("{"), []byte(`{"more":1,`), 1)
+		}},
+		{name: "a bundle that is too large", text: text, want: verify.ReasonMalformedSeal, bundle: func(_ *testing.T, raw []byte) []byte {
+			return append(raw, bytes.Repeat([]byte(" "), 256<<10)...)
+		}},
+		{name: "a bundle of an envelope", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+			b.Content = &protobundle.Bundle_DsseEnvelope{}
+		})},
+		{name: "a bundle with a chain", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{
+				Certificates: []*protocommon.X509Certificate{b.VerificationMaterial.GetCertificate()}}}
+		})},
+		{name: "a bundle without a signature", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.GetMessageSignature().Signature = nil })},
+		{name: "a bundle without a certificate", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial.GetCertificate().RawBytes = nil })},
+		{name: "a bundle without material", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial = nil })},
+		{name: "two log entries", text: text, want: verify.ReasonMalformedSeal, bundle: bend(func(b *protobundle.Bundle) {
+			b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, entry(b))
+		})},
+		{name: "no log entry", text: text, bundle: withoutEntry, want: verify.ReasonNoLogEntry},
+		{name: "a hint instead of the certificate", text: text, want: verify.ReasonUnknownKey, bundle: bend(func(b *protobundle.Bundle) {
+			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{}}
+		})},
+		{name: "a promise by nobody", text: text, want: verify.ReasonUnprovenLogEntry, bundle: bend(func(b *protobundle.Bundle) {
+			entry(b).InclusionPromise.SignedEntryTimestamp[10] ^= 1
+		})},
+		{name: "garbage that the log vouches for", text: text, set: set{signature: []byte("x")}, want: verify.ReasonBadSignature},
+		{name: "self-signed", text: text, set: set{certificate: w.selfIssue(t, nil)}, want: verify.ReasonUntrustedCertificate},
+
+		{name: "nobody who is named", text: text, want: verify.ReasonWrongIdentity, policy: func(c *trust.Config) { c.Authorities[0].Subject += "x" }},
+		{name: "two have to sign", text: text, want: verify.ReasonTooFewAuthorities, policy: func(c *trust.Config) {
+			c.Threshold = 2
+			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "second", Issuer: w.IssuerURL, Subject: "anna@acme.example"})
+		}},
+		{name: "expired", text: text, after: 8 * day, want: verify.ReasonExpired},
+		{name: "a duration and no time", text: strings.Replace(text, "polex.dev/expires-at: ", "polex.dev/expires-in: 7d # ", 1), want: verify.ReasonNoExpiry},
+		{name: "too long", text: text, want: verify.ReasonLifetimeTooLong, policy: func(c *trust.Config) { c.MaxLifetime = "6d" }},
+		{name: "withdrawn", text: text, want: verify.ReasonWithdrawn, policy: func(c *trust.Config) {
+			c.Revoked = []trust.RevocationConfig{{MessageDigest: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))}}
+		}},
+
+		{name: "by a key", text: text, set: set{key: key, keyed: true}, policy: keyed(false)},
+		{name: "by a key, without a log", text: text, set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(true)},
+		{name: "by a key, without a log that is asked for", text: text, set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(false), want: verify.ReasonNoLogEntry},
+		{name: "by a key, another document's", text: text, message: other, set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(true), want: verify.ReasonEvidenceMismatch},
+		{name: "by a key, and a hint that names another", text: text, set: set{keyed: true}, policy: keyed(false), want: verify.ReasonUnknownKey},
+	}
+}
+
+// TestDetachedVerdicts has the bundle beside the document instead of in it.
+func TestDetachedVerdicts(t *testing.T) {
+	w := inWorld(t)
+	for _, tc := range detachedVerdicts(t, w) {
+		t.Run(tc.name, func(t *testing.T) {
+			bundle := w.sign(t, []byte(tc.text), tc.set).BundleV03
+			if tc.bundle != nil {
+				bundle = tc.bundle(t, bundle)
+			}
+			message := tc.message
+			if message == "" {
+				message = tc.text
+			}
+			verified, err := w.verifier(t, tc.policy, nil).VerifyDetached([]byte(message), bundle, w.now.Add(tc.after))
+			var rejected *verify.Rejected
+			switch {
+			case err == nil && tc.want == "":
+				if got := string(verified.Message().Source()); !strings.Contains(message, got) || verified.ExpiresAt().IsZero() {
+					t.Errorf("verified %q until %s", got, verified.ExpiresAt())
+				}
+			case err == nil:
+				t.Fatalf("verified, and it should be refused: %s", tc.want)
+			case verified != nil:
+				t.Fatal("a refusal and a result")
+			case !errors.As(err, &rejected):
+				t.Fatalf("undecided: %v", err)
+			case rejected.Reason != tc.want || rejected.Detail == "":
+				t.Fatalf("refused: %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestDetachedSeal: the bundle of a seal is that of the seal's message.
+func TestDetachedSeal(t *testing.T) {
+	w := inWorld(t)
+	s := readSeal(t, w.honest)
+	v := w.verifier(t, nil, nil)
+	verified, err := v.VerifyDetached(s.Message, s.Signatures[0].BundleV03, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := v.Verify(w.honest, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := verified.Signatures()[0], sealed.Signatures()[0]
+	sameStrings(t, got.Checked, want.Checked)
+	if got.LogIndex != want.LogIndex || !got.WitnessedAt.Equal(want.WitnessedAt) || got.Authority != want.Authority {
+		t.Errorf("evidence %+v, and the seal's is %+v", got, want)
+	}
+}
+
+// TestFlipDetached turns every byte of a document and of the bundle beside it.
+// How the log's signature is spelled below a checkpoint is the one thing that may
+// be told in two ways: notes have lines there that nobody has to know.
+func TestFlipDetached(t *testing.T) {
+	w := inWorld(t)
+	s := readSeal(t, w.honest)
+	message, bundle := s.Message, s.Signatures[0].BundleV03
+	v := w.verifier(t, nil, nil)
+	if _, err := v.VerifyDetached(message, bundle, w.now); err != nil {
+		t.Fatal(err)
+	}
+	said := func(raw []byte) *protobundle.Bundle {
+		b := new(protobundle.Bundle)
+		if err := protojson.Unmarshal(raw, b); err != nil {
+			t.Fatal(err)
+		}
+		c := entry(b).InclusionProof.Checkpoint
+		c.Envelope, _, _ = strings.Cut(c.Envelope, "\n\n")
+		return b
+	}
+	whole := said(bundle)
+	for i := range message {
+		flipped := bytes.Clone(message)
+		flipped[i] ^= 1
+		if verified, err := v.VerifyDetached(flipped, bundle, w.now); err == nil || verified != nil {
+			t.Errorf("byte %d of the document flipped, and it verifies", i)
+		}
+	}
+	for i := range bundle {
+		flipped := bytes.Clone(bundle)
+		flipped[i] ^= 1
+		if _, err := v.VerifyDetached(message, flipped, w.now); err != nil {
+			continue
+		}
+		if !proto.Equal(said(flipped), whole) {
+			t.Errorf("byte %d of the bundle flipped, and it verifies: %s", i, flipped[max(0, i-20):min(len(flipped), i+20)])
+		}
+	}
+}
+
+// FuzzVerifyDetached verifies anything.
+func FuzzVerifyDetached(f *testing.F) {
+	k := openKept(f)
+	bundle := k.seal.Signatures[0].BundleV03
+	f.Add(k.seal.Message, bundle)
+	f.Add([]byte(keptDraft), []byte("{}"))
+	f.Fuzz(func(t *testing.T, message, bundle []byte) {
+		verified, err := k.v.VerifyDetached(message, bundle, k.now)
+		switch {
+		case err != nil && verified != nil:
+			t.Error("a refusal and a result")
+		case err != nil && strings.Contains(err.Error(), "internal error"):
+			t.Errorf("a library panics: %v", err)
+		case err == nil && !bytes.Equal(message, k.seal.Message):
+			t.Errorf("another document verified:\n%s", message)
+		}
+	})
+}

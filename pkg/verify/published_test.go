@@ -1,0 +1,252 @@
+package verify_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+	"github.com/sigstore/sigstore/pkg/signature"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/polex-dev/polex/internal/modcache"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/publicgood"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// publishedBundle is a Sigstore bundle that another project publishes, with what
+// it is to be verified by.
+type publishedBundle struct {
+	module, file string
+	root         string // within the module; "" for the public-good root
+	key          string // within the module, for a bundle without a certificate
+	artifact     string // what was signed; "" where only the digest is published
+	digest       string // SHA-256 in hex; neither for an envelope, which holds what was signed
+	theirs       bool   // sigstore-go accepts it
+	ours         verify.Reason
+	why          string // where sigstore-go accepts, and polex does not
+}
+
+// badRoot stands for a reason where a trust policy cannot be made of the root.
+const badRoot verify.Reason = "no trust policy takes this root"
+
+// Why polex refuses what sigstore-go accepts. docs/interop.md says the same.
+const (
+	inEnvelope  = "it signs an envelope, and a seal's signature is over the message itself"
+	olderBundle = "it is of version 0.2, and a seal holds version 0.3, cosign's form, or both"
+	otherName   = "its certificate names neither an address nor a mailbox"
+	stampedKey  = "its root names a timestamp authority alone, and a key's signature has to be in a log"
+)
+
+const (
+	goData      = "pkg/testing/data/"
+	helloFile   = "gen/pb-rust/sigstore-protobuf-specs/assets/a.txt"
+	helloBundle = helloFile + ".sigstore"
+)
+
+var publishedBundles = []publishedBundle{
+	{module: modcache.SigstoreGo, file: goData + "bundles/dsse.sigstore.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: goData + "bundles/dsse-2sigs.sigstore.json", ours: verify.ReasonMalformedSeal},
+	{module: modcache.SigstoreGo, file: goData + "bundles/sigstore.js@2.0.0-provenance.sigstore.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: "examples/bundle-provenance.json", theirs: true, ours: verify.ReasonMalformedSeal, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: "examples/bundle-publish.json", key: "examples/publish_key.pub", theirs: true, ours: verify.ReasonUnknownKey, why: inEnvelope},
+	{module: modcache.SigstoreGo, file: goData + "bundles/othername.sigstore.json", root: goData + "trusted-roots/scaffolding.json",
+		digest: "bc103b4a84971ef6459b294a2b98568a2bfb72cded09d4acd1e16366a401f95b", theirs: true, ours: verify.ReasonBadCertificate, why: otherName},
+	{module: modcache.SigstoreGo, file: goData + "bundles/public-key-validity.sigstore.json", root: goData + "trusted-roots/public-key-validity.json",
+		key: goData + "public-keys/public-key-validity.pem", artifact: "test content", theirs: true, ours: badRoot, why: stampedKey},
+	{module: modcache.ProtobufSpecs, file: helloBundle, artifact: helloText, theirs: true, ours: verify.ReasonMalformedSeal, why: olderBundle},
+}
+
+const helloText = "DO NOT MODIFY ME!\n\nthis is \"a.txt\", a sample input for sigstore-protobuf-specs' test suite.\n\nDO NOT MODIFY ME!\n"
+
+// TestPublishedBundles judges the bundles that Sigstore's own projects publish,
+// by the same roots. What sigstore-go refuses, polex refuses; what it accepts,
+// polex accepts or the table says why not. docs/interop.md holds the table.
+func TestPublishedBundles(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "interop.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range publishedBundles {
+		t.Run(filepath.Base(p.file), func(t *testing.T) {
+			raw := modcache.Read(t, p.module, p.file)
+			theirs := sigstoreGoSays(t, p, raw)
+			if (theirs == nil) != p.theirs {
+				t.Errorf("sigstore-go says %v, want acceptance: %t", theirs, p.theirs)
+			}
+			if got := polexSays(t, p, raw); got != p.ours {
+				t.Errorf("polex says %q, want %q", got, p.ours)
+			}
+			switch stricter := p.theirs && p.ours != ""; {
+			case !p.theirs && p.ours == "":
+				t.Error("polex accepts what sigstore-go refuses")
+			case stricter != (p.why != ""):
+				t.Errorf("polex is stricter: %t, and the table says why: %t", stricter, p.why != "")
+			case stricter && !strings.Contains(string(page), p.why):
+				t.Errorf("docs/interop.md does not say: %s", p.why)
+			}
+		})
+	}
+	everyBundleIsOneOf(t, publishedBundles)
+}
+
+// everyBundleIsOneOf fails for a bundle that the modules hold and the table does not.
+func everyBundleIsOneOf(t *testing.T, known []publishedBundle) {
+	t.Helper()
+	for _, module := range []string{modcache.SigstoreGo, modcache.ProtobufSpecs} {
+		dir := modcache.Dir(t, module)
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !slices.Contains([]string{".json", ".sigstore"}, filepath.Ext(path)) {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil || protojson.Unmarshal(raw, new(protobundle.Bundle)) != nil {
+				return err
+			}
+			file, err := filepath.Rel(dir, path)
+			if err == nil && !slices.ContainsFunc(known, func(p publishedBundle) bool { return p.module == module && p.file == filepath.ToSlash(file) }) {
+				t.Errorf("%s of %s is a bundle, and nothing is known of it", file, module)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (p publishedBundle) rootJSON(t *testing.T) []byte {
+	t.Helper()
+	if p.root == "" {
+		return publicgood.TrustedRootJSON()
+	}
+	return modcache.Read(t, p.module, p.root)
+}
+
+// sigstoreGoSays verifies a bundle with all that the root can vouch for.
+func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
+	t.Helper()
+	root, err := sgroot.NewTrustedRootFromJSON(p.rootJSON(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var material sgroot.TrustedMaterial = root
+	options := []sgverify.VerifierOption{sgverify.WithObserverTimestamps(1)}
+	if len(root.RekorLogs()) > 0 {
+		options = append(options, sgverify.WithTransparencyLog(1))
+	}
+	if p.key != "" {
+		material = withKey(t, root, modcache.Read(t, p.module, p.key))
+	} else if len(root.CTLogs()) > 0 {
+		options = append(options, sgverify.WithSignedCertificateTimestamps(1))
+	}
+	v, err := sgverify.NewVerifier(material, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := new(sgbundle.Bundle)
+	if err := b.UnmarshalJSON(raw); err != nil {
+		return err
+	}
+	artifact := sgverify.WithoutArtifactUnsafe()
+	if p.artifact != "" {
+		artifact = sgverify.WithArtifact(strings.NewReader(p.artifact))
+	} else if p.digest != "" {
+		digest, err := hex.DecodeString(p.digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		artifact = sgverify.WithArtifactDigest("sha256", digest)
+	}
+	_, err = v.Verify(b, sgverify.NewPolicy(artifact, sgverify.WithoutIdentitiesUnsafe()))
+	return err
+}
+
+// keyBeside is a root with one key beside it.
+type keyBeside struct {
+	sgroot.TrustedMaterial
+	key *sgroot.ExpiringKey
+}
+
+func (k keyBeside) PublicKeyVerifier(string) (sgroot.TimeConstrainedVerifier, error) {
+	return k.key, nil
+}
+
+func withKey(t *testing.T, root sgroot.TrustedMaterial, raw []byte) sgroot.TrustedMaterial {
+	t.Helper()
+	key, err := cryptoutils.UnmarshalPEMToPublicKey(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := signature.LoadDefaultVerifier(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyBeside{root, sgroot.NewExpiringKey(v, time.Time{}, time.Time{})}
+}
+
+// polexSays puts a bundle where a seal holds it, and returns the reason of the
+// refusal of the evidence, or "".
+func polexSays(t *testing.T, p publishedBundle, raw []byte) verify.Reason {
+	t.Helper()
+	b := new(protobundle.Bundle)
+	_ = protojson.Unmarshal(raw, b) // of what cannot be read, the seal's other annotations hold nothing
+	return evidenceSays(t, p, seal.Signature{Signature: publishedSignature(b), Certificate: publishedCertificate(b), BundleV03: raw})
+}
+
+func evidenceSays(t *testing.T, p publishedBundle, s seal.Signature) verify.Reason {
+	t.Helper()
+	root, err := trust.ParseRoot(p.rootJSON(t), "published")
+	if err != nil {
+		return badRoot
+	}
+	authority := trust.AuthorityConfig{Name: "published", Issuer: "https://example.com", Subject: "someone@example.com"}
+	if p.key != "" {
+		authority = trust.AuthorityConfig{Name: "published", Key: string(modcache.Read(t, p.module, p.key))}
+	}
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{authority}}, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = v.Evidence([]byte(p.artifact), s)
+	var rejected *verify.Rejected
+	if err != nil && !errors.As(err, &rejected) {
+		t.Fatal(err)
+	}
+	if rejected != nil {
+		return rejected.Reason
+	}
+	return ""
+}
+
+func publishedCertificate(b *protobundle.Bundle) []byte {
+	material := b.GetVerificationMaterial()
+	if chain := material.GetX509CertificateChain().GetCertificates(); len(chain) > 0 {
+		return chain[0].GetRawBytes()
+	}
+	return material.GetCertificate().GetRawBytes()
+}
+
+func publishedSignature(b *protobundle.Bundle) []byte {
+	if signed := b.GetDsseEnvelope().GetSignatures(); len(signed) > 0 {
+		return bytes.Clone(signed[0].GetSig())
+	}
+	return b.GetMessageSignature().GetSignature()
+}

@@ -1,0 +1,74 @@
+package cli_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+)
+
+// sigstoreVariables say where the scripts find a Sigstore: a sandbox that runs
+// for as long as the test or, so that the sandbox is held against a real one, the
+// Sigstore that the file named by POLEX_TEST_SIGSTORE describes, a variable a
+// line. Tokens are a sandbox's either way.
+func sigstoreVariables(t *testing.T) []string {
+	t.Helper()
+	if named := os.Getenv("POLEX_TEST_SIGSTORE"); named != "" {
+		raw, err := os.ReadFile(named)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(raw)), "\n")
+	}
+	box, err := sandbox.Start(context.Background(), sandbox.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	return []string{
+		"POLEX_SANDBOX=" + box.Dir,
+		"CONFIG=" + box.ConfigPath,
+		"ROOT=" + box.TrustedRootPath,
+		"FULCIO=" + box.FulcioURL,
+		"REKOR=" + box.RekorURL,
+		"CONFIG_V2=" + box.ConfigV2Path,
+		"REKOR_V2=" + box.RekorV2URL,
+		"TIMESTAMP=" + box.TimestampURL,
+		"ISSUER=" + box.IssuerURL,
+		"PERSON_ISSUER=" + box.PersonIssuerURL,
+		"TOKEN_REQUEST_URL=" + box.TokenRequestURL,
+		"TOKEN_REQUEST_TOKEN=" + box.TokenRequestToken,
+	}
+}
+
+// actions lets the commands find the sandbox's identity as GitHub Actions
+// offers it; actions off takes that away again.
+func actions(ts *testscript.TestScript, _ bool, args []string) {
+	url, bearer := ts.Getenv("TOKEN_REQUEST_URL"), ts.Getenv("TOKEN_REQUEST_TOKEN")
+	if len(args) == 1 && args[0] == "off" {
+		url, bearer = "", ""
+	}
+	ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", url)
+	ts.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", bearer)
+}
+
+// token FILE WORKFLOW [LIFETIME] writes a token for a workflow's identity.
+func token(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: token file workflow [lifetime]")
+	}
+	id := sandbox.Identity{WorkflowFile: args[1]}
+	if len(args) > 2 {
+		lifetime, err := time.ParseDuration(args[2])
+		ts.Check(err)
+		id.TokenLifetime = lifetime
+	}
+	jwt, err := sandbox.RequestToken(context.Background(), ts.Getenv("POLEX_SANDBOX"), id, "sigstore")
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(jwt), 0o600))
+}

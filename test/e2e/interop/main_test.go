@@ -1,0 +1,134 @@
+//go:build e2e
+
+package interop
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/e2e/sigstore"
+)
+
+// The Sigstores of this process: the sandbox, which is the issuer of both, and
+// the real one.
+var (
+	box  *sandbox.Sandbox
+	real *sigstore.Sigstore
+)
+
+// commands runs polex's own commands and those of others to their ends.
+var commands *servers.Group
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "polex-interop-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := setUp(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer box.Close()
+	defer real.Close()
+	fmt.Fprintln(os.Stdout, "real servers:", strings.Join(real.Names(), ", "))
+	status := m.Run()
+	if status != 0 {
+		fmt.Fprintln(os.Stderr, real.Logs())
+	}
+	return status
+}
+
+func setUp(dir string) error {
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"bin", "real", "run"} {
+		if err := os.Mkdir(at(name), 0o700); err != nil {
+			return err
+		}
+	}
+	build := exec.Command("go", "build", "-o", at("bin")+string(filepath.Separator), "./cmd/polex-sign", "./cmd/polex-verify")
+	build.Dir, build.Stdout, build.Stderr = fromRoot(""), os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build polex: %w", err)
+	}
+	commands = &servers.Group{Binaries: at("bin"), Dir: at("run")}
+	var err error
+	if box, err = sandbox.Start(context.Background(), sandbox.Options{Dir: at("sandbox")}); err != nil {
+		return err
+	}
+	if real, err = sigstore.Start(context.Background(), sigstore.Options{Binaries: fromRoot("bin/e2e"), Tools: fromRoot("test/e2e/tools/sigstore"),
+		Dir: at("real"), Workflows: []string{box.IssuerURL, box.OtherIssuerURL}, People: box.PersonIssuerURL}); err != nil {
+		return err
+	}
+	return writeConfigs()
+}
+
+// writeConfigs writes polex's configurations for the real Sigstore: the
+// sandbox's, with other addresses, beside the other trusted root.
+func writeConfigs() error {
+	addresses := strings.NewReplacer(box.FulcioURL, real.FulcioURL, box.RekorURL, real.RekorURL, box.RekorV2URL, real.RekorV2URL, box.TimestampURL, real.TimestampURL)
+	for _, path := range []string{box.ConfigPath, box.ConfigV2Path} {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(besideRoot(path), []byte(addresses.Replace(string(raw))), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// besideRoot is where the real Sigstore has a file of the sandbox's.
+func besideRoot(path string) string {
+	return filepath.Join(filepath.Dir(real.TrustedRootPath), filepath.Base(path))
+}
+
+// place is one Sigstore with one version of its log, and what polex is told of it.
+type place struct {
+	name, config, root, rekor string
+	checked                   string // what polex-verify checks of a seal
+	flags                     []string
+}
+
+// The places, of each version the sandbox's and the real one: by these the
+// sandbox is held against the real one.
+func places() [][2]place {
+	const (
+		v1 = "[certificate-chain sct signed-entry-timestamp inclusion-proof]"
+		v2 = "[certificate-chain sct timestamp inclusion-proof]"
+	)
+	flags := func(fulcio, rekor, root string, more ...string) []string {
+		return append([]string{"--fulcio-url", fulcio, "--rekor-url", rekor, "--trusted-root", root}, more...)
+	}
+	return [][2]place{{
+		{"the sandbox, Rekor 1", box.ConfigPath, box.TrustedRootPath, box.RekorURL, v1, flags(box.FulcioURL, box.RekorURL, box.TrustedRootPath)},
+		{"the real Sigstore, Rekor 1", besideRoot(box.ConfigPath), real.TrustedRootPath, real.RekorURL, v1, flags(real.FulcioURL, real.RekorURL, real.TrustedRootPath)},
+	}, {
+		{"the sandbox, Rekor 2", box.ConfigV2Path, box.TrustedRootPath, box.RekorV2URL, v2,
+			flags(box.FulcioURL, box.RekorV2URL, box.TrustedRootPath, "--rekor-version=2", "--timestamp-server-url", box.TimestampURL)},
+		{"the real Sigstore, Rekor 2", besideRoot(box.ConfigV2Path), real.TrustedRootPath, real.RekorV2URL, v2,
+			flags(real.FulcioURL, real.RekorV2URL, real.TrustedRootPath, "--rekor-version=2", "--timestamp-server-url", real.TimestampURL)},
+	}}
+}
+
+func theReal() place   { return places()[0][1] }
+func theRealV2() place { return places()[1][1] }
+
+func fromRoot(path string) string {
+	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))
+	if err != nil {
+		return path
+	}
+	return absolute
+}

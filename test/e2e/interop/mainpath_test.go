@@ -1,0 +1,110 @@
+//go:build e2e
+
+package interop
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+)
+
+// TestMainPath signs with a workflow's identity and verifies, with each
+// Sigstore. What polex-verify finds out about the seal, the certificate's claims
+// included, is the same.
+func TestMainPath(t *testing.T) {
+	for _, pair := range places() {
+		for group := range drafts {
+			t.Run(pair[1].name+", "+group, func(t *testing.T) {
+				var found [2]map[string]any
+				for i, p := range pair {
+					path := sealed(t, p, draft(t, group, "agent"))
+					said := verified(t, "--config", p.config, path)
+					if said.reasons() != "[verified]" || len(said.Results[0].Details.Signatures) != 1 {
+						t.Fatalf("%s: %+v", p.name, said)
+					}
+					found[i] = said.Results[0].Details.Signatures[0]
+					if got := found[i]["log"]; got != p.rekor {
+						t.Errorf("%s: logged by %v", p.name, got)
+					}
+					if got := fmt.Sprint(found[i]["checked"]); got != p.checked {
+						t.Errorf("%s: checked %s, want %s", p.name, got, p.checked)
+					}
+					for _, varies := range []string{"log", "logIndex", "witnessedAt"} {
+						delete(found[i], varies)
+					}
+				}
+				if diff := cmp.Diff(found[1], found[0]); diff != "" {
+					t.Errorf("what is found out of a seal (-the real Sigstore +the sandbox):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// eachPlace runs a test with each Sigstore, and gives it another one.
+func eachPlace(t *testing.T, test func(t *testing.T, p, other place)) {
+	t.Helper()
+	for _, pair := range places() {
+		for i, p := range pair {
+			t.Run(p.name, func(t *testing.T) { test(t, p, pair[1-i]) })
+		}
+	}
+}
+
+// TestRefused holds what nobody may get past polex-verify against each Sigstore.
+func TestRefused(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p, other place) {
+		good := sealed(t, p, draft(t, "kyverno.io", "agent"))
+		for _, tc := range []struct{ name, config, path, want string }{
+			{"signed on another branch", p.config, byStranger(t, p, draft(t, "kyverno.io", "agent")), "[wrong-identity]"},
+			{"not signed", p.config, draft(t, "kyverno.io", "agent"), "[unsigned]"},
+			{"signed with the other Sigstore", other.config, good, "[unproven-log-entry]"},
+		} {
+			if got := verified(t, "--config", tc.config, tc.path).reasons(); got != tc.want {
+				t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+			}
+		}
+	})
+}
+
+// byStranger is what the workflow of another branch makes of a file.
+func byStranger(t *testing.T, p place, path string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "stranger.yaml")
+	must(t, "polex-sign", append(slices.Clone(p.flags), "--identity-token", token(t, sandbox.Identity{Ref: "refs/heads/dev"}), path, "--output", out)...)
+	return out
+}
+
+// TestFlipped turns a bit of every thirteenth byte of a sealed file. None of the
+// files verifies.
+func TestFlipped(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p, _ place) {
+		good := []byte(read(t, sealed(t, p, draft(t, "kyverno.io", "agent"))))
+		dir := t.TempDir()
+		flipped := 0
+		for at := 0; at < len(good); at += 13 {
+			text := slices.Clone(good)
+			text[at] ^= 1
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("at-%d.yaml", at)), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			flipped++
+		}
+		said := verified(t, "--config", p.config, dir)
+		if len(said.Results) < flipped || flipped < 100 {
+			t.Errorf("%d results for %d files", len(said.Results), flipped)
+		}
+		for _, result := range said.Results {
+			// A second one that holds is refused for being the second.
+			if result.Reason == "verified" || result.Reason == "duplicate-identity" {
+				t.Errorf("%s: %s: %s", result.File, result.Reason, result.Message)
+			}
+		}
+	})
+}

@@ -1,0 +1,81 @@
+//go:build e2e
+
+package interop
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestScripts runs the scripts of test/cli that sign, which pass with the
+// sandbox, with the real Sigstore: what the sandbox does for polex, the real one
+// does, too.
+func TestScripts(t *testing.T) {
+	variables := strings.Join([]string{
+		"POLEX_SANDBOX=" + box.Dir, "CONFIG=" + theReal().config, "CONFIG_V2=" + theRealV2().config, "ROOT=" + real.TrustedRootPath,
+		"FULCIO=" + real.FulcioURL, "REKOR=" + real.RekorURL, "REKOR_V2=" + real.RekorV2URL, "TIMESTAMP=" + real.TimestampURL,
+		"ISSUER=" + box.IssuerURL, "PERSON_ISSUER=" + box.PersonIssuerURL,
+		"TOKEN_REQUEST_URL=" + box.TokenRequestURL, "TOKEN_REQUEST_TOKEN=" + box.TokenRequestToken,
+	}, "\n")
+	scripts, err := filepath.Glob(fromRoot("test/cli/testdata/sign-*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("there are no scripts: %v", err)
+	}
+	before := treeSize(t)
+	env := []string{"POLEX_TEST_SIGSTORE=" + write(t, "sigstore", variables)}
+	passed := goTest(t, env, "^TestScripts$/^(bundle|promote|sign-.*)$", "./test/cli")
+	if want := len(scripts) + 2; len(passed) != want { // with bundle and promote
+		t.Errorf("passed: %q, want %d", passed, want)
+	}
+	if grown := treeSize(t) - before; grown < len(scripts) {
+		t.Errorf("the real log has %d entries more, so it was not asked", grown)
+	}
+}
+
+// TestRekorV2 asks rekor-tiles what the tests of the sandbox and of signing ask
+// the sandbox's log of version 2.
+func TestRekorV2(t *testing.T) {
+	env := []string{"POLEX_TEST_REKOR_V2_URL=" + real.RekorV2URL, "POLEX_TEST_REKOR_V2_KEY=" + real.RekorV2KeyPath}
+	for _, pkg := range []string{"./internal/sandbox", "./pkg/sign"} {
+		if passed := goTest(t, env, "V2$/^named$", pkg); len(passed) == 0 {
+			t.Errorf("%s: nothing was asked", pkg)
+		}
+	}
+}
+
+// goTest runs the tests of a package that match, and returns those below another
+// that passed.
+func goTest(t *testing.T, env []string, match, pkg string) []string {
+	t.Helper()
+	test := exec.Command("go", "test", "-count=1", "-v", "-run", match, pkg)
+	test.Dir = fromRoot("")
+	test.Env = append(os.Environ(), env...)
+	out, err := test.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return regexp.MustCompile(`(?m)^ *--- PASS: \S*/\S*`).FindAllString(string(out), -1)
+}
+
+// treeSize is how many entries the real Rekor has.
+func treeSize(t *testing.T) int {
+	t.Helper()
+	client := http.Client{Timeout: time.Minute}
+	response, err := client.Get(real.RekorURL + "/api/v1/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var log struct{ TreeSize int }
+	if err := json.NewDecoder(response.Body).Decode(&log); err != nil {
+		t.Fatal(err)
+	}
+	return log.TreeSize
+}

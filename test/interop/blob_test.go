@@ -1,0 +1,156 @@
+package interop_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/cosign/v2/pkg/cosign"
+	cosignbundle "github.com/sigstore/cosign/v2/pkg/cosign/bundle"
+	prototrustroot "github.com/sigstore/protobuf-specs/gen/pb-go/trustroot/v1"
+	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
+	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// blob is an exception as a file that cosign signs whole.
+const blob = `# Signed as it stands, this comment too.
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata:
+  name: plain
+  namespace: team-a
+spec:
+  expiresAt: "2099-12-31T00:00:00Z"
+  policyRefs:
+  - name: disallow-host-path
+    kind: ValidatingPolicy
+`
+
+// signingConfig says where cosign signs: with a log of one version of Rekor, and
+// a timestamp authority or none.
+func signingConfig(t *testing.T, rekorURL string, version uint32, timestampURL string) *sgroot.SigningConfig {
+	t.Helper()
+	service := func(url string, version uint32) []sgroot.Service {
+		if url == "" {
+			return nil
+		}
+		return []sgroot.Service{{URL: url, MajorAPIVersion: version, ValidityPeriodStart: time.Now().Add(-time.Hour), Operator: "sandbox"}}
+	}
+	one := sgroot.ServiceConfiguration{Selector: prototrustroot.ServiceSelector_ANY}
+	config, err := sgroot.NewSigningConfig(sgroot.SigningConfigMediaType02, service(world.FulcioURL, 1), nil,
+		service(rekorURL, version), one, service(timestampURL, 1), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// TestVerifyCosignSignBlob: what cosign signs a file with, as its command
+// sign-blob does with --bundle and a signing configuration, polex-verify --bundle
+// accepts for it, and for no other.
+func TestVerifyCosignSignBlob(t *testing.T) {
+	token, err := world.Token(sandbox.Identity{}, "sigstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := sgsign.NewEphemeralKeypair(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := pair.GetPublicKeyPem()
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := trust.AuthorityConfig{Name: "team", Key: public}
+	for _, tc := range []struct {
+		name      string
+		config    *sgroot.SigningConfig
+		token     string
+		authority trust.AuthorityConfig
+		checked   []string
+	}{
+		{"keyless", signingConfig(t, world.RekorURL, 1, ""), token, workflow(), []string{"certificate-chain", "sct", "signed-entry-timestamp", "inclusion-proof"}},
+		{"keyless, with a timestamp", signingConfig(t, world.RekorURL, 1, world.TimestampURL), token, workflow(),
+			[]string{"certificate-chain", "sct", "timestamp", "signed-entry-timestamp", "inclusion-proof"}},
+		{"keyless, Rekor's version 2", signingConfig(t, world.RekorV2URL, 2, world.TimestampURL), token, workflow(),
+			[]string{"certificate-chain", "sct", "timestamp", "inclusion-proof"}},
+		{"a key", signingConfig(t, world.RekorURL, 1, ""), "", team, []string{"public-key", "signed-entry-timestamp", "inclusion-proof"}},
+		{"a key, Rekor's version 2", signingConfig(t, world.RekorV2URL, 2, world.TimestampURL), "", team, []string{"public-key", "timestamp", "inclusion-proof"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bundle, err := cosignbundle.SignData(t.Context(), &sgsign.PlainData{Data: []byte(blob)}, pair, tc.token, tc.config, world.root.Material())
+			if err != nil {
+				t.Fatalf("cosign: %v", err)
+			}
+			v := verifier(t, tc.authority)
+			verified, err := v.VerifyDetached([]byte(blob), bundle, time.Now())
+			if err != nil {
+				t.Fatalf("polex refuses: %v", err)
+			}
+			if diff := cmp.Diff(tc.checked, verified.Signatures()[0].Checked); diff != "" {
+				t.Errorf("evidence (-want +got):\n%s", diff)
+			}
+			if _, err := v.VerifyDetached([]byte(strings.Replace(blob, "comment", "remark", 1)), bundle, time.Now()); err == nil {
+				t.Error("polex accepts another file")
+			}
+		})
+	}
+}
+
+// TestCosignVerifyBlob: cosign accepts what polex-sign --bundle writes, for the
+// message of the seal, as its command verify-blob does with --bundle.
+func TestCosignVerifyBlob(t *testing.T) {
+	for name, config := range map[string]sign.Config{
+		"version 1": {RekorURL: world.RekorURL},
+		"version 2": {RekorURL: world.RekorV2URL, RekorVersion: 2, TimestampURL: world.TimestampURL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config.Root = world.root
+			token, err := world.Token(sandbox.Identity{}, "sigstore")
+			if err != nil {
+				t.Fatal(err)
+			}
+			signer, err := sign.Keyless(t.Context(), config, world.FulcioURL, token, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := signer.Seal(t.Context(), []*exception.Document{parse(t, blob)}, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := seal.Read(out[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func(message []byte, subject string) error {
+				b := new(sgbundle.Bundle)
+				if err := b.UnmarshalJSON(s.Signatures[0].BundleV03); err != nil {
+					return err
+				}
+				_, err := cosign.VerifyNewBundle(t.Context(), &cosign.CheckOpts{TrustedMaterial: world.root.Material(), Offline: true,
+					NewBundleFormat: true, UseSignedTimestamps: config.RekorVersion == 2,
+					Identities: []cosign.Identity{{Issuer: world.IssuerURL, Subject: subject}}}, sgverify.WithArtifact(bytes.NewReader(message)), b)
+				return err
+			}
+			if err := check(s.Message, subject()); err != nil {
+				t.Errorf("cosign refuses: %v", err)
+			}
+			if check(append(bytes.Clone(s.Message), '\n'), subject()) == nil {
+				t.Error("cosign accepts another message")
+			}
+			if check(s.Message, subject()+"-evil") == nil {
+				t.Error("cosign accepts another signer")
+			}
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package interop_test
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/modcache"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// published is a document that others publish, with a policy and a verdict of
+// theirs.
+type published struct {
+	project string // "Kyverno"
+	file    string // within its module
+	name    string // the test's, where one file is judged more than once
+	theirs  bool   // accepted
+	config  trust.Config
+	raw     []byte
+}
+
+func (p *published) id() string { return strings.TrimSpace(p.file + " " + p.name) }
+
+// publishedVerdict is ours on one of them. unlogged is the same where every key
+// does without a log.
+type publishedVerdict struct {
+	ours, unlogged verify.Reason // "" is accepted
+	why            string        // where theirs accepts
+}
+
+// The projects, and where in them sealed documents can stand.
+var projects = []struct {
+	name, module string
+	read         func(t *testing.T, dir string) []published
+	folders      []string
+}{
+	{"Kyverno", modcache.Kyverno, kyvernoPublished, []string{"test", "pkg", "cmd", "charts"}},
+	{"k8s-manifest-sigstore", modcache.KubectlSigstore, peerPublished, []string{"."}},
+}
+
+// TestPublished judges what others publish by the policies that they publish
+// with it. What they refuse, polex refuses; what they accept, polex accepts or
+// the table says why not.
+func TestPublished(t *testing.T) {
+	now := time.Now()
+	root, err := trust.PublicGoodRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unseen := maps.Clone(publishedVerdicts)
+	accepted := 0
+	for _, project := range projects {
+		dir := modcache.Dir(t, project.module)
+		all := project.read(t, dir)
+		everySealedFileIsOneOf(t, dir, project.folders, all)
+		for _, p := range all {
+			want, known := publishedVerdicts[p.id()]
+			if !known {
+				t.Errorf("the table has no verdict on %q", p.id())
+				continue
+			}
+			delete(unseen, p.id())
+			got := judge(t, p, p.config, root, now)
+			if got != want.ours {
+				t.Errorf("%s: %q, want %q", p.id(), got, want.ours)
+			}
+			if got := judge(t, p, withoutLog(p.config), root, now); got != want.unlogged {
+				t.Errorf("%s: %q where keys need no log, want %q", p.id(), got, want.unlogged)
+			}
+			switch stricter := p.theirs && got != ""; {
+			case !p.theirs && got == "":
+				t.Errorf("%s: polex accepts what %s refuses", p.id(), project.name)
+			case stricter != (want.why != ""):
+				t.Errorf("%s: polex is stricter: %t, and the table says why: %t", p.id(), stricter, want.why != "")
+			case got == "":
+				accepted++
+			}
+		}
+	}
+	if len(unseen) > 0 {
+		t.Errorf("the table has verdicts on what nobody publishes: %q", slices.Sorted(maps.Keys(unseen)))
+	}
+	if accepted == 0 {
+		t.Error("nothing was accepted")
+	}
+}
+
+// TestPublishedKeyless: a seal that two people made with the public-good Sigstore
+// in 2022 counts for them, and for nobody else.
+func TestPublishedKeyless(t *testing.T) {
+	const file = "pkg/k8smanifest/testdata/sample-configmap-keyless-multi-signed.yaml"
+	p := published{file: file, raw: modcache.Read(t, modcache.KubectlSigstore, file)}
+	root, err := trust.PublicGoodRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	author := trust.AuthorityConfig{Name: "author", Issuer: "https://github.com/login/oauth", Subject: "hirokuni.kitahara1@ibm.com"}
+	other := trust.AuthorityConfig{Name: "other", Issuer: "https://accounts.google.com", Subject: "hkitahar@redhat.com"}
+	stranger := trust.AuthorityConfig{Name: "stranger", Issuer: author.Issuer, Subject: other.Subject}
+	for _, tc := range []struct {
+		name        string
+		authorities []trust.AuthorityConfig
+		root        *trust.Root
+		want        verify.Reason // "" is accepted
+	}{
+		{"one of two", []trust.AuthorityConfig{author}, root, ""},
+		{"both", []trust.AuthorityConfig{author, other}, root, ""},
+		{"one of them by the issuer of the other", []trust.AuthorityConfig{stranger}, root, verify.ReasonWrongIdentity},
+		{"one of them and a stranger", []trust.AuthorityConfig{author, stranger}, root, verify.ReasonTooFewAuthorities},
+		{"another root", []trust.AuthorityConfig{author}, world.root, verify.ReasonUnprovenLogEntry},
+	} {
+		config := trust.Config{Kinds: []string{"ConfigMap"}, Threshold: len(tc.authorities), Authorities: tc.authorities}
+		if got := judge(t, p, config, tc.root, time.Now()); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+	p.raw = []byte(strings.Replace(string(p.raw), "key1: val1", "key1: val2", 1))
+	config := trust.Config{Kinds: []string{"ConfigMap"}, Authorities: []trust.AuthorityConfig{author}}
+	if got := judge(t, p, config, root, time.Now()); got != verify.ReasonAltered {
+		t.Errorf("a value changed: %q, want %q", got, verify.ReasonAltered)
+	}
+}
+
+// judge returns the reason of polex's refusal, or "".
+func judge(t *testing.T, p published, config trust.Config, root *trust.Root, now time.Time) verify.Reason {
+	t.Helper()
+	policy, err := trust.New(config, root)
+	if err != nil {
+		t.Fatalf("%s: %v", p.id(), err)
+	}
+	v, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := exception.Parse(p.raw, p.file)
+	if err != nil {
+		t.Fatalf("%s: %v", p.id(), err)
+	}
+	_, err = v.Verify(doc, now)
+	var rejected *verify.Rejected
+	if err != nil && !errors.As(err, &rejected) {
+		t.Fatalf("%s: %v", p.id(), err)
+	}
+	if rejected != nil {
+		return rejected.Reason
+	}
+	return ""
+}
+
+func withoutLog(c trust.Config) trust.Config {
+	c.Authorities = slices.Clone(c.Authorities)
+	for i := range c.Authorities {
+		c.Authorities[i].InsecureWithoutLog = c.Authorities[i].Key != ""
+	}
+	return c
+}
+
+// everySealedFileIsOneOf fails for a file that holds a seal and is not judged.
+func everySealedFileIsOneOf(t *testing.T, dir string, folders []string, all []published) {
+	t.Helper()
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json", ".go"}, filepath.Ext(path)) {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil || !strings.Contains(string(raw), messageKey+`: H4sI`) && !strings.Contains(string(raw), messageKey+`": "H4sI`) {
+				return err
+			}
+			file, err := filepath.Rel(dir, path)
+			if err == nil && !slices.ContainsFunc(all, func(p published) bool { return p.file == filepath.ToSlash(file) }) {
+				t.Errorf("%s holds a seal, and nothing is known of it", file)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func readPublished(t *testing.T, dir, file string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}

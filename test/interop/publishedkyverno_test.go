@@ -1,0 +1,203 @@
+package interop_test
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// attestorSet is the part of a ClusterPolicy's validate.manifests that says who
+// has to sign.
+type attestorSet struct {
+	Count   *int
+	Entries []struct {
+		Attestor *attestorSet
+		Keys     *struct {
+			PublicKeys         string
+			SignatureAlgorithm string
+			Rekor              struct {
+				URL        string
+				IgnoreTlog bool
+			}
+			CTLog struct{ IgnoreSCT bool }
+		}
+	}
+}
+
+// authorities are those of a set, and how many of them have to sign.
+func (s attestorSet) authorities(t *testing.T) (all []trust.AuthorityConfig, threshold int) {
+	t.Helper()
+	for i, entry := range s.Entries {
+		authority := trust.AuthorityConfig{Name: fmt.Sprint("entry ", i)}
+		if entry.Attestor != nil {
+			inner, needed := entry.Attestor.authorities(t)
+			if len(inner) != 1 || needed != 1 {
+				t.Fatal("a set within a set that is not one key")
+			}
+			authority.Key = inner[0].Key
+		} else {
+			authority.Key, authority.InsecureWithoutLog = entry.Keys.PublicKeys, entry.Keys.Rekor.IgnoreTlog
+		}
+		all = append(all, authority)
+	}
+	if s.Count != nil {
+		return all, *s.Count
+	}
+	return all, len(all)
+}
+
+func (s attestorSet) config(t *testing.T) trust.Config {
+	t.Helper()
+	c := trust.Config{Kinds: []string{"*"}}
+	c.Authorities, c.Threshold = s.authorities(t)
+	return c
+}
+
+// rulesOf are the rules of a ClusterPolicy, by name.
+func rulesOf(t *testing.T, raw []byte) map[string]trust.Config {
+	t.Helper()
+	var policy struct {
+		Spec struct {
+			Rules []struct {
+				Name     string
+				Validate struct {
+					Manifests struct{ Attestors []attestorSet }
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(raw, &policy); err != nil {
+		t.Fatal(err)
+	}
+	rules := map[string]trust.Config{}
+	for _, rule := range policy.Spec.Rules {
+		if len(rule.Validate.Manifests.Attestors) != 1 {
+			t.Fatalf("the rule %s has %d sets of attestors: a policy of polex is one", rule.Name, len(rule.Validate.Manifests.Attestors))
+		}
+		rules[rule.Name] = rule.Validate.Manifests.Attestors[0].config(t)
+	}
+	return rules
+}
+
+func kyvernoPublished(t *testing.T, dir string) []published {
+	t.Helper()
+	const conformance = "test/conformance/chainsaw/"
+	var all []published
+	for _, pattern := range []string{conformance + "verify-manifests/*/chainsaw-test.yaml", conformance + "validate/e2e/yaml-signing*/chainsaw-test.yaml"} {
+		tests, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
+		if err != nil || len(tests) == 0 {
+			t.Fatalf("Kyverno has no %s: %v", pattern, err)
+		}
+		for _, test := range tests {
+			folder, err := filepath.Rel(dir, filepath.Dir(test))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, chainsawPublished(t, dir, filepath.ToSlash(folder))...)
+		}
+	}
+	return append(append(all, kyvernoCLIPublished(t, dir)...), kyvernoGoPublished(t, dir)...)
+}
+
+// scripted is a step that is written as a script instead: it fails when kubectl
+// can apply the file.
+var scripted = regexp.MustCompile(`(?s)^if kubectl apply -f (\S+)\s+then.*exit 1\s+else.*exit 0\s+fi\s*$`)
+
+// chainsawPublished are the files that one of Kyverno's conformance tests
+// applies, under the policy beside them.
+func chainsawPublished(t *testing.T, dir, folder string) []published {
+	t.Helper()
+	var test struct {
+		Spec struct {
+			Steps []struct {
+				Try []struct {
+					Apply *struct {
+						File   string
+						Expect []struct{ Check map[string]any }
+					}
+					Script *struct{ Content string }
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(readPublished(t, dir, path.Join(folder, "chainsaw-test.yaml")), &test); err != nil {
+		t.Fatal(err)
+	}
+	rules := rulesOf(t, readPublished(t, dir, path.Join(folder, "policy.yaml")))
+	if len(rules) != 1 {
+		t.Fatalf("%s has a policy of %d rules", folder, len(rules))
+	}
+	var all []published
+	add := func(file string, theirs bool) {
+		for _, config := range rules {
+			all = append(all, published{project: "Kyverno", file: path.Join(folder, file), theirs: theirs, config: config,
+				raw: readPublished(t, dir, path.Join(folder, file))})
+		}
+	}
+	for _, step := range test.Spec.Steps {
+		for _, try := range step.Try {
+			switch {
+			case try.Script != nil:
+				found := scripted.FindStringSubmatch(try.Script.Content)
+				if found == nil {
+					t.Fatalf("%s runs a script that is not understood:\n%s", folder, try.Script.Content)
+				}
+				add(found[1], false)
+			case try.Apply != nil:
+				refused := len(try.Apply.Expect) > 0
+				if refused && try.Apply.Expect[0].Check["($error != null)"] != true {
+					t.Fatalf("%s expects something that is not understood: %v", folder, try.Apply.Expect)
+				}
+				add(try.Apply.File, !refused)
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(folder), "*.yaml"))
+	if err != nil || len(files) != len(all)+2 {
+		t.Errorf("%s holds %d files, and its test applies %d, by a policy and itself: %v", folder, len(files), len(all), err)
+	}
+	return all
+}
+
+// kyvernoCLIPublished are the resources of a test of Kyverno's command line, by
+// the rules that their results are about.
+func kyvernoCLIPublished(t *testing.T, dir string) []published {
+	t.Helper()
+	const folder = "test/cli/test/manifests/verify-signature"
+	var test struct {
+		Results []struct {
+			Resources    []string
+			Rule, Result string
+		}
+	}
+	if err := yaml.Unmarshal(readPublished(t, dir, folder+"/kyverno-test.yaml"), &test); err != nil {
+		t.Fatal(err)
+	}
+	rules := rulesOf(t, readPublished(t, dir, folder+"/policies.yaml"))
+	documents := bytes.Split(readPublished(t, dir, folder+"/resources.yaml"), []byte("\n---\n"))
+	var all []published
+	for _, result := range test.Results {
+		config, known := rules[result.Rule]
+		if !known || !slices.Contains([]string{"pass", "fail"}, result.Result) {
+			t.Fatalf("a result that is not understood: %+v", result)
+		}
+		for _, name := range result.Resources {
+			at := slices.IndexFunc(documents, func(d []byte) bool { return strings.Contains(string(d), "\n  name: "+name+"\n") })
+			if at < 0 {
+				t.Fatalf("there is no resource %s", name)
+			}
+			all = append(all, published{project: "Kyverno", file: folder + "/resources.yaml", name: name + " by " + result.Rule,
+				theirs: result.Result == "pass", config: config, raw: documents[at]})
+		}
+	}
+	return all
+}
