@@ -183,23 +183,28 @@ func TestPacksThatLie(t *testing.T) {
 		return []packed{{base, baseEntry}, {hash, entry(plumbing.REFDeltaObject, uint64(len(change)), base[:], change)}}
 	}
 	zeros := make([]byte, gittree.MaxFile)
+	between := change(gittree.MaxFile, gittree.MaxFile+1)
+	last := change(gittree.MaxFile+1, 5)
 	whole := func(content []byte) []byte { return entry(blob, uint64(len(content)), nil, content) }
 	for name, tc := range map[string]struct {
 		objects []packed
 		want    string
 	}{
-		"honest":                 {one(whole(small)), ""},
-		"honest change":          {based(whole([]byte("a: 1\nb: 2\n")), change(10, 5)), ""},
-		"other content":          {one(whole([]byte("a: 2\n"))), "its content is another"},
-		"another kind":           {one(entry(plumbing.TreeObject, 5, nil, small)), "its content is another"},
-		"an unknown kind":        {one(entry(5, 5, nil, small)), ""},
-		"claims too much":        {one(entry(blob, 1<<40, nil, small)), "too large"},
-		"longer":                 {one(entry(blob, 5, nil, zeros)), "exceeds declared size"},
-		"shorter":                {one(entry(blob, 6, nil, small)), "another size"},
-		"cut off":                {one([]byte{0xb5}), "malformed pack"},
-		"no zlib":                {one([]byte{0x35, 1, 2, 3, 4}), "malformed pack"},
-		"a base too large":       {based(entry(blob, gittree.MaxFile+1, nil, append(zeros, 0)), change(gittree.MaxFile+1, 5)), "too large"},
-		"made too large":         {based(whole(zeros), change(gittree.MaxFile, gittree.MaxFile+1)), "too large"},
+		"honest":           {one(whole(small)), ""},
+		"honest change":    {based(whole([]byte("a: 1\nb: 2\n")), change(10, 5)), ""},
+		"other content":    {one(whole([]byte("a: 2\n"))), "its content is another"},
+		"another kind":     {one(entry(plumbing.TreeObject, 5, nil, small)), "its content is another"},
+		"an unknown kind":  {one(entry(5, 5, nil, small)), ""},
+		"claims too much":  {one(entry(blob, 1<<40, nil, small)), "too large"},
+		"longer":           {one(entry(blob, 5, nil, zeros)), "exceeds declared size"},
+		"shorter":          {one(entry(blob, 6, nil, small)), "another size"},
+		"cut off":          {one([]byte{0xb5}), "malformed pack"},
+		"no zlib":          {one([]byte{0x35, 1, 2, 3, 4}), "malformed pack"},
+		"a base too large": {based(entry(blob, gittree.MaxFile+1, nil, append(zeros, 0)), change(gittree.MaxFile+1, 5)), "too large"},
+		"made too large":   {based(whole(zeros), change(gittree.MaxFile, gittree.MaxFile+1)), "too large"},
+		"too large on the way": {append(based(whole(zeros), last)[:1],
+			packed{plumbing.Hash{2}, entry(plumbing.REFDeltaObject, uint64(len(between)), base[:], between)},
+			packed{hash, entry(plumbing.REFDeltaObject, uint64(len(last)), []byte{2, 19: 0}, last)}), "too large"},
 		"its own base":           {based(entry(plumbing.REFDeltaObject, 2, hash[:], change(5, 5)[:2]), change(5, 5)), "bases"},
 		"a change too large":     {based(whole(small), zeros), "malformed pack"},
 		"no base":                {one(entry(plumbing.REFDeltaObject, 2, base[:], []byte{5, 5})), "base of an object is not in it"},
@@ -324,7 +329,7 @@ func TestFollow(t *testing.T) {
 	to := func(target string) plumbing.Hash { return f.put(blob, []byte(target)) }
 	hash := f.commit(f.tree(line("100644", "file", h), line("40000", "d", f.tree(line("100644", "x", h),
 		line("120000", "up", to("../file")), line("120000", "beside", to("x")), line("120000", "out", to("../../file")),
-		line("120000", "root", to("/file")), line("120000", "none", to("missing")), line("120000", "link", to("beside")),
+		line("120000", "root", to("/x")), line("120000", "none", to("missing")), line("120000", "link", to("beside")),
 		line("120000", "through", to("again/x")), line("120000", "again", to("../d")), line("120000", "long", to(strings.Repeat("./", 3000)+"x"))))))
 	r, err := gittree.Open(f.dir)
 	if err != nil {
