@@ -22,6 +22,7 @@ type Set struct {
 	claims claimIndex
 	live   map[exception.Identity]*claim
 	now    time.Time
+	reader conditionReader
 }
 
 // Live tells the set which exceptions are live: those in signed/, say. They are
