@@ -184,6 +184,9 @@ func (set *ResourceSet) equal(work *meter, e equalities, visit func(*resource) b
 		if of == nil {
 			continue
 		}
+		if !work.spend(1 + len(e.names) + len(e.namespaces)) {
+			return
+		}
 		for _, list := range of.equal(kind, e) {
 			for _, r := range list {
 				if !work.spend(1) || !visit(r) {
