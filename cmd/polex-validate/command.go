@@ -132,8 +132,11 @@ func (r *run) document(doc *exception.Document) {
 	}
 	result := cli.ResultFor(doc)
 	result.Outcome, result.Reason = cli.Pass, "well-shaped"
-	if exempts := r.checker.Exempted(doc); exempts.Count > 0 {
+	if exempts := r.checker.Exempted(doc); exempts.Count > 0 || exempts.Cut {
 		result.Message = "would exempt " + listed(exempts)
+		if len(exempts.Assumed) > 0 {
+			result.Message += ", assuming " + strings.Join(exempts.Assumed, ", and ")
+		}
 		result.Details = map[string]any{"exempts": names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
 	}
 	r.report.Add(result)
@@ -145,6 +148,8 @@ func listed(e shape.Exemption) string {
 	all := names(e.Resources)
 	text := strings.Join(all[:min(most, len(all))], ", ")
 	switch more := e.Count - min(most, len(all)); {
+	case e.Cut && len(all) == 0:
+		text = "resources that are too many, or too costly to try, to be told"
 	case e.Cut:
 		text += fmt.Sprintf(" and more than %d others", more)
 	case more > 0:

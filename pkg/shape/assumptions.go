@@ -1,30 +1,93 @@
 package shape
 
-// assumptions collects what was taken as given for want of a file that says it.
-type assumptions struct {
-	asks                        asked
-	namespaces, namespaceLabels bool
-}
+import (
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
 
-// of looks at a resource that matches.
-func (a *assumptions) of(r *resource) {
-	_, inNamespace := r.inNamespace()
-	a.namespaces = a.namespaces || !inNamespace && (a.asks.namespaces || a.asks.namespaceLabels)
-	a.namespaceLabels = a.namespaceLabels || a.asks.namespaceLabels && r.home != nil && !r.home.written
-}
+// assumptions are what was taken as given for want of a file that says it.
+type assumptions uint16
 
-// texts says it for people, as the end of "assuming …".
-func (a *assumptions) texts() []string {
+const (
+	assumedSender assumptions = 1 << iota
+	assumedConditions
+	assumedNamespace
+	assumedNamespaceLabels
+	assumedName
+	assumedOperation
+	assumedServerFields
+	assumedResourceName
+	assumedFunction
+	assumedCostly
+	assumedLeftOut
+	assumedMade
+	assumedLast
+)
+
+// texts says it for people, each as the end of "assuming …".
+func (a assumptions) texts() []string {
 	var said []string
-	add := func(is bool, text string) {
-		if is {
-			said = append(said, text)
+	for one := assumptions(1); one < assumedLast; one <<= 1 {
+		if a&one != 0 {
+			said = append(said, one.text())
 		}
 	}
-	add(a.asks.users, "that the request comes from the subjects and roles of the match")
-	add(a.asks.conditions, "that the conditions hold")
-	add(a.namespaces, "that objects whose files do not say a namespace are in one that matches")
-	add(a.namespaceLabels, "that namespaces which are in no file have the labels")
-	add(a.asks.made, "that no controller makes more of these objects, such as the Pods of a Deployment")
 	return said
+}
+
+func (a assumptions) text() string {
+	switch a {
+	case assumedSender:
+		return "that the request comes from those that the match asks for"
+	case assumedConditions:
+		return "that the conditions hold"
+	case assumedNamespace:
+		return "that objects whose files do not say a namespace are in one that matches"
+	case assumedNamespaceLabels:
+		return "that namespaces which are in no file have the labels"
+	case assumedName:
+		return "that generated names match"
+	case assumedOperation:
+		return "that objects are created, updated or deleted as the conditions ask, and are then as in their files"
+	case assumedServerFields:
+		return "that what the API server adds to objects and requests is as the conditions ask"
+	case assumedResourceName:
+		return "that custom kinds are called in URLs as the conditions ask"
+	case assumedFunction:
+		return "that functions which are not evaluated here give what the conditions ask"
+	case assumedCostly:
+		return "that conditions hold where evaluating them costs too much"
+	case assumedLeftOut:
+		return "that a policy leaves alone what a condition cannot be evaluated on, as those that mutate, generate or delete may"
+	case assumedMade:
+		return "that no controller makes more of these objects, such as the Pods of a Deployment"
+	}
+	return ""
+}
+
+// unknown is a value that a condition cannot be told, with what is assumed
+// where it depends on that.
+func (a assumptions) unknown() ref.Val { return unknowns[a] }
+
+// unknowns has one value for each assumption.
+var unknowns = func() map[assumptions]*types.Unknown {
+	all := map[assumptions]*types.Unknown{}
+	for one := assumptions(1); one < assumedLast; one <<= 1 {
+		all[one] = types.NewUnknown(-int64(one), types.NewAttributeTrail(one.text())) // below the ids of expressions
+	}
+	return all
+}()
+
+// assumedOf says what is assumed with a value that could not be told.
+func assumedOf(value *types.Unknown) assumptions {
+	var all assumptions
+	for one, unknown := range unknowns {
+		if value.Contains(unknown) {
+			all |= one
+		}
+	}
+	if all == 0 {
+		return assumedConditions // CEL has unknowns of its own
+	}
+	return all
 }

@@ -1,8 +1,11 @@
 package shape_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
@@ -29,5 +32,77 @@ func BenchmarkNew(b *testing.B) {
 		if _, err := shape.New(shape.Config{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkConditionsOfOnePolicy holds 1,000 exceptions from one policy of
+// policies.kyverno.io against each other.
+func BenchmarkConditionsOfOnePolicy(b *testing.B) {
+	const exceptions = 1000
+	for name, conditions := range map[string][]string{
+		"names":    {"object.metadata.namespace == 'team-a' && object.metadata.name == 'web-%d'"},
+		"parts":    {"object.kind == 'Deployment'", "object.metadata.namespace == 'team-a'", "object.metadata.name == 'web-%d'"},
+		"prefixes": {"object.metadata.namespace == 'team-a' && object.metadata.name.startsWith('web-%d-')"},
+		"labels":   {"object.metadata.labels.app == 'web-%d'"},
+	} {
+		docs := make([]*exception.Document, exceptions)
+		for i := range docs {
+			written := make([]string, len(conditions))
+			for n, c := range conditions {
+				written[n] = c
+				if n == len(conditions)-1 {
+					written[n] = fmt.Sprintf(c, i)
+				}
+			}
+			var err error
+			if docs[i], err = exception.Parse([]byte(conditional(fmt.Sprintf("e-%d", i), validating, written...)), "file.yaml"); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var set shape.Set
+				for _, d := range docs {
+					if found := set.Add(d); found != nil {
+						b.Fatal(found)
+					}
+				}
+			}
+			b.ReportMetric(exceptions*float64(b.N)/b.Elapsed().Seconds(), "exceptions/s")
+		})
+	}
+}
+
+// BenchmarkExempted holds match conditions against 10,000 Deployments. Those
+// that say a kind, a name or a namespace without an "or" are looked up.
+func BenchmarkExempted(b *testing.B) {
+	var text strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&text, "---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: web-%d, namespace: team-%d, labels: {app: web}}, spec: {replicas: 2, template: {spec: {containers: [{name: a, image: registry.example/a}]}}}}\n", i, i%100)
+	}
+	checker, err := shape.New(shape.Config{Resources: shape.ReadResources(documents(text.String()))})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, condition := range map[string]string{
+		"name":      "object.metadata.name == 'web-77' && object.metadata.namespace == 'team-77'",
+		"namespace": "object.metadata.namespace == 'team-77' && object.metadata.name.startsWith('web-')",
+		"label":     "has(object.metadata.labels) && 'app' in object.metadata.labels && object.metadata.labels.app == 'web'",
+		"sender":    "request.userInfo.username == 'alice' && object.metadata.labels.app == 'web'",
+		"images":    "object.spec.template.spec.containers.all(c, c.image.startsWith('registry.example/'))",
+	} {
+		d, err := exception.Parse([]byte(conditional("e", validating, condition)), "file.yaml")
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if found := checker.Exempted(d); found.Count == 0 || found.Cut {
+					b.Fatalf("%d, cut: %v", found.Count, found.Cut)
+				}
+			}
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package shape
 
 import (
+	"errors"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
@@ -62,8 +64,10 @@ func bound(o overload, implementations map[string]functions.FunctionOp) cel.Over
 }
 
 func notEvaluated(...ref.Val) ref.Val {
-	return types.NewErr("a function of Kubernetes that is not evaluated here")
+	return types.WrapErr(errNotEvaluated)
 }
+
+var errNotEvaluated = errors.New("a function of Kubernetes that is not evaluated here")
 
 func method(id string, result *cel.Type, args ...*cel.Type) overload {
 	return overload{id: id, method: true, args: args, result: result}

@@ -90,7 +90,7 @@ const maxKeys = 256
 // list finds out the names and namespaces that the claim goes by.
 func (c *claim) list() {
 	if c.id.Group == exception.PoliciesGroup {
-		c.names, c.anywhere = c.conditions, true
+		c.names, c.anywhere = slices.Concat(namesIn(c.conditions), c.conditions), true
 	} else {
 		c.names, c.nameless = c.said(func(f *matchFilter) []string {
 			if f.name != "" {

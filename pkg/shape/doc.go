@@ -25,7 +25,9 @@
 //
 // A match condition of policies.kyverno.io is compiled as Kyverno compiles it,
 // and then tried: on made-up resources that have nothing in common, and on what
-// guards exceptions. What it is true of says more than how it is written.
+// guards exceptions. What it is true of says more than how it is written. With
+// resources given, it is evaluated on these too, as far as their files say what
+// a request about them would be ([Exemption]).
 // Evaluation is bounded by counting steps and weighing values. A configuration
 // can add rules of its own, in CEL too, see [Rule].
 //

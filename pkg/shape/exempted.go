@@ -16,14 +16,15 @@ type Exemption struct {
 	// the Count that there are.
 	Resources []exception.Identity
 	Count     int
-	// Known is false where it cannot be told which resources match, and then
-	// there are none above.
+	// Known is false where there is no telling which resources match, since a
+	// condition does not compile or is one too many. Then there are none above.
 	Known bool
-	// Cut is set when the exception asks for more comparisons than it gets: there
-	// may be more resources than were counted.
+	// Cut is set when the exception asks for more work than it gets: there may be
+	// more resources than were counted.
 	Cut bool
-	// Assumed is what the match also asks for and no file can say, which counts
-	// as given.
+	// Assumed is what the exception also asks for and no file can say, of one of
+	// the resources at least: it counts as given. Each is the end of a sentence
+	// that begins with "assuming".
 	Assumed []string
 }
 
@@ -37,42 +38,43 @@ func (c *Checker) Exempted(d *exception.Document) Exemption {
 	if !ok || c.config.Resources == nil {
 		return Exemption{}
 	}
-	s := &subject{config: &c.config, doc: d, exc: exc, tree: d.Object()}
-	return s.exempted()
+	s := &subject{config: &c.config, doc: d, exc: exc, tree: d.Object(), language: c.language}
+	m := s.matcher()
+	if m == nil {
+		return Exemption{}
+	}
+	found := Exemption{Known: true}
+	var assumed assumptions
+	found.Cut = c.config.Resources.each(m, func(id exception.Identity, assuming assumptions) bool {
+		found.Resources = append(found.Resources, id)
+		assumed |= assuming
+		return true
+	})
+	found.Count, found.Assumed = len(found.Resources), assumed.texts()
+	slices.SortFunc(found.Resources, compareIdentities)
+	if len(found.Resources) > MaxExempted {
+		found.Resources = slices.Clone(found.Resources[:MaxExempted])
+	}
+	return found
 }
 
-func (s *subject) exempted() Exemption {
-	m, work := s.matcher(), newMeter()
-	met := map[exception.Identity]bool{}
-	assumed := assumptions{asks: m.asks()}
-	known := true
-	m.candidates(work, s.config.Resources, func(r *resource) bool {
+// each calls visit with every resource that an exception is for, once, until it
+// returns false, and reports whether there may be more.
+func (set *ResourceSet) each(m matcher, visit func(exception.Identity, assumptions) bool) (cut bool) {
+	work, met := newMeter(), map[exception.Identity]bool{}
+	m.candidates(work, set, func(r *resource) bool {
 		if met[r.id] {
 			return true
 		}
-		matches, sure := m.matches(work, r)
-		if !sure {
-			known = false
-			return false
-		}
-		if matches {
+		if takes, assuming := m.takes(work, r); takes {
 			met[r.id] = true
-			assumed.of(r)
+			if !visit(r.id, assuming) {
+				return false
+			}
 		}
-		return true
+		return !work.spent()
 	})
-	if !known {
-		return Exemption{}
-	}
-	found := Exemption{Count: len(met), Known: true, Cut: work.spent(), Assumed: assumed.texts()}
-	for id := range met {
-		found.Resources = append(found.Resources, id)
-	}
-	slices.SortFunc(found.Resources, compareIdentities)
-	if len(found.Resources) > MaxExempted {
-		found.Resources = slices.Clip(found.Resources[:MaxExempted])
-	}
-	return found
+	return work.spent()
 }
 
 func compareIdentities(a, b exception.Identity) int {

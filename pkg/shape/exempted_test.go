@@ -83,6 +83,8 @@ func TestExempted(t *testing.T) {
 		{"{any: [{resources: {kinds: [Namespace], namespaces: [team-b]}}]}", ""},
 		{"{any: [{resources: {kinds: [CronJob], namespaces: [team-b]}}]}", "CronJob nightly"},
 		{"{any: [{resources: {kinds: [ClusterRole, CronJob], names: [reader]}}]}", "ClusterRole reader"},
+		{"{any: [{resources: {kinds: [ClusterRole], namespaces: [team-a]}}]}", ""},
+		{"{any: [{resources: {kinds: [ClusterRole], namespaceSelector: {matchLabels: {tier: gold}}}}]}", ""},
 		{"{any: [{resources: {kinds: [Service]}}, {resources: {kinds: [StatefulSet]}}, {resources: {kinds: [S*]}}]}", "Service team-a/web, StatefulSet team-b/db"},
 		{"{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [web]}}, {resources: {namespaces: [team-b]}}]}", "Deployment team-b/web"},
 		{"{all: [{resources: {kinds: [Deployment]}}, {resources: {}}]}", ""},
@@ -122,7 +124,7 @@ func TestExemptedSaysWhatItAssumes(t *testing.T) {
 	}
 	for match, want := range map[string][]string{
 		"{any: [{resources: {kinds: [Deployment]}}]}":                                                           nil,
-		"{any: [{resources: {kinds: [Deployment]}, clusterRoles: [admin]}]}":                                    {"that the request comes from the subjects and roles of the match"},
+		"{any: [{resources: {kinds: [Deployment]}, clusterRoles: [admin]}]}":                                    {"that the request comes from those that the match asks for"},
 		"{any: [{resources: {kinds: [Deployment, CronJob], namespaces: [team-a]}}]}":                            {"that objects whose files do not say a namespace are in one that matches"},
 		"{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchLabels: {tier: gold}}}}]}":           {"that namespaces which are in no file have the labels"},
 		"{any: [{resources: {kinds: [v1/Pod]}}]}":                                                               {"that no controller makes more of these objects, such as the Pods of a Deployment"},
@@ -144,7 +146,7 @@ func TestExemptedIsNotKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, found := range map[string]shape.Exemption{
-		"conditions":        checker.Exempted(change{of: policies}.document(t)),
+		"a bad condition":   checker.Exempted(change{of: policies, old: "== 'team-a'", new: "= 'team-a'"}.document(t)),
 		"another kind":      checker.Exempted(documents(object("v1/Pod web"))[0]),
 		"without resources": unasked.Exempted(change{of: legacy}.document(t)),
 	} {

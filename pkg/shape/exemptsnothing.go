@@ -8,17 +8,28 @@ import (
 
 // exemptsNothing finds an exception that none of the repository's resources
 // would use: the name is misspelt, the namespace is another, or what needed it
-// is gone. It stays quiet for kinds that controllers make, since they are in no
-// file, and where the exception's conditions cannot be evaluated.
+// is gone. Match conditions are evaluated on what the files say, and what they
+// cannot say counts as given. It stays quiet for kinds that controllers make,
+// since they are in no file, and where a condition does not compile.
 func (s *subject) exemptsNothing(time.Time) {
-	if s.config.Resources == nil || s.matcher().asks().made {
+	if s.config.Resources == nil {
 		return
 	}
-	if found := s.exempted(); found.Known && !found.Cut && found.Count == 0 {
-		field := "match"
-		if s.exc.Identity.Group == exception.PoliciesGroup {
-			field = "matchConditions"
-		}
-		s.warn(ReasonExemptsNothing, exception.Path{"spec", field}, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
+	m := s.matcher()
+	if m == nil || m.made() {
+		return
 	}
+	exempts := false
+	cut := s.config.Resources.each(m, func(exception.Identity, assumptions) bool {
+		exempts = true
+		return false
+	})
+	if exempts || cut {
+		return
+	}
+	field := "match"
+	if s.exc.Identity.Group == exception.PoliciesGroup {
+		field = "matchConditions"
+	}
+	s.warn(ReasonExemptsNothing, exception.Path{"spec", field}, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
 }

@@ -35,5 +35,11 @@ var exemptsNothingCases = []change{
 		want: []string{"13 exempts-nothing spec.match (warning)"}},
 	{name: "there are none", of: legacy, config: having(), want: []string{"13 exempts-nothing spec.match (warning)"}},
 	{name: "Pods are made by others", of: legacy, config: having(), old: "[Deployment]", new: "[Deployment, v1/Pod]"},
-	{name: "conditions are not evaluated", of: policies, config: having(object("apps/v1/Deployment team-b/web"))},
+	{name: "conditions hold of one", of: policies, config: having(object("apps/v1/Deployment team-a/web"))},
+	{name: "conditions hold of none", of: policies, config: having(object("apps/v1/Deployment team-b/web")),
+		want: []string{"10 exempts-nothing spec.matchConditions (warning)"}},
+	{name: "conditions may hold of one", of: policies, config: having(object("apps/v1/Deployment web"))},
+	{name: "a condition cannot be evaluated", of: policies, config: having(), old: "== 'team-a'", new: "= 'team-a'",
+		want: []string{"12 bad-expression spec.matchConditions[0].expression"}},
+	{name: "conditions for what others make", of: policies, config: having(), old: "== 'team-a'", new: "== 'team-a' && request.resource.resource == 'pods'"},
 }

@@ -19,6 +19,9 @@ func FuzzContext(f *testing.F) {
 	f.Add(exceptionFor("one", "p", "'c*', check", "{any: [{resources: {kinds: [Deployment], selector: {matchLabels: {'a*': b}}}}]}") + "---\n" +
 		exceptionFor("two", "p", "check", "{all: [{resources: {kinds: ['*/*'], names: ['?*'], namespaceSelector: {}}}]}") + legacyPolicy("Policy", "a/p", guarding[5]))
 	f.Add("apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, 3, {}]\n---\n" + object("v1/Namespace a", "labels: {x: 3}"))
+	f.Add(conditional("one", "{name: p, kind: DeletingPolicy}, {name: p, kind: ValidatingPolicy}", "[request.operation == 'DELETE' ? oldObject : object].exists(o, o.metadata.name == 'a' || !has(o.metadata.labels.x))", "namespaceObject.metadata.labels[object.metadata.name] != object.spec.x") +
+		"---\n" + conditional("two", "{name: p, kind: DeletingPolicy}", "object.metadata.name.startsWith('a') && object.metadata == oldObject.metadata") + "---\n" +
+		object("v1/Namespace a", "labels: {x: y}") + "---\n" + object("v1/Pod a/a") + "---\napiVersion: v1\nkind: Pod\nmetadata: {generateName: a}\n")
 	f.Fuzz(func(t *testing.T, stream string) {
 		r := exception.NewReader(strings.NewReader(stream), "file.yaml")
 		var docs []*exception.Document

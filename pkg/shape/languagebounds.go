@@ -34,6 +34,8 @@ func weigh(value ref.Val, left int) int {
 		if v.HasValue() {
 			return weigh(v.GetValue(), left)
 		}
+	case *sketch:
+		return left // nothing walks through one
 	case traits.Mapper:
 		for it := v.Iterator(); left >= 0 && it.HasNext() == types.True; {
 			key := it.Next()

@@ -11,42 +11,26 @@ type matcher interface {
 	// candidates calls visit with every resource that may match, until it
 	// returns false. A resource may come twice.
 	candidates(work *meter, set *ResourceSet, visit func(*resource) bool)
-	// matches reports whether the exception takes a resource, and whether that
-	// can be told at all.
-	matches(work *meter, r *resource) (matches, known bool)
-	// asks says what the match asks for that files may not say.
-	asks() asked
+	// takes reports whether the exception is for a resource, and what has to be
+	// assumed for that.
+	takes(work *meter, r *resource) (bool, assumptions)
+	// made reports whether the exception names a kind whose objects are mostly
+	// made by controllers.
+	made() bool
 }
 
-// asked is what a match asks for that files may not say.
-type asked struct{ users, conditions, namespaces, namespaceLabels, made bool }
-
-// matcher returns the matcher of the exception's API group.
+// matcher returns the matcher of the exception's API group, or nil where it
+// cannot be told which resources the exception is for.
 func (s *subject) matcher() matcher {
 	if s.exc.Identity.Group == exception.PoliciesGroup {
-		return conditionMatcher{}
+		if m := s.conditionMatcher(); m != nil {
+			return m
+		}
+		return nil
 	}
 	conditions, _ := s.spec()["conditions"].(map[string]any)
 	return legacyMatcher{block: readMatch(s.spec()["match"]), conditional: len(conditions) > 0}
 }
-
-// conditionMatcher is for policies.kyverno.io, whose match conditions are
-// expressions. They are not evaluated: nothing is known of any resource.
-type conditionMatcher struct{}
-
-func (conditionMatcher) candidates(_ *meter, set *ResourceSet, visit func(*resource) bool) {
-	for _, of := range set.kinds {
-		for _, r := range of.all {
-			if !visit(r) {
-				return
-			}
-		}
-	}
-}
-
-func (conditionMatcher) matches(*meter, *resource) (matches, known bool) { return false, false }
-
-func (conditionMatcher) asks() asked { return asked{} }
 
 // legacyMatcher is for kyverno.io.
 type legacyMatcher struct {
@@ -72,21 +56,36 @@ func (m legacyMatcher) candidates(work *meter, set *ResourceSet, visit func(*res
 	}
 }
 
-func (m legacyMatcher) matches(work *meter, r *resource) (matches, known bool) {
-	return m.block.takes(work, r), true
-}
-
-func (m legacyMatcher) asks() asked {
-	a := asked{conditions: m.conditional}
+func (m legacyMatcher) takes(work *meter, r *resource) (bool, assumptions) {
+	if !m.block.takes(work, r) {
+		return false, 0
+	}
+	var assumed assumptions
+	if m.conditional {
+		assumed |= assumedConditions
+	}
+	if m.made() {
+		assumed |= assumedMade
+	}
+	_, inNamespace := r.inNamespace()
 	for _, f := range m.block.filters() {
-		a.users = a.users || f.users
-		a.namespaces = a.namespaces || len(f.namespaces) > 0
-		a.namespaceLabels = a.namespaceLabels || f.namespaceSelector != nil
-		for _, k := range f.kinds {
-			a.made = a.made || slices.Contains(madeKinds, k.kind)
+		if f.users {
+			assumed |= assumedSender
+		}
+		if !inNamespace && (len(f.namespaces) > 0 || f.namespaceSelector != nil) {
+			assumed |= assumedNamespace
+		}
+		if f.namespaceSelector != nil && r.home != nil && !r.home.written {
+			assumed |= assumedNamespaceLabels
 		}
 	}
-	return a
+	return true, assumed
+}
+
+func (m legacyMatcher) made() bool {
+	return slices.ContainsFunc(m.block.filters(), func(f matchFilter) bool {
+		return slices.ContainsFunc(f.kinds, func(k kindSelector) bool { return slices.Contains(madeKinds, k.kind) })
+	})
 }
 
 // madeKinds are kinds whose objects are mostly made by controllers, and then

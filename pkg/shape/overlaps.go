@@ -39,7 +39,7 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 					continue
 				}
 				compared++
-				what := c.shares(work, ref, &other)
+				what := s.shares(work, c, ref, &other)
 				if what == "" {
 					continue
 				}
@@ -57,12 +57,12 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 
 // shares says what an exception and another both except from, of a policy that
 // the first names, and for which resources; "" is nothing.
-func (c *claim) shares(work *meter, ref exception.PolicyRef, other *claim) string {
+func (s *Set) shares(work *meter, c *claim, ref exception.PolicyRef, other *claim) string {
 	rule, same := sharedRule(work, ref, other)
 	if !same {
 		return ""
 	}
-	example, meet := meeting(work, c, other)
+	example, meet := s.meeting(work, c, other)
 	if !meet {
 		return ""
 	}
@@ -98,19 +98,28 @@ func sharedRule(work *meter, ref exception.PolicyRef, other *claim) (rule string
 
 // meeting reports whether there is a resource that both exceptions are for, and
 // says which.
-func meeting(work *meter, a, b *claim) (example string, meet bool) {
+func (s *Set) meeting(work *meter, a, b *claim) (example string, meet bool) {
 	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
 	}
 	if a.id.Group == exception.PoliciesGroup {
 		// Conditions are joined by "and": whatever meets the longer list meets
 		// the shorter too.
-		return " under the same conditions", within(a.conditions, b.conditions) || within(b.conditions, a.conditions)
+		if within(a.conditions, b.conditions) || within(b.conditions, a.conditions) {
+			return " under the same conditions", true
+		}
 	}
-	if r := witness(work, a.block, b.block); r != nil {
+	if r := s.witness(work, a, b); r != nil {
 		return fmt.Sprintf(" for the same resources, such as %q", r.describe()), true
 	}
 	return "", false
+}
+
+func (s *Set) witness(work *meter, a, b *claim) *resource {
+	if a.id.Group == exception.PoliciesGroup {
+		return s.reader.witness(a, b)
+	}
+	return witness(work, a.block, b.block)
 }
 
 // within reports whether the texts of one sorted list, which has some, are all

@@ -1,19 +1,27 @@
 package shape
 
-import "github.com/polex-dev/polex/pkg/exception"
+import (
+	"slices"
+	"sync"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
 
 // resource is an object that an exception may exempt, as its file says it.
 type resource struct {
 	id                  exception.Identity
 	version             string
 	labels, annotations map[string]string
-	doc                 *exception.Document
-	home                *namespace // nil where the file does not say the namespace
+	generated           bool // the name is the beginning of one
+	clusterScoped       bool
+	tree                func() map[string]any // the object, made when it is first asked for
+	home                *namespace            // nil where the file does not say the namespace
+	self                *namespace            // of a Namespace, itself
 }
 
 // namespace is what is known of a Namespace.
 type namespace struct {
-	labels map[string]string
+	labels, annotations map[string]string
 	// written is set when a document says the labels. Otherwise only the one is
 	// known that the API server puts on.
 	written bool
@@ -25,7 +33,8 @@ const labelOfNamespace = "kubernetes.io/metadata.name"
 // readResource returns nil for what is no object of a cluster.
 func readResource(d *exception.Document) *resource {
 	id := d.Identity()
-	if id.Name == "" {
+	generated := id.Name == ""
+	if generated {
 		id.Name = d.Text("metadata", "generateName")
 	}
 	if id.Kind == "" || id.Name == "" || d.Version() == "" || id.Group == "kustomize.config.k8s.io" ||
@@ -37,7 +46,10 @@ func readResource(d *exception.Document) *resource {
 	}
 	labels, _ := d.Lookup("metadata", "labels")
 	annotations, _ := d.Lookup("metadata", "annotations")
-	return &resource{id: id, version: d.Version(), labels: stringMap(labels), annotations: stringMap(annotations), doc: d}
+	return &resource{
+		id: id, version: d.Version(), labels: stringMap(labels), annotations: stringMap(annotations),
+		generated: generated, clusterScoped: slices.Contains(clusterScopedKinds[id.Group], id.Kind), tree: sync.OnceValue(d.Object),
+	}
 }
 
 // inNamespace returns the namespace that a filter's namespaces are held
@@ -47,12 +59,22 @@ func (r *resource) inNamespace() (name string, known bool) {
 	if r.id.Kind == "Namespace" {
 		return r.id.Name, true
 	}
-	return r.id.Namespace, r.id.Namespace != ""
+	return r.id.Namespace, r.id.Namespace != "" || r.clusterScoped
 }
+
+// isNamespace reports whether the resource is a Namespace of Kubernetes.
+func (r *resource) isNamespace() bool { return r.id.Kind == "Namespace" && r.id.Group == "" }
+
+// homeless reports whether the resource is in a namespace that its file does not
+// say, or might be.
+func (r *resource) homeless() bool { return r.id.Namespace == "" && !r.clusterScoped }
 
 // namespaceMatches reports whether a selector takes the resource's namespace.
 // Labels that no file says count as matching.
 func (r *resource) namespaceMatches(work *meter, s *labelSelector) bool {
+	if r.clusterScoped {
+		return s.matches(work, nil)
+	}
 	if r.home == nil || s.matches(work, r.home.labels) {
 		return true
 	}

@@ -20,6 +20,7 @@ type resourcesOfKind struct {
 	all         []*resource
 	byName      map[string][]*resource
 	byNamespace map[string][]*resource // "" for those that do not say one
+	generated   []*resource            // those without a name of their own
 }
 
 // ReadResources makes a set of those documents that are objects of a cluster,
@@ -40,13 +41,17 @@ func ReadResources(docs []*exception.Document) *ResourceSet {
 			set.kinds[r.id.Kind] = of
 		}
 		of.all = append(of.all, r)
+		if r.generated {
+			of.generated = append(of.generated, r)
+		}
 		of.byName[r.id.Name] = append(of.byName[r.id.Name], r)
 		home, _ := r.inNamespace()
 		of.byNamespace[home] = append(of.byNamespace[home], r)
-		if r.id.Kind == "Namespace" && r.id.Group == "" {
+		if r.isNamespace() {
 			labels := maps.Clone(r.labels)
 			labels[labelOfNamespace] = r.id.Name
-			set.namespaces[r.id.Name] = &namespace{labels: labels, written: true}
+			r.self = &namespace{labels: labels, annotations: r.annotations, written: true}
+			set.namespaces[r.id.Name] = r.self
 		}
 	}
 	set.sorted = slices.Sorted(maps.Keys(set.kinds))

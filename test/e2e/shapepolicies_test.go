@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,22 +131,30 @@ type answer struct {
 	Resources                     []struct{ Kind, Namespace, Name string }
 }
 
-// applied runs Kyverno's CLI. That a resource is refused is no error.
+// applied returns what Kyverno's CLI reports. That a resource is refused is no
+// error.
 func applied(t *testing.T, arguments ...string) []answer {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	apply := exec.Command(filepath.Join("..", "..", "bin", "e2e", "kubectl-kyverno"), append([]string{"apply", "--policy-report", "--output-format", "json"}, arguments...)...)
+	said, warned := spoken(t, append([]string{"--policy-report", "--output-format", "json"}, arguments...)...)
+	// What the CLI warns of stands before the report.
+	var report struct{ Results []answer }
+	if err := json.Unmarshal([]byte(said[max(0, strings.IndexByte(said, '{')):]), &report); err != nil {
+		t.Fatalf("%v\n%s", err, warned)
+	}
+	return report.Results
+}
+
+// spoken returns what Kyverno's CLI says when it applies policies.
+func spoken(t *testing.T, arguments ...string) (said, warned string) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	apply := exec.Command(filepath.Join("..", "..", "bin", "e2e", "kubectl-kyverno"), append([]string{"apply"}, arguments...)...)
 	apply.Stdout, apply.Stderr = &stdout, &stderr
 	var status *exec.ExitError
 	if err := apply.Run(); err != nil && !errors.As(err, &status) {
 		t.Fatalf("run Kyverno's CLI, which `make e2e` builds: %v", err)
 	}
-	// What the CLI warns of stands before the report.
-	var report struct{ Results []answer }
-	if err := json.Unmarshal(stdout.Bytes()[max(0, bytes.IndexByte(stdout.Bytes(), '{')):], &report); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.Bytes())
-	}
-	return report.Results
+	return stdout.String(), stderr.String()
 }
 
 // uncommented returns a dialect with the rule that is commented out.

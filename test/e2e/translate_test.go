@@ -84,10 +84,10 @@ func TestTranslationInKyverno(t *testing.T) {
 		}
 		oldExceptions, newExceptions = append(oldExceptions, source), append(newExceptions, string(translated))
 		oldPolicies = append(oldPolicies, fmt.Sprintf("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: %s}\nspec:\n  rules:\n  - name: all\n    match: {any: [{resources: {kinds: [Deployment, StatefulSet, Pod, Namespace, ClusterRole]}}]}\n    validate: {failureAction: Enforce, message: refused, deny: {}}\n", policy))
-		newPolicies = append(newPolicies, fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: %s}\nspec:\n  autogen: {podControllers: {controllers: []}}\n  matchConstraints:\n    resourceRules:\n    - {apiGroups: ['', apps, rbac.authorization.k8s.io], apiVersions: ['*'], operations: [CREATE], resources: [deployments, statefulsets, pods, namespaces, clusterroles]}\n  validations: [{expression: 'false', message: refused}]\n", policy))
+		newPolicies = append(newPolicies, refusing(policy))
 	}
-	before := exempted(t, oldPolicies, oldExceptions)
-	after := exempted(t, newPolicies, newExceptions)
+	before := question{resources: translatedResources, policies: oldPolicies, exceptions: oldExceptions}.ask(t)
+	after := question{resources: translatedResources, policies: newPolicies, exceptions: newExceptions}.ask(t)
 	resources := strings.Count(translatedResources, "kind: ")
 	if len(before) != len(translatedMatches)*resources {
 		t.Errorf("%d answers for %d exceptions and %d resources", len(before), len(translatedMatches), resources)
@@ -104,15 +104,30 @@ func TestTranslationInKyverno(t *testing.T) {
 	t.Logf("%d exceptions, %d resources, %d of %d answers exempt", len(translatedMatches), resources, exempt, len(before))
 }
 
-// exempted returns what the CLI says of each policy and resource: "fail", or
-// "skip" where an exception exempts it.
-func exempted(t *testing.T, policies, exceptions []string) map[string]string {
+// refusing writes a ValidatingPolicy that refuses everything.
+func refusing(name string) string {
+	return fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: %s}\nspec:\n  autogen: {podControllers: {controllers: []}}\n  matchConstraints:\n    resourceRules:\n    - {apiGroups: ['', apps, rbac.authorization.k8s.io], apiVersions: ['*'], operations: [CREATE, UPDATE, DELETE], resources: [deployments, statefulsets, pods, namespaces, clusterroles]}\n  validations: [{expression: 'false', message: refused}]\n", name)
+}
+
+// question is what Kyverno's CLI is asked.
+type question struct {
+	resources            string
+	policies, exceptions []string
+	operation            string // "" is CREATE
+}
+
+// ask returns what the CLI says of each policy and resource: "fail", "skip"
+// where an exception exempts it, or "error" where one cannot be evaluated.
+func (q question) ask(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
+	values := "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nnamespaceSelector:\n- {name: team-a, labels: {team: a}}\n- {name: team-b, labels: {team: b}}\n"
+	if q.operation != "" {
+		values += "globalValues: {request.operation: " + q.operation + "}\n"
+	}
 	files := map[string]string{
-		"policies.yaml": strings.Join(policies, "---\n"), "exceptions.yaml": strings.Join(exceptions, "---\n"), "resources.yaml": translatedResources,
-		"values.yaml": "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nnamespaceSelector:\n- {name: team-a, labels: {team: a}}\n- {name: team-b, labels: {team: b}}\n",
+		"policies.yaml": strings.Join(q.policies, "---\n"), "exceptions.yaml": strings.Join(q.exceptions, "---\n"), "resources.yaml": q.resources, "values.yaml": values,
 	}
 	for name, text := range files {
 		if err := os.WriteFile(file(name), []byte(text), 0o600); err != nil {
@@ -121,7 +136,7 @@ func exempted(t *testing.T, policies, exceptions []string) map[string]string {
 	}
 	results := map[string]string{}
 	for _, r := range applied(t, file("policies.yaml"), "--resource", file("resources.yaml"), "--exception", file("exceptions.yaml"), "--values-file", file("values.yaml")) {
-		if r.Result != "skip" && r.Result != "fail" {
+		if r.Result != "skip" && r.Result != "fail" && r.Result != "error" {
 			t.Errorf("%s: %s: %s", r.Policy, r.Result, r.Message)
 		}
 		results[fmt.Sprintf("%s %s", r.Policy, r.Resources[0])] = r.Result

@@ -1,0 +1,188 @@
+package shape
+
+import (
+	"errors"
+	"math"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// outcome is what an expression can come to, as far as is known: one of the
+// three for certain, or several. It is none where the meter ran out.
+type outcome uint8
+
+const (
+	canHold outcome = 1 << iota
+	canMiss         // be false
+	canFail         // be an error
+)
+
+const anyOutcome = canHold | canMiss | canFail
+
+// term is an expression, and what it is made of at "&&", "||" and "!". To CEL
+// "unknown && error" is unknown, though it is true in no case; taken apart, it
+// is known not to hold.
+type term struct {
+	expr     *ast.AST
+	operator string // "" for what is not taken apart
+	parts    []*term
+	program  evaluator // of a whole condition; of what is not taken apart, made when it is needed
+}
+
+// evaluator is what an expression is evaluated by, such as a [cel.Program].
+type evaluator interface {
+	Eval(variables any) (ref.Val, *cel.EvalDetails, error)
+}
+
+// maxTerms bounds how many parts a condition is taken into.
+const maxTerms = 100
+
+// term takes a condition apart.
+func (l *language) term(c *condition) (*term, error) {
+	checked := c.checked
+	if checked == nil {
+		var err error
+		if checked, err = l.predicate(c.text); err != nil {
+			return nil, err
+		}
+	}
+	left := maxTerms
+	whole := termFor(checked, &left)
+	whole.program = c.program
+	return whole, nil
+}
+
+// allOf joins conditions by "and".
+func allOf(conditions []*term) *term { return &term{operator: operators.LogicalAnd, parts: conditions} }
+
+func termFor(checked *ast.AST, left *int) *term {
+	t := &term{expr: checked}
+	e := checked.Expr()
+	if e.Kind() != ast.CallKind || *left <= 0 {
+		return t
+	}
+	switch e.AsCall().FunctionName() {
+	case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot:
+		t.operator = e.AsCall().FunctionName()
+		for _, arg := range e.AsCall().Args() {
+			*left--
+			t.parts = append(t.parts, termFor(ast.NewCheckedAST(ast.NewAST(arg, checked.SourceInfo()), checked.TypeMap(), checked.ReferenceMap()), left))
+		}
+	}
+	return t
+}
+
+// try says what a term can come to for a request about a resource, and what is
+// assumed if it comes to something that it need not. Most conditions are known
+// as a whole.
+func (t *term) try(work *meter, l *language, about *resourceRequest) (outcome, assumptions) {
+	if t.program != nil || t.operator == "" {
+		result, assumed := t.evaluate(work, l, about)
+		if result != anyOutcome || t.operator == "" {
+			return result, assumed
+		}
+	}
+	switch t.operator {
+	case operators.LogicalNot:
+		result, assumed := t.parts[0].try(work, l, about)
+		return result.swapped(), assumed
+	case operators.LogicalOr:
+		result, assumed := t.join(work, l, about, func(o outcome) outcome { return o.swapped() })
+		return result.swapped(), assumed
+	default:
+		return t.join(work, l, about, func(o outcome) outcome { return o })
+	}
+}
+
+// join is "and" in CEL's way: false if one part is, whatever the others are,
+// and an error if one part is and none is false. Each part is turned by as
+// before.
+func (t *term) join(work *meter, l *language, about *resourceRequest, as func(outcome) outcome) (outcome, assumptions) {
+	every, either := anyOutcome, outcome(0)
+	var assumed assumptions
+	for i := range t.parts {
+		result, assuming := t.parts[i].try(work, l, about)
+		if result = as(result); result == canMiss || result == 0 {
+			return result, 0
+		}
+		every &= result
+		either |= result
+		assumed |= assuming
+	}
+	// No part is sure to be false, so none keeps another's error from being all
+	// that comes of it.
+	return every&canHold | either&(canMiss|canFail), assumed
+}
+
+func (o outcome) swapped() outcome {
+	swapped := o & canFail
+	if o&canHold != 0 {
+		swapped |= canMiss
+	}
+	if o&canMiss != 0 {
+		swapped |= canHold
+	}
+	return swapped
+}
+
+// evaluationSteps are those of the meter for one evaluation, beside the steps
+// that CEL counts in it.
+const evaluationSteps = 20
+
+// stepsFor is what an evaluation counts. CEL's steps are of any length, and short
+// in what compares fields with texts: of what takes many of them, each counts ten
+// times.
+func stepsFor(cost uint64) int {
+	const few, most = 200, 10_000
+	switch {
+	case cost <= few:
+		return evaluationSteps + int(cost)
+	case cost <= most:
+		return evaluationSteps + 10*int(cost)
+	default:
+		return evaluationSteps + 10*most
+	}
+}
+
+func (t *term) evaluate(work *meter, l *language, about *resourceRequest) (outcome, assumptions) {
+	if t.program == nil {
+		var err error
+		if t.program, err = l.plan(t.expr); err != nil {
+			return anyOutcome, assumedConditions
+		}
+	}
+	if work.spent() {
+		return 0, 0
+	}
+	*about.noted = 0
+	value, details, err := t.program.Eval(about)
+	cost := uint64(1)
+	if actual := details.ActualCost(); actual != nil {
+		cost += *actual
+	}
+	tooCostly := errors.Is(err, errTooHeavy) || cost > conditionLimits.steps
+	if tooCostly {
+		cost = math.MaxUint64
+	}
+	work.spend(stepsFor(cost))
+	unknown, isUnknown := value.(*types.Unknown)
+	switch {
+	case tooCostly:
+		return anyOutcome, assumedCostly
+	case *about.noted != 0:
+		return anyOutcome, *about.noted
+	case isUnknown:
+		return anyOutcome, assumedOf(unknown)
+	case errors.Is(err, errNotEvaluated):
+		return anyOutcome, assumedFunction
+	case value == types.True:
+		return canHold, 0
+	case value == types.False:
+		return canMiss, 0
+	}
+	return canFail, 0
+}

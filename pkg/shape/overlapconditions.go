@@ -1,0 +1,197 @@
+package shape
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// conditionReader holds the conditions of the newest exception of a [Set]
+// against those of others. It keeps those that it compiled last, for exceptions
+// from one policy are often written alike; a claim keeps texts alone.
+type conditionReader struct {
+	language *language
+	read     map[string]condition
+
+	newest *claim
+	names  []string // that its conditions are written with
+	work   *meter   // for all that it is held against
+}
+
+// maxRead bounds the conditions that are kept.
+const maxRead = 256
+
+func (r *conditionReader) matcher(c *claim) *conditionMatcher {
+	if r.language == nil {
+		var err error
+		if r.language, err = conditionLanguage(); err != nil {
+			return nil
+		}
+	}
+	conditions := make([]condition, 0, len(c.conditions))
+	for _, text := range c.conditions {
+		one, ok := r.read[text]
+		if !ok {
+			one = condition{located: located{text: text}}
+			if one.checked, one.problem = r.language.predicate(text); one.problem == nil {
+				one.program, one.problem = r.language.plan(one.checked)
+			}
+			if r.read == nil || len(r.read) == maxRead {
+				r.read = map[string]condition{}
+			}
+			r.read[text] = one
+		}
+		conditions = append(conditions, one)
+	}
+	return newConditionMatcher(r.language, c.policies, conditions)
+}
+
+// Steps that looking at the names of another exception counts, and compiling its
+// conditions: each exception is held against 20 others at most by their names,
+// and against a few by what their conditions are true of.
+const (
+	maxReadingSteps = 200_000
+	namesSteps      = 10_000
+	compilingSteps  = 30_000
+)
+
+// witness returns a resource that the conditions of both exceptions are true of,
+// if it finds one: it makes one up of the texts that they compare fields with.
+// Who sends the request may matter to one of them.
+func (r *conditionReader) witness(a, b *claim) *resource {
+	if r.newest != a {
+		r.newest, r.names, r.work = a, namesIn(a.conditions), &meter{left: maxReadingSteps}
+	}
+	work := r.work
+	if !work.spend(namesSteps) || !maybeSame(r.names, namesIn(b.conditions)) || !work.spend(compilingSteps) {
+		return nil
+	}
+	x, y := r.matcher(a), r.matcher(b)
+	if x == nil || y == nil {
+		return nil
+	}
+	of := map[string]string{"object": "object", "oldObject": "object", "request": "request", "namespaceObject": "namespaceObject"}
+	var all []want
+	for _, t := range slices.Concat(x.all.parts, y.all.parts) {
+		all = append(all, wants(t.expr.Expr(), of)...)
+	}
+	texts, found := commonWants(work, all)
+	if !found {
+		return nil
+	}
+	made := imagined(texts)
+	for _, at := range slices.Concat(slices.Concat(x.stages...), slices.Concat(y.stages...)) {
+		mine, assumed := x.holds(work, made, at)
+		if !mine || assumed&^assumedSender != 0 {
+			continue
+		}
+		if yours, assumedToo := y.holds(work, made, at); yours && (assumedToo == 0 || assumedToo == assumedSender && assumed == 0) {
+			return made
+		}
+	}
+	return nil
+}
+
+// imagined makes a resource of texts for its fields, as commonWants returns
+// them. What is not asked for is any.
+func imagined(texts map[string]string) *resource {
+	tree := map[string]any{}
+	home := &namespace{labels: map[string]string{}, written: true}
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		path := strings.Split(key, "\x00")
+		switch {
+		case path[0] == "object":
+			plant(tree, path[1:], texts[key])
+		case path[0] == "request" && path[1] == "object" && len(path) > 2:
+			plant(tree, path[2:], texts[key])
+		case path[0] == "namespaceObject" && path[1] == "metadata" && len(path) == 4 && path[2] == "labels":
+			home.labels[path[3]] = texts[key]
+		}
+	}
+	first := func(otherwise string, fields ...string) string {
+		for _, field := range fields {
+			if text := texts[strings.ReplaceAll(field, ".", "\x00")]; text != "" {
+				return text
+			}
+		}
+		return otherwise
+	}
+	r := &resource{tree: func() map[string]any { return tree }}
+	r.id.Kind = first("Deployment", "object.kind", "request.kind.kind")
+	r.id.Group, r.version = kindsHome(r.id.Kind), "v1"
+	if apiVersion := first("", "object.apiVersion"); apiVersion != "" {
+		group, version, grouped := strings.Cut(apiVersion, "/")
+		if !grouped {
+			group, version = "", apiVersion
+		}
+		r.id.Group, r.version = group, version
+	}
+	r.id.Group, r.version = first(r.id.Group, "request.kind.group"), first(r.version, "request.kind.version")
+	plant(tree, []string{"apiVersion"}, strings.TrimPrefix(r.id.Group+"/"+r.version, "/"))
+	plant(tree, []string{"kind"}, r.id.Kind)
+	r.id.Name = first("any", "object.metadata.name", "request.object.metadata.name", "request.name")
+	plant(tree, []string{"metadata", "name"}, r.id.Name)
+	if r.clusterScoped = slices.Contains(clusterScopedKinds[r.id.Group], r.id.Kind); !r.clusterScoped {
+		r.id.Namespace = first("any", "object.metadata.namespace", "request.object.metadata.namespace", "request.namespace", "namespaceObject.metadata.name")
+		plant(tree, []string{"metadata", "namespace"}, r.id.Namespace)
+		home.labels[labelOfNamespace] = r.id.Namespace
+		r.home = home
+	}
+	return r
+}
+
+// kindsHome returns the group of a kind of Kubernetes that is often asked for, ""
+// for any other.
+func kindsHome(kind string) string {
+	for group, kinds := range clusterScopedKinds {
+		if slices.Contains(kinds, kind) {
+			return group
+		}
+	}
+	return podControllers[kind]
+}
+
+// plant puts a text into a tree. A text that stood in the way was there only to
+// be there.
+func plant(tree map[string]any, path []string, text string) {
+	for _, step := range path[:len(path)-1] {
+		inside, ok := tree[step].(map[string]any)
+		if !ok {
+			inside = map[string]any{}
+			tree[step] = inside
+		}
+		tree = inside
+	}
+	tree[path[len(path)-1]] = text
+}
+
+// namesCompared finds what a condition compares a name with.
+var namesCompared = regexp.MustCompile(`\bname\b['")\]]*\s*(?:==|in)\s*(\[[^\]]*\]|'[^']*'|"[^"]*")`)
+
+var quotedText = regexp.MustCompile(`'[^']*'|"[^"]*"`)
+
+// maxNames bounds how many names of an exception's conditions are looked at.
+const maxNames = 16
+
+// namesIn returns the names that conditions are written with, without compiling
+// them: exceptions for different names are not held against each other.
+func namesIn(conditions []string) []string {
+	var names []string
+	for _, text := range conditions {
+		for _, found := range namesCompared.FindAllStringSubmatch(text, maxNames) {
+			for _, name := range quotedText.FindAllString(found[1], maxNames) {
+				names = append(names, name[1:len(name)-1])
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names[:min(len(names), maxNames)]
+}
+
+// maybeSame reports whether two lists of names have one in common, or one of
+// them is empty.
+func maybeSame(some, others []string) bool {
+	return len(some) == 0 || len(others) == 0 || slices.ContainsFunc(some, func(name string) bool { return slices.Contains(others, name) })
+}

@@ -1,0 +1,307 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// conditionsOfExceptions are what exceptions ask for, each a list of conditions.
+var conditionsOfExceptions = [][]string{
+	nil,
+	{"object.metadata.name == 'web'"},
+	{"object.kind == 'Deployment'", "object.metadata.namespace == 'team-a'"},
+	{"object.metadata.namespace == 'team-a' && object.metadata.name.startsWith('web')"},
+	{"object.metadata.namespace in ['team-b', 'team-c']"},
+	{"has(object.metadata.namespace) && object.metadata.namespace == 'team-b' || object.kind == 'ClusterRole'"},
+	{"!has(object.metadata.namespace)"},
+	{"!(object.kind in ['Pod', 'Namespace'])"},
+	{"object.apiVersion == 'apps/v1' && request.kind.kind == 'StatefulSet'"},
+	{"request.resource.resource == 'deployments' && request.resource.group == 'apps'"},
+	{"request.name == 'web' && request.namespace == 'team-b'"},
+	{"!has(request.subResource) && request.operation == 'CREATE'"},
+	{"request.operation == 'DELETE'"},
+	{"request.object.metadata.name == 'web'"},
+	{"object.metadata.labels.app == 'web'"},
+	{"has(object.metadata.labels) && 'app' in object.metadata.labels && object.metadata.labels['app'] == 'web'"},
+	{"object.metadata.?labels.app.orValue('') != 'web'"},
+	{"object.metadata.annotations.exists(k, k == 'why')"},
+	{"has(object.metadata.annotations) && object.metadata.annotations.why.matches('^because')"},
+	{"object.spec.containers.all(c, c.image.startsWith('registry.example/'))"},
+	{"has(object.spec) && has(object.spec.containers) && object.spec.containers.exists(c, has(c.securityContext) && c.securityContext.privileged)"},
+	{"object.spec.replicas > 2"},
+	{"object.spec.replicas > 2 || object.kind == 'Pod'"},
+	{"object.kind == 'Pod'", "object.spec.replicas > 2"},
+	{"object.spec.replicas > 2", "object.kind == 'Pod'"},
+	{"object.kind == 'Deployment' && object.spec.replicas == 3.0"},
+	{"namespaceObject.metadata.name == 'team-a' && object.kind != 'Namespace'"},
+	{"namespaceObject.metadata.labels.team == 'a' && object.kind != 'Namespace'"},
+	{"object.kind != 'Namespace' && namespaceObject != null && 'team' in namespaceObject.metadata.labels && namespaceObject.metadata.labels['team'] == 'b'"},
+	{"namespaceObject == null"},
+	{"!has(oldObject.metadata)"},
+	{"oldObject.metadata.name == 'web'"},
+	{"[request.operation == 'DELETE' ? oldObject : object].exists(it, it.kind == 'Deployment' && it.metadata.name == 'web')"},
+	{"object.metadata.labels == {'app': 'web'}"},
+	{"object.metadata.name.find('[0-9]+') == '1'"},
+	{"'%s/%s'.format([object.metadata.namespace, object.metadata.name]) == 'team-a/web'"},
+}
+
+const exemptedResources = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: team-a, labels: {app: web}, annotations: {why: because I can}}
+spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: registry.example/a}]}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: webby, namespace: team-b, labels: {app: webby}}
+spec: {replicas: 1, selector: {matchLabels: {app: webby}}, template: {metadata: {labels: {app: webby}}, spec: {containers: [{name: a, image: docker.example/a}]}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: team-a, annotations: {why: not}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: team-b, labels: {app: db, tier: x}}
+spec: {containers: [{name: a, image: registry.example/a, securityContext: {privileged: true}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web-1, namespace: team-a}
+spec: {containers: [{name: a, image: registry.example/a}, {name: b, image: docker.example/b}]}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-a, labels: {team: a}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-b, labels: {team: b}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: web, labels: {app: web}}
+`
+
+// stricterThanKyverno are conditions that polex counts as true of what Kyverno
+// 1.19.1 does not exempt, or not here: the CLI knows no sender and no namespace of
+// a Namespace, Kyverno has an empty object where the API server has null, and
+// what comes into a cluster has more than a file says.
+var stricterThanKyverno = []string{
+	"request.userInfo.username == 'jane' && object.kind == 'ClusterRole'",
+	"oldObject == null && object.kind == 'ClusterRole'",
+	"object.kind == 'ClusterRole' && has(object.metadata.uid)",
+	"object.kind == 'Namespace' && namespaceObject.metadata.name == 'team-a'",
+}
+
+func exceptionFrom(policy, kind string, conditions ...string) string {
+	text := fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: from-%s, namespace: team-a}\nspec:\n  policyRefs: [{name: %s, kind: %s}]\n  matchConditions:\n", policy, policy, kind)
+	for n, c := range conditions {
+		text += fmt.Sprintf("  - {name: c%d, expression: %q}\n", n, c)
+	}
+	return text
+}
+
+// exemptedBy returns what polex says that an exception exempts, as the CLI names
+// resources.
+func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.Exemption) {
+	t.Helper()
+	var docs []*exception.Document
+	for _, text := range strings.Split(resources, "---\n") {
+		d, err := exception.Parse([]byte(text), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, d)
+	}
+	checker, err := shape.New(shape.Config{Resources: shape.ReadResources(docs)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := exception.Parse([]byte(source), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, exempt := checker.Exempted(d), map[string]bool{}
+	if !found.Known || found.Cut {
+		t.Fatalf("%+v\n%s", found, source)
+	}
+	for _, id := range found.Resources {
+		exempt[fmt.Sprint(struct{ Kind, Namespace, Name string }{id.Kind, id.Namespace, id.Name})] = true
+	}
+	return exempt, found
+}
+
+// TestExemptedInKyverno asks Kyverno's CLI which resources each exception
+// exempts from a policy that refuses everything, when they are created, updated
+// or deleted, and polex which it would. Where polex assumes nothing, creating and
+// updating them is exempt.
+func TestExemptedInKyverno(t *testing.T) {
+	all := conditionsOfExceptions
+	for _, c := range stricterThanKyverno {
+		all = append(all, []string{c})
+	}
+	var policies, exceptions []string
+	for i, conditions := range all {
+		policy := fmt.Sprintf("refuse-%d", i)
+		policies = append(policies, refusing(policy))
+		exceptions = append(exceptions, exceptionFrom(policy, "ValidatingPolicy", conditions...))
+	}
+	theirs := map[string]map[string]string{}
+	for _, operation := range []string{"CREATE", "UPDATE", "DELETE"} {
+		theirs[operation] = question{resources: exemptedResources, policies: policies, exceptions: exceptions, operation: operation}.ask(t)
+	}
+	answers, exempt := 0, 0
+	for i, source := range exceptions {
+		ours, found := exemptedBy(t, source, exemptedResources)
+		stricter := i >= len(conditionsOfExceptions)
+		if stricter && (len(ours) == 0 || len(found.Assumed) == 0) {
+			t.Errorf("%s: polex says %v, assuming %q", source, ours, found.Assumed)
+		}
+		for about, created := range theirs["CREATE"] {
+			policy, resource, _ := strings.Cut(about, " ")
+			if policy != fmt.Sprintf("refuse-%d", i) {
+				continue
+			}
+			answers++
+			updated := theirs["UPDATE"][about]
+			skipped := created == "skip" || updated == "skip" || theirs["DELETE"][about] == "skip"
+			if skipped {
+				exempt++
+			}
+			switch {
+			case stricter && skipped && !ours[resource], !stricter && skipped != ours[resource]:
+				t.Errorf("%s\n%s is exempt: Kyverno says %v (%s, %s, %s), polex says %v", source, resource, skipped, created, updated, theirs["DELETE"][about], ours[resource])
+			case ours[resource] && len(found.Assumed) == 0 && (created != "skip" || updated != "skip"):
+				t.Errorf("%s\n%s is exempt, assuming nothing: Kyverno says %s, %s", source, resource, created, updated)
+			}
+		}
+	}
+	if resources := strings.Count(exemptedResources, "kind: "); answers != len(all)*resources || exempt < answers/10 || exempt > answers*9/10 {
+		t.Errorf("%d answers for %d exceptions and %d resources, %d of them exempt", answers, len(all), resources, exempt)
+	}
+	t.Logf("%d exceptions, %d of %d answers exempt", len(all), exempt, answers)
+}
+
+// TestLeftOutInKyverno has conditions that are an error for a resource: policies
+// that change it or generate something for it then leave it alone, though the
+// exception is not for it.
+func TestLeftOutInKyverno(t *testing.T) {
+	const resources = `apiVersion: v1
+kind: Pod
+metadata: {name: exempt, namespace: team-a, labels: {app: web}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: fails, namespace: team-a}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: other, namespace: team-a, labels: {app: api}}
+`
+	const constraints = "  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: ['*'], operations: [CREATE], resources: [pods]}]}\n"
+	for kind, spec := range map[string]string{
+		"MutatingPolicy":   "  failurePolicy: Ignore\n  mutations: [{patchType: JSONPatch, jsonPatch: {expression: \"[JSONPatch{op: 'add', path: '/metadata/annotations', value: {'touched': object.metadata.name}}]\"}}]\n",
+		"GeneratingPolicy": "  generate: [{expression: \"generator.Apply('team-a', [{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'c'}, 'data': {'touched': object.metadata.name}}])\"}]\n",
+	} {
+		source := exceptionFrom("p", kind, "object.metadata.labels.app == 'web'")
+		ours, _ := exemptedBy(t, source, resources)
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"policy.yaml": "apiVersion: policies.kyverno.io/v1\nkind: " + kind + "\nmetadata: {name: p}\nspec:\n" + constraints + spec, "exception.yaml": source, "resources.yaml": resources,
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said, _ := spoken(t, filepath.Join(dir, "policy.yaml"), "--resource", filepath.Join(dir, "resources.yaml"), "--exception", filepath.Join(dir, "exception.yaml"))
+		for _, name := range []string{"exempt", "fails", "other"} {
+			touched := strings.Contains(said, "touched: "+name+"\n")
+			if exempt := ours["{Pod team-a "+name+"}"]; exempt == touched {
+				t.Errorf("%s, %s: exempt: %v, touched: %v\n%s", kind, name, exempt, touched, said)
+			}
+		}
+	}
+}
+
+// TestKindsOfKubernetes asks the API server for the kinds that it has of its own:
+// polex has to know which are in no namespace, and what they are called in URLs.
+func TestKindsOfKubernetes(t *testing.T) {
+	known := 0
+	for _, k := range builtIn(t) {
+		apiVersion := strings.TrimPrefix(k.group+"/"+k.version, "/")
+		resource := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a}\n", apiVersion, k.kind)
+		ours, found := exemptedBy(t, exceptionFrom("p", "ValidatingPolicy", "has(object.metadata.namespace)"), resource)
+		if len(ours) > 0 != k.namespaced {
+			t.Errorf("%s %s: in a namespace: %v; polex says %v", apiVersion, k.kind, k.namespaced, ours)
+		}
+		ours, found = exemptedBy(t, exceptionFrom("p", "ValidatingPolicy", fmt.Sprintf("request.resource.resource == %q", k.plural)), resource)
+		if len(ours) != 1 || slices.ContainsFunc(found.Assumed, func(text string) bool { return strings.Contains(text, "URL") }) {
+			t.Errorf("%s %s: it is called %s; polex says %v, assuming %q", apiVersion, k.kind, k.plural, ours, found.Assumed)
+		}
+		known++
+	}
+	if known < 50 {
+		t.Errorf("only %d kinds", known)
+	}
+}
+
+type builtInKind struct {
+	group, version, kind, plural string
+	namespaced                   bool
+}
+
+// builtIn are the kinds of Kubernetes that can be in a file.
+func builtIn(t *testing.T) []builtInKind {
+	t.Helper()
+	get := func(path string, into any) {
+		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(answer.Body, into); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	var groups struct {
+		Groups []struct {
+			Name             string
+			PreferredVersion struct{ GroupVersion, Version string }
+		}
+	}
+	get("/apis", &groups)
+	paths := map[string][2]string{"/api/v1": {"", "v1"}}
+	for _, g := range groups.Groups {
+		if !strings.Contains(g.Name, ".") || strings.HasSuffix(g.Name, ".k8s.io") {
+			paths["/apis/"+g.PreferredVersion.GroupVersion] = [2]string{g.Name, g.PreferredVersion.Version}
+		}
+	}
+	var all []builtInKind
+	for path, of := range paths {
+		var list struct {
+			Resources []struct {
+				Name, Kind string
+				Namespaced bool
+				Verbs      []string
+			}
+		}
+		get(path, &list)
+		for _, r := range list.Resources {
+			if slices.Contains(r.Verbs, "create") && slices.Contains(r.Verbs, "get") && !strings.Contains(r.Name, "/") {
+				all = append(all, builtInKind{of[0], of[1], r.Kind, r.Name, r.Namespaced})
+			}
+		}
+	}
+	return all
+}
