@@ -76,7 +76,8 @@ type Log struct {
 	start, end time.Time
 }
 
-// Log returns the log whose key has the id (the SHA-256 of the key), or nil.
+// Log returns the log that goes by the id, or nil. The id is the SHA-256 of the
+// log's key and, for an Ed25519 key of Rekor's version 2, of its name as well.
 func (r *Root) Log(id []byte) *Log {
 	l := r.material.RekorLogs()[hex.EncodeToString(id)]
 	if l == nil {

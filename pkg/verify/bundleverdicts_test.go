@@ -147,6 +147,11 @@ func TestCheckedEvidence(t *testing.T) {
 		{"no certificate log", honest, nil, func(root object) { delete(root, "ctlogs") }, []string{"certificate-chain", "signed-entry-timestamp", "inclusion-proof"}},
 		{"timestamp", forged(set{stamps: []time.Time{w.now}}), nil, nil, []string{"certificate-chain", "sct", "timestamp", "signed-entry-timestamp", "inclusion-proof"}},
 		{"key", forged(set{key: key, keyed: true}), keyed, nil, []string{"public-key", "signed-entry-timestamp", "inclusion-proof"}},
+		{"Rekor v2", forged(set{v2: true, stamps: []time.Time{w.now}}), nil, nil, []string{"certificate-chain", "sct", "timestamp", "inclusion-proof"}},
+		{"two timestamps", forged(set{v2: true, stamps: []time.Time{w.now, w.now}}), nil, nil, []string{"certificate-chain", "sct", "timestamp", "inclusion-proof"}},
+		{"Rekor v2, no certificate log", forged(set{v2: true, stamps: []time.Time{w.now}}), nil, without("ctlogs"), []string{"certificate-chain", "timestamp", "inclusion-proof"}},
+		{"timestamp and no log", forged(set{onlyV03: true, stamps: []time.Time{w.now}, v03: func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil }}),
+			nil, without("tlogs"), []string{"certificate-chain", "sct", "timestamp"}},
 		{"key without log", withoutEvidence(set{key: key, keyed: true}), keyed, nil, []string{"public-key"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -22,10 +22,11 @@
 // whose bytes a Sigstore bundle beside it signs.
 //
 // What the trusted root promises is what is asked for: a certificate log means
-// an SCT, a log means an entry. sigstore-go verifies the evidence; the checks
-// here make the refusals precise, and do not rely on it where it is lenient. A
-// Verifier remembers the certificates that it verified, each at its time, since a
-// batch shares one; it remembers nothing else.
+// an SCT, a log means an entry. What is there beyond that has to hold as well. An
+// entry of Rekor's version 2 says no time, so a timestamp has to. sigstore-go
+// verifies the evidence; the checks here make the refusals precise, and do not
+// rely on it where it is lenient. A Verifier remembers the certificates that it
+// verified, each at its time, since a batch shares one; it remembers nothing else.
 //
 // A *[Verified] is made here and nowhere else. A *[Rejected] is a refusal; any
 // other error means undecided, and callers deny both. Verifying does no I/O,

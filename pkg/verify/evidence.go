@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"crypto/x509"
 	"errors"
+	"slices"
 	"time"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
@@ -143,6 +144,14 @@ func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signatur
 	if err != nil {
 		return Signature{}, e.diagnose(entity, cert, err)
 	}
+	for _, entry := range entries {
+		if err := checkProof(entry); err != nil {
+			return Signature{}, err
+		}
+	}
+	if err := e.checkTimestamps(entity, result); err != nil {
+		return Signature{}, err
+	}
 	return e.summary(pb, entity, cert, result)
 }
 
@@ -159,7 +168,7 @@ func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert 
 		if out.WitnessedAt.IsZero() || t.Timestamp.Before(out.WitnessedAt) {
 			out.WitnessedAt = t.Timestamp
 		}
-		if t.Type == "TimestampAuthority" {
+		if t.Type == typeTimestamp && !slices.Contains(out.Checked, "timestamp") {
 			out.Checked = append(out.Checked, "timestamp")
 		}
 	}

@@ -45,6 +45,8 @@ type set struct {
 	stamps      []time.Time // by the timestamp authority
 	onlyOld     bool
 	onlyV03     bool
+	v2          bool                // logged by Rekor's version 2, which has no old form
+	bodyV2      func(rekord object) // of a hashedrekord of version 0.0.2
 }
 
 // hashedRekord is Rekor's type of entry, version 0.0.1.
@@ -120,6 +122,10 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 			t.Fatal(err)
 		}
 	}
+	if s.v2 {
+		out.BundleV03 = marshal(t, w.bundleV2(t, s, digest[:], out))
+		return out
+	}
 	entry := w.log(t, s, digest[:], out)
 	if !s.onlyV03 {
 		out.Bundle = oldForm(entry)
@@ -193,11 +199,16 @@ func signerPEM(t testing.TB, key *ecdsa.PrivateKey, certificate []byte) []byte {
 	if certificate != nil {
 		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
 	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: publicDER(t, key)})
+}
+
+func publicDER(t testing.TB, key *ecdsa.PrivateKey) []byte {
+	t.Helper()
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	return der
 }
 
 func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {

@@ -36,9 +36,9 @@ func readEntry(body []byte) (logEntry, error) {
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is of the kind %q, and only hashedrekord is known", e.kind)
 	}
 	switch e.version {
-	case "0.0.1":
+	case rekordV1:
 		return readV1(e, doc)
-	case "0.0.2":
+	case rekordV2:
 		return readV2(e, doc)
 	default:
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is a hashedrekord of version %q, and 0.0.1 and 0.0.2 are known", e.version)
@@ -96,6 +96,9 @@ func checkEntries(entries []*protorekor.TransparencyLogEntry, message, signature
 	}
 	if kv := entries[0].GetKindVersion(); kv.GetKind() != e.kind || kv.GetVersion() != e.version {
 		return reject(ReasonLogEntryMismatch, "the bundle calls its log entry %s %s, and it is a %s %s", kv.GetKind(), kv.GetVersion(), e.kind, e.version)
+	}
+	if err := checkForm(entries[0], e.version); err != nil {
+		return err
 	}
 	digest := sha256.Sum256(message)
 	if !bytes.Equal(e.digest, digest[:]) {

@@ -89,11 +89,30 @@ var theWorld = sync.OnceValues(func() (*world, error) {
 	return started, err
 })
 
+// elsewhere is another Sigstore, that the first one's root knows nothing of.
+var elsewhere = sync.OnceValues(func() (*world, error) {
+	dir, err := os.MkdirTemp("", "polex-verify-elsewhere")
+	if err != nil {
+		return nil, err
+	}
+	s, err := sandbox.Start(context.Background(), sandbox.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	startedElsewhere = &world{Sandbox: s, now: started.now}
+	startedElsewhere.root, err = os.ReadFile(s.TrustedRootPath)
+	return startedElsewhere, err
+})
+
+var startedElsewhere *world
+
 func TestMain(m *testing.M) {
 	status := m.Run()
-	if started != nil {
-		_ = started.Close()
-		_ = os.RemoveAll(started.Dir)
+	for _, w := range []*world{started, startedElsewhere} {
+		if w != nil {
+			_ = w.Close()
+			_ = os.RemoveAll(w.Dir)
+		}
 	}
 	os.Exit(status)
 }

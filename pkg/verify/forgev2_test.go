@@ -1,0 +1,74 @@
+package verify_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"testing"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// rekordV2 is the body of a hashedrekord of version 0.0.2 as a tree.
+func rekordV2(digest []byte, sig seal.Signature, keyDER []byte) object {
+	text := base64.StdEncoding.EncodeToString
+	verifier := object{"keyDetails": "PKIX_ECDSA_P256_SHA_256"}
+	if sig.Certificate != nil {
+		verifier["x509Certificate"] = object{"rawBytes": text(sig.Certificate)}
+	} else {
+		verifier["publicKey"] = object{"rawBytes": text(keyDER)}
+	}
+	return object{"apiVersion": "0.0.2", "kind": "hashedrekord", "spec": object{"hashedRekordV002": object{
+		"data":      object{"algorithm": "SHA2_256", "digest": text(digest)},
+		"signature": object{"content": text(sig.Signature), "verifier": verifier},
+	}}}
+}
+
+// logV2 has the log of version 2 vouch for a set, whatever its body says.
+func (w *world) logV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protorekor.TransparencyLogEntry {
+	t.Helper()
+	raw := s.rawBody
+	if raw != nil {
+		raw = append(bytes.Clone(raw), bytes.Repeat([]byte(" "), int(again.Add(1)))...)
+	} else {
+		tree := rekordV2(digest, sig, publicDER(t, s.key))
+		if s.bodyV2 != nil {
+			s.bodyV2(tree)
+		}
+		var err error
+		if raw, err = json.Marshal(tree); err != nil { // sorted and without white space, as RFC 8785 has it
+			t.Fatal(err)
+		}
+	}
+	entry, err := w.ForgeEntryV2(t.Context(), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entry
+}
+
+func (w *world) bundleV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protobundle.Bundle {
+	t.Helper()
+	material := &protobundle.VerificationMaterial{TlogEntries: []*protorekor.TransparencyLogEntry{w.logV2(t, s, digest, sig)}}
+	if sig.Certificate != nil {
+		material.Content = &protobundle.VerificationMaterial_Certificate{Certificate: &protocommon.X509Certificate{RawBytes: bytes.Clone(sig.Certificate)}}
+	} else {
+		material.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{Hint: "whatever"}}
+	}
+	pb := &protobundle.Bundle{
+		MediaType: "application/vnd.dev.sigstore.bundle.v0.3+json", VerificationMaterial: material,
+		Content: &protobundle.Bundle_MessageSignature{MessageSignature: &protocommon.MessageSignature{
+			MessageDigest: &protocommon.HashOutput{Algorithm: protocommon.HashAlgorithm_SHA2_256, Digest: digest}, Signature: bytes.Clone(sig.Signature)}},
+	}
+	for _, at := range s.stamps {
+		w.stamp(t, pb, sig.Signature, at)
+	}
+	if s.v03 != nil {
+		s.v03(pb)
+	}
+	return pb
+}

@@ -1,0 +1,263 @@
+package verify_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"testing"
+	"time"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// Further reasons for which cosign can come to another verdict.
+const (
+	everyStamp = "a timestamp that is there has to hold, even where the log says when it was signed"
+	logsWindow = "the log's key has to be in use at the time that the timestamp authority says"
+	whatIsSaid = "what the bundle says was logged has to be what was logged"
+)
+
+// rekorV2Verdicts are about logs of Rekor's version 2, which say no time, about
+// timestamps, and about what follows from what a trusted root promises.
+func rekorV2Verdicts(w *world) []verdict {
+	now := []time.Time{w.now}
+	v2 := func(s set) maker {
+		s.v2 = true
+		return forged(s)
+	}
+	stamped := func(bend func(*protobundle.Bundle)) maker { return v2(set{stamps: now, v03: bend}) }
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	der := must(x509.MarshalPKIXPublicKey(key.Public()))
+	keyed := func(c *trust.Config) {
+		c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))}}
+	}
+	return []verdict{
+		{name: "116 Rekor v2 and a timestamp", doc: v2(set{stamps: now})},
+		{name: "Rekor v2 and a timestamp, by a key", doc: v2(set{key: key, keyed: true, stamps: now}), policy: keyed},
+		{name: "Rekor v2, expired", want: verify.ReasonExpired, doc: v2(set{stamps: now}), after: 8 * day},
+		{name: "Rekor v2 without a timestamp", want: verify.ReasonNoWitnessedTime, doc: v2(set{})},
+		{name: "Rekor v2 without a timestamp, by a key", want: verify.ReasonNoWitnessedTime, differs: witnessed, doc: v2(set{key: key, keyed: true}), policy: keyed},
+
+		// What the root lists decides.
+		{name: "a root of Rekor v1, an entry of v1", doc: forged(set{}), root: logs("v1")},
+		{name: "a root of Rekor v1, an entry of v2", want: verify.ReasonUnprovenLogEntry, doc: v2(set{stamps: now}), root: logs("v1")},
+		{name: "a root of Rekor v2, an entry of v2", doc: v2(set{stamps: now}), root: logs("v2")},
+		{name: "a root of Rekor v2, an entry of v1", want: verify.ReasonUnprovenLogEntry, doc: forged(set{}), root: logs("v2")},
+		{name: "a root of Rekor v2 without a timestamp authority", want: verify.ReasonNoWitnessedTime, doc: v2(set{stamps: now}),
+			root: both(logs("v2"), without("timestampAuthorities"))},
+		{name: "a root without a log, an entry of v2", want: verify.ReasonUnprovenLogEntry, differs: everyEntry, doc: v2(set{stamps: now}), root: without("tlogs")},
+		{name: "a root without a certificate log, Rekor v2", root: without("ctlogs"),
+			doc: v2(set{stamps: now, fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }})},
+		{name: "Rekor v2, no SCT", want: verify.ReasonNoSCT, doc: v2(set{stamps: now, fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }})},
+		{name: "a timestamp authority that is listed and not asked", doc: forged(set{})},
+		{name: "Rekor v2 at another address", want: verify.ReasonUnprovenLogEntry, doc: v2(set{stamps: now}), root: logAddress("https://rekor.example.com")},
+		{name: "Rekor v2 at no address", want: verify.ReasonUnprovenLogEntry, doc: v2(set{stamps: now}), root: logAddress("")},
+		{name: "37 Rekor v2, the key retired before", want: verify.ReasonUnprovenLogEntry, differs: logsWindow, doc: v2(set{stamps: now}), root: logV2Window("end", w.now.Add(-time.Minute))},
+		{name: "37 Rekor v2, the key not in use yet", want: verify.ReasonUnprovenLogEntry, differs: logsWindow, doc: v2(set{stamps: now}), root: logV2Window("start", w.now.Add(time.Minute))},
+		{name: "a private Sigstore under its own root", doc: elsewhereSealed, root: elsewhereRoot, policy: elsewherePolicy},
+		{name: "a private Sigstore under another root", want: verify.ReasonUnprovenLogEntry, doc: elsewhereSealed, policy: elsewherePolicy},
+
+		// What the bundle says of the entry.
+		{name: "Rekor v2, the entry goes by version 1", want: verify.ReasonLogEntryMismatch, differs: sameKind, doc: stamped(func(b *protobundle.Bundle) { entry(b).KindVersion.Version = "0.0.1" })},
+		{name: "Rekor v2, a time beside the entry", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() })},
+		{name: "Rekor v2, a time and no timestamp", want: verify.ReasonMalformedSeal, doc: v2(set{v03: func(b *protobundle.Bundle) { entry(b).IntegratedTime = w.now.Unix() }})},
+		{name: "Rekor v2, a promise", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) {
+			entry(b).InclusionPromise = &protorekor.InclusionPromise{SignedEntryTimestamp: []byte("x")}
+		})},
+		{name: "Rekor v2, no proof", want: verify.ReasonMalformedSeal, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof = nil })},
+		{name: "Rekor v2, another root hash", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.RootHash[0] ^= 1 })},
+		{name: "Rekor v2, another tree size", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.TreeSize++ })},
+		{name: "Rekor v2, another place in the proof", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) { entry(b).InclusionProof.LogIndex++ })},
+		{name: "Rekor v2, another place in the log", want: verify.ReasonUnprovenLogEntry, doc: stamped(func(b *protobundle.Bundle) { entry(b).LogIndex++ })},
+		{name: "Rekor v2, another body of the same meaning", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) {
+			entry(b).CanonicalizedBody = append(entry(b).CanonicalizedBody, ' ')
+		})},
+		{name: "Rekor v2, a checkpoint that nobody signed", want: verify.ReasonUnprovenLogEntry, doc: stamped(func(b *protobundle.Bundle) {
+			c := entry(b).InclusionProof.Checkpoint
+			c.Envelope = c.Envelope[:len(c.Envelope)-8] + "AAAAAA=\n"
+		})},
+		{name: "Rekor v2, an empty spec", want: verify.ReasonUnsupportedLogEntry, doc: v2(set{stamps: now, rawBody: []byte(`{"apiVersion":"0.0.2","kind":"hashedrekord","spec":{}}`)})},
+		{name: "Rekor v2, another digest", want: verify.ReasonLogEntryMismatch, doc: v2(set{stamps: now, bodyV2: func(root object) {
+			rekordOf(root)["data"].(object)["digest"] = base64.StdEncoding.EncodeToString(make([]byte, sha256.Size))
+		}})},
+		{name: "Rekor v2, another signature", want: verify.ReasonLogEntryMismatch, doc: v2(set{stamps: now, bodyV2: func(root object) {
+			rekordOf(root)["signature"].(object)["content"] = base64.StdEncoding.EncodeToString([]byte("x"))
+		}})},
+		{name: "Rekor v2, the bare key", want: verify.ReasonLogEntryMismatch, doc: v2(set{key: key, stamps: now, bodyV2: func(root object) {
+			rekordOf(root)["signature"].(object)["verifier"] = object{"keyDetails": "PKIX_ECDSA_P256_SHA_256",
+				"publicKey": object{"rawBytes": base64.StdEncoding.EncodeToString(der)}}
+		}})},
+		{name: "an entry of version 1 in Rekor v2", want: verify.ReasonUnprovenLogEntry, doc: v2(set{stamps: now, bodyV2: toV1,
+			v03: func(b *protobundle.Bundle) { entry(b).KindVersion.Version = "0.0.1" }})},
+		{name: "an entry of Rekor v2, said to be one of version 1", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: stamped(func(b *protobundle.Bundle) {
+			var tree object
+			if err := json.Unmarshal(entry(b).CanonicalizedBody, &tree); err != nil {
+				panic(err)
+			}
+			toV1(tree)
+			entry(b).CanonicalizedBody, entry(b).KindVersion.Version = must(json.Marshal(tree)), "0.0.1"
+		})},
+		{name: "an entry of version 2 in Rekor v1, promised", want: verify.ReasonMalformedSeal, doc: v2InV1(true)},
+		{name: "an entry of version 2 in Rekor v1, stamped", want: verify.ReasonUnprovenLogEntry, differs: whatIsSaid, doc: v2InV1(false)},
+		{name: "an entry of Rekor v1 beside one of v2", want: verify.ReasonEvidenceMismatch, differs: everySet, doc: bothLogs},
+
+		// Timestamps.
+		{name: "Rekor v2, a stranger's timestamp", want: verify.ReasonNoWitnessedTime, doc: v2(set{v03: strangersStamp(w)})},
+		{name: "Rekor v2, a timestamp of another signature", want: verify.ReasonNoWitnessedTime, doc: v2(set{v03: func(b *protobundle.Bundle) {
+			b.VerificationMaterial.TimestampVerificationData = strayStamp(w)
+		}})},
+		{name: "Rekor v2, stamped before the authority was trusted", want: verify.ReasonNoWitnessedTime, doc: v2(set{stamps: []time.Time{w.now.Add(-10 * time.Minute)}})},
+		{name: "Rekor v2, stamped after the authority was retired", want: verify.ReasonNoWitnessedTime, doc: v2(set{stamps: now}), root: stampWindow("end", w.now.Add(-time.Second))},
+		{name: "Rekor v2, stamped before the authority was retired", doc: v2(set{stamps: now}), root: stampWindow("end", w.now.Add(time.Minute))},
+		{name: "Rekor v2, stamped outside of the certificate's time", want: verify.ReasonCertificateNotValid, doc: v2(set{stamps: []time.Time{w.now.Add(time.Hour)}})},
+		{name: "Rekor v2, stamped in the future", want: verify.ReasonSignedInFuture, doc: v2(set{stamps: []time.Time{w.now.Add(20 * time.Minute)},
+			fulcio: func(f *sandbox.Forgery) { f.Template.NotAfter = w.now.Add(time.Hour) }})},
+		{name: "Rekor v2, too long a life since its stamp", want: verify.ReasonLifetimeTooLong, doc: v2(set{stamps: now}), policy: func(c *trust.Config) { c.MaxLifetime = "6d" }},
+		{name: "Rekor v2, stamped twice by one authority", doc: v2(set{stamps: []time.Time{w.now, w.now.Add(time.Second)}})},
+		{name: "Rekor v2, a good timestamp and a stranger's", want: verify.ReasonBadEvidence, differs: everyStamp, doc: v2(set{stamps: now, v03: strangersStamp(w)})},
+		{name: "Rekor v1, a stranger's timestamp", want: verify.ReasonBadEvidence, doc: forged(set{onlyV03: true, v03: strangersStamp(w)})},
+		{name: "Rekor v1, a timestamp of another signature", want: verify.ReasonBadEvidence, doc: forged(set{onlyV03: true, v03: func(b *protobundle.Bundle) {
+			b.VerificationMaterial.TimestampVerificationData = strayStamp(w)
+		}})},
+		{name: "Rekor v1, a timestamp and no authority that is listed", want: verify.ReasonBadEvidence, differs: everyStamp, doc: forged(set{onlyV03: true, stamps: now}), root: without("timestampAuthorities")},
+	}
+}
+
+// logs leaves the root the log of one version.
+func logs(version string) func(object) {
+	return func(root object) {
+		all := root["tlogs"].([]any)
+		root["tlogs"] = map[string][]any{"v1": all[:1], "v2": all[1:]}[version]
+	}
+}
+
+func without(list string) func(object) {
+	return func(root object) { delete(root, list) }
+}
+
+func both(first, second func(object)) func(object) {
+	return func(root object) {
+		first(root)
+		second(root)
+	}
+}
+
+func logAddress(address string) func(object) {
+	return func(root object) { root["tlogs"].([]any)[1].(object)["baseUrl"] = address }
+}
+
+func logV2Window(edge string, at time.Time) func(object) {
+	return func(root object) {
+		root["tlogs"].([]any)[1].(object)["publicKey"].(object)["validFor"].(object)[edge] = at.UTC().Format(time.RFC3339)
+	}
+}
+
+func stampWindow(edge string, at time.Time) func(object) {
+	return func(root object) {
+		root["timestampAuthorities"].([]any)[0].(object)["validFor"].(object)[edge] = at.UTC().Format(time.RFC3339)
+	}
+}
+
+// rekordOf is what the body of an entry of version 2 is about.
+func rekordOf(root object) object {
+	return root["spec"].(object)["hashedRekordV002"].(object)
+}
+
+// toV1 rewrites the body of a hashedrekord of version 2 as one of version 1 that
+// says the same.
+func toV1(root object) {
+	raw := func(value any) []byte { return must(base64.StdEncoding.DecodeString(value.(string))) }
+	said := rekordOf(root)
+	signature := said["signature"].(object)
+	certificate := raw(signature["verifier"].(object)["x509Certificate"].(object)["rawBytes"])
+	root["apiVersion"] = "0.0.1"
+	root["spec"] = object{
+		"data": object{"hash": object{"algorithm": "sha256", "value": hex.EncodeToString(raw(said["data"].(object)["digest"]))}},
+		"signature": object{"content": signature["content"],
+			"publicKey": object{"content": base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))}},
+	}
+}
+
+// signedV2 is the draft with a seal of the log of version 2, without a timestamp.
+func (w *world) signedV2(t *testing.T) (doc *exception.Document, s *seal.Seal, digest []byte) {
+	t.Helper()
+	doc = parse(t, w.until(week))
+	message, err := seal.Message(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(message)
+	return doc, &seal.Seal{Message: message, Signatures: []seal.Signature{w.sign(t, message, set{v2: true})}}, sum[:]
+}
+
+// v2InV1 has the log of version 1 vouch for an entry of version 2, with a promise
+// and a time or with a timestamp beside it.
+func v2InV1(promised bool) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		doc, s, digest := w.signedV2(t)
+		entryV1, err := w.ForgeEntry(t.Context(), must(json.Marshal(rekordV2(digest, s.Signatures[0], nil))), w.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pb := bundleV03(t, entryV1, digest, s.Signatures[0])
+		if !promised {
+			entry(pb).InclusionPromise, entry(pb).IntegratedTime = nil, 0
+			w.stamp(t, pb, s.Signatures[0].Signature, w.now)
+		}
+		s.Signatures[0].BundleV03 = marshal(t, pb)
+		return attach(t, doc, s)
+	}
+}
+
+// bothLogs has each log vouch for a signature, each in its form.
+func bothLogs(t *testing.T, w *world) *exception.Document {
+	doc, s, digest := w.signedV2(t)
+	signature := &s.Signatures[0]
+	signature.Bundle = oldForm(w.log(t, set{}, digest, *signature))
+	signature.BundleV03 = bent(t, signature.BundleV03, func(b *protobundle.Bundle) { w.stamp(t, b, signature.Signature, w.now) })
+	return attach(t, doc, s)
+}
+
+// strangersStamp adds a timestamp of the signature by an authority that the root
+// knows nothing of.
+func strangersStamp(w *world) func(*protobundle.Bundle) {
+	return func(b *protobundle.Bundle) {
+		other := must(elsewhere())
+		response := must(other.ForgeTimestamp(b.GetMessageSignature().GetSignature(), w.now))
+		data := b.VerificationMaterial.TimestampVerificationData
+		if data == nil {
+			data = &protobundle.TimestampVerificationData{}
+			b.VerificationMaterial.TimestampVerificationData = data
+		}
+		data.Rfc3161Timestamps = append(data.Rfc3161Timestamps, &protocommon.RFC3161SignedTimestamp{SignedTimestamp: response})
+	}
+}
+
+// elsewhereSealed is sealed by another Sigstore with everything that it has.
+func elsewhereSealed(t *testing.T, _ *world) *exception.Document {
+	other := must(elsewhere())
+	return other.sealed(t, other.until(week), set{v2: true, stamps: []time.Time{other.now}})
+}
+
+func elsewhereRoot(root object) {
+	clear(root)
+	if err := json.Unmarshal(must(elsewhere()).root, &root); err != nil {
+		panic(err)
+	}
+}
+
+func elsewherePolicy(c *trust.Config) { c.Authorities[0].Issuer = must(elsewhere()).IssuerURL }

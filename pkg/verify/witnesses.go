@@ -1,0 +1,104 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
+	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"github.com/transparency-dev/merkle/proof"
+	"github.com/transparency-dev/merkle/rfc6962"
+)
+
+// The versions of hashedrekord: Rekor's version 1 logs the first, with a promise
+// and a time, and its version 2 the second, with neither.
+const (
+	rekordV1 = "0.0.1"
+	rekordV2 = "0.0.2"
+)
+
+// checkForm refuses an entry that says what its log does not: Rekor's version 2
+// promises nothing and says no time. A time in such an entry would be anybody's.
+func checkForm(entry *protorekor.TransparencyLogEntry, version string) error {
+	if version == rekordV2 && (entry.GetInclusionPromise() != nil || entry.GetIntegratedTime() != 0) {
+		return reject(ReasonMalformedSeal, "the log entry is of Rekor's version 2, which neither promises anything nor says a time, and it has one of these")
+	}
+	return nil
+}
+
+// checkProof checks what sigstore-go leaves open in a proof that it accepts. For
+// an entry of Rekor's version 2 it makes the logged bytes anew of what the bundle
+// says, so that the bytes and the numbers beside the proof may be anything; and which
+// way it goes it takes from the checkpoint alone. What is said to be logged has to
+// be what is logged.
+func checkProof(entry *protorekor.TransparencyLogEntry) error {
+	p := entry.GetInclusionProof()
+	if p == nil {
+		return nil // the promise covers the entry
+	}
+	lines := strings.SplitN(p.GetCheckpoint().GetEnvelope(), "\n", 4)
+	// The checkpoint of version 1 names a host and a tree, that of version 2 a host.
+	ofV2 := !strings.Contains(lines[0], " ")
+	if ofV2 != (entry.GetKindVersion().GetVersion() == rekordV2) {
+		return reject(ReasonUnprovenLogEntry, "the log entry and the checkpoint that proves it are of different versions of Rekor")
+	}
+	if !ofV2 {
+		return nil // sigstore-go verifies it with the bytes that are there
+	}
+	if len(lines) < 4 {
+		return reject(ReasonUnprovenLogEntry, "the checkpoint is not complete")
+	}
+	size, sizeErr := strconv.ParseUint(lines[1], 10, 63)
+	root, rootErr := base64.StdEncoding.DecodeString(lines[2])
+	if sizeErr != nil || rootErr != nil || p.GetTreeSize() != int64(size) || !bytes.Equal(p.GetRootHash(), root) {
+		return reject(ReasonUnprovenLogEntry, "the proof is for another tree than that of its checkpoint")
+	}
+	if p.GetLogIndex() != entry.GetLogIndex() || entry.GetLogIndex() < 0 {
+		return reject(ReasonUnprovenLogEntry, "the proof is for another place in the log than the entry's")
+	}
+	leaf := rfc6962.DefaultHasher.HashLeaf(entry.GetCanonicalizedBody())
+	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, uint64(entry.GetLogIndex()), size, leaf, p.GetHashes(), root); err != nil { //nolint:gosec // not negative
+		return rejectCause(ReasonUnprovenLogEntry, err, "what the bundle says was logged is not what the proof is for")
+	}
+	return nil
+}
+
+// checkTimestamps asks that every timestamp that is there holds, even where
+// another witness says when it was signed. sigstore-go passes over those that do not.
+func (e *evidenceVerifier) checkTimestamps(b *entity, result *sgverify.VerificationResult) error {
+	stamps, err := b.Timestamps()
+	if err != nil {
+		return rejectCause(ReasonMalformedSeal, err, "the bundle's timestamps cannot be read: %s", err)
+	}
+	held := 0
+	for _, t := range result.VerifiedTimestamps {
+		if t.Type == typeTimestamp {
+			held++
+		}
+	}
+	if held == len(stamps) {
+		return nil
+	}
+	// Of two by one authority only the first is in the result.
+	signature := b.GetMessageSignature().GetSignature()
+	for _, stamp := range stamps {
+		if !e.stampedBy(stamp, signature) {
+			return reject(ReasonBadEvidence, "a timestamp beside the signature is not of it, or by no timestamp authority of the trusted root (%s)", e.root.Source())
+		}
+	}
+	return nil
+}
+
+// typeTimestamp is what sigstore-go calls the time of a timestamp authority.
+const typeTimestamp = "TimestampAuthority"
+
+func (e *evidenceVerifier) stampedBy(stamp, signature []byte) bool {
+	for _, authority := range e.material.TimestampingAuthorities() {
+		if _, err := authority.Verify(stamp, signature); err == nil {
+			return true
+		}
+	}
+	return false
+}
