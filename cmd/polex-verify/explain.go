@@ -104,6 +104,9 @@ func firstOf(claims map[string]string, names ...string) string {
 
 // signer names who made a signature: by a certificate, or by a key of the policy.
 func signer(s verify.Signature) string {
+	if s.Identity.Subject == "" && s.Authority == "" {
+		return "a key of the trust policy"
+	}
 	if s.Identity.Subject == "" {
 		return fmt.Sprintf("the key %q", s.Authority)
 	}

@@ -1,48 +1,75 @@
 package trust
 
 import (
+	"cmp"
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/rsa"
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
-
-	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
 
-// Authority is someone whose signature counts, checked and ready to compare.
+// Authority is someone whose signature counts, checked and ready to compare. It
+// is of one of three sorts, and evidence of one sort never counts for another.
 type Authority struct {
-	name    string
-	issuer  string
-	subject string
-	pattern *regexp.Regexp
-	claims  map[string]string
+	name   string
+	limits limits
 
-	key        crypto.PublicKey
+	// A keyless identity has an issuer, one of a certificate authority of one's
+	// own has that, and both have a subject.
+	issuer    string
+	authority *CertificateAuthority
+	subject   *subject
+	claims    map[string]string
+
+	key        *publicKey
 	withoutLog bool
 }
 
 // Name returns what reports call the authority.
 func (a *Authority) Name() string { return a.name }
 
-// Key returns the authority's public key, or nil for a keyless identity.
-func (a *Authority) Key() crypto.PublicKey { return a.key }
+// Key returns the authority's public key, or nil when it signs by certificates.
+func (a *Authority) Key() crypto.PublicKey {
+	if a.key == nil {
+		return nil
+	}
+	return a.key.key
+}
+
+// SameKey reports whether two authorities have one public key.
+func (a *Authority) SameKey(other *Authority) bool {
+	return a.key != nil && other.key != nil && a.key.fingerprint == other.key.fingerprint
+}
 
 // WithoutLog reports whether the key's signature counts without a log entry.
 func (a *Authority) WithoutLog() bool { return a.withoutLog }
 
+// CertificateAuthority returns who issues the authority's certificates, or nil
+// when that is Fulcio or nobody. Authorities of one chain return the same.
+func (a *Authority) CertificateAuthority() *CertificateAuthority { return a.authority }
+
 // Identity is what a verified certificate says of its owner.
 type Identity struct {
-	Issuer  string
+	// CertificateAuthority is the trust policy's own certificate authority that
+	// issued the certificate. Nil is one of the trusted root's, a Fulcio.
+	CertificateAuthority *CertificateAuthority
+
+	Issuer  string // the OIDC issuer that vouched for the subject to Fulcio
 	Subject string
 	// Type is the type of the subject alternative name: "uri" or "email".
 	Type   string
 	Claims map[string]string // Fulcio's extensions by the names of [ClaimNames]
+}
+
+// Signer tells signers apart: one signer counts once, whatever the number of
+// certificates. Whom two certificate authorities of one's own call by one name is
+// one signer.
+func (id Identity) Signer() string {
+	if id.CertificateAuthority != nil {
+		return "certified " + id.Type + " " + id.Subject
+	}
+	return "keyless " + id.Issuer + " " + id.Subject
 }
 
 // Mismatch says why an identity is not the authority's, naming what was
@@ -51,14 +78,15 @@ func (a *Authority) Mismatch(id Identity) string {
 	switch {
 	case a.key != nil:
 		return "it signs with a key"
+	case id.CertificateAuthority != a.authority && a.authority == nil:
+		return "its certificates are Fulcio's"
+	case id.CertificateAuthority != a.authority:
+		return fmt.Sprintf("its certificates are issued by %s", a.authority)
 	case id.Issuer != a.issuer:
 		return fmt.Sprintf("its issuer is %q, not %q", id.Issuer, a.issuer)
-	case a.subject != "" && id.Subject != a.subject:
-		return fmt.Sprintf("its subject is %q, not %q", id.Subject, a.subject)
-	case a.pattern != nil && !a.pattern.MatchString(id.Subject):
-		return fmt.Sprintf("its subject %q does not match %q", id.Subject, a.pattern)
-	case id.Type != a.subjectType():
-		return fmt.Sprintf("its subject is of type %s, not %s", id.Type, a.subjectType())
+	}
+	if why := a.subject.mismatch(id); why != "" {
+		return why
 	}
 	for _, name := range claimOrder {
 		if want, asked := a.claims[name]; asked && id.Claims[name] != want {
@@ -68,138 +96,99 @@ func (a *Authority) Mismatch(id Identity) string {
 	return ""
 }
 
-// subjectType is the type of name that the authority's certificates carry:
-// workflows have addresses, people have mailboxes.
-func (a *Authority) subjectType() string {
-	text := a.subject
-	if a.pattern != nil {
-		text = strings.ReplaceAll(a.pattern.String(), `\/`, "/") // many people escape slashes
+// signer is the one signer that can stand for the authority, as [Identity.Signer]
+// has it, or "" when its subject is a pattern.
+func (a *Authority) signer() string {
+	switch {
+	case a.key != nil:
+		return fmt.Sprintf("key %x", a.key.fingerprint)
+	case a.subject.pattern != nil:
+		return ""
+	default:
+		return Identity{CertificateAuthority: a.authority, Issuer: a.issuer, Subject: a.subject.exact, Type: a.subject.kind}.Signer()
 	}
-	if strings.Contains(text, "://") {
-		return "uri"
-	}
-	return "email"
 }
 
 func newAuthority(c AuthorityConfig) (*Authority, error) {
-	keyed := c.Key != ""
-	keyless := c.Issuer != "" || c.Subject != "" || c.SubjectRegexp != "" || len(c.Claims) > 0
-	switch {
-	case keyed && keyless:
-		return nil, errors.New("it is either a key or a keyless identity, not both")
-	case keyed:
-		return newKey(c)
-	case c.InsecureWithoutLog:
-		return nil, errors.New("insecureWithoutLog is for keys: a keyless signature means nothing without a witnessed time")
-	default:
-		return newKeyless(c)
-	}
-}
-
-func newKey(c AuthorityConfig) (*Authority, error) {
-	key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(c.Key))
-	if err != nil {
-		return nil, fmt.Errorf("key: %w", err)
-	}
-	if err := checkStrength(key); err != nil {
-		return nil, fmt.Errorf("key: %w", err)
-	}
-	name := c.Name
-	if name == "" {
-		name = "key"
-	}
-	return &Authority{name: name, key: key, withoutLog: c.InsecureWithoutLog}, nil
-}
-
-// checkStrength accepts Ed25519, ECDSA over the P-256, P-384 and P-521 curves,
-// and RSA of 2048 to 4096 bits: weaker keys can be broken, and larger ones only
-// make verifying slow.
-func checkStrength(key crypto.PublicKey) error {
-	switch key := key.(type) {
-	case ed25519.PublicKey:
-		return nil
-	case *ecdsa.PublicKey:
-		if key.Curve == elliptic.P256() || key.Curve == elliptic.P384() || key.Curve == elliptic.P521() {
-			return nil
-		}
-		return errors.New("the curve is not one of P-256, P-384 and P-521")
-	case *rsa.PublicKey:
-		if bits := key.N.BitLen(); bits < 2048 || bits > 4096 {
-			return fmt.Errorf("RSA of %d bits; 2048 to 4096 are accepted", bits)
-		}
-		return nil
-	default:
-		return fmt.Errorf("the type %T is not one of Ed25519, ECDSA and RSA", key)
-	}
-}
-
-func newKeyless(c AuthorityConfig) (*Authority, error) {
-	if err := checkIssuer(c.Issuer); err != nil {
+	identity := c.Issuer != "" || c.Subject != "" || c.SubjectRegexp != "" || len(c.Claims) > 0
+	if err := checkName(c.Name); err != nil {
 		return nil, err
 	}
-	a := &Authority{name: c.Name, issuer: c.Issuer, subject: c.Subject, claims: map[string]string{}}
+	a := &Authority{}
+	var err error
 	switch {
-	case c.Subject == "" && c.SubjectRegexp == "":
-		return nil, errors.New("it names no subject: without one, anyone whom the issuer knows could sign")
-	case c.Subject != "" && c.SubjectRegexp != "":
-		return nil, errors.New("subject and subjectRegexp are both set")
-	case strings.ContainsAny(c.Subject, "*?"):
-		return nil, fmt.Errorf("subject %q holds a wildcard, and subjects are compared exactly: use subjectRegexp", c.Subject)
-	case strings.TrimSpace(c.Subject) != c.Subject:
-		return nil, fmt.Errorf("subject %q begins or ends with white space", c.Subject)
+	case c.KeyFile != "" || c.CertificateAuthorityFile != "":
+		return nil, errors.New("the file that it names was not read")
+	case c.Key != "" && (identity || c.CertificateAuthority != ""):
+		return nil, errors.New("it is either a key or an identity, not both")
+	case c.Key == "" && c.InsecureWithoutLog:
+		return nil, errors.New("insecureWithoutLog is for keys: a certificate means nothing without a witnessed time")
+	case c.Key != "":
+		a.withoutLog = c.InsecureWithoutLog
+		a.key, err = parseKey(c.Key)
+	case c.CertificateAuthority != "":
+		err = a.certified(c)
+	default:
+		err = a.keyless(c)
 	}
-	if c.SubjectRegexp != "" {
-		pattern, err := compile(c.SubjectRegexp)
-		if err != nil {
-			return nil, err
-		}
-		a.pattern = pattern
+	if err != nil {
+		return nil, err
 	}
-	for name, value := range c.Claims {
-		if claimGetters[name] == nil {
-			return nil, fmt.Errorf("claim %q is not one of %s", name, strings.Join(claimOrder, ", "))
-		}
-		if value == "" {
-			return nil, fmt.Errorf("claim %s is empty: leave it out, or say what it must be", name)
-		}
-		a.claims[name] = value
+	if a.limits, err = newLimits(c.Limits); err != nil {
+		return nil, fmt.Errorf("limits: %w", err)
 	}
-	if a.name == "" {
-		a.name = c.Subject + c.SubjectRegexp
-	}
+	a.name = cmp.Or(c.Name, c.Subject, c.SubjectRegexp, "key")
 	return a, nil
 }
 
-// compile anchors a pattern at both ends, whatever its author wrote, and
-// refuses one that would take in anybody.
-func compile(expression string) (*regexp.Regexp, error) {
-	if len(expression) > 1024 {
-		return nil, errors.New("subjectRegexp is longer than 1024 characters")
+func checkName(name string) error {
+	if strings.TrimSpace(name) != name || strings.ContainsFunc(name, func(r rune) bool { return r != ' ' && checkText("", string(r)) != nil }) {
+		return fmt.Errorf("the name %q begins or ends with white space, or holds a control character", name)
 	}
-	pattern, err := regexp.Compile("^(?:" + expression + ")$")
-	if err != nil {
-		return nil, fmt.Errorf("subjectRegexp: %w", err)
+	return nil
+}
+
+func (a *Authority) keyless(c AuthorityConfig) (err error) {
+	if err := checkIssuer(c.Issuer); err != nil {
+		return err
 	}
-	// The parenthesis must close where it was opened: "a)|(b" would compile too
-	// and mean something else.
-	if _, err := regexp.Compile(expression); err != nil {
-		return nil, fmt.Errorf("subjectRegexp: %w", err)
+	a.issuer, a.claims = c.Issuer, map[string]string{}
+	if a.subject, err = newSubject(c); err != nil {
+		return err
 	}
-	for _, anybody := range []string{"", "https://stranger.invalid/a/b@c", "stranger@stranger.invalid"} {
-		if pattern.MatchString(anybody) {
-			return nil, fmt.Errorf("subjectRegexp %q would take in anybody", expression)
+	for name, value := range c.Claims {
+		if claimGetters[name] == nil {
+			return fmt.Errorf("claim %q is not one of %s", name, strings.Join(claimOrder, ", "))
 		}
+		if value == "" {
+			return fmt.Errorf("claim %s is empty: leave it out, or say what it must be", name)
+		}
+		a.claims[name] = value
 	}
-	return pattern, nil
+	return nil
+}
+
+func (a *Authority) certified(c AuthorityConfig) (err error) {
+	if c.Issuer != "" || len(c.Claims) > 0 {
+		return errors.New("issuer and claims are Fulcio's, and a certificate authority of one's own knows neither")
+	}
+	if a.authority, err = ParseCertificateAuthority(c.CertificateAuthority); err != nil {
+		return fmt.Errorf("certificateAuthority: %w", err)
+	}
+	a.subject, err = newSubject(c)
+	return err
 }
 
 func checkIssuer(issuer string) error {
 	if issuer == "" {
 		return errors.New("it names no issuer: without one, anybody's identity provider could vouch for the subject")
 	}
+	if err := checkText("issuer", issuer); err != nil {
+		return err
+	}
 	u, err := url.Parse(issuer)
-	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return fmt.Errorf("issuer %q is not the address of an OIDC issuer", issuer)
+	if err != nil || u.Host == "" || u.User != nil || !strings.HasPrefix(issuer, "https://") && !strings.HasPrefix(issuer, "http://") {
+		return fmt.Errorf("issuer %q is not the address of an OIDC issuer, as https://accounts.example is", issuer)
 	}
 	if u.Scheme == "http" && u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" && u.Hostname() != "::1" {
 		return fmt.Errorf("issuer %q is not reached by https", issuer)

@@ -1,14 +1,15 @@
 package trust
 
-import (
-	"fmt"
-	"path/filepath"
-
-	"github.com/polex-dev/polex/pkg/exception"
+// The header of a trust policy that is a file of its own. What else stands in
+// such a file is a [Config].
+const (
+	APIVersion = "polex.dev/v1alpha1"
+	Kind       = "TrustPolicy"
 )
 
-// Config is a trust policy as it is written: the trust section of .polex.yaml,
-// or what the flags of a command add up to. Its zero value trusts nobody.
+// Config is a trust policy as it is written: a file of kind TrustPolicy, the
+// trust section of .polex.yaml, or what the flags of a command add up to. Its
+// zero value trusts nobody.
 type Config struct {
 	// TrustedRoot is the path of a trusted_root.json, or "" for the
 	// public-good Sigstore that is embedded.
@@ -16,6 +17,9 @@ type Config struct {
 
 	// Threshold is how many distinct authorities have to sign; 0 means 1.
 	Threshold int `json:"threshold"`
+
+	// Groups are met one by one, and the threshold besides.
+	Groups []GroupConfig `json:"groups"`
 
 	Authorities []AuthorityConfig `json:"authorities"`
 
@@ -27,24 +31,33 @@ type Config struct {
 	// "" sets no maximum.
 	MaxLifetime string `json:"maxLifetime"`
 
+	// Lifetimes are shorter maxima for some documents.
+	Lifetimes []LifetimeConfig `json:"lifetimes"`
+
 	// InsecureAllowUnbounded accepts an exception that never expires.
 	InsecureAllowUnbounded bool `json:"allowUnbounded"`
 
 	Revoked []RevocationConfig `json:"revoked"`
 }
 
-// AuthorityConfig is someone whose signature counts: a keyless identity (Issuer
-// and Subject or SubjectRegexp, and Claims), or a public key.
+// AuthorityConfig is someone whose signature counts: a keyless identity (Issuer,
+// and Subject or SubjectRegexp, and Claims), whom a certificate authority of
+// one's own names (CertificateAuthority, and Subject or SubjectRegexp), or a
+// public key.
 type AuthorityConfig struct {
-	// Name is what reports call the authority; it is unique in a policy.
+	// Name is what reports call the authority; it is unique in a policy. The
+	// default is the subject or its pattern, and "key" for a key.
 	Name string `json:"name"`
 
 	// Issuer is the exact address of the OIDC issuer.
 	Issuer string `json:"issuer"`
-	// Subject is the exact subject alternative name of the certificate.
+	// Subject is the exact subject alternative name of the certificate: an
+	// address, which holds "://", or a mailbox, which holds "@".
 	Subject string `json:"subject"`
 	// SubjectRegexp is a regular expression (RE2) that the whole of the subject
-	// matches.
+	// matches. It says literally where its subjects live: it begins with scheme,
+	// host and a slash, or ends with "@" and the domain of the mailboxes. Dots in
+	// host and domain mean dots.
 	SubjectRegexp string `json:"subjectRegexp"`
 	// Claims are further extensions of Fulcio's certificates, each with the
 	// exact value it must have, under the names of Fulcio's documentation in
@@ -57,73 +70,68 @@ type AuthorityConfig struct {
 	// InsecureWithoutLog accepts the key's signature without an entry in a
 	// transparency log, and thus without a witnessed time.
 	InsecureWithoutLog bool `json:"insecureWithoutLog"`
+
+	// CertificateAuthority is a chain of certificates in PEM: the one that issues
+	// first, the self-signed root last. CertificateAuthorityFile is the path of
+	// one.
+	CertificateAuthority     string `json:"certificateAuthority"`
+	CertificateAuthorityFile string `json:"certificateAuthorityFile"`
+
+	// Limits are what the authority may sign; nil is anything.
+	Limits *LimitsConfig `json:"limits"`
 }
 
-// RevocationConfig withdraws either one message or what an authority signed
-// before a time.
+// LimitsConfig is what one authority may sign. A document has to be within each
+// limit that is set; one that cannot be read for it is not.
+type LimitsConfig struct {
+	// Kinds are written as those of [Config], and never left to a default.
+	Kinds []string `json:"kinds"`
+	// Namespaces are where the document may stand: names, or patterns in which *
+	// is any text.
+	Namespaces []string `json:"namespaces"`
+	// ExemptedNamespaces are what a kyverno.io exception may exempt resources in:
+	// each of its filters has to name namespaces, and these alone. An exception of
+	// policies.kyverno.io cannot show it, and is beyond this limit.
+	ExemptedNamespaces []string `json:"exemptedNamespaces"`
+	// Policies are what an exception may be from, as names or patterns; those with
+	// a namespace are <namespace>/<name>, and * alone means these too.
+	Policies []string `json:"policies"`
+	// MaxLifetime is the longest time from the authority's own signature to the
+	// expiry.
+	MaxLifetime string `json:"maxLifetime"`
+}
+
+// GroupConfig asks for a number of distinct authorities out of some.
+type GroupConfig struct {
+	Name        string   `json:"name"`
+	Threshold   int      `json:"threshold"`
+	Authorities []string `json:"authorities"` // by name; nobody is in two groups
+}
+
+// LifetimeConfig is a maximum for the documents that all of its selectors speak
+// of; at least one is set. Where several speak of a document, the shortest
+// counts. A document that it speaks of needs an end, whatever else is allowed.
+type LifetimeConfig struct {
+	// Policies speak of an exception that is from one of these, or may be.
+	Policies []string `json:"policies"`
+	// Namespaces speak of a document that stands in one of these, or may do.
+	Namespaces []string `json:"namespaces"`
+	Kinds      []string `json:"kinds"`
+	Max        string   `json:"max"`
+}
+
+// RevocationConfig withdraws one of three: a message, a certificate, or what an
+// authority signed before a time.
 type RevocationConfig struct {
 	// MessageDigest is "sha256:" and the hexadecimal digest of a signed message.
 	MessageDigest string `json:"messageDigest"`
+	// Certificate is "sha256:" and the hexadecimal digest of a signing
+	// certificate's DER, its fingerprint.
+	Certificate string `json:"certificate"`
 	// Authority and SignedBefore (RFC 3339) withdraw every signature of the
 	// authority that was witnessed before the time.
 	Authority    string `json:"authority"`
 	SignedBefore string `json:"signedBefore"`
 	// Because is for the reader.
 	Because string `json:"because"`
-}
-
-// Read takes a policy from the value at path of a configuration that is already
-// parsed. Relative paths in it become relative to dir. A key that a trust
-// policy does not know is a *[exception.SyntaxError].
-func Read(doc *exception.Document, dir string, path ...any) (Config, error) {
-	var c Config
-	if err := doc.Decode(&c, path...); err != nil {
-		return Config{}, err
-	}
-	if c.TrustedRoot != "" {
-		c.TrustedRoot = relative(dir, c.TrustedRoot)
-	}
-	for i := range c.Authorities {
-		if a := &c.Authorities[i]; a.KeyFile != "" {
-			a.KeyFile = relative(dir, a.KeyFile)
-		}
-	}
-	return c, nil
-}
-
-func relative(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
-// Load makes the policy that a configuration describes, with the trusted root
-// and the keys that it names. What it names is read here and nowhere else.
-func Load(c Config) (*Policy, error) {
-	authorities := make([]AuthorityConfig, len(c.Authorities))
-	copy(authorities, c.Authorities)
-	for i := range authorities {
-		if authorities[i].KeyFile == "" {
-			continue
-		}
-		if authorities[i].Key != "" {
-			return nil, fmt.Errorf("authority %q: key and keyFile are both set", authorities[i].Name)
-		}
-		raw, err := readBounded(authorities[i].KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("authority %q: read key: %w", authorities[i].Name, err)
-		}
-		if len(raw) == 0 {
-			// Without a key, the authority would be taken for a keyless one.
-			return nil, fmt.Errorf("authority %q: key: %s is empty", authorities[i].Name, authorities[i].KeyFile)
-		}
-		authorities[i].Key, authorities[i].KeyFile = string(raw), ""
-	}
-	c.Authorities = authorities
-	root, err := LoadRoot(c.TrustedRoot)
-	if err != nil {
-		return nil, err
-	}
-	return New(c, root)
 }

@@ -37,3 +37,16 @@ func NewKinds(kinds []string) (Kinds, error) {
 
 // Allow reports whether the kind is one of them.
 func (k Kinds) Allow(gk exception.GroupKind) bool { return k.any || k.allowed[gk] }
+
+// meet reports whether there is a kind that both allow.
+func (k Kinds) meet(other Kinds) bool {
+	if k.any || other.any {
+		return true
+	}
+	for gk := range k.allowed {
+		if other.allowed[gk] {
+			return true
+		}
+	}
+	return false
+}

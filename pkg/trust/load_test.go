@@ -68,6 +68,26 @@ func TestReadRefuses(t *testing.T) {
 		{"a number as text", "trust:\n  threshold: \"2\"\n", ".polex.yaml:2:3"},
 		{"a truth as text", "trust:\n  allowUnbounded: \"no\"\n", ".polex.yaml:2:3"},
 		{"a claim that is no text", "trust:\n  authorities:\n    - claims: {buildTrigger: true}\n", ".polex.yaml:"},
+		{"a word in limits", "trust:\n  authorities:\n    - name: a\n      limits: {kind: [A]}\n", ".polex.yaml:4:16"},
+		{"a word in the limits of the second", "trust:\n  authorities:\n    - name: a\n    - limits:\n        namespace: [a]\n", ".polex.yaml:5:9"},
+		{"a word in a group", "trust:\n  groups:\n    - name: a\n      members: [a]\n", ".polex.yaml:4:7"},
+		{"a word in lifetimes", "trust:\n  lifetimes:\n    - max: 1d\n    - max: 1d\n      severity: high\n", ".polex.yaml:5:7"},
+		{"a word in what is revoked", "trust:\n  revoked:\n    - digest: x\n", ".polex.yaml:3:7"},
+		{"limits that are a list", "trust:\n  authorities:\n    - limits: [a]\n", ".polex.yaml:"},
+		{"a list that is text", "trust:\n  authorities:\n    - limits: {policies: a}\n", ".polex.yaml:"},
+		{"a policy that is text", "trust: anybody\n", ".polex.yaml:1:1"},
+		{"a policy that is a list", "trust: [anybody]\n", ".polex.yaml:1:1"},
+		{"an empty root", "trust:\n  trustedRoot: \"\"\n", ".polex.yaml:2:3"},
+		{"no maximum", "trust:\n  maxLifetime: \"\"\n", ".polex.yaml:2:3"},
+		{"a maximum of nothing", "trust:\n  maxLifetime:\n", ".polex.yaml:2:3"},
+		{"no kinds", "trust:\n  kinds: []\n", ".polex.yaml:2:3"},
+		{"a threshold of none", "trust:\n  threshold: 0\n", ".polex.yaml:2:3"},
+		{"an empty subject beside a pattern", "trust:\n  authorities:\n    - subject: \"\"\n      subjectRegexp: a\n", ".polex.yaml:3:7"},
+		{"empty claims", "trust:\n  authorities:\n    - claims: {}\n", ".polex.yaml:3:7"},
+		{"empty limits", "trust:\n  authorities:\n    - limits: {}\n", ".polex.yaml:3:7"},
+		{"a limit of nothing", "trust:\n  authorities:\n    - limits:\n        namespaces: []\n", ".polex.yaml:4:9"},
+		{"a name of nothing within a limit", "trust:\n  authorities:\n    - limits:\n        namespaces: [a, \"\"]\n", ".polex.yaml:4:25"},
+		{"a group of nobody", "trust:\n  groups:\n    - {name: a, threshold: 1, authorities: []}\n", ".polex.yaml:3:31"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, err := trust.Read(configuration(t, tc.text), ".", "trust")
@@ -85,6 +105,36 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// TestReadTrustPolicy: a file of its own says what it is, and nothing but a
+// trust policy.
+func TestReadTrustPolicy(t *testing.T) {
+	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
+	got, err := trust.Read(configuration(t, header+"threshold: 2\nauthorities:\n  - {name: ci, keyFile: ci.pub}\n  - {name: acme, certificateAuthorityFile: ca.pem}\n"), "/srv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := trust.Config{Threshold: 2, Authorities: []trust.AuthorityConfig{{Name: "ci", KeyFile: "/srv/ci.pub"}, {Name: "acme", CertificateAuthorityFile: "/srv/ca.pem"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for text, at := range map[string]string{
+		"kind: TrustPolicy\nthreshold: 2\n":                             ".polex.yaml:1:1: this is no trust policy",
+		"apiVersion: polex.dev/v1alpha1\nkind: Config\nthreshold: 2\n":  ".polex.yaml:1:1: this is no trust policy",
+		"apiVersion: polex.dev/v1beta1\nkind: TrustPolicy\n":            ".polex.yaml:1:1: this is no trust policy",
+		header + "trust: {threshold: 2}\n":                              ".polex.yaml:3:1",
+		header + "shape: {}\n":                                          ".polex.yaml:3:1",
+		header + "authorities:\n  - name: a\n    limits: {kind: [A]}\n": ".polex.yaml:5:14",
+		header + "threshold: 0\n":                                       ".polex.yaml:3:1",
+		header + "metadata: {name: a}\n":                                ".polex.yaml:3:1",
+	} {
+		c, err := trust.Read(configuration(t, text), ".")
+		var syntax *exception.SyntaxError
+		if !errors.As(err, &syntax) || !strings.HasPrefix(err.Error(), at) || !cmp.Equal(trust.Config{}, c) {
+			t.Errorf("%s%v, want %s", text, err, at)
+		}
+	}
+}
+
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -96,6 +146,7 @@ func TestLoad(t *testing.T) {
 	}
 	key, key2 := keyPEM(t, elliptic.P256()), keyPEM(t, elliptic.P384())
 	keyFile, rootFile := file("ci.pub", key), file("root.json", string(publicgood.TrustedRootJSON()))
+	chainFile := file("ca.pem", chain(issue(t, nil, nil, nil)))
 	keyed := func(a trust.AuthorityConfig) trust.Config {
 		return trust.Config{Authorities: []trust.AuthorityConfig{a}}
 	}
@@ -110,6 +161,12 @@ func TestLoad(t *testing.T) {
 		{"key and key file", keyed(trust.AuthorityConfig{Name: "ci", Key: key2, KeyFile: keyFile}), "both set"},
 		{"an empty key file beside an identity", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("empty", ""), Issuer: issuer, Subject: subject}), "key:"},
 		{"key file and issuer", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: keyFile, Issuer: issuer}), "not both"},
+		{"a certificate authority's file", keyed(trust.AuthorityConfig{CertificateAuthorityFile: chainFile, Subject: "anna@acme.example"}), ""},
+		{"no file of a certificate authority", keyed(trust.AuthorityConfig{CertificateAuthorityFile: chainFile + "x", Subject: "anna@acme.example"}), "read certificateAuthority"},
+		{"a certificate authority and its file", keyed(trust.AuthorityConfig{CertificateAuthority: "x", CertificateAuthorityFile: chainFile, Subject: "anna@acme.example"}), "both set"},
+		{"an empty file of a certificate authority beside an identity", keyed(trust.AuthorityConfig{CertificateAuthorityFile: file("empty", ""), Issuer: issuer, Subject: subject}), "is empty"},
+		{"two keys in a file", keyed(trust.AuthorityConfig{KeyFile: file("two.pub", key+key2)}), "there are 2 here"},
+		{"a key and half of another", keyed(trust.AuthorityConfig{KeyFile: file("half.pub", key+key2[:60])}), "not whole PEM"},
 		{"an empty key file", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("empty", "")}), "key:"},
 		{"a key file that is a folder", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: dir}), "read key"},
 		{"a key file beyond all measure", keyed(trust.AuthorityConfig{Name: "ci", KeyFile: file("huge", strings.Repeat("a", 4<<20+1))}), "larger than"},

@@ -1,11 +1,8 @@
 package trust
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -17,105 +14,129 @@ type Policy struct {
 	root        *Root
 	authorities []*Authority
 	threshold   int
+	groups      []Group
 	kinds       Kinds
 	maxLifetime time.Duration
+	lifetimes   []lifetimeRule
 	unbounded   bool
-
-	revokedMessages map[[sha256.Size]byte]bool
-	revokedBefore   map[string]time.Time // by authority
+	revoked     revoked
 }
 
 // ErrNoAuthority is returned for a policy that names nobody: that is never
 // taken to mean anybody.
 var ErrNoAuthority = errors.New("the trust policy names no authority")
 
-// New checks a policy. KeyFile and TrustedRoot are not read: [Load] does that.
+// New checks a policy. The files that it names are not read: [Load] does that.
 func New(c Config, root *Root) (*Policy, error) {
 	if root == nil {
 		return nil, errors.New("the trust policy has no trusted root")
 	}
 	p := &Policy{root: root, threshold: max(c.Threshold, 1), unbounded: c.InsecureAllowUnbounded}
-	if len(c.Authorities) == 0 {
-		return nil, ErrNoAuthority
-	}
-	names := map[string]bool{}
-	for i, ac := range c.Authorities {
-		a, err := newAuthority(ac)
-		if err != nil {
-			return nil, fmt.Errorf("authority %d %s: %w", i+1, ac.Name, err)
-		}
-		if names[a.name] {
-			return nil, fmt.Errorf("two authorities are called %q", a.name)
-		}
-		if err := p.usable(a); err != nil {
-			return nil, fmt.Errorf("authority %q: %w", a.name, err)
-		}
-		names[a.name] = true
-		p.authorities = append(p.authorities, a)
-	}
-	if c.Threshold < 0 || p.threshold > len(p.authorities) {
-		return nil, fmt.Errorf("the threshold %d cannot be reached by %d authorities", c.Threshold, len(p.authorities))
-	}
 	var err error
 	if p.kinds, err = NewKinds(c.Kinds); err != nil {
 		return nil, err
 	}
+	if err := p.setAuthorities(c.Authorities); err != nil {
+		return nil, err
+	}
+	if err := p.setGroups(c.Groups); err != nil {
+		return nil, err
+	}
+	if err := p.checkThresholds(c.Threshold); err != nil {
+		return nil, err
+	}
 	if c.MaxLifetime != "" {
-		d, err := lifetime.ParseDuration(c.MaxLifetime)
-		if err != nil {
+		if p.maxLifetime, err = lifetime.ParseDuration(c.MaxLifetime); err != nil {
 			return nil, fmt.Errorf("maxLifetime: %w", err)
 		}
-		p.maxLifetime = d
 	}
-	if err := p.setRevoked(c.Revoked, names); err != nil {
+	for i, lc := range c.Lifetimes {
+		rule, err := newLifetimeRule(lc)
+		if err != nil {
+			return nil, fmt.Errorf("lifetimes %d: %w", i+1, err)
+		}
+		p.lifetimes = append(p.lifetimes, rule)
+	}
+	if err := p.setRevoked(c.Revoked); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// usable refuses an authority whose signatures the root could never witness.
-func (p *Policy) usable(a *Authority) error {
-	if a.key != nil {
-		if !a.withoutLog && !p.root.Logs() {
-			return errors.New("the trusted root names no log, so no signature of this key could be witnessed; set insecureWithoutLog to do without")
-		}
-		return nil
+func (p *Policy) setAuthorities(configs []AuthorityConfig) error {
+	if len(configs) == 0 {
+		return ErrNoAuthority
 	}
-	switch {
-	case !p.root.Issues():
-		return errors.New("the trusted root names no certificate authority")
-	case !p.root.Logs() && !p.root.Timestamps():
-		return errors.New("the trusted root names neither a log nor a timestamp authority: nothing would witness the time of a keyless signature")
+	for i, c := range configs {
+		a, err := newAuthority(c)
+		if err != nil {
+			return fmt.Errorf("authority %d %s: %w", i+1, c.Name, err)
+		}
+		if p.authority(a.name) != nil {
+			return fmt.Errorf("two authorities are called %q", a.name)
+		}
+		if err := p.usable(a); err != nil {
+			return fmt.Errorf("authority %q: %w", a.name, err)
+		}
+		p.authorities = append(p.authorities, a)
 	}
 	return nil
 }
 
-func (p *Policy) setRevoked(revoked []RevocationConfig, names map[string]bool) error {
-	p.revokedMessages, p.revokedBefore = map[[sha256.Size]byte]bool{}, map[string]time.Time{}
-	for i, r := range revoked {
-		byMessage, byAuthority := r.MessageDigest != "", r.Authority != "" || r.SignedBefore != ""
+// usable refuses an authority whose signatures could never count: the root
+// would not witness them, or its limits leave nothing.
+func (p *Policy) usable(a *Authority) error {
+	witnesses := p.root.Logs() || p.root.Timestamps()
+	switch {
+	case a.key != nil && !a.withoutLog && !p.root.Logs():
+		return errors.New("the trusted root names no log, so no signature of this key could be witnessed; set insecureWithoutLog to do without")
+	case a.key != nil && a.limits.maxLifetime > 0 && !witnesses:
+		return errors.New("limits: the trusted root names no log, so nothing would witness how long what this key signs lives")
+	case a.key == nil && a.authority == nil && !p.root.Issues():
+		return errors.New("the trusted root names no certificate authority")
+	case a.key == nil && !witnesses:
+		return errors.New("the trusted root names neither a log nor a timestamp authority: nothing would witness the time of a signature by certificate")
+	}
+	if err := p.shareAuthority(a); err != nil {
+		return err
+	}
+	return a.limits.check(p.kinds)
+}
+
+// shareAuthority makes authorities of one chain share it, and refuses a chain
+// whose certificates could be taken for those of another, or for Fulcio's.
+func (p *Policy) shareAuthority(a *Authority) error {
+	if a.authority == nil {
+		return nil
+	}
+	if a.authority.isFulcio(p.root) {
+		return errors.New("certificateAuthority: it is one of the trusted root's own: name whom it certifies by issuer and subject")
+	}
+	for _, other := range p.authorities {
 		switch {
-		case byMessage == byAuthority:
-			return fmt.Errorf("revoked %d: set either messageDigest, or authority and signedBefore", i+1)
-		case byMessage:
-			text, ok := strings.CutPrefix(r.MessageDigest, "sha256:")
-			raw, err := hex.DecodeString(text)
-			if !ok || err != nil || len(raw) != sha256.Size {
-				return fmt.Errorf("revoked %d: %q is not sha256: and 64 hexadecimal digits", i+1, r.MessageDigest)
-			}
-			p.revokedMessages[[sha256.Size]byte(raw)] = true
+		case other.authority == nil || !a.authority.sameIssuer(other.authority):
+		case a.authority.is(other.authority.chain):
+			a.authority = other.authority
 		default:
-			before, err := time.Parse(time.RFC3339, r.SignedBefore)
-			if err != nil {
-				return fmt.Errorf("revoked %d: signedBefore %q is not a time in RFC 3339", i+1, r.SignedBefore)
-			}
-			if !names[r.Authority] {
-				return fmt.Errorf("revoked %d: there is no authority called %q", i+1, r.Authority)
-			}
-			if before.After(p.revokedBefore[r.Authority]) {
-				p.revokedBefore[r.Authority] = before
-			}
+			return fmt.Errorf("certificateAuthority: it is that of %q by another chain: give both the same", other.name)
 		}
+	}
+	return nil
+}
+
+// checkThresholds refuses what no seal could meet.
+func (p *Policy) checkThresholds(configured int) error {
+	need := 0
+	for _, g := range p.groups {
+		need += g.Threshold
+	}
+	switch most := distinct(p.authorities); {
+	case configured < 0 || p.threshold > len(p.authorities):
+		return fmt.Errorf("the threshold %d cannot be reached by %d authorities", configured, len(p.authorities))
+	case p.threshold > most:
+		return fmt.Errorf("the threshold %d cannot be reached by %d signers, for some of the authorities are the same one", configured, most)
+	case max(p.threshold, need) > MaxSigners:
+		return fmt.Errorf("the thresholds ask for %d signers, and a seal carries %d signatures at most", max(p.threshold, need), MaxSigners)
 	}
 	return nil
 }
@@ -129,20 +150,11 @@ func (p *Policy) Authorities() []*Authority { return p.authorities }
 // Threshold returns how many distinct authorities have to sign, at least 1.
 func (p *Policy) Threshold() int { return p.threshold }
 
+// Groups returns the groups, each of which has to be met besides the threshold.
+func (p *Policy) Groups() []Group { return p.groups }
+
 // AllowsKind reports whether the policy speaks of a kind.
 func (p *Policy) AllowsKind(gk exception.GroupKind) bool { return p.kinds.Allow(gk) }
 
-// MaxLifetime returns the longest time between signing and expiry, 0 for none.
-func (p *Policy) MaxLifetime() time.Duration { return p.maxLifetime }
-
 // AllowsUnbounded reports whether an exception may do without an expiry.
 func (p *Policy) AllowsUnbounded() bool { return p.unbounded }
-
-// MessageRevoked reports whether the signed message was withdrawn.
-func (p *Policy) MessageRevoked(message []byte) bool {
-	return p.revokedMessages[sha256.Sum256(message)]
-}
-
-// RevokedBefore returns the time before which the authority's signatures are
-// withdrawn, zero for none.
-func (p *Policy) RevokedBefore(authority string) time.Time { return p.revokedBefore[authority] }

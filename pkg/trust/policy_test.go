@@ -4,6 +4,8 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -18,7 +20,7 @@ import (
 )
 
 // root is the public-good root without some of its parts.
-func root(t *testing.T, without ...string) *trust.Root {
+func root(t testing.TB, without ...string) *trust.Root {
 	t.Helper()
 	var tree map[string]any
 	if err := json.Unmarshal(publicgood.TrustedRootJSON(), &tree); err != nil {
@@ -38,7 +40,7 @@ func root(t *testing.T, without ...string) *trust.Root {
 	return r
 }
 
-func keyPEM(t *testing.T, curve elliptic.Curve) string {
+func keyPEM(t testing.TB, curve elliptic.Curve) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(curve, rand.Reader)
 	if err != nil {
@@ -131,7 +133,7 @@ func TestNewRefuses(t *testing.T) {
 		{name: "no key", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{Key: "key"} }), want: "key:"},
 		{name: "a key too weak", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{Key: keyPEM(t, elliptic.P224())} }), want: "key:"},
 		{name: "an identity without a log", bend: first(func(a *trust.AuthorityConfig) { a.InsecureWithoutLog = true }), want: "for keys"},
-		{name: "a key file that nobody read", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{KeyFile: "cosign.pub"} }), want: "names no issuer"},
+		{name: "a key file that nobody read", bend: first(func(a *trust.AuthorityConfig) { *a = trust.AuthorityConfig{KeyFile: "cosign.pub"} }), want: "was not read"},
 
 		{name: "a threshold beyond reach", bend: func(c *trust.Config) { c.Threshold = 2 }, want: "cannot be reached"},
 		{name: "a negative threshold", bend: func(c *trust.Config) { c.Threshold = -1 }, want: "cannot be reached"},
@@ -156,6 +158,10 @@ func TestNewRefuses(t *testing.T) {
 		{name: "revoked: a digest without its kind", bend: revoked(trust.RevocationConfig{MessageDigest: digest[7:]}), want: "hexadecimal"},
 		{name: "revoked: a digest of another kind", bend: revoked(trust.RevocationConfig{MessageDigest: "sha512:" + digest[7:]}), want: "hexadecimal"},
 		{name: "revoked: half a digest", bend: revoked(trust.RevocationConfig{MessageDigest: digest[:39]}), want: "hexadecimal"},
+		{name: "revoked: a certificate", bend: revoked(trust.RevocationConfig{Certificate: digest})},
+		{name: "revoked: a certificate without its kind", bend: revoked(trust.RevocationConfig{Certificate: digest[7:]}), want: "hexadecimal"},
+		{name: "revoked: a certificate and a message", bend: revoked(trust.RevocationConfig{Certificate: digest, MessageDigest: digest}), want: "either"},
+		{name: "revoked: a certificate and an authority", bend: revoked(trust.RevocationConfig{Certificate: digest, Authority: "merge", SignedBefore: "2026-01-01T00:00:00Z"}), want: "either"},
 		{name: "revoked: an authority without a time", bend: revoked(trust.RevocationConfig{Authority: "merge"}), want: "RFC 3339"},
 		{name: "revoked: a time without an authority", bend: revoked(trust.RevocationConfig{SignedBefore: "2026-01-01T00:00:00Z"}), want: "no authority called"},
 		{name: "revoked: nobody's name", bend: revoked(trust.RevocationConfig{Authority: "Merge", SignedBefore: "2026-01-01T00:00:00Z"}), want: "no authority called"},
@@ -207,14 +213,29 @@ func TestPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Threshold() != 1 || p.MaxLifetime() != 90*24*time.Hour || p.AllowsUnbounded() || len(p.Authorities()) != 1 {
-		t.Errorf("threshold %d, %s, unbounded %t, %d authorities", p.Threshold(), p.MaxLifetime(), p.AllowsUnbounded(), len(p.Authorities()))
+	longest, ends := p.MaxLifetime(trust.Extent{})
+	if p.Threshold() != 1 || longest != 90*24*time.Hour || ends || p.AllowsUnbounded() || len(p.Authorities()) != 1 {
+		t.Errorf("threshold %d, %s, ends %t, unbounded %t, %d authorities", p.Threshold(), longest, ends, p.AllowsUnbounded(), len(p.Authorities()))
 	}
 	if want := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC); !p.RevokedBefore("merge").Equal(want) || !p.RevokedBefore("other").IsZero() {
 		t.Errorf("revoked before %s", p.RevokedBefore("merge"))
 	}
-	if p.MessageRevoked([]byte("x")) {
-		t.Error("a message is revoked")
+	sum := sha256.Sum256([]byte("x"))
+	fingerprint := "sha256:" + hex.EncodeToString(sum[:])
+	if p.CertificateRevoked("") || p.MessageRevoked([]byte("x")) || p.CertificateRevoked(fingerprint) {
+		t.Error("a message or certificate is revoked")
+	}
+	for what, r := range map[string]trust.RevocationConfig{
+		"message":     {MessageDigest: fingerprint},
+		"certificate": {Certificate: "sha256:" + strings.ToUpper(fingerprint[7:])},
+	} {
+		config.Revoked = []trust.RevocationConfig{r}
+		if p, err = trust.New(config, root(t)); err != nil {
+			t.Fatal(err)
+		}
+		if p.MessageRevoked([]byte("x")) != (what == "message") || p.CertificateRevoked(fingerprint) != (what == "certificate") {
+			t.Errorf("a %s is revoked: the message %t, the certificate %t", what, p.MessageRevoked([]byte("x")), p.CertificateRevoked(fingerprint))
+		}
 	}
 }
 

@@ -2,88 +2,115 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// count checks that enough distinct authorities signed. A signature counts for
-// one authority at most, and one signer counts once however often it signed.
-func (v *Verifier) count(signatures []Signature) error {
-	m := matching{authorities: v.policy.Authorities(), signers: map[string][]*Signature{}, counted: map[string]*Signature{}}
-	var order []string
-	for i := range signatures {
-		signer := signatures[i].signer()
-		if m.signers[signer] == nil {
-			order = append(order, signer)
+// count checks that enough distinct authorities signed, each within its limits. A
+// signature counts for one authority at most, and one signer counts once however
+// often it signed.
+func (v *Verifier) count(extent trust.Extent, signatures []Signature) error {
+	signers := signersOf(signatures)
+	within := make([][]*trust.Authority, len(signers))  // whom each signer may stand for
+	whoever := make([][]*trust.Authority, len(signers)) // the same if there were no limits
+	var broken []string
+	for i, signer := range signers {
+		for _, s := range signer {
+			for _, a := range v.policy.Authorities() {
+				if !s.isBy(a) {
+					continue
+				}
+				whoever[i] = append(whoever[i], a)
+				if limit := a.Beyond(extent, s.WitnessedAt); limit != "" {
+					broken = append(broken, fmt.Sprintf("%q signed it, whose %s", a.Name(), limit))
+					continue
+				}
+				within[i], s.of = append(within[i], a), append(s.of, a)
+			}
 		}
-		m.signers[signer] = append(m.signers[signer], &signatures[i])
 	}
-	for _, signer := range order {
-		m.place(signer, map[string]bool{})
+	counted, lacking := v.policy.Assign(within)
+	for i, a := range counted {
+		if a != nil {
+			first := slices.IndexFunc(signers[i], func(s *Signature) bool { return slices.Contains(s.of, a) })
+			signers[i][first].Authority = a.Name()
+		}
 	}
-	for authority, s := range m.counted {
-		s.Authority = authority
+	if lacking != "" {
+		return v.tooFew(signatures, whoever, broken)
 	}
-	switch need := v.policy.Threshold(); {
-	case len(m.counted) >= need:
-		return nil
-	case len(m.counted) == 0:
+	return nil
+}
+
+// tooFew says why the authorities are not enough: because nobody named signed
+// it, or not enough of them, or enough, and some beyond their limits.
+func (v *Verifier) tooFew(signatures []Signature, whoever [][]*trust.Authority, broken []string) error {
+	_, lacking := v.policy.Assign(whoever)
+	switch {
+	case lacking == "":
+		return reject(ReasonBeyondLimits, "%s", several(broken))
+	case !slices.ContainsFunc(whoever, func(may []*trust.Authority) bool { return len(may) > 0 }):
 		return reject(ReasonWrongIdentity, "nobody whom the trust policy names signed it: %s", v.mismatches(signatures))
 	default:
-		return reject(ReasonTooFewAuthorities, "%d of the authorities signed it, and %d have to", len(m.counted), need)
+		return reject(ReasonTooFewAuthorities, "%s", lacking)
 	}
 }
 
-// matching finds the most authorities that the signers can stand for, so that
-// the order of the signatures does not matter where authorities overlap.
-type matching struct {
-	authorities []*trust.Authority
-	signers     map[string][]*Signature
-	counted     map[string]*Signature // by authority
-}
-
-// place finds an authority for a signer, moving others where that makes room.
-// No authority is tried twice, which seen keeps.
-func (m matching) place(signer string, seen map[string]bool) bool {
-	for _, s := range m.signers[signer] {
-		for _, a := range m.authorities {
-			if seen[a.Name()] || !s.countsFor(a) {
-				continue
-			}
-			seen[a.Name()] = true
-			if held := m.counted[a.Name()]; held == nil || m.place(held.signer(), seen) {
-				m.counted[a.Name()] = s
-				return true
-			}
+// signersOf puts the signatures of each signer together.
+func signersOf(signatures []Signature) [][]*Signature {
+	var signers [][]*Signature
+	at := map[string]int{}
+	for i := range signatures {
+		s := &signatures[i]
+		index, met := at[s.signer()]
+		if !met {
+			index = len(signers)
+			at[s.signer()] = index
+			signers = append(signers, nil)
 		}
+		signers[index] = append(signers[index], s)
 	}
-	return false
+	return signers
 }
 
-func (s *Signature) countsFor(a *trust.Authority) bool {
-	if s.Identity.Subject == "" {
-		return s.Authority == a.Name()
+// isBy reports whether the signature is an authority's, whatever its limits.
+func (s *Signature) isBy(a *trust.Authority) bool {
+	if s.key != nil {
+		return s.key.SameKey(a) && (!s.unlogged || a.WithoutLog())
 	}
 	return a.Mismatch(s.Identity) == ""
 }
 
 func (s *Signature) signer() string {
-	if s.Identity.Subject == "" {
-		return "key " + s.Authority
+	if s.key != nil {
+		return "key " + s.key.Name()
 	}
-	return s.Identity.Issuer + " " + s.Identity.Subject
+	return s.Identity.Signer()
 }
 
 func (v *Verifier) mismatches(signatures []Signature) string {
 	var said []string
 	for _, s := range signatures {
 		for _, a := range v.policy.Authorities() {
-			if len(said) == maxDifferences {
-				return strings.Join(said, "; ") + "; and more"
-			}
 			said = append(said, fmt.Sprintf("not %q, for %s", a.Name(), a.Mismatch(s.Identity)))
 		}
 	}
-	return strings.Join(said, "; ")
+	return several(said)
+}
+
+// several lists the first of what is said, and nothing twice.
+func several(said []string) string {
+	var list []string
+	for _, one := range said {
+		if slices.Contains(list, one) {
+			continue
+		}
+		if len(list) == maxDifferences {
+			return strings.Join(list, "; ") + "; and more"
+		}
+		list = append(list, one)
+	}
+	return strings.Join(list, "; ")
 }

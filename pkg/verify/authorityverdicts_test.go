@@ -136,7 +136,7 @@ func authorityVerdicts(w *world) []verdict {
 		{name: "35 Fulcio certifies the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key}), policy: keyAndMerge},
 		{name: "one key under two names", differs: oneSigner, want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}, set{key: key, keyed: true}), policy: func(c *trust.Config) {
 			c.Threshold = 2
-			c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: keyPEM}, {Name: "also ci", Key: keyPEM}}
+			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "ci", Key: keyPEM}, trust.AuthorityConfig{Name: "also ci", Key: keyPEM})
 		}},
 
 		{name: "withdrawn by its digest", want: verify.ReasonWithdrawn, doc: forged(set{}), policy: digestOf},
@@ -151,6 +151,18 @@ func authorityVerdicts(w *world) []verdict {
 			two(c)
 			c.Threshold = 1
 			revoked("ben", w.now.Add(time.Minute))(c)
+		}},
+		{name: "withdrawn under one of its signer's two names", want: verify.ReasonWithdrawn, doc: forged(person(anna)), policy: func(c *trust.Config) {
+			two(c)
+			c.Threshold = 1
+			c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `.*@acme.example`
+			revoked("ben", w.now.Add(time.Minute))(c)
+		}},
+		{name: "withdrawn under the other of its signer's two names", want: verify.ReasonWithdrawn, doc: forged(person(anna)), policy: func(c *trust.Config) {
+			two(c)
+			c.Threshold = 1
+			c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `.*@acme.example`
+			revoked("anna", w.now.Add(time.Minute))(c)
 		}},
 		{name: "a withdrawn key that nobody witnessed", want: verify.ReasonWithdrawn, doc: withoutEvidence(set{key: key, keyed: true}), policy: func(c *trust.Config) {
 			unlimited(c)

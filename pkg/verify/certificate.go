@@ -17,11 +17,29 @@ var (
 	sanTypes = map[int]string{1: "email", 6: "uri"}
 )
 
-// IdentityOf reads whom a certificate names: exactly one subject alternative
-// name, taken from its bytes and not from a reading that normalises it, and
-// exactly one issuer. The certificate's subject does not count. It does not verify
-// the certificate: that is [Verifier.Verify]'s.
+// IdentityOf reads whom one of Fulcio's certificates names: exactly one subject
+// alternative name, taken from its bytes and not from a reading that normalises
+// it, and exactly one issuer. The certificate's subject does not count. It does
+// not verify the certificate: that is [Verifier.Verify]'s.
 func IdentityOf(cert *x509.Certificate) (trust.Identity, error) {
+	id, err := namedBy(cert)
+	if err != nil {
+		return trust.Identity{}, err
+	}
+	issuer, err := issuerOf(cert)
+	if err != nil {
+		return trust.Identity{}, err
+	}
+	extensions, err := certificate.ParseExtensions(cert.Extensions)
+	if err != nil {
+		return trust.Identity{}, err
+	}
+	id.Issuer, id.Claims = issuer, trust.Claims(extensions)
+	return id, nil
+}
+
+// namedBy reads the one name of a certificate, whoever issued it.
+func namedBy(cert *x509.Certificate) (trust.Identity, error) {
 	var id trust.Identity
 	seen := map[string]bool{}
 	for _, ext := range cert.Extensions {
@@ -40,15 +58,6 @@ func IdentityOf(cert *x509.Certificate) (trust.Identity, error) {
 	if id.Subject == "" {
 		return id, errors.New("it has no subject alternative name")
 	}
-	issuer, err := issuerOf(cert)
-	if err != nil {
-		return id, err
-	}
-	extensions, err := certificate.ParseExtensions(cert.Extensions)
-	if err != nil {
-		return id, err
-	}
-	id.Issuer, id.Claims = issuer, trust.Claims(extensions)
 	return id, nil
 }
 

@@ -35,10 +35,13 @@ func (e *evidenceVerifier) diagnose(entity *entity, cert *x509.Certificate, caus
 			if t.Time.Before(cert.NotBefore) || t.Time.After(cert.NotAfter) {
 				return rejectCause(ReasonCertificateNotValid, cause, "it was signed at %s, and the certificate was valid from %s to %s", clock(t.Time), clock(cert.NotBefore), clock(cert.NotAfter))
 			}
+			if e.issuer != nil {
+				return rejectCause(ReasonUntrustedCertificate, cause, "the certificate does not chain to %s, the trust policy's certificate authority, as that is configured", e.issuer)
+			}
 			return rejectCause(ReasonUntrustedCertificate, cause, "the certificate was not issued by an authority of the trusted root (%s)", e.root.Source())
 		}
 	}
-	if e.root.LogsCertificates() {
+	if e.scts {
 		if err := sgverify.VerifySignedCertificateTimestamp(chains, 1, e.material); err != nil {
 			return rejectCause(ReasonNoSCT, cause, "no certificate log of the trusted root vouches for the certificate")
 		}

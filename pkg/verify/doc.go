@@ -10,12 +10,16 @@
 //  4. The message is decoded within bounds and parsed as strictly as the object.
 //  5. Each signature is over the message's bytes, by a certificate that chains
 //     to the trusted root at the witnessed time, with an SCT, and a log entry
-//     that names this very signature, digest and certificate; or by a public
-//     key of the trust policy. One bad signature refuses the document.
+//     that names this very signature, digest and certificate; by a certificate
+//     of a certificate authority of the trust policy, in the same way and without
+//     an SCT; or by a public key of the trust policy. One bad signature refuses
+//     the document.
 //  6. The identity comes from that certificate and nowhere else.
-//  7. Enough distinct authorities signed.
+//  7. Enough distinct authorities signed, of every group, and the message is
+//     within the limits of each that counts.
 //  8. Object and message are equal, types included.
-//  9. The lifetime: an expiry that is present, not passed and not too far.
+//  9. The lifetime: an expiry that is present, not passed and not too far by
+//     the rules that speak of the document.
 //  10. Nothing of it is withdrawn.
 //
 // [Verifier.VerifyDetached] takes the same steps for a document without a seal,

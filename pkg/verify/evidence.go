@@ -18,13 +18,18 @@ import (
 )
 
 // evidenceVerifier verifies the evidence of one kind of signer: of any Fulcio
-// certificate, or of one public key.
+// certificate, of one certificate authority of the trust policy, or of one public
+// key.
 type evidenceVerifier struct {
-	root      *trust.Root
-	material  sgroot.TrustedMaterial
-	library   *sgverify.Verifier
-	authority *trust.Authority // the key's; nil for certificates
-	key       signature.Verifier
+	root     *trust.Root
+	material sgroot.TrustedMaterial
+	library  *sgverify.Verifier
+	scts     bool                        // a certificate log has to vouch for the certificate
+	issuer   *trust.CertificateAuthority // nil for Fulcio and for keys
+
+	authority  *trust.Authority // the first that has the key; nil for certificates
+	withoutLog bool             // for one of those that have it
+	key        signature.Verifier
 }
 
 func newKeylessVerifier(root *trust.Root) (*evidenceVerifier, error) {
@@ -35,7 +40,7 @@ func newKeylessVerifier(root *trust.Root) (*evidenceVerifier, error) {
 	// The authorities of the material ask for the SCT, so that it is remembered
 	// with the certificate.
 	library, err := sgverify.NewVerifier(newRememberingMaterial(root), options...)
-	return &evidenceVerifier{root: root, material: root.Material(), library: library}, err
+	return &evidenceVerifier{root: root, material: root.Material(), library: library, scts: root.LogsCertificates()}, err
 }
 
 // keyMaterial is the trusted root with one key beside it, whatever the hint in
@@ -55,7 +60,7 @@ func newKeyVerifier(root *trust.Root, a *trust.Authority) (*evidenceVerifier, er
 	if err != nil {
 		return nil, err
 	}
-	v := &evidenceVerifier{root: root, authority: a, key: key,
+	v := &evidenceVerifier{root: root, authority: a, withoutLog: a.WithoutLog(), key: key,
 		material: keyMaterial{root.Material(), sgroot.NewExpiringKey(key, time.Time{}, time.Time{})}}
 	if root.Logs() {
 		v.library, err = sgverify.NewVerifier(v.material, sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1))
@@ -68,22 +73,19 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	if s.Certificate == nil {
 		return v.keyed(message, s)
 	}
-	if v.keyless == nil {
-		return Signature{}, reject(ReasonUntrustedCertificate, "the trusted root names nobody who issues certificates")
-	}
 	cert, err := x509.ParseCertificate(s.Certificate)
 	if err != nil {
 		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate cannot be read: %s", err)
 	}
-	id, err := IdentityOf(cert)
+	e, id, err := v.issuedBy(cert)
 	if err != nil {
-		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate is not one of Fulcio's: %s", err)
+		return Signature{}, err
 	}
 	key, err := signature.LoadVerifier(cert.PublicKey, crypto.SHA256)
 	if err != nil {
 		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
 	}
-	out, err := v.keyless.verify(message, s, key, cert)
+	out, err := e.verify(message, s, key, cert)
 	if err != nil {
 		return Signature{}, err
 	}
@@ -97,8 +99,8 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 		if k.key.VerifySignature(bytes.NewReader(s.Signature), bytes.NewReader(message)) != nil {
 			continue
 		}
-		if s.Bundle == nil && s.BundleV03 == nil && k.authority.WithoutLog() {
-			return Signature{Authority: k.authority.Name(), LogIndex: -1, Checked: []string{"public-key"}}, nil
+		if s.Bundle == nil && s.BundleV03 == nil && k.withoutLog {
+			return Signature{LogIndex: -1, Checked: []string{"public-key"}, key: k.authority, unlogged: true}, nil
 		}
 		if k.library == nil {
 			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root names no log that could vouch for the entry")
@@ -107,7 +109,7 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 		if err != nil {
 			return Signature{}, err
 		}
-		out.Authority = k.authority.Name()
+		out.key = k.authority
 		return out, nil
 	}
 	return Signature{}, reject(ReasonUnknownKey, "there is no certificate beside the signature, and no key of the trust policy made it")
@@ -159,7 +161,7 @@ func (e *evidenceVerifier) summary(pb *protobundle.Bundle, entity *entity, cert 
 	out := Signature{LogIndex: -1, Checked: []string{"public-key"}}
 	if cert != nil {
 		out.Checked = []string{"certificate-chain"}
-		if e.root.LogsCertificates() {
+		if e.scts {
 			out.Checked = append(out.Checked, "sct")
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/trust"
 )
 
 // maxClockSkew is how far a witness's clock may be ahead of ours. Beyond that,
@@ -13,7 +14,7 @@ import (
 const maxClockSkew = 10 * time.Minute
 
 // lifetime returns the lifetime that was signed, beside a refusal too.
-func (v *Verifier) lifetime(message *exception.Document, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
+func (v *Verifier) lifetime(message *exception.Document, extent trust.Extent, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
 	none := lifetime.Lifetime{}
 	life, err := lifetime.OfDocument(message)
 	var bad *lifetime.Error
@@ -27,6 +28,7 @@ func (v *Verifier) lifetime(message *exception.Document, signatures []Signature,
 	if err != nil {
 		return life, err
 	}
+	longest, ends := v.policy.MaxLifetime(extent)
 	if life.ExpiresAt.IsZero() {
 		// Signing turns a duration into a time. Where it did not, what was
 		// approved was an end, and to allow no end is not to allow this.
@@ -36,11 +38,14 @@ func (v *Verifier) lifetime(message *exception.Document, signatures []Signature,
 		if message.GroupKind().IsException() && !v.policy.AllowsUnbounded() {
 			return life, reject(ReasonNoExpiry, "it never expires, and exceptions have to")
 		}
+		if ends {
+			return life, reject(ReasonNoExpiry, "it never expires, and the trust policy's lifetimes allow it %s", lifetime.FormatDuration(longest))
+		}
 	} else {
 		if !now.Before(life.ExpiresAt) {
 			return life, reject(ReasonExpired, "it expired at %s", clock(life.ExpiresAt))
 		}
-		if longest := v.policy.MaxLifetime(); longest > 0 {
+		if longest > 0 {
 			if signedAt.IsZero() {
 				return life, reject(ReasonNoWitnessedTime, "nobody witnessed when it was signed, so its lifetime cannot be held against the maximum of %s", lifetime.FormatDuration(longest))
 			}
@@ -56,7 +61,8 @@ func (v *Verifier) lifetime(message *exception.Document, signatures []Signature,
 }
 
 // witnessed returns the earliest time at which one of the authorities signed,
-// or zero when one of them signed unwitnessed.
+// or zero when one of them signed unwitnessed. Whichever of its signatures counts,
+// the answer is the same, and so is the verdict in whatever order they stand.
 func (v *Verifier) witnessed(signatures []Signature, now time.Time) (time.Time, error) {
 	var earliest time.Time
 	unwitnessed := false
@@ -64,7 +70,7 @@ func (v *Verifier) witnessed(signatures []Signature, now time.Time) (time.Time, 
 		if s.WitnessedAt.After(now.Add(maxClockSkew)) {
 			return time.Time{}, reject(ReasonSignedInFuture, "it was signed at %s, which is still to come: is this clock right?", clock(s.WitnessedAt))
 		}
-		if s.Authority == "" {
+		if len(s.of) == 0 {
 			continue
 		}
 		if s.WitnessedAt.IsZero() {
@@ -80,16 +86,20 @@ func (v *Verifier) witnessed(signatures []Signature, now time.Time) (time.Time, 
 	return earliest, nil
 }
 
-// withdrawn checks the message, and the authorities whose signatures counted,
+// withdrawn checks the message, and the signatures of the policy's authorities,
 // against what the trust policy revokes.
 func (v *Verifier) withdrawn(message []byte, signatures []Signature) error {
 	if v.policy.MessageRevoked(message) {
 		return reject(ReasonWithdrawn, "the trust policy withdraws this message")
 	}
 	for _, s := range signatures {
-		before := v.policy.RevokedBefore(s.Authority)
-		if s.Authority != "" && !before.IsZero() && s.WitnessedAt.Before(before) {
-			return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s", s.Authority, clock(before))
+		for _, a := range s.of {
+			if before := v.policy.RevokedBefore(a.Name()); !before.IsZero() && s.WitnessedAt.Before(before) {
+				return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s", a.Name(), clock(before))
+			}
+			if v.policy.CertificateRevoked(s.Certificate.Fingerprint) {
+				return reject(ReasonWithdrawn, "the trust policy withdraws the certificate that %q signed with", a.Name())
+			}
 		}
 	}
 	return nil

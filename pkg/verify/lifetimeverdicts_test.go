@@ -34,6 +34,8 @@ func lifetimeVerdicts(w *world) []verdict {
 	at := func(d time.Duration) string { return `"` + w.now.Add(d).UTC().Format(time.RFC3339) + `"` }
 	unbounded := func(c *trust.Config) { c.InsecureAllowUnbounded = true }
 	anyKind := func(c *trust.Config) { c.Kinds = []string{"*"} }
+	oneWeek := func(c *trust.Config) { c.MaxLifetime = "7d" }
+	early := set{at: w.now.Add(-time.Minute)}
 	expires := w.now.Add(week).UTC().Truncate(time.Second).Sub(w.now)
 	configMap := func(annotations string) maker {
 		return func(t *testing.T, w *world) *exception.Document {
@@ -72,6 +74,8 @@ func lifetimeVerdicts(w *world) []verdict {
 			late.at = w.now.Add(2 * time.Minute)
 			return w.sealed(t, w.until(week), late, set{})
 		}},
+		{name: "signed twice, too early first", want: verify.ReasonLifetimeTooLong, policy: oneWeek, doc: forged(early, set{})},
+		{name: "signed twice, too early last", want: verify.ReasonLifetimeTooLong, policy: oneWeek, doc: forged(set{}, early)},
 
 		{name: "not begun", want: verify.ReasonNotYetValid, doc: lived("polex.dev/starts-at: " + at(time.Hour) + "\n    polex.dev/expires-at: " + at(week))},
 		{name: "begun", doc: lived("polex.dev/starts-at: " + at(time.Hour) + "\n    polex.dev/expires-at: " + at(week)), after: time.Hour},

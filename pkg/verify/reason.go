@@ -26,6 +26,7 @@ const (
 	ReasonBadEvidence          Reason = "bad-evidence"
 	ReasonWrongIdentity        Reason = "wrong-identity"
 	ReasonTooFewAuthorities    Reason = "too-few-authorities"
+	ReasonBeyondLimits         Reason = "beyond-limits"
 	ReasonAltered              Reason = "altered"
 	ReasonBadLifetime          Reason = "bad-lifetime"
 	ReasonNoExpiry             Reason = "no-expiry"
@@ -60,6 +61,7 @@ var reasons = []struct {
 	{ReasonBadEvidence, "the evidence does not hold for another reason"},
 	{ReasonWrongIdentity, "it is signed, and by nobody that the trust policy names"},
 	{ReasonTooFewAuthorities, "it is signed by some that the trust policy names, and not by enough"},
+	{ReasonBeyondLimits, "enough of those that the trust policy names signed it, and some of them beyond what they may sign"},
 	{ReasonAltered, "the object is not what was signed"},
 	{ReasonBadLifetime, "its times cannot be read or contradict each other"},
 	{ReasonNoExpiry, "it is an exception without an end"},
@@ -94,7 +96,7 @@ func (r Reason) Doc() string {
 // reason that trying again does not change.
 func (r Reason) IsPolicy() bool {
 	switch r {
-	case ReasonKindNotAllowed, ReasonWrongIdentity, ReasonTooFewAuthorities, ReasonUnknownKey,
+	case ReasonKindNotAllowed, ReasonWrongIdentity, ReasonTooFewAuthorities, ReasonBeyondLimits, ReasonUnknownKey,
 		ReasonNoExpiry, ReasonExpired, ReasonLifetimeTooLong, ReasonNotYetValid, ReasonWithdrawn:
 		return true
 	default:

@@ -13,6 +13,7 @@ import (
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	sgbundle "github.com/sigstore/sigstore-go/pkg/bundle"
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 	"github.com/sigstore/sigstore/pkg/signature"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -34,7 +35,7 @@ import (
 var notOfTrust = []verify.Reason{
 	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSeal, verify.ReasonBadMessage, verify.ReasonAltered,
 	verify.ReasonBadLifetime, verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid,
-	verify.ReasonSignedInFuture, verify.ReasonWithdrawn,
+	verify.ReasonSignedInFuture, verify.ReasonWithdrawn, verify.ReasonBeyondLimits,
 }
 
 // Why cosign can come to another verdict.
@@ -46,6 +47,9 @@ const (
 	everyEntry  = "a log entry that is there has to hold, even where none is needed"
 	witnessed   = "polex needs to know when it was signed"
 	oneSigner   = "one signer counts once, and cosign is asked about one authority at a time"
+	noGroups    = "cosign knows no groups: it is asked how many of the authorities signed"
+	exactChain  = "polex asks that the configured chain is the whole chain, and that the certificate says that it is for signing code, which nobody's Fulcio vouches for here"
+	dotsAreDots = "the dots of a domain are dots to polex, and any character to cosign"
 	sameKind    = "what the bundle says of its log entry has to be what the entry says of itself"
 	newIssuer   = "the issuer stands in the newer of Fulcio's two extensions alone, which is the one that counts"
 )
@@ -137,6 +141,10 @@ func cosignCounts(t *testing.T, root *trust.Root, a trust.AuthorityConfig, messa
 		}
 	} else {
 		opts.Identities = []cosign.Identity{{Issuer: a.Issuer, Subject: a.Subject}}
+		if a.CertificateAuthority != "" {
+			opts.Identities[0].IssuerRegExp, opts.IgnoreSCT = ".*", true
+			opts.TrustedMaterial = issuedOnlyBy{root.Material(), a.CertificateAuthority}
+		}
 		if a.SubjectRegexp != "" {
 			opts.Identities[0].SubjectRegExp = "^(?:" + a.SubjectRegexp + ")$"
 		}
@@ -150,6 +158,19 @@ func cosignCounts(t *testing.T, root *trust.Root, a trust.AuthorityConfig, messa
 		return cosignOldForm(t, opts, message, sig)
 	}
 	return nil
+}
+
+// issuedOnlyBy is a trusted root with one chain in place of its own authorities.
+type issuedOnlyBy struct {
+	sgroot.TrustedMaterial
+	chain string
+}
+
+// FulcioCertificateAuthorities returns the one.
+func (m issuedOnlyBy) FulcioCertificateAuthorities() []sgroot.CertificateAuthority {
+	chain := must(cryptoutils.UnmarshalCertificatesFromPEM([]byte(m.chain)))
+	last := len(chain) - 1
+	return []sgroot.CertificateAuthority{&sgroot.FulcioCertificateAuthority{Root: chain[last], Intermediates: chain[:last]}}
 }
 
 func cosignOldForm(t *testing.T, opts *cosign.CheckOpts, message []byte, sig seal.Signature) error {

@@ -39,9 +39,10 @@ func (v *Verified) StartsAt() time.Time { return v.facts.StartsAt }
 // Signature is the evidence of one verified signature.
 type Signature struct {
 	// Authority is the name of the trust policy's authority it counts for, or
-	// "" when the signer is none of them.
+	// "" when it counts for none.
 	Authority string
-	// Identity is whom the certificate names; it is zero for a key.
+	// Identity is whom the certificate names; it is zero for a key. Its issuer is
+	// empty for a certificate of the policy's own certificate authorities.
 	Identity trust.Identity
 	// WitnessedAt is the time that a log or a timestamp authority vouches for;
 	// it is zero for a key without a log.
@@ -56,4 +57,10 @@ type Signature struct {
 	// Checked names the evidence that was verified: certificate-chain, sct,
 	// signed-entry-timestamp, inclusion-proof, timestamp, public-key.
 	Checked []string
+
+	key      *trust.Authority // one that has the key; nil for a certificate
+	unlogged bool             // by a key, and nothing beside it
+	// of are the authorities whose signature it is, within their limits. It counts
+	// for one of them at most.
+	of []*trust.Authority
 }

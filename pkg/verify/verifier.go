@@ -13,9 +13,10 @@ import (
 // Verifier verifies documents under one trust policy. It is safe for use by
 // many goroutines.
 type Verifier struct {
-	policy  *trust.Policy
-	keyless *evidenceVerifier   // nil where no authority is keyless
-	keys    []*evidenceVerifier // one for each authority that is a key
+	policy    *trust.Policy
+	keyless   *evidenceVerifier   // nil where the root issues or witnesses nothing
+	certified []*evidenceVerifier // one for each certificate authority of the policy
+	keys      []*evidenceVerifier // one for each key
 }
 
 // New makes a verifier for a policy. A nil policy is an error.
@@ -25,14 +26,9 @@ func New(policy *trust.Policy) (*Verifier, error) {
 	}
 	v := &Verifier{policy: policy}
 	for _, a := range policy.Authorities() {
-		if a.Key() == nil {
-			continue
-		}
-		key, err := newKeyVerifier(policy.Root(), a)
-		if err != nil {
+		if err := v.add(a); err != nil {
 			return nil, fmt.Errorf("verify: authority %q: %w", a.Name(), err)
 		}
-		v.keys = append(v.keys, key)
 	}
 	if policy.Root().Issues() && (policy.Root().Logs() || policy.Root().Timestamps()) {
 		keyless, err := newKeylessVerifier(policy.Root())
@@ -42,6 +38,33 @@ func New(policy *trust.Policy) (*Verifier, error) {
 		v.keyless = keyless
 	}
 	return v, nil
+}
+
+// add makes the verifier of an authority's evidence, once for each key and
+// certificate authority.
+func (v *Verifier) add(a *trust.Authority) error {
+	switch {
+	case a.Key() != nil:
+		for _, known := range v.keys {
+			if known.authority.SameKey(a) {
+				known.withoutLog = known.withoutLog || a.WithoutLog()
+				return nil
+			}
+		}
+		e, err := newKeyVerifier(v.policy.Root(), a)
+		v.keys = append(v.keys, e)
+		return err
+	case a.CertificateAuthority() != nil:
+		for _, known := range v.certified {
+			if known.issuer == a.CertificateAuthority() {
+				return nil
+			}
+		}
+		e, err := newCertifiedVerifier(v.policy.Root(), a.CertificateAuthority())
+		v.certified = append(v.certified, e)
+		return err
+	}
+	return nil
 }
 
 // Verify decides whether the document counts at the time now. It returns a
@@ -128,8 +151,9 @@ func (v *Verifier) judge(o opened, now time.Time, facts *Facts) error {
 		}
 		facts.MessageDigest, facts.Signatures = digestOf(o.raw), signatures[:i+1]
 	}
-	// 7. Enough authorities.
-	if err := v.count(signatures); err != nil {
+	// 7. Enough authorities, each within its limits.
+	extent := trust.ExtentOf(o.message)
+	if err := v.count(extent, signatures); err != nil {
 		return err
 	}
 	// 8. Object and message.
@@ -139,7 +163,7 @@ func (v *Verifier) judge(o opened, now time.Time, facts *Facts) error {
 		}
 	}
 	// 9. The lifetime.
-	life, err := v.lifetime(o.message, signatures, now)
+	life, err := v.lifetime(o.message, extent, signatures, now)
 	facts.StartsAt, facts.ExpiresAt = life.StartsAt, life.ExpiresAt
 	if err != nil {
 		return err

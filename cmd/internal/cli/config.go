@@ -19,7 +19,10 @@ const maxConfig = exception.MaxDocument
 type Config struct {
 	// Dir is the folder that relative paths in it are relative to.
 	Dir string
-	doc *exception.Document
+	// TrustPath is where the trust policy is in it: the section called trust, or
+	// nil, which is all of it, in a file of kind TrustPolicy.
+	TrustPath []any
+	doc       *exception.Document
 }
 
 // Directories is the section that says where exceptions are.
@@ -50,12 +53,20 @@ type sections struct {
 	Trust       any    `json:"trust"`
 }
 
-// LoadConfig reads the configuration at path. An empty path is an empty
-// configuration. What cannot be read or understood is a [UsageError].
+const (
+	apiVersion   = "polex.dev/v1alpha1"
+	configKind   = "Config"
+	trustPolicy  = "TrustPolicy"
+	trustSection = "trust"
+)
+
+// LoadConfig reads the configuration at path, or a trust policy, which is one
+// without sections. An empty path is an empty configuration. What cannot be read
+// or understood is a [UsageError].
 func LoadConfig(path string) (*Config, error) {
 	if path == "" {
 		doc, err := exception.FromObject(map[string]any{})
-		return &Config{doc: doc}, err
+		return &Config{TrustPath: []any{trustSection}, doc: doc}, err
 	}
 	raw, err := readBounded(path, maxConfig)
 	if err != nil {
@@ -65,15 +76,34 @@ func LoadConfig(path string) (*Config, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	var known sections
-	if err := doc.Decode(&known); err != nil {
+	kind := doc.Text("kind")
+	if doc.APIVersion() != apiVersion || kind != configKind && kind != trustPolicy {
+		return nil, &UsageError{Err: fmt.Errorf("%s: not a polex configuration: apiVersion is %q, kind is %q", path, doc.APIVersion(), kind),
+			Hint: "begin it with apiVersion: " + apiVersion + " and kind: " + configKind + ", or " + trustPolicy}
+	}
+	if kind == trustPolicy {
+		if err := checkNoSections(doc); err != nil {
+			return nil, err
+		}
+		return &Config{Dir: filepath.Dir(path), doc: doc}, nil
+	}
+	if err := doc.Decode(&sections{}); err != nil {
 		return nil, usage(err)
 	}
-	if known.APIVersion != "polex.dev/v1alpha1" || known.Kind != "Config" {
-		return nil, &UsageError{Err: fmt.Errorf("%s: not a polex configuration: apiVersion is %q, kind is %q", path, known.APIVersion, known.Kind),
-			Hint: "begin it with apiVersion: polex.dev/v1alpha1 and kind: Config"}
+	return &Config{Dir: filepath.Dir(path), TrustPath: []any{trustSection}, doc: doc}, nil
+}
+
+// checkNoSections refuses a trust policy with a section of a configuration: a
+// command that reads that section would pass it over without a word.
+func checkNoSections(doc *exception.Document) error {
+	for _, section := range []string{"directories", "shape", "sigstore", trustSection} {
+		if _, there := doc.Lookup(section); there {
+			return usage(&exception.SyntaxError{Position: doc.PositionOf(exception.Path{section}),
+				Message: "a " + trustPolicy + " has no section called " + section,
+				Hint:    "write a file of kind: " + configKind + ", whose section " + trustSection + " holds the trust policy"})
+		}
 	}
-	return &Config{Dir: filepath.Dir(path), doc: doc}, nil
+	return nil
 }
 
 // LoadRepositoryConfig reads the configuration at path or, when the path is
@@ -127,8 +157,11 @@ func exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// Section fills into from the section called name.
+// Section fills into from the section called name. A trust policy has none.
 func (c *Config) Section(name string, into any) error {
+	if len(c.TrustPath) == 0 {
+		return nil
+	}
 	if err := c.doc.Decode(into, name); err != nil {
 		return usage(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
@@ -53,12 +54,16 @@ func (f *Flags) NamesAuthority() bool {
 
 // Config returns the trust policy of a configuration with the flags over it.
 func (f *Flags) Config(cfg *cli.Config) (trust.Config, error) {
-	c, err := trust.Read(cfg.Document(), cfg.Dir, "trust")
+	c, err := trust.Read(cfg.Document(), cfg.Dir, cfg.TrustPath...)
+	var syntax *exception.SyntaxError
+	if errors.As(err, &syntax) {
+		return c, &cli.UsageError{Err: err, Hint: syntax.Hint}
+	}
 	if err != nil {
 		return c, &cli.UsageError{Err: err}
 	}
 	if f.NamesAuthority() {
-		c.Authorities, c.Threshold = f.authorities(), 0
+		c.Authorities, c.Threshold, c.Groups = f.authorities(), 0, nil
 	}
 	if f.TrustedRoot != "" {
 		c.TrustedRoot = f.TrustedRoot

@@ -1,0 +1,173 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	sgroot "github.com/sigstore/sigstore-go/pkg/root"
+)
+
+// CertificateAuthority is an organisation's own issuer of signing certificates.
+// What it issues knows neither an OIDC issuer nor a certificate log.
+type CertificateAuthority struct {
+	chain []*x509.Certificate // the one that issues first, the root last
+}
+
+var _ sgroot.CertificateAuthority = (*CertificateAuthority)(nil)
+
+// maxChain is the most certificates of a chain.
+const maxChain = 8
+
+// ParseCertificateAuthority reads a chain in PEM: the certificate that issues
+// first, each issued by the next, and a self-signed root last. One that could
+// never issue a certificate for signing code is an error, and so is one with a
+// weak key.
+func ParseCertificateAuthority(text string) (*CertificateAuthority, error) {
+	blocks, err := pemBlocks(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(blocks) > maxChain {
+		return nil, fmt.Errorf("a chain of %d certificates; %d are the most", len(blocks), maxChain)
+	}
+	ca := &CertificateAuthority{}
+	for i, block := range blocks {
+		if block.Type != "CERTIFICATE" {
+			return nil, fmt.Errorf("a %s does not belong here", block.Type)
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %d: %w", i+1, err)
+		}
+		if err := checkIssues(cert, i); err != nil {
+			return nil, fmt.Errorf("certificate %d: %w", i+1, err)
+		}
+		ca.chain = append(ca.chain, cert)
+	}
+	if err := ca.checkChain(); err != nil {
+		return nil, err
+	}
+	return ca, nil
+}
+
+// checkIssues checks that a certificate can stand in a chain, with so many
+// others below it.
+func checkIssues(cert *x509.Certificate, below int) error {
+	switch {
+	case !cert.BasicConstraintsValid || !cert.IsCA:
+		return errors.New("it is not a certificate authority's (basicConstraints)")
+	case cert.KeyUsage&x509.KeyUsageCertSign == 0:
+		return errors.New("it may not sign certificates (keyCertSign)")
+	case cert.MaxPathLen >= 0 && cert.MaxPathLen < below:
+		return fmt.Errorf("it allows %d certificate authorities below it, and there are %d", cert.MaxPathLen, below)
+	}
+	return checkStrength(cert.PublicKey)
+}
+
+// checkChain checks that each certificate was issued by the next, the last by
+// itself, and that there was a time at which all of them were valid.
+func (ca *CertificateAuthority) checkChain() error {
+	last := len(ca.chain) - 1
+	var at time.Time
+	for i, cert := range ca.chain {
+		if err := cert.CheckSignatureFrom(ca.chain[min(i+1, last)]); err != nil {
+			return fmt.Errorf("certificate %d is not issued by the next, or the last by itself: the one that issues comes first, the root last: %w", i+1, err)
+		}
+		if cert.NotBefore.After(at) {
+			at = cert.NotBefore
+		}
+	}
+	found, err := ca.verify(ca.chain[0], at)
+	if err != nil {
+		return fmt.Errorf("it cannot issue certificates for signing code: %w", err)
+	}
+	if !slices.ContainsFunc(found, ca.is) {
+		return errors.New("there is a shorter way to its root: name each certificate once")
+	}
+	return nil
+}
+
+// is reports whether a chain is the one that is configured.
+func (ca *CertificateAuthority) is(chain []*x509.Certificate) bool {
+	return slices.EqualFunc(chain, ca.chain, (*x509.Certificate).Equal)
+}
+
+func (ca *CertificateAuthority) verify(cert *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
+	last := len(ca.chain) - 1
+	return (&sgroot.FulcioCertificateAuthority{Root: ca.chain[last], Intermediates: ca.chain[:last]}).Verify(cert, at)
+}
+
+// String names the certificate authority by whom its root names.
+func (ca *CertificateAuthority) String() string {
+	return fmt.Sprintf("%q", ca.chain[len(ca.chain)-1].Subject)
+}
+
+// Issued reports whether the authority's key signed the certificate. That does
+// not verify it: [CertificateAuthority.Verify] does.
+func (ca *CertificateAuthority) Issued(cert *x509.Certificate) bool {
+	return cert.CheckSignatureFrom(ca.chain[0]) == nil
+}
+
+// CheckLeaf refuses a certificate that is not one for signing code, or whose key
+// is weak. Nobody checked that for us when it was issued.
+func (ca *CertificateAuthority) CheckLeaf(cert *x509.Certificate) error {
+	switch {
+	case cert.IsCA:
+		return errors.New("it is a certificate authority's")
+	case cert.KeyUsage&x509.KeyUsageDigitalSignature == 0:
+		return errors.New("its key usage is not digitalSignature")
+	case !slices.Contains(cert.ExtKeyUsage, x509.ExtKeyUsageCodeSigning):
+		return errors.New("its extended key usage is not codeSigning")
+	}
+	return checkStrength(cert.PublicKey)
+}
+
+// Verify implements sigstore-go's CertificateAuthority: the certificate, and the
+// chain as it was configured, and no other way to the root. Everything has to be
+// valid at the time.
+func (ca *CertificateAuthority) Verify(cert *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
+	chains, err := ca.verify(cert, at)
+	if err != nil {
+		return nil, err
+	}
+	for _, chain := range chains {
+		if ca.is(chain[1:]) {
+			return [][]*x509.Certificate{chain}, nil
+		}
+	}
+	return nil, errors.New("it chains to the root by another way than the one that is configured")
+}
+
+// sameIssuer reports whether two authorities issue with one key.
+func (ca *CertificateAuthority) sameIssuer(other *CertificateAuthority) bool {
+	return bytes.Equal(ca.chain[0].RawSubjectPublicKeyInfo, other.chain[0].RawSubjectPublicKeyInfo)
+}
+
+// isFulcio reports whether the root's own certificates are issued with the
+// authority's key: then they would count for two sorts of authority.
+func (ca *CertificateAuthority) isFulcio(root *Root) bool {
+	return slices.ContainsFunc(root.issuing(), func(cert *x509.Certificate) bool {
+		return bytes.Equal(cert.RawSubjectPublicKeyInfo, ca.chain[0].RawSubjectPublicKeyInfo)
+	})
+}
+
+// Issued reports whether the key of one of the root's certificate authorities
+// signed the certificate. That does not verify it.
+func (r *Root) Issued(cert *x509.Certificate) bool {
+	return slices.ContainsFunc(r.issuing(), func(issuer *x509.Certificate) bool { return cert.CheckSignatureFrom(issuer) == nil })
+}
+
+// issuing are the certificates of the root's certificate authorities.
+func (r *Root) issuing() []*x509.Certificate {
+	var certs []*x509.Certificate
+	for _, ca := range r.Material().FulcioCertificateAuthorities() {
+		if fulcio, ok := ca.(*sgroot.FulcioCertificateAuthority); ok {
+			certs = append(append(certs, fulcio.Intermediates...), fulcio.Root)
+		}
+	}
+	return certs
+}

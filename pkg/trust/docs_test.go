@@ -1,0 +1,84 @@
+package trust_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDocs loads each example of docs/trust.md, holds it against the schema, and
+// looks for every field.
+func TestDocs(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/trust.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	s, dir := schema(t), beside(t)
+	key, err := os.ReadFile(filepath.Join(dir, "ci.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "keys"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "keys", "release.pub"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
+	for _, example := range examples {
+		_, doc, err := load(example[1], dir)
+		if err != nil {
+			t.Errorf("%v\n%s", err, example[1])
+			continue
+		}
+		if err := validate(t, s, doc); err != nil {
+			t.Errorf("%v\n%s", err, example[1])
+		}
+	}
+	if len(examples) < 9 {
+		t.Errorf("%d examples", len(examples))
+	}
+	all := fields(t)
+	for _, field := range all {
+		if !strings.Contains(page, "`"+field) {
+			t.Errorf("%q is not explained", field)
+		}
+		if slices.Contains(all, field+"File") {
+			continue // its file is
+		}
+		if !strings.Contains(page, field+": ") && !strings.Contains(page, field+":\n") {
+			t.Errorf("%q is not shown", field)
+		}
+	}
+}
+
+// fields are the keys that the schema knows, apart from claims.
+func fields(t *testing.T) []string {
+	t.Helper()
+	raw, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type object struct{ Properties map[string]any }
+	var tree struct {
+		object
+		Defs map[string]object `json:"$defs"`
+	}
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, o := range append(slices.Collect(maps.Values(tree.Defs)), tree.object) {
+		for key := range o.Properties {
+			found[key] = true
+		}
+	}
+	delete(found, "apiVersion")
+	return slices.Sorted(maps.Keys(found))
+}

@@ -1,0 +1,87 @@
+package trust_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// FuzzPolicy: whatever loads names somebody, asks for no more than can sign, and
+// passes the schema.
+func FuzzPolicy(f *testing.F) {
+	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
+	f.Add(everything)
+	f.Add(header + "authorities:\n  - {issuer: https://accounts.example, subject: anna@acme.example}\n")
+	f.Add(header + "authorities:\n  - {issuer: http://localhost, subjectRegexp: (a|b)@acme.example, claims: {buildTrigger: push}}\n")
+	f.Add(header + "authorities:\n  - key: |\n      -----BEGIN PUBLIC KEY-----\n")
+	f.Add(header + "authorities:\n  - certificateAuthority: |\n      -----BEGIN CERTIFICATE-----\n    subject: a@b\n")
+	f.Add(header + "authorities: []\nthreshold: -1\n")
+	s, r := schema(f), root(f)
+	legacy, err := exception.Parse([]byte(legacyException), "a.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := exception.Parse([]byte(text), "policy.yaml")
+		if err != nil {
+			return
+		}
+		config, err := trust.Read(doc, ".")
+		if err != nil {
+			return
+		}
+		p, err := trust.New(config, r)
+		if err != nil {
+			return
+		}
+		if err := validate(t, s, doc); err != nil {
+			t.Errorf("it loads, and the schema refuses it: %v\n%s", err, text)
+		}
+		if n := len(p.Authorities()); n == 0 || p.Threshold() < 1 || p.Threshold() > n {
+			t.Errorf("a threshold of %d for %d authorities\n%s", p.Threshold(), n, text)
+		}
+		for _, g := range p.Groups() {
+			if g.Threshold < 1 || g.Threshold > len(g.Authorities) {
+				t.Errorf("a threshold of %d for %d authorities of %q\n%s", g.Threshold, len(g.Authorities), g.Name, text)
+			}
+		}
+		for _, a := range p.Authorities() {
+			if a.Mismatch(trust.Identity{}) == "" || a.Mismatch(trust.Identity{Issuer: "https://accounts.example", Subject: "stranger@stranger.invalid", Type: "email"}) == "" {
+				t.Errorf("%q is anybody\n%s", a.Name(), text)
+			}
+			_ = a.Beyond(trust.ExtentOf(legacy), time.Unix(0, 0))
+		}
+		_, _ = p.MaxLifetime(trust.ExtentOf(doc))
+		if counted, lacking := p.Assign(nil); lacking == "" || len(counted) > 0 {
+			t.Errorf("nobody is enough\n%s", text)
+		}
+	})
+}
+
+// FuzzExtent: no document that can be parsed upsets what limits look at.
+func FuzzExtent(f *testing.F) {
+	f.Add(legacyException)
+	f.Add(currentException)
+	f.Add("apiVersion: kyverno.io/v2\nkind: PolicyException\nspec: {match: {any: [1, {resources: []}, {resources: {namespaces: {}}}]}, exceptions: [1, {}]}\n")
+	p, err := trust.New(limited(&trust.LimitsConfig{
+		Namespaces: []string{"exceptions"}, Policies: []string{"require-*"}, ExemptedNamespaces: []string{"payments", "shop"}, MaxLifetime: "52w",
+	}), root(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := exception.Parse([]byte(text), "a.yaml")
+		if err != nil {
+			return
+		}
+		e := trust.ExtentOf(doc)
+		if p.Authorities()[0].Beyond(e, year) != "" {
+			return
+		}
+		if !doc.GroupKind().IsException() || doc.Text("metadata", "namespace") != "exceptions" {
+			t.Errorf("within the limits:\n%s", text)
+		}
+	})
+}

@@ -1,0 +1,304 @@
+package trust_test
+
+import (
+	"crypto/elliptic"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+func mailbox(name string) trust.AuthorityConfig {
+	return trust.AuthorityConfig{Name: name, Issuer: issuer, Subject: name + "@acme.example"}
+}
+
+// TestThresholds: what no seal could meet is an error when the policy is made.
+func TestThresholds(t *testing.T) {
+	key := keyPEM(t, elliptic.P256())
+	group := func(name string, threshold int, members ...string) trust.GroupConfig {
+		return trust.GroupConfig{Name: name, Threshold: threshold, Authorities: members}
+	}
+	groups := func(groups ...trust.GroupConfig) func(*trust.Config) {
+		return func(c *trust.Config) { c.Groups = groups }
+	}
+	also := func(a trust.AuthorityConfig, threshold int) func(*trust.Config) {
+		return func(c *trust.Config) { c.Authorities, c.Threshold = append(c.Authorities, a), threshold }
+	}
+	annaAgain := trust.AuthorityConfig{Name: "anna again", Issuer: issuer, Subject: "anna@acme.example"}
+	anybody := trust.AuthorityConfig{Name: "anybody", Issuer: issuer, SubjectRegexp: ".*@acme.example"}
+	for _, tc := range []struct {
+		name string
+		bend func(*trust.Config)
+		want string
+	}{
+		{"two groups", groups(group("a", 2, "anna", "ben"), group("b", 1, "carl")), ""},
+		{"a group of some", groups(group("a", 1, "anna", "ben")), ""},
+		{"no name", groups(group("", 1, "anna")), "no name"},
+		{"a name that hides something", groups(group("a\u202e", 1, "anna")), "control character"},
+		{"a name that ends in white space", groups(group("a ", 1, "anna")), "white space"},
+		{"nobody", groups(group("a", 1)), "no authorities"},
+		{"a stranger", groups(group("a", 1, "zoe")), `called "zoe"`},
+		{"an empty name", groups(group("a", 1, "")), `called ""`},
+		{"a member twice", groups(group("a", 1, "anna", "anna")), `names "anna" twice`},
+		{"a threshold of none", groups(group("a", 0, "anna")), "threshold 0"},
+		{"a negative threshold", groups(group("a", -1, "anna")), "threshold -1"},
+		{"a threshold beyond its members", groups(group("a", 3, "anna", "ben")), "threshold 3"},
+		{"two of one name", groups(group("a", 1, "anna"), group("a", 1, "ben")), `called "a"`},
+		{"a member of two", groups(group("a", 1, "anna"), group("b", 1, "ben", "anna")), `in the groups "a" and "b"`},
+		{"as many groups as signatures", func(c *trust.Config) {
+			for i := range 8 {
+				name := fmt.Sprint("p", i)
+				c.Authorities = append(c.Authorities, mailbox(name))
+				c.Groups = append(c.Groups, group(name, 1, name))
+			}
+		}, ""},
+		{"more than there are signatures", func(c *trust.Config) {
+			for i := range 9 {
+				name := fmt.Sprint("p", i)
+				c.Authorities = append(c.Authorities, mailbox(name))
+				c.Groups = append(c.Groups, group(name, 1, name))
+			}
+		}, "8 signatures at most"},
+		{"a threshold beyond all signatures", func(c *trust.Config) {
+			for i := range 9 {
+				c.Authorities = append(c.Authorities, mailbox(fmt.Sprint("p", i)))
+			}
+			c.Threshold = 9
+		}, "8 signatures at most"},
+		{"a threshold beyond the authorities", func(c *trust.Config) { c.Threshold = 4 }, "by 3 authorities"},
+		{"one person under two names, for one", also(annaAgain, 3), ""},
+		{"one person under two names, for two", also(annaAgain, 4), "3 signers"},
+		{"one key under two names, for two", func(c *trust.Config) {
+			also(trust.AuthorityConfig{Name: "key", Key: key}, 0)(c)
+			also(trust.AuthorityConfig{Name: "key again", Key: key + "\n"}, 5)(c)
+		}, "4 signers"},
+		{"anybody besides", also(anybody, 4), ""},
+		{"one person under two names in a group", func(c *trust.Config) {
+			also(annaAgain, 0)(c)
+			groups(group("a", 1, "anna", "anna again"))(c)
+		}, ""},
+		{"one person under two names in a group, for two", func(c *trust.Config) {
+			also(annaAgain, 0)(c)
+			groups(group("a", 2, "anna", "anna again"))(c)
+		}, "1 signers"},
+		{"one person under two names in two groups", func(c *trust.Config) {
+			also(annaAgain, 0)(c)
+			groups(group("a", 1, "anna"), group("b", 1, "anna again", "ben"))(c)
+		}, "one signer"},
+		{"anybody in two groups", func(c *trust.Config) {
+			other := anybody
+			other.Name = "or anybody"
+			also(anybody, 0)(c)
+			also(other, 0)(c)
+			groups(group("a", 1, "anybody"), group("b", 1, "or anybody"))(c)
+		}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config := trust.Config{Authorities: []trust.AuthorityConfig{mailbox("anna"), mailbox("ben"), mailbox("carl")}}
+			tc.bend(&config)
+			p, err := trust.New(config, root(t))
+			switch {
+			case tc.want == "" && err != nil:
+				t.Error(err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("%v, want %q in it", err, tc.want)
+			case tc.want == "" && len(p.Groups()) != len(config.Groups):
+				t.Errorf("%d groups", len(p.Groups()))
+			}
+		})
+	}
+}
+
+// TestAssign holds the search for an assignment against trying everything, in
+// every order of the signers.
+func TestAssign(t *testing.T) {
+	r := root(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	found := 0
+	for range 3000 {
+		p := randomPolicy(t, r, random)
+		candidates := make([][]*trust.Authority, random.IntN(5))
+		for i := range candidates {
+			for _, a := range p.Authorities() {
+				if random.IntN(5) < 2 {
+					candidates[i] = append(candidates[i], a)
+				}
+			}
+		}
+		want := mostByTrying(p, candidates, nil, true)
+		counted, lacking := p.Assign(candidates)
+		if (lacking == "") != (want >= 0) {
+			t.Fatalf("%s: found %t, there is one: %t", describe(p, candidates), lacking == "", want >= 0)
+		}
+		if lacking != "" && (!fits(candidates, counted) || number(counted) != mostByTrying(p, candidates, nil, false)) {
+			t.Fatalf("%s: %d counted where they are not enough", describe(p, candidates), number(counted))
+		}
+		if lacking == "" {
+			found++
+			if n := number(counted); n != want || !fits(candidates, counted) || !enough(p, counted) {
+				t.Fatalf("%s: %d of %d counted: %v", describe(p, candidates), n, want, counted)
+			}
+		}
+		slices.Reverse(candidates)
+		if _, again := p.Assign(candidates); again != lacking {
+			t.Fatalf("%s: %q in this order, and %q in the other", describe(p, candidates), again, lacking)
+		}
+	}
+	if found < 300 || found > 2700 {
+		t.Errorf("an assignment was found %d times of 3000, which shows too little", found)
+	}
+}
+
+func randomPolicy(t *testing.T, r *trust.Root, random *rand.Rand) *trust.Policy {
+	t.Helper()
+	config := trust.Config{}
+	var groups [3][]string // the first are in none
+	for i := range 1 + random.IntN(5) {
+		name := string(rune('a' + i))
+		config.Authorities = append(config.Authorities, mailbox(name))
+		g := random.IntN(3)
+		groups[g] = append(groups[g], name)
+	}
+	for i, members := range groups[1:] {
+		if len(members) > 0 {
+			config.Groups = append(config.Groups, trust.GroupConfig{Name: fmt.Sprint(i), Threshold: 1 + random.IntN(len(members)), Authorities: members})
+		}
+	}
+	config.Threshold = 1 + random.IntN(len(config.Authorities))
+	p, err := trust.New(config, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// mostByTrying tries every assignment, and returns how many signers the best
+// counts, or -1 if none is enough where that is asked.
+func mostByTrying(p *trust.Policy, candidates [][]*trust.Authority, counted []*trust.Authority, asked bool) int {
+	if len(counted) == len(candidates) {
+		if fits(candidates, counted) && (!asked || enough(p, counted)) {
+			return number(counted)
+		}
+		return -1
+	}
+	most := -1
+	for _, a := range append([]*trust.Authority{nil}, p.Authorities()...) {
+		most = max(most, mostByTrying(p, candidates, append(slices.Clone(counted), a), asked))
+	}
+	return most
+}
+
+// fits checks that each signer stands for whom it may, and nobody is stood for
+// twice.
+func fits(candidates [][]*trust.Authority, counted []*trust.Authority) bool {
+	for i, a := range counted {
+		if a != nil && (!slices.Contains(candidates[i], a) || slices.Contains(counted[:i], a)) {
+			return false
+		}
+	}
+	return len(counted) == len(candidates)
+}
+
+// enough checks the threshold and the groups by the words of the rule.
+func enough(p *trust.Policy, counted []*trust.Authority) bool {
+	for _, g := range p.Groups() {
+		n := 0
+		for _, a := range g.Authorities {
+			if slices.Contains(counted, a) {
+				n++
+			}
+		}
+		if n < g.Threshold {
+			return false
+		}
+	}
+	return number(counted) >= p.Threshold()
+}
+
+func number(counted []*trust.Authority) int {
+	n := 0
+	for _, a := range counted {
+		if a != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func describe(p *trust.Policy, candidates [][]*trust.Authority) string {
+	text := fmt.Sprintf("threshold %d", p.Threshold())
+	for _, g := range p.Groups() {
+		text += fmt.Sprintf(", %d of", g.Threshold)
+		for _, a := range g.Authorities {
+			text += " " + a.Name()
+		}
+	}
+	for _, may := range candidates {
+		text += "; a signer for"
+		for _, a := range may {
+			text += " " + a.Name()
+		}
+	}
+	return text
+}
+
+// TestAssignSays what is lacking, by the name of the group.
+func TestAssignSays(t *testing.T) {
+	p, err := trust.New(trust.Config{
+		Threshold:   3,
+		Authorities: []trust.AuthorityConfig{mailbox("anna"), mailbox("ben"), mailbox("carl"), mailbox("dora")},
+		Groups: []trust.GroupConfig{
+			{Name: "platform", Threshold: 2, Authorities: []string{"anna", "ben"}},
+			{Name: "security", Threshold: 1, Authorities: []string{"carl"}},
+		},
+	}, root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	anna, ben, carl, dora := p.Authorities()[0], p.Authorities()[1], p.Authorities()[2], p.Authorities()[3]
+	for _, tc := range []struct {
+		candidates [][]*trust.Authority
+		want       string
+	}{
+		{nil, `0 of the group "platform" signed it, and 2 have to`},
+		{[][]*trust.Authority{{anna}, {carl}, {dora}}, `1 of the group "platform" signed it, and 2 have to`},
+		{[][]*trust.Authority{{anna}, {ben}, {dora}}, `0 of the group "security" signed it, and 1 have to`},
+		{[][]*trust.Authority{{anna}, {ben, carl}}, "2 of the authorities signed it, and 3 have to"},
+		{[][]*trust.Authority{{anna}, {ben, carl}, {dora}}, "cannot stand for all the groups at once"},
+		{[][]*trust.Authority{{anna}, {ben}, {carl}}, ""},
+		{make([][]*trust.Authority, 9), "9 signers are more than 8"},
+	} {
+		_, got := p.Assign(tc.candidates)
+		if !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}
+
+// TestAssignIsBounded: seven signers who may all stand for each of two hundred
+// authorities, where eight have to. Without a memory of what failed, the search
+// would not end.
+func TestAssignIsBounded(t *testing.T) {
+	config := trust.Config{}
+	group := trust.GroupConfig{Name: "all", Threshold: 8}
+	for i := range 200 {
+		name := fmt.Sprint("a", i)
+		config.Authorities = append(config.Authorities, trust.AuthorityConfig{Name: name, Issuer: issuer, SubjectRegexp: `.*@acme.example`})
+		group.Authorities = append(group.Authorities, name)
+	}
+	config.Groups = []trust.GroupConfig{group}
+	p, err := trust.New(config, root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	candidates := make([][]*trust.Authority, 8)
+	for i := range 7 {
+		candidates[i] = p.Authorities()
+	}
+	if _, lacking := p.Assign(candidates); lacking != `7 of the group "all" signed it, and 8 have to` {
+		t.Errorf("%q", lacking)
+	}
+}

@@ -1,0 +1,58 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/lifetime"
+)
+
+// lifetimeRule is a maximum for the documents that it speaks of. A selector that
+// is nil speaks of any.
+type lifetimeRule struct {
+	policies, namespaces names
+	kinds                *Kinds
+	longest              time.Duration
+}
+
+func newLifetimeRule(c LifetimeConfig) (r lifetimeRule, err error) {
+	if c.Policies == nil && c.Namespaces == nil && c.Kinds == nil {
+		return r, errors.New("it speaks of everything: set policies, namespaces or kinds, or use maxLifetime")
+	}
+	if r.policies, err = newNames("policies", c.Policies, policyForm); err != nil {
+		return r, err
+	}
+	if r.namespaces, err = newNames("namespaces", c.Namespaces, namespaceForm); err != nil {
+		return r, err
+	}
+	if r.kinds, err = newKindsIn(c.Kinds); err != nil {
+		return r, err
+	}
+	if r.longest, err = lifetime.ParseDuration(c.Max); err != nil {
+		return r, fmt.Errorf("max: %w", err)
+	}
+	return r, nil
+}
+
+func (r *lifetimeRule) speaksOf(e Extent) bool {
+	return (r.policies == nil || e.isFrom(r.policies)) &&
+		(r.namespaces == nil || e.standsIn(r.namespaces)) &&
+		(r.kinds == nil || r.kinds.Allow(e.kind))
+}
+
+// MaxLifetime returns the longest time between signing and expiry that a
+// document may have, 0 for no maximum. ends is set where a rule of lifetimes
+// speaks of it: then it needs an end, even where others do without.
+func (p *Policy) MaxLifetime(e Extent) (longest time.Duration, ends bool) {
+	longest = p.maxLifetime
+	for i := range p.lifetimes {
+		if rule := &p.lifetimes[i]; rule.speaksOf(e) {
+			ends = true
+			if longest == 0 || rule.longest < longest {
+				longest = rule.longest
+			}
+		}
+	}
+	return longest, ends
+}

@@ -1,0 +1,106 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+)
+
+// limits are what an authority may sign; what is nil or zero is no limit.
+type limits struct {
+	kinds                          *Kinds
+	kindNames                      names
+	namespaces, exempted, policies names
+	maxLifetime                    time.Duration
+}
+
+func newLimits(c *LimitsConfig) (l limits, err error) {
+	if c == nil {
+		return l, nil
+	}
+	if c.Kinds == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Policies == nil && c.MaxLifetime == "" {
+		return l, errors.New("they limit nothing: leave them out, or set one")
+	}
+	l.kindNames = c.Kinds
+	if l.kinds, err = newKindsIn(c.Kinds); err != nil {
+		return l, err
+	}
+	if l.namespaces, err = newNames("namespaces", c.Namespaces, namespaceForm); err != nil {
+		return l, err
+	}
+	if l.exempted, err = newNames("exemptedNamespaces", c.ExemptedNamespaces, namespaceForm); err != nil {
+		return l, err
+	}
+	if l.policies, err = newNames("policies", c.Policies, policyForm); err != nil {
+		return l, err
+	}
+	if c.MaxLifetime != "" {
+		if l.maxLifetime, err = lifetime.ParseDuration(c.MaxLifetime); err != nil {
+			return l, fmt.Errorf("maxLifetime: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// check refuses limits that leave nothing of the kinds that a policy speaks of.
+func (l *limits) check(spoken Kinds) error {
+	if l.kinds != nil && !l.kinds.meet(spoken) {
+		return fmt.Errorf("limits: the trust policy speaks of none of the kinds %s", l.kindNames)
+	}
+	legacy := exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
+	current := exception.GroupKind{Group: exception.PoliciesGroup, Kind: exception.Kind}
+	allows := func(gk exception.GroupKind) bool { return spoken.Allow(gk) && (l.kinds == nil || l.kinds.Allow(gk)) }
+	switch {
+	case l.exempted != nil && !allows(legacy):
+		return fmt.Errorf("limits: exemptedNamespaces are of %s, which is not among the kinds", legacy)
+	case l.policies != nil && !allows(legacy) && !allows(current):
+		return errors.New("limits: policies are of exceptions, which are not among the kinds")
+	}
+	return nil
+}
+
+// Beyond says which of the authority's limits the document breaks that it
+// signed at a witnessed time (zero for none), and by what; it is "" when it breaks
+// none.
+func (a *Authority) Beyond(e Extent, witnessed time.Time) string {
+	l := &a.limits
+	if l.kinds != nil && !l.kinds.Allow(e.kind) {
+		return fmt.Sprintf("limits.kinds are %s, and it is a %q", l.kindNames, e.kind.String())
+	}
+	if l.namespaces != nil && !l.namespaces.include(e.namespace) {
+		return fmt.Sprintf("limits.namespaces are %s, and it stands in %q", l.namespaces, e.namespace)
+	}
+	if l.policies != nil {
+		if found := e.beyondPolicies(l.policies); found != "" {
+			return fmt.Sprintf("limits.policies are %s, and %s", l.policies, found)
+		}
+	}
+	if l.exempted != nil {
+		if found := e.beyondExempted(l.exempted); found != "" {
+			return fmt.Sprintf("limits.exemptedNamespaces are %s, and %s", l.exempted, found)
+		}
+	}
+	if l.maxLifetime > 0 {
+		if found := e.beyondLifetime(l.maxLifetime, witnessed); found != "" {
+			return fmt.Sprintf("limits.maxLifetime is %s, and %s", lifetime.FormatDuration(l.maxLifetime), found)
+		}
+	}
+	return ""
+}
+
+func (e *Extent) beyondLifetime(longest time.Duration, witnessed time.Time) string {
+	switch {
+	case e.unread != nil:
+		return "its times cannot be read: " + e.unread.Error()
+	case e.expiresAt.IsZero():
+		return "it never expires"
+	case witnessed.IsZero():
+		return "nobody witnessed when it was signed"
+	case e.expiresAt.Sub(witnessed) > longest:
+		return fmt.Sprintf("it was signed at %s until %s", witnessed.UTC().Format(time.RFC3339), e.expiresAt.UTC().Format(time.RFC3339))
+	}
+	return ""
+}

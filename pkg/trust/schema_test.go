@@ -1,0 +1,355 @@
+package trust_test
+
+import (
+	"crypto/elliptic"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/publicgood"
+)
+
+const schemaFile = "../../docs/trustpolicy.schema.json"
+
+func schema(t testing.TB) *jsonschema.Schema {
+	t.Helper()
+	raw, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", value); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+// TestSchemaFields: the schema has the fields of the Go types, each explained,
+// and no others.
+func TestSchemaFields(t *testing.T) {
+	raw, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type object struct {
+		Description          string
+		AdditionalProperties any
+		Properties           map[string]struct {
+			Description string
+			Ref         string `json:"$ref"`
+			Type        string
+		}
+	}
+	var tree struct {
+		object
+		Defs map[string]json.RawMessage `json:"$defs"`
+	}
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		t.Fatal(err)
+	}
+	objects := map[string]object{"": tree.object}
+	for name, def := range tree.Defs {
+		var o object
+		if err := json.Unmarshal(def, &o); err != nil {
+			t.Fatal(err)
+		}
+		if o.Properties != nil {
+			objects[name] = o
+		}
+	}
+	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "group": trust.GroupConfig{},
+		"lifetime": trust.LifetimeConfig{}, "revocation": trust.RevocationConfig{}}
+	if got, want := slices.Sorted(maps.Keys(objects)), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
+		t.Fatalf("the schema speaks of %q, and there are %q", got, want)
+	}
+	for name, o := range objects {
+		if o.AdditionalProperties != false {
+			t.Errorf("%q takes other keys too", name)
+		}
+		var want []string
+		if name == "" {
+			want = []string{"apiVersion", "kind"}
+		}
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(types[name])) {
+			want = append(want, field.Tag.Get("json"))
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(o.Properties))); diff != "" {
+			t.Errorf("the keys of %q (-types +schema):\n%s", name, diff)
+		}
+		for key, p := range o.Properties {
+			if p.Description == "" && p.Ref != "#/$defs/limits" && key != "apiVersion" && key != "kind" {
+				t.Errorf("%q of %q is not explained", key, name)
+			}
+		}
+	}
+	var claim struct{ Enum []string }
+	if err := json.Unmarshal(tree.Defs["claim"], &claim); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(trust.ClaimNames(), claim.Enum); diff != "" {
+		t.Errorf("claims (-types +schema):\n%s", diff)
+	}
+}
+
+// everything is a trust policy that says all that one can say.
+const everything = `apiVersion: polex.dev/v1alpha1
+kind: TrustPolicy
+trustedRoot: root.json
+threshold: 2
+groups:
+  - name: platform
+    threshold: 1
+    authorities: [merge, people]
+  - name: security
+    threshold: 1
+    authorities: [anna@acme.example]
+authorities:
+  - name: merge
+    issuer: https://token.actions.githubusercontent.com
+    subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main
+    claims: {buildTrigger: push, sourceRepositoryIdentifier: "123456789"}
+  - name: people
+    issuer: https://accounts.example
+    subjectRegexp: .*@acme.example
+    limits:
+      kinds: [PolicyException.kyverno.io]
+      namespaces: [exceptions, team-*]
+      exemptedNamespaces: [payments]
+      policies: [require-*, shop/probes]
+      maxLifetime: 4h
+  - certificateAuthorityFile: ca.pem
+    subject: anna@acme.example
+  - name: builds
+    certificateAuthorityFile: ca.pem
+    subjectRegexp: https://builds.acme.example/.*
+  - name: ci
+    keyFile: ci.pub
+    insecureWithoutLog: false
+kinds: ["*"]
+maxLifetime: 90d
+lifetimes:
+  - {policies: [require-run-as-nonroot], max: 7d}
+  - {namespaces: [prod-*], kinds: [PolicyException.policies.kyverno.io], max: 1d12h}
+allowUnbounded: true
+revoked:
+  - messageDigest: sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a
+    because: it was too wide
+  - certificate: sha256:0A0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a
+  - {authority: ci, signedBefore: "2026-01-01T00:00:00Z"}
+`
+
+// beside writes what a policy can name into a folder.
+func beside(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	top := issue(t, nil, nil, nil)
+	for name, text := range map[string]string{
+		"root.json": string(publicgood.TrustedRootJSON()), "ci.pub": keyPEM(t, elliptic.P256()), "ca.pem": chain(issue(t, top, nil, nil), top),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// load reads a trust policy as a command does.
+func load(text, dir string) (*trust.Policy, *exception.Document, error) {
+	doc, err := exception.Parse([]byte(text), "policy.yaml")
+	if err != nil {
+		return nil, nil, err
+	}
+	config, err := trust.Read(doc, dir)
+	if err != nil {
+		return nil, doc, err
+	}
+	p, err := trust.Load(config)
+	return p, doc, err
+}
+
+func validate(t testing.TB, s *jsonschema.Schema, doc *exception.Document) error {
+	t.Helper()
+	raw, err := json.Marshal(doc.Object())
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(value)
+}
+
+// TestSchemaExamples: what the schema refuses, loading refuses too, and what
+// loads passes the schema.
+func TestSchemaExamples(t *testing.T) {
+	s, dir := schema(t), beside(t)
+	inline := "|\n      " + strings.ReplaceAll(strings.TrimSpace(keyPEM(t, elliptic.P256())), "\n", "\n      ") + "\n"
+	top := issue(t, nil, nil, nil)
+	inlineChain := "|\n      " + strings.ReplaceAll(strings.TrimSpace(chain(top)), "\n", "\n      ") + "\n"
+	const least = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - {issuer: https://accounts.example, subject: anna@acme.example}\n"
+	good := map[string]string{
+		"everything": everything, "the least": least,
+		"an inline key":   "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - key: " + inline,
+		"an inline chain": "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - subject: anna@acme.example\n    certificateAuthority: " + inlineChain,
+	}
+	for name, text := range good {
+		p, doc, err := load(text, dir)
+		if err != nil || len(p.Authorities()) == 0 {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := validate(t, s, doc); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	const authority, schemaToo, loadingAlone = "  - name: merge\n", true, false
+	for _, tc := range []struct {
+		old, with string
+		schema    bool
+	}{
+		{"polex.dev/v1alpha1", "polex.dev/v1", schemaToo},
+		{"kind: TrustPolicy", "kind: Config", schemaToo},
+		{"kind: TrustPolicy\n", "", schemaToo},
+		{"threshold: 2\n", "treshold: 2\n", schemaToo},
+		{"threshold: 2\n", "threshold: 0\n", schemaToo},
+		{"threshold: 2\n", "threshold: -1\n", schemaToo},
+		{"threshold: 2\n", "threshold: 9\n", schemaToo},
+		{"threshold: 2\n", "threshold: \"2\"\n", schemaToo},
+		{"threshold: 2\n", "threshold: 6\n", loadingAlone},
+		{"threshold: 2\n", "threshold: null\n", schemaToo},
+		{"trustedRoot: root.json", `trustedRoot: ""`, schemaToo},
+		{"trustedRoot: root.json", "trustedRoot: other.json", loadingAlone},
+		{"maxLifetime: 90d", `maxLifetime: ""`, schemaToo},
+		{"maxLifetime: 90d", "maxLifetime: 0d", loadingAlone},
+		{"maxLifetime: 90d", "maxLifetime: -90d", schemaToo},
+		{"maxLifetime: 90d", "maxLifetime: 1.5h", schemaToo},
+		{"maxLifetime: 90d", "maxLifetime: 90", schemaToo},
+		{`kinds: ["*"]`, "kinds: []", schemaToo},
+		{`kinds: ["*"]`, `kinds: ["Policy*"]`, schemaToo},
+		{`kinds: ["*"]`, "kinds: [ConfigMap]", loadingAlone},
+		{`kinds: ["*"]`, `kinds: "*"`, schemaToo},
+		{"allowUnbounded: true", `allowUnbounded: "true"`, schemaToo},
+
+		{authority, "  - nam: merge\n", schemaToo},
+		{authority, "  - name: \"\"\n", schemaToo},
+		{authority, "  - name: \"merge \"\n", schemaToo},
+		{authority, "  - name: people\n", loadingAlone},
+		{authority, "  - name: merge\n    key: x\n", schemaToo},
+		{authority, "  - name: merge\n    keyFile: ci.pub\n", schemaToo},
+		{authority, "  - name: merge\n    certificateAuthorityFile: ca.pem\n", schemaToo},
+		{authority, "  - name: merge\n    insecureWithoutLog: true\n", schemaToo},
+		{authority, "  - name: merge\n    subjectRegexp: https://github.com/acme/.*\n", schemaToo},
+		{authority, "  - name: merge\n    limits: {}\n", schemaToo},
+		{authority, "  - name: merge\n    limits: {namespace: [a]}\n", schemaToo},
+		{"issuer: https://token.actions", "issuer: http://token.actions", schemaToo},
+		{"issuer: https://token.actions", "issuer: ftp://token.actions", schemaToo},
+		{"issuer: https://token.actions", "issuer: HTTPS://token.actions", schemaToo},
+		{"issuer: https://token.actions", "issuer: https://me@token.actions", schemaToo},
+		{"    issuer: https://accounts.example\n", "", schemaToo},
+		{"subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", "subject: acme", schemaToo},
+		{"subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", "subject: https://github.com/acme/*", schemaToo},
+		{"subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", `subject: ""`, schemaToo},
+		{"subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", `subject: "https://github.com/acme/ a"`, schemaToo},
+		{"subjectRegexp: .*@acme.example", "subjectRegexp: .*", loadingAlone},
+		{"subjectRegexp: .*@acme.example", `subjectRegexp: ".*@acme.example "`, schemaToo},
+		{"claims: {buildTrigger: push,", "claims: {trigger: push,", schemaToo},
+		{"claims: {buildTrigger: push,", `claims: {buildTrigger: "",`, schemaToo},
+		{"claims: {buildTrigger: push,", "claims: {buildTrigger: 1,", schemaToo},
+		{`claims: {buildTrigger: push, sourceRepositoryIdentifier: "123456789"}`, "claims: {}", schemaToo},
+		{"  - certificateAuthorityFile: ca.pem\n", "  - certificateAuthorityFile: ca.pem\n    issuer: https://accounts.example\n", schemaToo},
+		{"  - certificateAuthorityFile: ca.pem\n    subject: anna@acme.example\n", "  - certificateAuthorityFile: ca.pem\n    name: anna@acme.example\n", schemaToo},
+		{"  - certificateAuthorityFile: ca.pem\n", "  - certificateAuthorityFile: ci.pub\n", loadingAlone},
+		{"  - certificateAuthorityFile: ca.pem\n", "  - certificateAuthority: acme\n", schemaToo},
+		{"keyFile: ci.pub", "key: acme", schemaToo},
+		{"keyFile: ci.pub", "keyFile: ci.pub\n    subject: anna@acme.example", schemaToo},
+
+		{"kinds: [PolicyException.kyverno.io]", "kinds: []", schemaToo},
+		{"kinds: [PolicyException.kyverno.io]", "kinds: [policyexception.kyverno.io]", schemaToo},
+		{"namespaces: [exceptions, team-*]", "namespaces: []", schemaToo},
+		{"namespaces: [exceptions, team-*]", "namespaces: [Team]", schemaToo},
+		{"namespaces: [exceptions, team-*]", "namespaces: exceptions", schemaToo},
+		{"exemptedNamespaces: [payments]", "exemptedNamespaces: []", schemaToo},
+		{"exemptedNamespaces: [payments]", `exemptedNamespaces: ["pay?"]`, schemaToo},
+		{"policies: [require-*, shop/probes]", "policies: []", schemaToo},
+		{"policies: [require-*, shop/probes]", "policies: [a/b/c]", schemaToo},
+		{"policies: [require-*, shop/probes]", `policies: [""]`, schemaToo},
+		{"maxLifetime: 4h", "maxLifetime: never", schemaToo},
+		{"maxLifetime: 4h", "maxLifetime: 0h", loadingAlone},
+
+		{"  - name: platform\n", "  - name: \"\"\n", schemaToo},
+		{"  - name: platform\n", "  - nam: platform\n", schemaToo},
+		{"  - name: platform\n", "  - name: security\n", loadingAlone},
+		{"  - name: platform\n    threshold: 1\n", "  - name: platform\n", schemaToo},
+		{"  - name: platform\n    threshold: 1\n", "  - name: platform\n    threshold: 0\n", schemaToo},
+		{"  - name: platform\n    threshold: 1\n", "  - name: platform\n    threshold: 3\n", loadingAlone},
+		{"authorities: [merge, people]", "authorities: []", schemaToo},
+		{"authorities: [merge, people]", "authorities: [merge, merge]", schemaToo},
+		{"authorities: [merge, people]", "authorities: [merge, zoe]", loadingAlone},
+		{"authorities: [merge, people]", "authorities: [merge, anna@acme.example]", loadingAlone},
+		{"    authorities: [merge, people]\n", "", schemaToo},
+
+		{"policies: [require-run-as-nonroot], max: 7d", "max: 7d", schemaToo},
+		{"policies: [require-run-as-nonroot], max: 7d", "policies: [], max: 7d", schemaToo},
+		{"policies: [require-run-as-nonroot], max: 7d", "policies: [require-run-as-nonroot]", schemaToo},
+		{"policies: [require-run-as-nonroot], max: 7d", `policies: [require-run-as-nonroot], max: ""`, schemaToo},
+		{"policies: [require-run-as-nonroot], max: 7d", "policies: [require-run-as-nonroot], maxLifetime: 7d", schemaToo},
+		{"policies: [require-run-as-nonroot], max: 7d", "severities: [high], max: 7d", schemaToo},
+
+		{"messageDigest: sha256:0a", "messageDigest: 0a", schemaToo},
+		{"messageDigest: sha256:0a", "messageDigest: sha512:0a", schemaToo},
+		{"messageDigest: sha256:0a", "messageDigest: sha256:0", schemaToo},
+		{"certificate: sha256:0A", "certificate: 0A", schemaToo},
+		{"because: it was too wide", `because: ""`, schemaToo},
+		{"because: it was too wide", "authority: ci", schemaToo},
+		{"because: it was too wide", "reason: it was too wide", schemaToo},
+		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, "{authority: ci}", schemaToo},
+		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, `{signedBefore: "2026-01-01T00:00:00Z"}`, schemaToo},
+		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, `{authority: ci, signedBefore: "2026-01-01"}`, schemaToo},
+		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, `{authority: ci, signedBefore: "2026-13-01T00:00:00Z"}`, loadingAlone},
+		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, `{authority: zoe, signedBefore: "2026-01-01T00:00:00Z"}`, loadingAlone},
+		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, "{because: of this}", schemaToo},
+		{"revoked:\n", "revoked: []\nrevoket:\n", schemaToo},
+	} {
+		if !strings.Contains(everything, tc.old) {
+			t.Fatalf("%q is not in the example", tc.old)
+		}
+		text := strings.Replace(everything, tc.old, tc.with, 1)
+		_, doc, err := load(text, dir)
+		if err == nil {
+			t.Errorf("%q instead of %q is accepted", tc.with, tc.old)
+		}
+		if doc == nil {
+			t.Errorf("%q instead of %q is no document: %v", tc.with, tc.old, err)
+			continue
+		}
+		if err := validate(t, s, doc); (err != nil) != tc.schema {
+			t.Errorf("%q instead of %q, by the schema: %v", tc.with, tc.old, err)
+		}
+	}
+	for _, text := range []string{strings.SplitAfter(least, "TrustPolicy\n")[0], strings.Split(least, "\n  -")[0] + " []\n", "a: b\n"} {
+		_, doc, err := load(text, dir)
+		if err == nil || validate(t, s, doc) == nil {
+			t.Errorf("%s is accepted: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package verify_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// limitVerdicts are about what an authority may sign, and about the lifetimes of
+// some documents.
+func limitVerdicts(w *world) []verdict {
+	const anna, ben = "anna@acme.example", "ben@acme.example"
+	limited := func(l trust.LimitsConfig) func(*trust.Config) {
+		return func(c *trust.Config) { c.Authorities[0].Limits = &l }
+	}
+	// Anna may sign anything, and ben for four hours.
+	glass := func(c *trust.Config) {
+		c.Authorities = []trust.AuthorityConfig{
+			{Name: "anna", Issuer: w.IssuerURL, Subject: anna},
+			{Name: "break-glass", Issuer: w.IssuerURL, Subject: ben, Limits: &trust.LimitsConfig{MaxLifetime: "4h"}},
+		}
+	}
+	both := func(c *trust.Config) {
+		glass(c)
+		c.Threshold = 2
+	}
+	grouped := func(c *trust.Config) {
+		glass(c)
+		c.Groups = []trust.GroupConfig{{Name: "night", Threshold: 1, Authorities: []string{"break-glass"}}}
+	}
+	// The same person, or the same key, for little in one place and more in another.
+	twice := func(a trust.AuthorityConfig) func(*trust.Config) {
+		return func(c *trust.Config) {
+			short, elsewhere := a, a
+			short.Name, short.Limits = "short", &trust.LimitsConfig{MaxLifetime: "4h"}
+			elsewhere.Name, elsewhere.Limits = "elsewhere", &trust.LimitsConfig{Namespaces: []string{"exceptions"}}
+			c.Authorities = []trust.AuthorityConfig{short, elsewhere}
+		}
+	}
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	byKey := trust.AuthorityConfig{Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
+	byAnna := trust.AuthorityConfig{Issuer: w.IssuerURL, Subject: anna}
+	// One key that needs a log entry under its first name, and none under its second.
+	loosely := func(limits *trust.LimitsConfig) func(*trust.Config) {
+		return func(c *trust.Config) {
+			strict, loose := byKey, byKey
+			strict.Name = "strict"
+			loose.Name, loose.InsecureWithoutLog, loose.Limits = "loose", true, limits
+			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{strict, loose}
+		}
+	}
+	for4h := func(sets ...set) maker {
+		return func(t *testing.T, w *world) *exception.Document {
+			return w.sealed(t, w.until(w.now.Truncate(time.Second).Add(4*time.Hour).Sub(w.now)), sets...)
+		}
+	}
+	at := func(s set, d time.Duration) set { return s.bent(func(s *set) { s.at = w.now.Add(d) }) }
+	draftWith := func(old, with string, sets ...set) maker {
+		if len(sets) == 0 {
+			sets = []set{{}}
+		}
+		return func(t *testing.T, w *world) *exception.Document {
+			return w.sealed(t, replaced(t, w.until(week), old, with), sets...)
+		}
+	}
+	natively := func(t *testing.T, w *world) *exception.Document {
+		return w.sealed(t, native+"  expiresAt: \""+w.now.Add(week).UTC().Format(time.RFC3339)+"\"\n", set{})
+	}
+	configMap := func(t *testing.T, w *world) *exception.Document {
+		return w.sealed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: exceptions\n  annotations:\n    a: b\n", set{})
+	}
+	ofAnyKind := func(bend func(*trust.Config)) func(*trust.Config) {
+		return func(c *trust.Config) {
+			bend(c)
+			c.Kinds = []string{"*"}
+		}
+	}
+	lifetimes := func(rules ...trust.LifetimeConfig) func(*trust.Config) {
+		return func(c *trust.Config) { c.Lifetimes = rules }
+	}
+	unbounded := func(bend func(*trust.Config)) func(*trust.Config) {
+		return func(c *trust.Config) {
+			bend(c)
+			c.InsecureAllowUnbounded = true
+		}
+	}
+	const beyond, long = verify.ReasonBeyondLimits, verify.ReasonLifetimeTooLong
+	policies := trust.LimitsConfig{Policies: []string{"disallow-*"}}
+	payments := trust.LimitsConfig{ExemptedNamespaces: []string{"payments"}}
+	return []verdict{
+		{name: "limits: of the kind", doc: honest, policy: limited(trust.LimitsConfig{Kinds: []string{"PolicyException.kyverno.io"}})},
+		{name: "limits: of another kind", want: beyond, doc: natively, policy: limited(trust.LimitsConfig{Kinds: []string{"PolicyException.kyverno.io"}})},
+		{name: "limits: in the namespace", doc: honest, policy: limited(trust.LimitsConfig{Namespaces: []string{"exceptions"}})},
+		{name: "limits: in another namespace", want: beyond, doc: honest, policy: limited(trust.LimitsConfig{Namespaces: []string{"exception", "exceptions-*"}})},
+		{name: "limits: in no namespace", want: beyond, doc: draftWith("  namespace: exceptions\n", ""), policy: limited(trust.LimitsConfig{Namespaces: []string{"exceptions"}})},
+		{name: "limits: moved into the namespace", want: beyond, policy: limited(trust.LimitsConfig{Namespaces: []string{"open"}}),
+			doc: changed(change{at: []any{"metadata"}, key: "namespace", value: "open"}.apply)},
+		{name: "limits: moved out of the namespace", want: verify.ReasonAltered, policy: limited(trust.LimitsConfig{Namespaces: []string{"exceptions"}}),
+			doc: changed(change{at: []any{"metadata"}, key: "namespace", value: "open"}.apply)},
+		{name: "limits: from the policy", doc: honest, policy: limited(policies)},
+		{name: "limits: from another policy", want: beyond, doc: honest, policy: limited(trust.LimitsConfig{Policies: []string{"disallow-latest"}})},
+		{name: "limits: from another policy as well", want: beyond, policy: limited(policies),
+			doc: draftWith("  match:\n", "    - policyName: require-probes\n      ruleNames: [\"*\"]\n  match:\n")},
+		{name: "limits: from a pattern of policies", want: beyond, doc: draftWith("policyName: disallow-latest-tag", "policyName: disallow-*"), policy: limited(policies)},
+		{name: "limits: from a pattern of policies, all of which are allowed", doc: draftWith("policyName: disallow-latest-tag", "policyName: disallow-*"), policy: limited(trust.LimitsConfig{Policies: []string{"*"}})},
+		{name: "limits: from a policy with a namespace", want: beyond, doc: draftWith("policyName: disallow-latest-tag", "policyName: disallow-it/all"), policy: limited(policies)},
+		{name: "limits: from the policy, in the other group", doc: natively, policy: limited(policies)},
+		{name: "limits: no exception from any policy", want: beyond, doc: configMap, policy: ofAnyKind(limited(policies))},
+		{name: "limits: exempts in the namespace", doc: honest, policy: limited(payments)},
+		{name: "limits: exempts in another namespace", want: beyond, doc: draftWith("namespaces: [payments]", "namespaces: [payments, prod]"), policy: limited(payments)},
+		{name: "limits: exempts in a pattern of namespaces", want: beyond, doc: draftWith("namespaces: [payments]", "namespaces: [payments*]"), policy: limited(payments)},
+		{name: "limits: exempts everywhere", want: beyond, doc: draftWith("          namespaces: [payments]\n", ""), policy: limited(payments)},
+		{name: "limits: exempts everywhere by another filter", want: beyond, doc: draftWith("    any:\n      - resources:\n          kinds: [Pod]\n          namespaces", "    any:\n      - resources: {kinds: [Job]}\n      - resources:\n          kinds: [Pod]\n          namespaces"), policy: limited(payments)},
+		{name: "limits: does not show where it exempts", want: beyond, doc: natively, policy: limited(payments)},
+		{name: "limits: no exception that exempts anything", want: beyond, doc: configMap, policy: ofAnyKind(limited(payments))},
+		{name: "limits: nothing that ends", want: beyond, doc: configMap, policy: ofAnyKind(limited(trust.LimitsConfig{MaxLifetime: "4h"}))},
+
+		{name: "break-glass for four hours", doc: for4h(person(ben)), policy: glass},
+		{name: "break-glass for a week", want: beyond, doc: forged(person(ben)), policy: glass},
+		{name: "break-glass for a week, and somebody who may", doc: forged(person(ben), person(anna)), policy: glass},
+		{name: "break-glass for a week, and two have to", want: beyond, doc: forged(person(ben), person(anna)), policy: both},
+		{name: "break-glass for a week, its group has to", want: beyond, doc: forged(person(ben), person(anna)), policy: grouped},
+		{name: "break-glass for a week, alone where two have to", want: verify.ReasonTooFewAuthorities, doc: forged(person(ben)), policy: both},
+		{name: "break-glass for four hours, signed too early", want: beyond, doc: for4h(at(person(ben), -time.Minute)), policy: glass},
+		{name: "break-glass for four hours, signed too early and again", doc: for4h(at(person(ben), -time.Minute), person(ben)), policy: glass},
+		{name: "break-glass counts from its own signature", doc: for4h(at(person(anna), -time.Minute), person(ben)), policy: both},
+		{name: "break-glass by a key that nobody witnessed", want: beyond, doc: withoutEvidence(set{key: key, keyed: true}), policy: func(c *trust.Config) {
+			a := byKey
+			a.InsecureWithoutLog, a.Limits = true, &trust.LimitsConfig{MaxLifetime: "52w"}
+			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{a}
+		}},
+		{name: "one person for little here and more there", doc: forged(person(anna)), policy: twice(byAnna)},
+		{name: "one key for little here and more there", doc: forged(set{key: key, keyed: true}), policy: twice(byKey)},
+		{name: "one key that needs no log entry under its second name", doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(nil)},
+		{name: "one key that needs no log entry under the name that may not sign it", want: beyond, doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(&trust.LimitsConfig{Namespaces: []string{"open"}})},
+		{name: "one person for little here and more elsewhere", want: beyond, doc: draftWith("namespace: exceptions", "namespace: open", person(anna)), policy: twice(byAnna)},
+
+		{name: "lifetimes: longer than its policy allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Policies: []string{"disallow-*"}, Max: "6d"})},
+		{name: "lifetimes: as long as its policy allows", doc: honest, policy: lifetimes(trust.LifetimeConfig{Policies: []string{"disallow-*"}, Max: "7d1m"})},
+		{name: "lifetimes: of another policy", doc: honest, policy: lifetimes(trust.LifetimeConfig{Policies: []string{"require-*"}, Max: "1h"})},
+		{name: "lifetimes: of any policy by a pattern of its own", want: long, doc: draftWith("policyName: disallow-latest-tag", "policyName: dis*"), policy: lifetimes(trust.LifetimeConfig{Policies: []string{"require-probes"}, Max: "6d"})},
+		{name: "lifetimes: longer than its namespace allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Namespaces: []string{"exceptions"}, Max: "6d"})},
+		{name: "lifetimes: longer than a namespace allows that it does not say", want: long, doc: draftWith("  namespace: exceptions\n", ""), policy: lifetimes(trust.LifetimeConfig{Namespaces: []string{"prod"}, Max: "6d"})},
+		{name: "lifetimes: longer than its kind allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Kinds: []string{"PolicyException.kyverno.io"}, Max: "6d"})},
+		{name: "lifetimes: the shortest counts", want: long, doc: honest, policy: lifetimes(
+			trust.LifetimeConfig{Policies: []string{"*"}, Max: "6d"}, trust.LifetimeConfig{Kinds: []string{"*"}, Max: "30d"})},
+		{name: "lifetimes: no selector of two is enough", doc: honest, policy: lifetimes(trust.LifetimeConfig{Policies: []string{"disallow-*"}, Namespaces: []string{"prod"}, Max: "1h"})},
+		{name: "lifetimes: none is longer than the maximum of all", want: long, doc: lived("polex.dev/expires-at: \"" + w.now.Add(91*day).UTC().Format(time.RFC3339) + "\""), policy: lifetimes(trust.LifetimeConfig{Policies: []string{"*"}, Max: "365d"})},
+		{name: "lifetimes: no end where a rule asks for one", want: verify.ReasonNoExpiry, doc: lived("a: b"), policy: unbounded(lifetimes(trust.LifetimeConfig{Policies: []string{"disallow-*"}, Max: "7d"}))},
+		{name: "lifetimes: no end where no rule asks for one", doc: lived("a: b"), policy: unbounded(lifetimes(trust.LifetimeConfig{Policies: []string{"require-*"}, Max: "7d"}))},
+		{name: "lifetimes: another kind without an end", want: verify.ReasonNoExpiry, doc: configMap, policy: ofAnyKind(lifetimes(trust.LifetimeConfig{Kinds: []string{"ConfigMap"}, Max: "7d"}))},
+	}
+}
