@@ -134,6 +134,9 @@ func TestPublishedKeyless(t *testing.T) {
 func judge(t *testing.T, p published, config trust.Config, root *trust.Root, now time.Time) verify.Reason {
 	t.Helper()
 	policy, err := trust.New(config, root)
+	if err != nil && strings.Contains(err.Error(), "cannot be reached") {
+		return notLoaded
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", p.id(), err)
 	}

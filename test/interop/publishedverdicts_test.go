@@ -11,10 +11,13 @@ import (
 const (
 	archived   = "the message is an archive, as kubectl-sigstore makes with `--tarball=yes` and older ones always; polex takes documents only"
 	unlogged   = "a key made the signature, and it comes without a log entry; Kyverno then asks for none, whatever its policy says"
-	oneKeyOnce = unlogged + ". Its policy also names one key twice, and wants both; one signer counts once"
+	oneKeyOnce = "its policy names one key twice and wants both; one signer counts once, and a threshold that cannot be reached is refused when it is loaded"
 	filledIn   = unlogged + ". The request also holds what the API server fills in for a Service, which polex takes for a change"
 	everyOne   = "another key made one of the two signatures; every signature of a seal has to hold"
 )
+
+// notLoaded stands for a reason where polex refuses the policy itself.
+const notLoaded verify.Reason = "none: the policy is refused"
 
 // Verdicts that stand more than once.
 var (
@@ -59,7 +62,7 @@ var publishedVerdicts = flat(map[string]map[string]publishedVerdict{
 		"validate_manifest_test.go Test_VerifyManifest_UnsignedYAML":        unsigned,
 		"validate_manifest_test.go Test_VerifyManifest_InvalidYAML":         alsoArchived,
 		"validate_manifest_test.go Test_VerifyManifest_MustAll_InvalidYAML": {verify.ReasonNoLogEntry, verify.ReasonTooFewAuthorities, ""},
-		"validate_manifest_test.go Test_VerifyManifest_MustAll_ValidYAML":   {verify.ReasonNoLogEntry, verify.ReasonTooFewAuthorities, oneKeyOnce},
+		"validate_manifest_test.go Test_VerifyManifest_MustAll_ValidYAML":   {notLoaded, notLoaded, oneKeyOnce},
 		"validate_manifest_test.go Test_VerifyManifest_AtLeastOne":          {verify.ReasonNoLogEntry, verify.ReasonAltered, filledIn},
 	},
 	"pkg/k8smanifest/testdata": {
