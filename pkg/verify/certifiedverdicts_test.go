@@ -73,6 +73,8 @@ func certifiedVerdicts(w *world) []verdict {
 		}},
 		{name: "certified: a timestamp and no log", policy: certifies(acme, anna), root: withoutLog,
 			doc: forged(acme.by(anna).bent(func(s *set) { s.onlyV03, s.stamps, s.v03 = true, []time.Time{w.now}, withoutEntry }))},
+		{name: "certified: Rekor v2 and a timestamp", policy: certifies(acme, anna), doc: forged(acme.by(anna).bent(func(s *set) { s.v2, s.stamps = true, []time.Time{w.now} }))},
+		{name: "certified: Rekor v2 without a timestamp", want: verify.ReasonNoWitnessedTime, policy: certifies(acme, anna), doc: forged(acme.by(anna).bent(func(s *set) { s.v2 = true }))},
 		{name: "certified: no witness at all", want: verify.ReasonNoWitnessedTime, policy: certifies(acme, anna), root: withoutLog,
 			doc: forged(acme.by(anna).bent(func(s *set) { s.onlyV03, s.v03 = true, withoutEntry }))},
 		{name: "certified: no log entry", want: verify.ReasonNoLogEntry, doc: withoutEvidence(acme.by(anna)), policy: certifies(acme, anna)},
