@@ -24,6 +24,7 @@ func init() {
 	for _, expression := range []string{
 		"object.metadata.namespace.startsWith('team-')", "object.metadata.namespace == 'kyverno-demo'", "object.metadata.namespace.startsWith('kyvernos')",
 		"object.kind == 'Deployment' && object.metadata.name.startsWith('kyv')", "object.kind == 'Policy' && object.metadata.name == 'web'", "object.apiVersion == 'kyverno.io/v3' && object.metadata.name == 'web'",
+		"object.kind == 'ClusterRole' && object.metadata.name == 'web'", // which has no namespace
 	} {
 		guardCases = append(guardCases, change{name: "does not reach by " + expression, of: policies, old: goodCondition, new: quote(expression)})
 	}
