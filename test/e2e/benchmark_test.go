@@ -24,7 +24,7 @@ type contestant struct {
 	name    string
 	command []string                    // the file comes last
 	most    int                         // exceptions that it is asked for: more would take minutes
-	refusal string                      // in its output, when a rule is named '*'
+	refusal string                      // in its output, when a policy or a rule is named '*'
 	passed  func(exceptions int) string // in its output, when all is well
 	took    []time.Duration
 	peak    int64
@@ -37,29 +37,42 @@ type contestant struct {
 func TestBeside(t *testing.T) {
 	dir := t.TempDir()
 	build(t, dir, "./test/e2e/measure")
-	ours := contestant{
-		name: "polex-validate", command: []string{build(t, dir, "./cmd/polex-validate")}, most: 100000, refusal: "[wildcard-rule]",
-		passed: func(n int) string {
-			if n == 1 {
-				return "1 document: all passed"
+	binary := build(t, dir, "./cmd/polex-validate")
+	for _, group := range []struct {
+		name             string
+		exceptions       func(n int) string
+		narrow, wide     string
+		refusal          string // ours
+		policies         string // theirs: the names of the files begin with it
+		most             int    // exceptions that polex is asked for, and a ClusterPolicy up to 10,000
+		validatingAtMost int    // exceptions that a ValidatingPolicy is asked for
+	}{
+		{"kyverno.io", legacyExceptions, "[check, autogen-check]", "['*']", "[wildcard-rule]", "shape", 100000, 1000},
+		{"policies.kyverno.io", celExceptions, "name: require-probes", "name: '*'", "[wildcard-policy]", "celshape", 1000, 1000},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			all := []*contestant{
+				polexValidate(binary, group.refusal, group.most),
+				kyvernoApply(group.policies, "ClusterPolicy", 3, min(group.most, 10000)),
+				kyvernoApply(group.policies, "ValidatingPolicy", 1, group.validatingAtMost),
 			}
-			return fmt.Sprintf("%d documents: all passed", n)
-		},
+			wide := write(t, dir, "wide.yaml", strings.Replace(group.exceptions(1), group.narrow, group.wide, 1))
+			for _, c := range all {
+				out, err := c.run(t, dir, wide)
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out, c.refusal) {
+					t.Fatalf("%s did not refuse %s: %v\n%s", c.name, group.wide, err, out)
+				}
+			}
+			t.Logf("%s, on %d processors\n%s", group.name, runtime.NumCPU(), compare(t, dir, all, group.exceptions))
+		})
 	}
-	others := []*contestant{
-		kyvernoApply("ClusterPolicy", 3, 10000),
-		kyvernoApply("ValidatingPolicy", 1, 1000),
-	}
-	all := append([]*contestant{&ours}, others...)
+}
 
-	wide := write(t, dir, "wide.yaml", strings.Replace(exceptions(1), "[check, autogen-check]", "['*']", 1))
-	for _, c := range all {
-		out, err := c.run(t, dir, wide)
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(out, c.refusal) {
-			t.Fatalf("%s did not refuse a rule named '*': %v\n%s", c.name, err, out)
-		}
-	}
+// compare runs everybody on the same files, by turns, and returns a table. The
+// ratios are to the first.
+func compare(t *testing.T, dir string, all []*contestant, exceptions func(n int) string) string {
+	t.Helper()
 	var table strings.Builder
 	fmt.Fprintf(&table, "%10s %5s  %-32s %10s %8s %12s %8s\n", "exceptions", "runs", "", "median", "ratio", "peak RSS MB", "ratio")
 	for _, b := range benchmarked {
@@ -77,6 +90,7 @@ func TestBeside(t *testing.T) {
 				}
 			}
 		}
+		ours := all[0]
 		for _, c := range all {
 			if b.exceptions > c.most {
 				continue
@@ -85,7 +99,7 @@ func TestBeside(t *testing.T) {
 				c.median().Round(100*time.Microsecond), float64(c.median())/float64(ours.median()), float64(c.peak)/1e6, float64(c.peak)/float64(ours.peak))
 		}
 	}
-	t.Logf("on %d processors\n%s", runtime.NumCPU(), table.String())
+	return table.String()
 }
 
 // build makes a command of this module as a release does.
@@ -101,10 +115,22 @@ func build(t *testing.T, dir, command string) string {
 	return path
 }
 
+func polexValidate(binary, refusal string, most int) *contestant {
+	return &contestant{
+		name: "polex-validate", command: []string{binary}, most: most, refusal: refusal,
+		passed: func(n int) string {
+			if n == 1 {
+				return "1 document: all passed"
+			}
+			return fmt.Sprintf("%d documents: all passed", n)
+		},
+	}
+}
+
 // kyvernoApply is Kyverno's command line with the policy of a kind. It counts
 // rules, not exceptions.
-func kyvernoApply(kind string, rules, most int) *contestant {
-	policy := fromRoot("test/e2e/testdata/shape-" + strings.ToLower(kind) + ".yaml")
+func kyvernoApply(policies, kind string, rules, most int) *contestant {
+	policy := fromRoot("test/e2e/testdata/" + policies + "-" + strings.ToLower(kind) + ".yaml")
 	return &contestant{
 		name: "kyverno apply, " + kind, command: []string{fromRoot(binaries + "/kubectl-kyverno"), "apply", policy, "--resource"}, most: most,
 		refusal: "policies and rules are named, not matched",
@@ -136,34 +162,6 @@ func (c *contestant) run(t *testing.T, dir, file string) (string, error) {
 func (c *contestant) median() time.Duration {
 	sorted := slices.Sorted(slices.Values(c.took))
 	return sorted[len(sorted)/2]
-}
-
-// exceptions are n that differ in their names, and that nothing is wrong with.
-func exceptions(n int) string {
-	var all strings.Builder
-	for i := range n {
-		fmt.Fprintf(&all, `---
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata:
-  name: web-%[1]d
-  namespace: team-a
-  annotations:
-    polex.dev/reason: the vendor's image has no health endpoint
-    polex.dev/expires-in: 7d
-spec:
-  exceptions:
-  - policyName: require-probes
-    ruleNames: [check, autogen-check]
-  match:
-    any:
-    - resources:
-        kinds: [Deployment]
-        names: [web-%[1]d]
-        namespaces: [team-a]
-`, i)
-	}
-	return all.String()
 }
 
 func write(t *testing.T, dir, name, text string) string {

@@ -74,7 +74,7 @@ func sealMany(t *testing.T, box *sandbox.Sandbox, n int) []string {
 		t.Fatal(err)
 	}
 	var docs []*exception.Document
-	for reader := exception.NewReader(strings.NewReader(exceptions(n)), "drafts"); len(docs) < n; {
+	for reader := exception.NewReader(strings.NewReader(legacyExceptions(n)), "drafts"); len(docs) < n; {
 		doc, err := reader.Next()
 		if err != nil {
 			t.Fatal(err)
