@@ -63,7 +63,7 @@ func (of *claimsOfPolicy) near(c *claim) [][]*claim {
 	if !c.anywhere {
 		byNamespace = listed(of.namespaces, of.anywhere, c.namespaces)
 	}
-	if total(byNamespace) < total(byName) {
+	if !c.anywhere && total(byNamespace) < total(byName) {
 		return byNamespace
 	}
 	return byName
