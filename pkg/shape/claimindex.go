@@ -109,7 +109,7 @@ func (index *claimIndex) near(c *claim, policy policyKey) [][]int {
 	if !c.anywhere {
 		housed = index.lists(policy, byNamespace, c.namespaces)
 	}
-	if total(housed) < total(named) {
+	if !c.anywhere && total(housed) < total(named) {
 		return housed
 	}
 	return named

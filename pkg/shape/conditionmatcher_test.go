@@ -101,6 +101,9 @@ var exemptingCases = []exemptingCase{
 	{"object.?spec.replicas.orValue(1) == 2", "Deployment team-a/web", ""},
 	{"[object].exists(o, o.metadata.name == 'db')", "StatefulSet team-b/db", ""},
 	{"[object, object].exists(o, o.metadata.name == 'db')", "StatefulSet team-b/db", ""},
+	{"[object, dyn({'kind': 'Service'})].exists(o, o.kind == 'Service')", townsfolk, ""},
+	{"[object.kind == 'Service' ? object : dyn({'kind': 'None'})].exists(o, o.kind != 'None')", "Service team-a/web", ""},
+	{"[object.kind == 'Service' ? object : dyn({'kind': 'StatefulSet'})].exists(o, o.kind == 'StatefulSet') && object.kind in ['CronJob', 'Service']", "CronJob nightly", ""},
 	{"request.name == 'db' && request.operation in ['CREATE', 'UPDATE']", "StatefulSet team-b/db", ""},
 	{"request.kind.group == 'apps' && request.kind.version == 'v1' && request.kind.kind == 'StatefulSet'", "StatefulSet team-b/db", ""},
 	{"request.resource.resource in ['statefulsets', 'clusterroles']", "ClusterRole reader, Gateway team-a/web, Namespace team-b/odd, StatefulSet team-b/db", "URL"},
@@ -139,6 +142,8 @@ var exemptingCases = []exemptingCase{
 	{"request.userInfo.groups.exists(g, g == 'ops') || object.kind == 'Service'", townsfolk, "sender"},
 	{"!(request.userInfo.username == 'alice') && object.kind == 'Service'", "Service team-a/web", "sender"},
 	{"request.userInfo.username == 'alice' && false", "", ""},
+	{"!(request.userInfo.username == 'alice' && object.spec.replicas == 3) && object.kind == 'Service'", "Service team-a/web", "sender"},
+	{"!(request.userInfo.username == 'alice' || object.spec.replicas == 3) && object.kind == 'Service'", "", ""},
 	{"(object.kind == 'Service' ? request.userInfo.username : 'alice') == 'bob'", "Service team-a/web", "sender"},
 	{"object[request.userInfo.username] == 'db' && object.kind == 'Service'", "Service team-a/web", "sender"},
 
@@ -330,6 +335,16 @@ func TestExemptedByConditionsIsBounded(t *testing.T) {
 	found = exempted(t, config, conditional("e", validating, costly))
 	if !found.Cut || found.Count != 0 {
 		t.Errorf("%d, cut: %v", found.Count, found.Cut)
+	}
+	// There may be some, so it is not said that there are none.
+	checker, err := shape.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range checker.Check(documents(conditional("e", validating, costly))[0], now) {
+		if f.Reason == shape.ReasonExemptsNothing {
+			t.Error(f)
+		}
 	}
 	// With an index, the same is within the bounds.
 	if diff := cmp.Diff("ConfigMap team-a/c-0007", short(exempted(t, config, conditional("e", validating, "object.metadata.name == 'c-0007' && !"+costly)).Resources)); diff != "" {

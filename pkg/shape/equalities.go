@@ -165,7 +165,7 @@ func fieldPath(e ast.Expr, of map[string]string) string {
 	case ast.IdentKind:
 		return of[e.AsIdent()]
 	case ast.SelectKind:
-		if path := fieldPath(e.AsSelect().Operand(), of); path != "" && !e.AsSelect().IsTestOnly() {
+		if path := fieldPath(e.AsSelect().Operand(), of); path != "" {
 			return path + "." + e.AsSelect().FieldName()
 		}
 	}

@@ -20,7 +20,7 @@ func TestOverlapsOfConditionsByExample(t *testing.T) {
 		{web, "object.metadata.name == 'web' && object.metadata.?labels.app.orValue('') == 'x'", "Deployment team-a/web"},
 		{web, "object.metadata.name == 'web' && 'app' in object.metadata.labels && object.metadata.labels.app.startsWith('x')", "Deployment team-a/web"},
 		{web, "request.name == 'web' && request.namespace == 'team-a' && request.kind.kind == 'CronJob'", "CronJob team-a/web"},
-		{web, "[request.operation == 'DELETE' ? oldObject : object].exists(it, (it.kind == 'Deployment' || it.kind == 'Pod') && it.metadata.name == 'web')", "Deployment team-a/web"},
+		{web, "[request.operation == 'DELETE' ? oldObject : object].exists(it, (it.kind == 'StatefulSet' || it.kind == 'Pod') && it.metadata.name == 'web')", "StatefulSet team-a/web"},
 		{web, "object.metadata.name == 'web' && namespaceObject.metadata.labels.tier == 'gold'", "Deployment team-a/web"},
 		{web, "object.metadata.name == 'web' && request.userInfo.username == 'alice'", "Deployment team-a/web"},
 		{web, "object.metadata.name == 'web' && request.operation == 'CREATE'", "Deployment team-a/web"},
@@ -43,6 +43,7 @@ func TestOverlapsOfConditionsByExample(t *testing.T) {
 		{"object.kind == 'Deployment' ; object.metadata.name.startsWith('web-')", "object.kind == 'Deployment' ; object.metadata.name.startsWith('api-')", ""},
 		{"object.kind == 'Deployment' ; object.metadata.labels.app == 'web'", "object.kind == 'Deployment' ; object.metadata.labels.app == 'api'", ""},
 		{web + " && request.userInfo.username == 'bob'", "object.metadata.name == 'web' && request.userInfo.username == 'alice'", ""},
+		{web + " && request.userInfo.username == 'bob'", "object.metadata.name == 'web' && !(request.userInfo.username == 'bob')", ""},
 		{web, "request.operation == 'DELETE' && oldObject.metadata.name == 'web'", ""},
 		{web + " && request.operation == 'UPDATE'", "object.metadata.name == 'web' && request.operation == 'CREATE'", ""},
 	} {
@@ -85,8 +86,22 @@ func TestOverlapsOfConditionsAreFoundAmongMany(t *testing.T) {
 			t.Fatal(found)
 		}
 	}
-	found := added(&set, conditional("last", validating, "object.metadata.name == 'web-777' && object.kind == 'Deployment'"))
+	found := added(&set, conditional("last", validating, "object.kind == 'Deployment'", "has(object.metadata.namespace) && object.metadata.name == 'web-777'"))
 	if len(found) != 1 || !strings.Contains(found[0].Message, "e777") {
 		t.Error(found)
+	}
+}
+
+// TestOverlapsOfConditionsAreBounded: an exception is tried with a few others.
+func TestOverlapsOfConditionsAreBounded(t *testing.T) {
+	for others, want := range map[int]int{2: 1, 10: 0} {
+		var set shape.Set
+		for i := range others {
+			added(&set, conditional(fmt.Sprintf("e%d", i), validating, "object.kind == 'Deployment'", fmt.Sprintf("object.metadata.labels.app == 'a%d'", i)))
+		}
+		added(&set, conditional("other", validating, "object.kind == 'Deployment'", "object.metadata.labels.tier.startsWith('g')", "object.metadata.labels.app == 'last'"))
+		if found := added(&set, conditional("last", validating, "object.kind == 'Deployment'", "object.metadata.labels.tier == 'gold'", "object.metadata.labels.app.startsWith('l')")); len(found) != want {
+			t.Errorf("after %d: %v", others, found)
+		}
 	}
 }
