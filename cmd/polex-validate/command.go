@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/changed"
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/parallel"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -99,7 +101,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			inputs.Each(fix.document)
 			return fix.finish(format, streams)
 		}
-		inputs.Each(run.document)
+		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: run.settle}.Each(inputs.Each)
 		if err := format.Write(streams.Out, report); err != nil {
 			return err
 		}
@@ -122,17 +124,33 @@ type run struct {
 	now      time.Time
 }
 
-// document puts what is wrong with a document on the report, or that nothing
-// is, and what it would exempt.
-func (r *run) document(doc *exception.Document) {
-	results := shapeconfig.Results(doc, append(r.checker.Check(doc, r.now), r.set.Add(doc)...))
+// answer is what is said of a document for itself.
+type answer struct {
+	found   []shape.Finding
+	exempts shape.Exemption
+}
+
+// check runs for many documents at once.
+func (r *run) check(doc *exception.Document) answer {
+	a := answer{found: r.checker.Check(doc, r.now)}
+	if !slices.ContainsFunc(a.found, func(f shape.Finding) bool { return f.Severity == shape.Error }) {
+		a.exempts = r.checker.Exempted(doc)
+	}
+	return a
+}
+
+// settle puts what is wrong with a document on the report, for itself and beside
+// those before it, or that nothing is, and what it would exempt. It runs for one
+// after the other.
+func (r *run) settle(doc *exception.Document, a answer) {
+	results := shapeconfig.Results(doc, append(a.found, r.set.Add(doc)...))
 	r.report.Add(results...)
 	if slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {
 		return
 	}
 	result := cli.ResultFor(doc)
 	result.Outcome, result.Reason = cli.Pass, "well-shaped"
-	if exempts := r.checker.Exempted(doc); exempts.Count > 0 || exempts.Cut {
+	if exempts := a.exempts; exempts.Count > 0 || exempts.Cut {
 		result.Message = "would exempt " + listed(exempts)
 		if len(exempts.Assumed) > 0 {
 			result.Message += ", assuming " + strings.Join(exempts.Assumed, ", and ")
