@@ -66,12 +66,14 @@ type options struct {
 func newCommand(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:                   "polex-sign [flags] PATH... | polex-sign --promote [flags]",
+		Use:                   "polex-sign [flags] PATH... | polex-sign --promote [flags] | polex-sign trusted-root [flags]",
 		Short:                 "Seal exceptions with your own identity",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
+		Args:                  cobra.ArbitraryArgs, // paths, and no misspelt commands
 	}
+	cmd.AddCommand(newTrustedRoot(streams))
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")

@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("IN_AN_HOUR", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("HOME", env.WorkDir)
+			env.Values[tufKey] = &tufServer{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -64,6 +65,7 @@ func TestScripts(t *testing.T) {
 			"filler":   filler,
 			"binary":   binary,
 			"browser":  browser,
+			"tuf":      tuf,
 			"actions":  actions,
 			"keypair":  keypair,
 			"reported": reported(t),

@@ -237,6 +237,20 @@ func TestNothingThatShipsPullsIn(t *testing.T) {
 	}
 }
 
+// TestNothingThatVerifiesFetches: a trusted root is fetched when somebody asks
+// for that, and by nothing else.
+func TestNothingThatVerifiesFetches(t *testing.T) {
+	fetching := module + "/pkg/trust/tufroot"
+	for _, p := range list(t, "./...") {
+		if covers(fetching, p.ImportPath) || p.rel() == "cmd/polex-sign" {
+			continue
+		}
+		if slices.Contains(p.Imports, fetching) {
+			t.Errorf("%s imports %s: only cmd/polex-sign may", p.rel(), fetching)
+		}
+	}
+}
+
 // TestSandboxStaysOut: the sandbox makes trust out of nothing, so only the
 // command that says so, and tests, may use it.
 func TestSandboxStaysOut(t *testing.T) {

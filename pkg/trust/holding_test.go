@@ -1,0 +1,37 @@
+package trust_test
+
+import (
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// TestHoldings: everybody whom the public-good root vouches for is there, once and in order.
+func TestHoldings(t *testing.T) {
+	root, err := trust.PublicGoodRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{
+		trust.HeldCertificateAuthority: len(root.Material().FulcioCertificateAuthorities()), trust.HeldCertificateLog: len(root.Material().CTLogs()),
+		trust.HeldTransparencyLog: len(root.Material().RekorLogs()), trust.HeldTimestampAuthority: len(root.Material().TimestampingAuthorities()),
+	}
+	got, ids := map[string]int{}, map[string]bool{}
+	var last trust.Holding
+	for _, h := range root.Holdings() {
+		if h.Kind < last.Kind || (h.Kind == last.Kind && h.From.Before(last.From)) {
+			t.Errorf("%+v comes after %+v", h, last)
+		}
+		if h.URL == "" || len(h.ID) != 64 || h.From.IsZero() || ids[h.Kind+h.ID] {
+			t.Errorf("%+v", h)
+		}
+		got[h.Kind]++
+		ids[h.Kind+h.ID] = true
+		last = h
+	}
+	for kind, n := range want {
+		if n == 0 || got[kind] != n {
+			t.Errorf("%d of the kind %s, want %d", got[kind], kind, n)
+		}
+	}
+}

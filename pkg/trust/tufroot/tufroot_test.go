@@ -1,0 +1,243 @@
+package tufroot_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/sandbox/tufrepo"
+	"github.com/polex-dev/polex/pkg/trust/publicgood"
+	"github.com/polex-dev/polex/pkg/trust/tufroot"
+)
+
+// good is when the metadata of these tests ends.
+var good = time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second)
+
+func repository(t *testing.T) *tufrepo.Repository {
+	t.Helper()
+	r, err := tufrepo.New(publicgood.TrustedRootJSON(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// source serves a repository on loopback.
+func source(t *testing.T, r *tufrepo.Repository) tufroot.Source {
+	t.Helper()
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	return tufroot.Source{Mirror: server.URL, Root: r.Root(), Download: download}
+}
+
+func download(address string, most int64) ([]byte, error) {
+	client := http.Client{Timeout: 10 * time.Second}
+	response, err := client.Get(address)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusNotFound {
+		return nil, tufroot.ErrNotFound
+	}
+	return io.ReadAll(io.LimitReader(response.Body, most+1))
+}
+
+func TestFetch(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	t.Setenv("HOME", temporary)
+	for _, name := range []string{"TUF_ROOT", "TUF_MIRROR", "SIGSTORE_ROOT_FILE", "TUF_ROOT_JSON"} {
+		t.Setenv(name, "/nonexistent")
+	}
+	r := repository(t)
+	s := source(t, r)
+	fetched, err := tufroot.Fetch(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(fetched.JSON, publicgood.TrustedRootJSON()) || !fetched.Root.Logs() {
+		t.Error("it is not the trusted root of the repository")
+	}
+	if fetched.RootVersion != 1 || !fetched.GoodUntil.Equal(good) || fetched.Mirror != s.Mirror {
+		t.Errorf("version %d until %s of %s", fetched.RootVersion, fetched.GoodUntil, fetched.Mirror)
+	}
+	// What is new is fetched, over any number of roots.
+	for range 3 {
+		if err := r.Rotate(good); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh := append(publicgood.TrustedRootJSON(), '\n')
+	if err := r.Publish(fresh, good.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if fetched, err = tufroot.Fetch(s); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(fetched.JSON, fresh) || fetched.RootVersion != 4 || !fetched.GoodUntil.Equal(good.Add(time.Hour)) {
+		t.Errorf("version %d until %s, %d bytes", fetched.RootVersion, fetched.GoodUntil, len(fetched.JSON))
+	}
+	left, err := os.ReadDir(temporary)
+	if err != nil || len(left) > 0 {
+		t.Errorf("these stay behind: %v, %v", left, err)
+	}
+}
+
+// TestFetchRefuses: whatever is served, nothing is returned that the root's keys
+// do not vouch for, or that is over.
+func TestFetchRefuses(t *testing.T) {
+	over := time.Now().Add(-time.Minute)
+	publish := func(target []byte, until time.Time) func(*testing.T, *tufrepo.Repository) {
+		return func(t *testing.T, r *tufrepo.Repository) {
+			if err := r.Publish(target, until); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// flip makes another digit of one of a file's signature.
+	flip := func(path string) func(*testing.T, *tufrepo.Repository) {
+		return func(t *testing.T, r *tufrepo.Repository) {
+			raw := bytes.Clone(r.File(path))
+			i := bytes.Index(raw, []byte(`"sig":"`))
+			if i < 0 {
+				t.Fatalf("%s has no signature: %s", path, raw)
+			}
+			digit := &raw[i+len(`"sig":"`)+3]
+			*digit = map[bool]byte{true: '1', false: '0'}[*digit == '0']
+			r.Replace(path, raw)
+		}
+	}
+	newer := publicgood.TrustedRootJSON()
+	newer = append(newer, '\n')
+	strangers := func(path string) func(*testing.T, *tufrepo.Repository) {
+		return func(t *testing.T, r *tufrepo.Repository) { r.Replace(path, repository(t).File(path)) }
+	}
+	for _, tc := range []struct {
+		name string
+		bend func(*testing.T, *tufrepo.Repository)
+		want error
+		text string
+	}{
+		{"an expired timestamp", publish(newer, over), tufroot.ErrExpired, "timestamp.json is expired"},
+		{"an expired root", func(t *testing.T, r *tufrepo.Repository) {
+			if err := r.Rotate(over); err != nil {
+				t.Fatal(err)
+			}
+		}, tufroot.ErrExpired, "root.json is expired"},
+		{"a timestamp whose signature is wrong", flip("timestamp.json"), tufroot.ErrUntrusted, "unsigned metadata"},
+		{"a snapshot whose signature is wrong", flip("1.snapshot.json"), tufroot.ErrUntrusted, "unsigned metadata"},
+		{"targets whose signature is wrong", flip("1.targets.json"), tufroot.ErrUntrusted, "unsigned metadata"},
+		{"a new root that the old one did not sign", func(t *testing.T, r *tufrepo.Repository) {
+			other := repository(t)
+			if err := other.Rotate(good); err != nil {
+				t.Fatal(err)
+			}
+			r.Replace("2.root.json", other.File("2.root.json"))
+		}, tufroot.ErrUntrusted, "unsigned metadata"},
+		{"a stranger's timestamp", strangers("timestamp.json"), tufroot.ErrUntrusted, "unsigned metadata"},
+		{"a stranger's targets", strangers("1.targets.json"), tufroot.ErrUntrusted, "unsigned metadata"},
+		{"a snapshot that goes back", func(t *testing.T, r *tufrepo.Repository) {
+			publish(newer, good)(t, r)
+			r.Replace("2.snapshot.json", r.File("1.snapshot.json"))
+		}, tufroot.ErrUntrusted, "bad version number"},
+		{"targets that go back", func(t *testing.T, r *tufrepo.Repository) {
+			publish(newer, good)(t, r)
+			r.Replace("2.targets.json", r.File("1.targets.json"))
+		}, tufroot.ErrUntrusted, "bad version number"},
+		{"a root that goes back", func(t *testing.T, r *tufrepo.Repository) { r.Replace("2.root.json", r.File("1.root.json")) }, tufroot.ErrUntrusted, "bad version number"},
+		{"another target", func(_ *testing.T, r *tufrepo.Repository) {
+			r.Replace(tufrepo.Path(publicgood.TrustedRootJSON()), newer)
+		}, tufroot.ErrUntrusted, "has more than"},
+		{"another target of the same length", func(_ *testing.T, r *tufrepo.Repository) {
+			other := publicgood.TrustedRootJSON()
+			other[len(other)/2] ^= 1
+			r.Replace(tufrepo.Path(publicgood.TrustedRootJSON()), other)
+		}, tufroot.ErrUntrusted, "hash"},
+		{"no target", func(_ *testing.T, r *tufrepo.Repository) { r.Replace(tufrepo.Path(publicgood.TrustedRootJSON()), nil) }, nil, "404"},
+		{"no timestamp", func(_ *testing.T, r *tufrepo.Repository) { r.Replace("timestamp.json", nil) }, nil, "404"},
+		{"a page for a timestamp", func(_ *testing.T, r *tufrepo.Repository) { r.Replace("timestamp.json", []byte("<html>")) }, nil, "invalid character"},
+		{"a timestamp without an end", func(_ *testing.T, r *tufrepo.Repository) {
+			r.Replace("timestamp.json", bytes.Repeat([]byte(" "), 1<<20))
+		}, tufroot.ErrUntrusted, "has more than"},
+		{"a target that is no trusted root", publish([]byte("{}"), good), tufroot.ErrUnusable, "media type"},
+		{"a trusted root of nobody", publish([]byte(`{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}`), good), tufroot.ErrUnusable, "no certificate authority and no log"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := repository(t)
+			s := source(t, r)
+			tc.bend(t, r)
+			fetched, err := tufroot.Fetch(s)
+			if fetched != nil || err == nil {
+				t.Fatalf("fetched %v, error %v", fetched, err)
+			}
+			for _, class := range []error{tufroot.ErrExpired, tufroot.ErrUntrusted, tufroot.ErrUnusable} {
+				if errors.Is(err, class) != errors.Is(tc.want, class) {
+					t.Errorf("error %v: it is %q: %t", err, class, errors.Is(err, class))
+				}
+			}
+			if !strings.Contains(err.Error(), tc.text) || !strings.Contains(err.Error(), s.Mirror) {
+				t.Errorf("error %q, want it with %q", err, tc.text)
+			}
+		})
+	}
+}
+
+// TestFetchSource: which root and which address count is the caller's to say.
+func TestFetchSource(t *testing.T) {
+	r := repository(t)
+	s := source(t, r)
+	for _, tc := range []struct {
+		name string
+		bend func(*tufroot.Source)
+		text string
+	}{
+		{"another repository's root", func(s *tufroot.Source) { s.Root = repository(t).Root() }, "unsigned metadata"},
+		{"the public-good root", func(s *tufroot.Source) { s.Root = nil }, ""},
+		{"no root", func(s *tufroot.Source) { s.Root = []byte{} }, "no initial trusted root"},
+		{"a root that is none", func(s *tufroot.Source) { s.Root = []byte("{}") }, ""},
+		{"no address", func(s *tufroot.Source) { s.Mirror = "tuf.example.com" }, "it is no address"},
+		{"nobody there", func(s *tufroot.Source) { s.Mirror = "http://127.0.0.1:1" }, "refused"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bent := s
+			tc.bend(&bent)
+			fetched, err := tufroot.Fetch(bent)
+			if fetched != nil || err == nil || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("fetched %v, error %v, want one with %q", fetched, err, tc.text)
+			}
+		})
+	}
+}
+
+// TestFetchAsks: nothing is asked of anybody but the mirror, and no file is longer
+// than allowed.
+func TestFetchAsks(t *testing.T) {
+	r := repository(t)
+	s := source(t, r)
+	var asked []string
+	inner := s.Download
+	s.Download = func(address string, most int64) ([]byte, error) {
+		path, ok := strings.CutPrefix(address, s.Mirror+"/")
+		if !ok || most > tufroot.MaxFile {
+			t.Errorf("asked for %d bytes of %s", most, address)
+		}
+		asked = append(asked, path)
+		return inner(address, most)
+	}
+	if _, err := tufroot.Fetch(s); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"2.root.json", "timestamp.json", "1.snapshot.json", "1.targets.json", tufrepo.Path(publicgood.TrustedRootJSON())}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
