@@ -65,6 +65,7 @@ func TestScripts(t *testing.T) {
 			"filler":   filler,
 			"binary":   binary,
 			"browser":  browser,
+			"tuf":      tuf,
 			"actions":  actions,
 			"keypair":  keypair,
 			"reported": reported(t),

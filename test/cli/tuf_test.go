@@ -54,11 +54,7 @@ func tuf(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s has no signature", args[1])
 		}
 		digit := &raw[i+len(`"sig":"`)]
-		if *digit == '0' {
-			*digit = '1'
-		} else {
-			*digit = '0'
-		}
+		*digit = map[bool]byte{true: '1', false: '0'}[*digit == '0']
 		server.repository.Replace(args[1], raw)
 	default:
 		ts.Fatalf("unknown: tuf %s", args[0])

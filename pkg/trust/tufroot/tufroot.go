@@ -1,7 +1,6 @@
 package tufroot
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,13 +125,11 @@ func signed(path string) (version int64, expires time.Time, err error) {
 
 // classify says which of the errors above an error of go-tuf is.
 func classify(err error) error {
-	var notHex hex.InvalidByteError
-	var notJSON *json.SyntaxError
 	switch {
 	case errors.Is(err, &metadata.ErrExpiredMetadata{}):
 		return fmt.Errorf("%w: %w", ErrExpired, err)
 	case errors.Is(err, &metadata.ErrRepository{}), errors.Is(err, &metadata.ErrValue{}), errors.Is(err, &metadata.ErrType{}),
-		errors.Is(err, &metadata.ErrDownloadLengthMismatch{}), errors.As(err, &notHex), errors.As(err, &notJSON):
+		errors.Is(err, &metadata.ErrDownloadLengthMismatch{}):
 		return fmt.Errorf("%w: %w", ErrUntrusted, err)
 	default:
 		return err

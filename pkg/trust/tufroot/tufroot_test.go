@@ -103,7 +103,7 @@ func TestFetchRefuses(t *testing.T) {
 			}
 		}
 	}
-	// flip turns a digit of a file's signature.
+	// flip makes another digit of one of a file's signature.
 	flip := func(path string) func(*testing.T, *tufrepo.Repository) {
 		return func(t *testing.T, r *tufrepo.Repository) {
 			raw := bytes.Clone(r.File(path))
@@ -111,7 +111,8 @@ func TestFetchRefuses(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("%s has no signature: %s", path, raw)
 			}
-			raw[i+len(`"sig":"`)+3] ^= 1
+			digit := &raw[i+len(`"sig":"`)+3]
+			*digit = map[bool]byte{true: '1', false: '0'}[*digit == '0']
 			r.Replace(path, raw)
 		}
 	}
