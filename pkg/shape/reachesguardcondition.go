@@ -80,8 +80,8 @@ func (t *trial) reachesException(words []string) bool {
 func (t *trial) reachesInto(namespace string, kinds, words []string) bool {
 	resources := slices.Clone(t.known[namespaced])
 	for _, kind := range kinds {
-		if !slices.ContainsFunc(resources, func(r specimen) bool { return r.kind == kind }) {
-			resources = append(resources, t.ofKind(kind, namespaced)[:1]...)
+		if alike := t.ofKind(kind, namespaced); len(alike) > 0 && !slices.ContainsFunc(resources, func(r specimen) bool { return r.kind == kind }) {
+			resources = append(resources, alike[0])
 		}
 	}
 	for _, inside := range resources {
