@@ -38,6 +38,8 @@ var exemptsNothingCases = []change{
 	{name: "conditions hold of one", of: policies, config: having(object("apps/v1/Deployment team-a/web"))},
 	{name: "conditions hold of none", of: policies, config: having(object("apps/v1/Deployment team-b/web")),
 		want: []string{"10 exempts-nothing spec.matchConditions (warning)"}},
+	{name: "conditions hold of one in no namespace", of: policies, config: having(object("rbac.authorization.k8s.io/v1/ClusterRole web")),
+		old: "object.metadata.namespace == 'team-a'", new: "object.kind == 'ClusterRole'"},
 	{name: "conditions may hold of one", of: policies, config: having(object("apps/v1/Deployment web"))},
 	{name: "a condition cannot be evaluated", of: policies, config: having(), old: "== 'team-a'", new: "= 'team-a'",
 		want: []string{"12 bad-expression spec.matchConditions[0].expression"}},
