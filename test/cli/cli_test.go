@@ -69,7 +69,6 @@ func TestScripts(t *testing.T) {
 			"actions":  actions,
 			"keypair":  keypair,
 			"reported": reported(t),
-			"tuf":      tuf,
 		},
 	})
 }
