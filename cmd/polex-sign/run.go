@@ -11,7 +11,6 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/promote"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -139,35 +138,4 @@ func (r *run) refuse(refusals exception.Refusals) {
 		r.report.Add(cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
 			Reason: f.Reason, Message: f.Message, Hint: f.Hint})
 	}
-}
-
-// promote seals the repository's queue.
-func (r *run) promote(ctx context.Context) error {
-	queue, err := promote.Open(promote.Options{Dir: ".", Unsigned: r.options.unsigned, Signed: r.options.signed})
-	var refused exception.Refusals
-	if errors.As(err, &refused) {
-		r.refuse(refused)
-		r.report.Documents = len(refused)
-		return errors.Join(r.format.Write(r.streams.Out, r.report), r.report.Err())
-	}
-	if err != nil {
-		return err
-	}
-	if queue.Empty() {
-		_, err := fmt.Fprintln(r.streams.Out, "nothing waits to be signed")
-		return err
-	}
-	var commit *promote.Commit
-	if r.options.commit {
-		if commit, err = r.commit(queue); err != nil {
-			return err
-		}
-	}
-	docs := queue.Documents()
-	r.report.Documents = len(docs)
-	sealed, err := r.seal(ctx, docs, r.streams.Out)
-	if err != nil {
-		return err
-	}
-	return r.apply(queue, sealed, commit)
 }

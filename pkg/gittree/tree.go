@@ -30,6 +30,9 @@ type Entry struct {
 	hash plumbing.Hash
 }
 
+// Hash returns the name of the entry's object.
+func (e Entry) Hash() plumbing.Hash { return e.hash }
+
 // IsFile reports whether the entry is a regular file, executable or not.
 func (e Entry) IsFile() bool { return e.Mode == filemode.Regular || e.Mode == filemode.Executable }
 

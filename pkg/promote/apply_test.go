@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/promote"
 )
 
@@ -38,18 +39,13 @@ func TestApplyCommits(t *testing.T) {
 	})
 	before := r.head()
 	q := r.open()
-	if q.Source() != before || q.Empty() {
-		t.Errorf("source %s, empty %v", q.Source(), q.Empty())
+	if q.Queue.Source().String() != before {
+		t.Errorf("source %s", q.Queue.Source())
 	}
-	commit := author()
-	commit.Trailers = []string{"Polex-Log-Index: 7", "Polex-Log-Index: 8"}
-	moves, hash, err := q.Apply(stamp(t, q.Documents()), commit)
+	q.trailers = []string{"Polex-Log-Index: 7", "Polex-Log-Index: 8"}
+	names, hash, err := q.apply(stamp(t, q.Documents()), author())
 	if err != nil {
-		t.Fatalf("Apply: %v", err)
-	}
-	var names []string
-	for _, m := range moves {
-		names = append(names, m.From+" -> "+m.To)
+		t.Fatalf("apply: %v", err)
 	}
 	wantMoves := []string{"unsigned/a.yaml -> signed/a.yaml", "unsigned/j.json -> signed/j.json", "unsigned/team/deep/b.yml -> signed/team/deep/b.yml"}
 	if diff := cmp.Diff(wantMoves, names); diff != "" {
@@ -88,7 +84,7 @@ func TestApplyCommits(t *testing.T) {
 	if stat := r.git("show", "--stat", "--find-renames=50%", "HEAD"); !strings.Contains(stat, "{unsigned => signed}/a.yaml") || !strings.Contains(stat, "3 files changed") {
 		t.Errorf("git show --stat:\n%s", stat)
 	}
-	if left := r.open(); !left.Empty() || len(left.Documents()) != 0 {
+	if left := r.open(); len(left.Moves) != 0 || len(left.Documents()) != 0 {
 		t.Errorf("%d documents still wait", len(left.Documents()))
 	}
 }
@@ -96,8 +92,8 @@ func TestApplyCommits(t *testing.T) {
 func TestApplyOneException(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 	q := r.open()
-	if _, _, err := q.Apply(stamp(t, q.Documents()), author()); err != nil {
-		t.Fatalf("Apply: %v", err)
+	if _, _, err := q.apply(stamp(t, q.Documents()), author()); err != nil {
+		t.Fatalf("apply: %v", err)
 	}
 	if got, want := r.git("log", "-1", "--format=%s"), "Sign PolicyException.kyverno.io team-a/a\n"; got != want {
 		t.Errorf("subject %q, want %q", got, want)
@@ -107,12 +103,12 @@ func TestApplyOneException(t *testing.T) {
 // Other folders, below the root and asked for from a folder of the work tree.
 func TestApplyOtherFolders(t *testing.T) {
 	r := newRepository(t, map[string]string{"exceptions/inbox/a.yaml": exceptionText("a"), "unsigned/not-this.yaml": "x\n"})
-	q, err := promote.Open(promote.Options{Dir: r.path("exceptions/inbox"), Unsigned: "./exceptions/inbox/", Signed: "exceptions/approved"})
+	q, err := r.try(r.path("exceptions/inbox"), promote.Options{Unsigned: "./exceptions/inbox/", Signed: "exceptions/approved"})
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
-	if _, _, err := q.Apply(stamp(t, q.Documents()), author()); err != nil {
-		t.Fatalf("Apply: %v", err)
+	if _, _, err := q.apply(stamp(t, q.Documents()), author()); err != nil {
+		t.Fatalf("apply: %v", err)
 	}
 	if diff := cmp.Diff(stamped(exceptionText("a")), r.git("show", "HEAD:exceptions/approved/a.yaml")); diff != "" {
 		t.Errorf("signed file (-want +got):\n%s", diff)
@@ -126,7 +122,7 @@ func TestApplyWithoutCommit(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b/b.yaml": exceptionText("b")})
 	head := r.head()
 	q := r.open()
-	moves, hash, err := q.Apply(stamp(t, q.Documents()), nil)
+	moves, hash, err := q.apply(stamp(t, q.Documents()), nil)
 	if err != nil || hash != "" || len(moves) != 2 {
 		t.Fatalf("Apply: %d moves, hash %q, %v", len(moves), hash, err)
 	}
@@ -172,9 +168,9 @@ func TestApplyInCheckouts(t *testing.T) {
 			r.Dir = checkout(r)
 			before := r.head()
 			q := r.open()
-			_, hash, err := q.Apply(stamp(t, q.Documents()), author())
+			_, hash, err := q.apply(stamp(t, q.Documents()), author())
 			if err != nil {
-				t.Fatalf("Apply: %v", err)
+				t.Fatalf("apply: %v", err)
 			}
 			r.unchanged(hash)
 			if got := strings.TrimSpace(r.git("rev-parse", "HEAD^")); got != before {
@@ -190,7 +186,7 @@ func TestEmptyQueue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := newRepository(t, files).open()
-			if !q.Empty() || len(q.Documents()) != 0 {
+			if len(q.Moves) != 0 || len(q.Documents()) != 0 {
 				t.Errorf("%d documents wait", len(q.Documents()))
 			}
 		})
@@ -219,12 +215,12 @@ func TestAuthor(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", home)
 	for _, tc := range []struct {
 		name   string
-		commit promote.Commit
+		commit gitchange.Author
 		config map[string]string
 		want   string // "" for nobody
 	}{
 		{name: "nobody"},
-		{name: "half of a name", commit: promote.Commit{Name: "Polex Bot"}},
+		{name: "half of a name", commit: gitchange.Author{Name: "Polex Bot"}},
 		{name: "half in the configuration", config: map[string]string{"user.email": "git@example.com"}},
 		{name: "given", commit: *author(), want: "Polex Bot <bot@example.com>"},
 		{name: "configured", config: map[string]string{"user.name": "Gitta", "user.email": "git@example.com"}, want: "Gitta <git@example.com>"},
@@ -237,18 +233,18 @@ func TestAuthor(t *testing.T) {
 			}
 			head := r.head()
 			q := r.open()
-			checked := q.CheckAuthor(tc.commit)
+			_, checked := r.clone.Signature(tc.commit)
 			tc.commit.When = committedAt
-			_, _, err := q.Apply(stamp(t, q.Documents()), &tc.commit)
+			_, _, err := q.apply(stamp(t, q.Documents()), &tc.commit)
 			if tc.want == "" {
-				if !errors.Is(checked, promote.ErrNoAuthor) || !errors.Is(err, promote.ErrNoAuthor) {
-					t.Errorf("CheckAuthor: %v, Apply: %v, want ErrNoAuthor", checked, err)
+				if !errors.Is(checked, gitchange.ErrNoAuthor) || !errors.Is(err, gitchange.ErrNoAuthor) {
+					t.Errorf("Signature: %v, apply: %v, want ErrNoAuthor", checked, err)
 				}
 				r.unchanged(head)
 				return
 			}
 			if checked != nil || err != nil {
-				t.Fatalf("CheckAuthor: %v, Apply: %v", checked, err)
+				t.Fatalf("Signature: %v, apply: %v", checked, err)
 			}
 			if got := r.git("log", "-1", "--format=%an <%ae>|%cn <%ce>"); got != tc.want+"|"+tc.want+"\n" {
 				t.Errorf("author and committer %q, want %q", got, tc.want)
@@ -261,8 +257,8 @@ func TestAuthorBreaksHeader(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 	head := r.head()
 	q := r.open()
-	for _, commit := range []promote.Commit{{Name: "a\nparent b", Email: "c"}, {Name: "a", Email: "b>\ngpgsig x"}, {Name: "a <b>", Email: "c"}} {
-		if _, _, err := q.Apply(stamp(t, q.Documents()), &commit); err == nil || q.CheckAuthor(commit) == nil {
+	for _, commit := range []gitchange.Author{{Name: "a\nparent b", Email: "c"}, {Name: "a", Email: "b>\ngpgsig x"}, {Name: "a <b>", Email: "c"}} {
+		if _, _, err := q.apply(stamp(t, q.Documents()), &commit); err == nil {
 			t.Errorf("author %q <%q>: %v", commit.Name, commit.Email, err)
 		}
 	}
@@ -276,15 +272,15 @@ func TestApplyChecksDocuments(t *testing.T) {
 	q := r.open()
 	docs := stamp(t, q.Documents())
 	for name, sealed := range map[string]int{"none": 0, "one too few": 1} {
-		if _, _, err := q.Apply(docs[:sealed], author()); err == nil {
+		if _, _, err := q.apply(docs[:sealed], author()); err == nil {
 			t.Errorf("%s: applied", name)
 		}
 	}
-	if _, _, err := q.Apply(append(slices.Clone(docs), docs[0]), author()); err == nil {
+	if _, _, err := q.apply(append(slices.Clone(docs), docs[0]), author()); err == nil {
 		t.Error("one too many: applied")
 	}
 	slices.Reverse(docs)
-	if _, _, err := q.Apply(docs, author()); err == nil || !strings.Contains(err.Error(), "was signed where") {
+	if _, _, err := q.apply(docs, author()); err == nil || !strings.Contains(err.Error(), "was signed where") {
 		t.Errorf("in another order: %v", err)
 	}
 	r.unchanged(head)

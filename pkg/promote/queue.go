@@ -11,22 +11,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
 )
 
 // The reasons for which a queue is not promoted.
 const (
-	ReasonBadName       = "bad-file-name"
-	ReasonNotRegular    = "not-a-regular-file"
-	ReasonMalformed     = "malformed"
-	ReasonNoDocuments   = "no-documents"
-	ReasonTargetExists  = "target-exists"
-	ReasonAlreadySigned = "already-signed"
+	ReasonBadName        = "bad-file-name"
+	ReasonNotRegular     = "not-a-regular-file"
+	ReasonMalformed      = "malformed"
+	ReasonNoDocuments    = "no-documents"
+	ReasonTargetExists   = "target-exists"
+	ReasonAlreadySigned  = "already-signed"
+	ReasonPartlyReplaced = "partly-replaced"
 )
 
 // DefaultUnsigned and DefaultSigned are the folders when nothing else is said.
@@ -35,69 +36,80 @@ const (
 	DefaultSigned   = "signed"
 )
 
-// Options say where the queue is.
+// Options say what is promoted. The zero value is the strictest.
 type Options struct {
-	Dir      string // any folder of the work tree
 	Unsigned string // relative to the work tree's root, with slashes
 	Signed   string
+	// Source is the commit that unsigned/ is read from: HEAD, a whole hash, or the
+	// name of a branch or a tag. "" means HEAD.
+	Source string
+	// Replace has a request for an exception that is signed already take its place.
+	// Otherwise it is refused.
+	Replace bool
 }
 
-// Queue is what waits under unsigned/ at one commit.
+// Queue is what waits under unsigned/ at one commit, its source.
 type Queue struct {
-	repository *git.Repository
-	options    Options
-	head       *plumbing.Reference
-	tree       *gittree.Tree
-	files      []file
+	clone   *gitchange.Clone
+	options Options
+	head    gitchange.Head
+	source  plumbing.Hash
+	tree    *gittree.Tree
+	files   []*file
+	// signed are the exceptions in signed files, by the name of the file's content,
+	// so that none is parsed again when the remote has moved.
+	signed map[plumbing.Hash][]exception.Identity
 }
 
+// file is one file of the queue.
 type file struct {
 	from, to  string // paths from the work tree's root
+	blob      plumbing.Hash
 	documents []*exception.Document
+	origin    *gitchange.Origin // nil where history does not go back to it
 }
 
-// signed is what lies under signed/ already.
-type signed struct {
-	paths   map[string]bool // of files, and of the folders they are in
-	objects map[exception.Identity]string
+// Open reads the queue of a clone. It returns [exception.Refusals] when a file in
+// it cannot be promoted, a *[gittree.RevisionError] for a source that no
+// repository could have, and another error when the repository cannot be read or
+// its work tree is not clean below the two folders.
+func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
+	if err := checkFolders(&o); err != nil {
+		return nil, err
+	}
+	if o.Source == "" {
+		o.Source = "HEAD"
+	}
+	source, err := clone.Resolve(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{clone: clone, options: o, source: source, signed: map[plumbing.Hash][]exception.Identity{}}
+	if q.head, err = clone.Head(); err != nil {
+		return nil, err
+	}
+	if q.tree, err = clone.Tree(source); err != nil {
+		return nil, err
+	}
+	if err := q.checkClean(); err != nil {
+		return nil, err
+	}
+	if err := q.read(); err != nil {
+		return nil, err
+	}
+	return q, q.findOrigins()
 }
 
-// Open reads the queue from the commit that HEAD names. It returns [exception.Refusals]
-// when a file in it cannot be promoted, and another error when the repository
-// cannot be read or its work tree is not clean below the two folders.
-func Open(o Options) (*Queue, error) {
+func checkFolders(o *Options) error {
 	if o.Unsigned == "" {
 		o.Unsigned = DefaultUnsigned
 	}
 	if o.Signed == "" {
 		o.Signed = DefaultSigned
 	}
-	if err := checkFolders(&o); err != nil {
-		return nil, err
-	}
-	repository, err := git.PlainOpenWithOptions(o.Dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
-	if err != nil {
-		return nil, fmt.Errorf("open repository %s: %w", o.Dir, err)
-	}
-	head, err := repository.Head()
-	if err != nil {
-		return nil, fmt.Errorf("read HEAD: %w", err)
-	}
-	tree, err := gittree.In(repository.Storer, head.Hash())
-	if err != nil {
-		return nil, fmt.Errorf("read commit %s: %w", head.Hash(), err)
-	}
-	q := &Queue{repository: repository, options: o, head: head, tree: tree}
-	if err := q.checkClean(); err != nil {
-		return nil, err
-	}
-	return q, q.read()
-}
-
-func checkFolders(o *Options) error {
 	for _, dir := range []*string{&o.Unsigned, &o.Signed} {
 		clean := path.Clean(*dir)
-		if path.IsAbs(clean) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || clean == ".git" || strings.HasPrefix(clean, ".git/") {
+		if !fs.ValidPath(clean) || clean == "." || strings.EqualFold(clean, ".git") || strings.HasPrefix(strings.ToLower(clean), ".git/") {
 			return fmt.Errorf("folder %q does not lie inside the repository", *dir)
 		}
 		*dir = clean
@@ -108,46 +120,39 @@ func checkFolders(o *Options) error {
 	return nil
 }
 
-// checkClean refuses a work tree in which either folder differs from the
-// commit: what was not committed was not reviewed. Nor may anything be staged
-// elsewhere, for the commit takes the whole index along.
+// checkClean refuses a work tree in which either folder differs from HEAD: what
+// was not committed was not reviewed. Nor may anything be staged elsewhere, for
+// nobody could tell what a commit was to take along.
 func (q *Queue) checkClean() error {
-	worktree, err := q.repository.Worktree()
-	if err != nil {
-		return fmt.Errorf("open work tree: %w", err)
+	dirty, err := q.clone.Dirty(q.options.Unsigned, q.options.Signed)
+	if err != nil || len(dirty) == 0 {
+		return err
 	}
-	status, err := worktree.Status()
-	if err != nil {
-		return fmt.Errorf("read status of work tree: %w", err)
-	}
-	var dirty []string
-	for name, s := range status {
-		inside := strings.HasPrefix(name, q.options.Unsigned+"/") || strings.HasPrefix(name, q.options.Signed+"/")
-		staged := s.Staging != git.Unmodified && s.Staging != git.Untracked
-		if staged || (inside && (s.Staging != git.Unmodified || s.Worktree != git.Unmodified)) {
-			dirty = append(dirty, name)
-		}
-	}
-	if len(dirty) == 0 {
-		return nil
-	}
-	slices.Sort(dirty)
 	return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
+}
+
+// checkUnmoved refuses a clone that is no longer as it was when the queue was
+// read: signing takes its time.
+func (q *Queue) checkUnmoved() error {
+	head, err := q.clone.Head()
+	if err != nil {
+		return err
+	}
+	if head != q.head {
+		return fmt.Errorf("%w (it was %s at %s when the queue was read)", gitchange.ErrMoved, q.head.Branch, q.head.Commit)
+	}
+	return q.checkClean()
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 func (q *Queue) read() error {
-	already, err := q.signed()
-	if err != nil {
-		return err
-	}
 	var refusals exception.Refusals
-	err = q.walk(q.options.Unsigned, func(entry gittree.Entry) error {
+	err := walk(q.tree, q.options.Unsigned, func(entry gittree.Entry) error {
 		if base := path.Base(entry.Path); strings.HasPrefix(base, ".git") || strings.EqualFold(path.Ext(base), ".md") {
 			return nil // .gitkeep, README.md
 		}
-		f, problems, err := q.take(entry, already)
+		f, problems, err := q.take(entry)
 		refusals = append(refusals, problems...)
 		q.files = append(q.files, f)
 		return err
@@ -159,32 +164,28 @@ func (q *Queue) read() error {
 }
 
 // take reads one file of the queue.
-func (q *Queue) take(entry gittree.Entry, already signed) (file, exception.Refusals, error) {
+func (q *Queue) take(entry gittree.Entry) (*file, exception.Refusals, error) {
 	name := entry.Path
 	at := exception.Position{File: name}
-	f := file{from: name, to: q.options.Signed + strings.TrimPrefix(name, q.options.Unsigned)}
+	f := &file{from: name, to: q.options.Signed + strings.TrimPrefix(name, q.options.Unsigned), blob: entry.Hash()}
 	if entry.Mode != filemode.Regular {
 		return f, exception.Refusals{{Position: at, Reason: ReasonNotRegular, Message: "it is a link, a submodule or executable, and only regular files are signed"}}, nil
 	}
-	if !plainPath(name) || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
+	if !plainPath(name) || !isExceptionFile(name) {
 		return f, exception.Refusals{{Position: at, Reason: ReasonBadName, Message: "its name is not one of an exception",
 			Hint: "use letters, digits, dots, dashes and underscores, and end it in .yaml, .yml or .json"}}, nil
 	}
-	if already.paths[f.to] {
-		return f, exception.Refusals{{Position: at, Reason: ReasonTargetExists, Message: fmt.Sprintf("%s exists already", f.to),
-			Hint: "an approved exception is not replaced without a word: remove the signed one in the same pull request, or choose another name"}}, nil
+	content, err := q.tree.Read(entry)
+	if err != nil {
+		return f, nil, err
 	}
 	var refusals exception.Refusals
-	err := q.readDocuments(entry, func(doc *exception.Document, bad *exception.SyntaxError) {
+	err = readDocuments(content, name, func(doc *exception.Document, bad *exception.SyntaxError) {
 		if bad != nil {
 			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
 			return
 		}
 		f.documents = append(f.documents, doc)
-		if where, ok := already.objects[doc.Identity()]; ok {
-			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: ReasonAlreadySigned,
-				Message: fmt.Sprintf("%s is signed already, in %s", doc.Identity(), where), Hint: "remove the signed one in the same pull request, or choose another name"})
-		}
 	})
 	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
 		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
@@ -192,8 +193,12 @@ func (q *Queue) take(entry gittree.Entry, already signed) (file, exception.Refus
 	return f, refusals, err
 }
 
+func isExceptionFile(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
 func plainPath(name string) bool {
-	for _, part := range strings.Split(name, "/") {
+	for part := range strings.SplitSeq(name, "/") {
 		if !plainName.MatchString(part) {
 			return false
 		}
@@ -201,29 +206,9 @@ func plainPath(name string) bool {
 	return true
 }
 
-// signed returns what lies under signed/. What cannot be read there is for
-// polex-verify to refuse.
-func (q *Queue) signed() (signed, error) {
-	found := signed{paths: map[string]bool{}, objects: map[exception.Identity]string{}}
-	err := q.walk(q.options.Signed, func(entry gittree.Entry) error {
-		for name := entry.Path; name != "."; name = path.Dir(name) {
-			found.paths[name] = true
-		}
-		if entry.Mode != filemode.Regular || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(entry.Path)) {
-			return nil
-		}
-		return q.readDocuments(entry, func(doc *exception.Document, _ *exception.SyntaxError) {
-			if doc != nil {
-				found.objects[doc.Identity()] = entry.Path
-			}
-		})
-	})
-	return found, err
-}
-
 // walk calls visit for every entry below dir that is no folder, in order.
-func (q *Queue) walk(dir string, visit func(gittree.Entry) error) error {
-	switch folder, err := q.tree.Find(dir); {
+func walk(tree *gittree.Tree, dir string, visit func(gittree.Entry) error) error {
+	switch folder, err := tree.Find(dir); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
@@ -231,15 +216,11 @@ func (q *Queue) walk(dir string, visit func(gittree.Entry) error) error {
 	case folder.Mode != filemode.Dir:
 		return fmt.Errorf("%s is not a folder", dir)
 	}
-	return q.tree.Walk(dir, visit)
+	return tree.Walk(dir, visit)
 }
 
-func (q *Queue) readDocuments(entry gittree.Entry, visit func(*exception.Document, *exception.SyntaxError)) error {
-	content, err := q.tree.Read(entry)
-	if err != nil {
-		return err
-	}
-	reader := exception.NewReader(bytes.NewReader(content), entry.Path)
+func readDocuments(content []byte, name string, visit func(*exception.Document, *exception.SyntaxError)) error {
+	reader := exception.NewReader(bytes.NewReader(content), name)
 	for {
 		doc, err := reader.Next()
 		var bad *exception.SyntaxError
@@ -256,17 +237,23 @@ func (q *Queue) readDocuments(entry gittree.Entry, visit func(*exception.Documen
 	}
 }
 
-// Documents returns all documents of the queue, in the order of their files.
-func (q *Queue) Documents() []*exception.Document {
-	var docs []*exception.Document
-	for _, f := range q.files {
-		docs = append(docs, f.documents...)
-	}
-	return docs
-}
-
-// Empty reports whether nothing waits.
-func (q *Queue) Empty() bool { return len(q.files) == 0 }
-
 // Source returns the hash of the commit that the queue was read from.
-func (q *Queue) Source() string { return q.tree.Commit() }
+func (q *Queue) Source() plumbing.Hash { return q.source }
+
+// findOrigins finds the commits that the files of the queue come from.
+func (q *Queue) findOrigins() error {
+	paths := make([]string, len(q.files))
+	for i, f := range q.files {
+		paths[i] = f.from
+	}
+	origins, err := q.clone.Origins(q.source, paths)
+	if err != nil {
+		return err
+	}
+	for _, f := range q.files {
+		if origin, known := origins[f.from]; known {
+			f.origin = &origin
+		}
+	}
+	return nil
+}

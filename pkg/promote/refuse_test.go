@@ -90,7 +90,7 @@ func TestOpenRefuses(t *testing.T) {
 				r.git("commit", "--quiet", "--amend", "--no-edit")
 			}
 			head := r.head()
-			_, err := promote.Open(promote.Options{Dir: r.Dir})
+			_, err := r.try(r.Dir, promote.Options{})
 			var refused exception.Refusals
 			if !errors.As(err, &refused) {
 				t.Fatalf("Open: %v, want refusals", err)
@@ -146,7 +146,7 @@ func TestOpenDirty(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 			tc.dirty(r)
-			q, err := promote.Open(promote.Options{Dir: r.Dir})
+			q, err := r.try(r.Dir, promote.Options{})
 			switch {
 			case tc.want == "" && err != nil:
 				t.Errorf("Open: %v", err)
@@ -175,25 +175,28 @@ func TestOpenFails(t *testing.T) {
 	linked := newRepository(t, map[string]string{"other/a.yaml": exceptionText("a")})
 	linked.link("other", "unsigned")
 	linked.commit("Link the queue")
-	for name, options := range map[string]promote.Options{
-		"no repository":    {Dir: t.TempDir()},
-		"no commit":        {Dir: fresh},
-		"absolute":         {Dir: r.Dir, Unsigned: "/etc"},
-		"outside":          {Dir: r.Dir, Unsigned: "../unsigned"},
-		"outside in turns": {Dir: r.Dir, Signed: "signed/../../x"},
-		"everything":       {Dir: r.Dir, Unsigned: "."},
-		"Git's own":        {Dir: r.Dir, Signed: ".git/hooks"},
-		"the same":         {Dir: r.Dir, Signed: "unsigned/"},
-		"one in the other": {Dir: r.Dir, Signed: "unsigned/signed"},
-		"the other in one": {Dir: r.Dir, Unsigned: "signed/un", Signed: "signed"},
-		"a linked queue":   {Dir: linked.Dir},
-		"a file as queue":  {Dir: r.Dir, Unsigned: "README.md"},
+	for name, tc := range map[string]struct {
+		dir     string
+		options promote.Options
+	}{
+		"no repository":    {dir: t.TempDir()},
+		"no commit":        {dir: fresh},
+		"absolute":         {r.Dir, promote.Options{Unsigned: "/etc"}},
+		"outside":          {r.Dir, promote.Options{Unsigned: "../unsigned"}},
+		"outside in turns": {r.Dir, promote.Options{Signed: "signed/../../x"}},
+		"everything":       {r.Dir, promote.Options{Unsigned: "."}},
+		"Git's own":        {r.Dir, promote.Options{Signed: ".git/hooks"}},
+		"the same":         {r.Dir, promote.Options{Signed: "unsigned/"}},
+		"one in the other": {r.Dir, promote.Options{Signed: "unsigned/signed"}},
+		"the other in one": {r.Dir, promote.Options{Unsigned: "signed/un", Signed: "signed"}},
+		"a linked queue":   {dir: linked.Dir},
+		"a file as queue":  {r.Dir, promote.Options{Unsigned: "README.md"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q, err := promote.Open(options)
+			q, err := r.try(tc.dir, tc.options)
 			var refused exception.Refusals
 			if err == nil || errors.As(err, &refused) {
-				t.Errorf("Open: %v, %v, want an error that is no refusal", q, err)
+				t.Errorf("%v, %v, want an error that is no refusal", q, err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package promote_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,14 +11,16 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/promote"
 )
 
 // repository is a real Git repository, driven by the real git.
 type repository struct {
-	tb   testing.TB
-	home string
-	Dir  string
+	tb    testing.TB
+	home  string
+	Dir   string
+	clone *gitchange.Clone // the one that is open
 }
 
 var committedAt = time.Date(2026, 3, 1, 10, 30, 15, 0, time.UTC)
@@ -114,18 +117,75 @@ func (r *repository) fsck() {
 	}
 }
 
-// open reads the queue, which has to be fine.
-func (r *repository) open() *promote.Queue {
+// queue is a queue that was planned on HEAD.
+type queue struct {
+	*promote.Plan
+	Queue    *promote.Queue
+	trailers []string
+}
+
+// try opens the clone at a folder and plans its queue on HEAD.
+func (r *repository) try(dir string, o promote.Options) (*queue, error) {
 	r.tb.Helper()
-	q, err := promote.Open(promote.Options{Dir: r.Dir})
+	if r.clone != nil {
+		r.clone.Close()
+	}
+	clone, err := gitchange.Open(gitchange.Options{Dir: dir})
+	r.clone = clone
 	if err != nil {
-		r.tb.Fatalf("Open: %v", err)
+		return nil, err
+	}
+	r.tb.Cleanup(func() { clone.Close() })
+	q := &queue{}
+	if q.Queue, err = promote.Open(clone, o); err != nil {
+		return nil, err
+	}
+	head, err := clone.Head()
+	if err != nil {
+		return nil, err
+	}
+	q.Plan, err = q.Queue.Plan(head.Commit)
+	return q, err
+}
+
+// open reads the queue, which has to be fine.
+func (r *repository) open() *queue {
+	r.tb.Helper()
+	q, err := r.try(r.Dir, promote.Options{})
+	if err != nil {
+		r.tb.Fatalf("open the queue: %v", err)
 	}
 	return q
 }
 
-func author() *promote.Commit {
-	return &promote.Commit{Name: "Polex Bot", Email: "bot@example.com", When: committedAt}
+// apply seals the queue with what is given and carries it out, with a commit
+// unless there is no author. It returns the moves and the commit.
+func (q *queue) apply(sealed []*exception.Document, by *gitchange.Author) (moves []string, hash string, err error) {
+	promotion, err := q.Plan.Seal(sealed)
+	if err != nil {
+		return nil, "", err
+	}
+	promotion.Trailers = q.trailers
+	var done *promote.Done
+	if by == nil {
+		done, err = promotion.Apply()
+	} else {
+		done, err = promotion.Commit(context.Background(), *by)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	for _, m := range done.Moves {
+		moves = append(moves, m.From+" -> "+m.To)
+	}
+	if !done.Commit.IsZero() {
+		hash = done.Commit.String()
+	}
+	return moves, hash, nil
+}
+
+func author() *gitchange.Author {
+	return &gitchange.Author{Name: "Polex Bot", Email: "bot@example.com", When: committedAt}
 }
 
 func exceptionText(name string) string {

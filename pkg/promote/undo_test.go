@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/promote"
 )
 
@@ -53,7 +54,7 @@ func TestApplyUndoes(t *testing.T) {
 			return func() { r.must(os.RemoveAll(r.path(".git/refs/heads/main"))) }
 		}},
 	} {
-		for _, commit := range []*promote.Commit{author(), nil} {
+		for _, commit := range []*gitchange.Author{author(), nil} {
 			if commit == nil && tc.commits {
 				continue
 			}
@@ -64,10 +65,10 @@ func TestApplyUndoes(t *testing.T) {
 				q := r.open()
 				docs := stamp(t, q.Documents())
 				clean := tc.between(r)
-				moves, hash, err := q.Apply(docs, commit)
+				moves, hash, err := q.apply(docs, commit)
 				clean()
 				if err == nil || hash != "" {
-					t.Fatalf("Apply: %d moves, hash %q, %v, want an error", len(moves), hash, err)
+					t.Fatalf("apply: %d moves, hash %q, %v, want an error", len(moves), hash, err)
 				}
 				r.unchanged(head)
 				for file, want := range queue {
@@ -98,9 +99,9 @@ func TestSignedIsALink(t *testing.T) {
 	r.link(".github/workflows", "signed")
 	r.commit("Link the signed folder")
 	head := r.head()
-	q, err := promote.Open(promote.Options{Dir: r.Dir})
+	q, err := r.try(r.Dir, promote.Options{})
 	if err == nil {
-		_, _, err = q.Apply(stamp(t, q.Documents()), author())
+		_, _, err = q.apply(stamp(t, q.Documents()), author())
 	}
 	if err == nil {
 		t.Error("promoted through a link")
@@ -120,7 +121,7 @@ func TestSignedBecomesALink(t *testing.T) {
 				target = t.TempDir()
 			}
 			r.link(target, "signed")
-			if _, _, err := q.Apply(stamp(t, q.Documents()), author()); err == nil {
+			if _, _, err := q.apply(stamp(t, q.Documents()), author()); err == nil {
 				t.Error("promoted through a link")
 			}
 			r.must(os.Remove(r.path("signed")))
@@ -153,7 +154,7 @@ func TestHeadMoves(t *testing.T) {
 			docs := stamp(t, q.Documents())
 			move(r)
 			head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
-			if _, _, err := q.Apply(docs, author()); err == nil {
+			if _, _, err := q.apply(docs, author()); err == nil {
 				t.Error("applied")
 			}
 			if got := r.head(); got != head {

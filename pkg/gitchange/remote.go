@@ -1,0 +1,124 @@
+package gitchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Remote is a branch of a remote.
+type Remote struct {
+	Name   string // of the remote, as Git's configuration has it
+	Branch string // without refs/heads/
+}
+
+// String returns "name/branch".
+func (r Remote) String() string { return r.Name + "/" + r.Branch }
+
+func (r Remote) reference() plumbing.ReferenceName { return plumbing.NewBranchReferenceName(r.Branch) }
+
+func (r Remote) tracking() plumbing.ReferenceName {
+	return plumbing.NewRemoteReferenceName(r.Name, r.Branch)
+}
+
+// ErrNoRemote says that it cannot be told which branch of which remote is meant.
+var ErrNoRemote = errors.New("nothing says where to push to")
+
+var plainRemote = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
+
+// Remote completes what is left out of r: the branch of the work tree, and the
+// remote that it follows, or origin. It returns [ErrNoRemote] when there is no
+// such remote, or no branch.
+func (c *Clone) Remote(r Remote) (Remote, error) {
+	head, err := c.Head()
+	if err != nil {
+		return r, err
+	}
+	cfg, err := c.repository.Config()
+	if err != nil {
+		return r, fmt.Errorf("read Git configuration: %w", err)
+	}
+	followed := cfg.Branches[head.Branch.Short()]
+	if r.Name == "" {
+		r.Name = "origin"
+		if followed != nil && followed.Remote != "" {
+			r.Name = followed.Remote
+		}
+	}
+	if r.Branch == "" {
+		switch {
+		case followed != nil && followed.Remote == r.Name && followed.Merge.IsBranch():
+			r.Branch = followed.Merge.Short()
+		case head.Branch.IsBranch():
+			r.Branch = head.Branch.Short()
+		default:
+			return r, fmt.Errorf("%w: HEAD is on no branch", ErrNoRemote)
+		}
+	}
+	if _, there := cfg.Remotes[r.Name]; !there || !plainRemote.MatchString(r.Name) {
+		return r, fmt.Errorf("%w: there is no remote %q", ErrNoRemote, r.Name)
+	}
+	// What would be an option, or a pattern, is no branch.
+	if !plainRemote.MatchString(r.Branch) || r.reference().Validate() != nil {
+		return r, fmt.Errorf("%w: %q is no plain name of a branch", ErrNoRemote, r.Branch)
+	}
+	return r, nil
+}
+
+// Fetch fetches a branch, and returns where it is.
+func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
+	if err := c.do("fetch "+r.String(), func() error {
+		_, err := c.git(ctx, "", nil, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
+			"--end-of-options", r.Name, "+"+r.reference().String()+":"+r.tracking().String())
+		return err
+	}); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	// Git may have written a pack that go-git has not seen yet.
+	if again, ok := c.repository.Storer.(interface{ Reindex() }); ok {
+		again.Reindex()
+	}
+	at, err := c.repository.Reference(r.tracking(), true)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("read %s: %w", r.tracking(), err)
+	}
+	return at.Hash(), nil
+}
+
+// send pushes a commit to a branch, without force.
+func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error {
+	return c.do("push to "+r.String(), func() error {
+		_, err := c.git(ctx, "", nil, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no",
+			"--end-of-options", r.Name, commit.String()+":"+r.reference().String())
+		return err
+	})
+}
+
+// RefusedError says that a remote did not take a commit, for another reason than
+// that its branch had moved.
+type RefusedError struct {
+	Remote Remote
+	// Said is what Git and the remote said. It is untrusted.
+	Said string
+	Err  error
+}
+
+// Error returns what Git and the remote said.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%s did not take the commit: %s", e.Remote, strings.TrimSpace(e.Said))
+}
+
+// Unwrap returns the cause.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+func refused(r Remote, err error) error {
+	var said *gitError
+	if errors.As(err, &said) {
+		return &RefusedError{Remote: r, Said: said.said, Err: err}
+	}
+	return err
+}
