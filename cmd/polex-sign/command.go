@@ -16,8 +16,18 @@ const help = `Seal exceptions with your own identity: Sigstore's keyless signing
 
 PATH is a file, a folder or - for standard input. The sealed documents go to
 standard output, or to --output; comments and the order of keys stay as they
-were. With --promote, everything that waits under unsigned/ in the commit that
-HEAD names is sealed and moved to signed/, all of it or nothing.
+were.
+
+With --promote, everything that waits under unsigned/ in the commit that HEAD or
+--source names is sealed and moved to signed/, all of it or nothing. --commit
+commits that on HEAD; --push commits it on what the remote has and pushes it
+without force, again when the remote has moved; --pull-request-mode pushes it to a
+branch of its own; --dry-run shows what would be done. A run that was cut off
+anywhere is finished or taken back by the next.
+
+With --sealed-output, the sealed files go to a folder, for a second job to verify
+and commit with --sealed-input: the job that signs need not write, and the job
+that writes need not sign.
 
 The identity comes from --identity-token, from the environment that the command
 runs in (GitHub Actions with id-token: write), or, on a terminal, from signing
@@ -32,29 +42,21 @@ polex-verify --bundle.
 
 Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
 refused, 2 for a command line that cannot be meant, and 3 if Sigstore, a file or
-the repository failed. Then nothing was written.`
+the repository failed. Then nothing was written, or the next run completes it.`
 
 const example = `  # one file, by hand
   polex-sign unsigned/mongo.yaml --output signed/mongo.yaml
 
   # what a workflow runs after a merge
-  polex-sign --promote --commit`
+  polex-sign --promote --push --source "$GITHUB_SHA"`
 
 type options struct {
 	config string
 	output string
 	bundle string
 
-	promote          bool
-	unsigned, signed string
-	source           string
-	replace          bool // of the configuration
-	commit           bool
-	author           string
-	signCommit       bool
-	push             bool
-	remote, branch   string
-	attempts         int
+	promote bool
+	promoteOptions
 
 	key           string
 	identityToken string
@@ -86,16 +88,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.output, "output", "", "`file` to write the sealed documents to (default: standard output)")
 	flags.StringVar(&o.bundle, "bundle", "", "`file` to write the Sigstore bundle (v0.3) of the one document to, which signs the message in its seal")
 	flags.BoolVar(&o.promote, "promote", false, "seal what waits in the repository's unsigned folder and move it to the signed one")
-	flags.StringVar(&o.unsigned, "unsigned", "", "`folder` that holds what waits (default: unsigned)")
-	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
-	flags.StringVar(&o.source, "source", "", "`commit` to read the unsigned folder from: HEAD, a branch, a tag or a whole hash (default: HEAD)")
-	flags.BoolVar(&o.commit, "commit", false, "commit the promotion")
-	flags.StringVar(&o.author, "author", "", "`name` <address> of the commit (default: Git's user.name and user.email)")
-	flags.BoolVar(&o.signCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey)")
-	flags.BoolVar(&o.push, "push", false, "commit the promotion on what the remote has, and push it")
-	flags.StringVar(&o.remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")
-	flags.StringVar(&o.branch, "branch", "", "`branch` of the remote (default: the one that HEAD's branch follows)")
-	flags.IntVar(&o.attempts, "push-attempts", 0, "`number` of times that a push is tried while others push (default: 10)")
+	o.addPromote(flags)
 	flags.StringVar(&o.key, "key", "", "`file` with an encrypted private key, as cosign makes it, instead of a keyless identity")
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity `token` to sign with, or the file that holds it")
 	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`address` of the certificate authority (default: the public-good one)")
@@ -143,6 +136,9 @@ func newCommand(streams cli.Streams) *cobra.Command {
 
 // check refuses flags that contradict each other, before anything is done.
 func (o *options) check(paths []string) error {
+	if err := o.checkPromote(o.promote); err != nil {
+		return err
+	}
 	switch {
 	case o.promote && len(paths) > 0:
 		return cli.Usagef("--promote takes what waits in the repository, and no paths")
@@ -152,14 +148,6 @@ func (o *options) check(paths []string) error {
 		return cli.Usagef("--bundle and --output name the same file")
 	case o.promote && o.output != "":
 		return cli.Usagef("--promote writes to the signed folder, and --output is for paths")
-	case !o.promote && o.promotes():
-		return cli.Usagef("--commit, --push, --source, --unsigned, --signed and --author go with --promote")
-	case o.signCommit && !o.commits():
-		return cli.Usagef("--sign-commit signs the commit that --commit or --push makes")
-	case !o.push && (o.remote != "" || o.branch != "" || o.attempts != 0):
-		return cli.Usagef("--remote, --branch and --push-attempts go with --push")
-	case o.attempts < 0 || o.attempts > 100:
-		return cli.Usagef("--push-attempts is 1 to 100")
 	case !o.promote && len(paths) == 0:
 		return &cli.UsageError{Err: errors.New("no path is given"), Hint: "name files or folders, - for standard input, or use --promote"}
 	case o.key != "" && (o.identityToken != "" || o.fulcioURL != "" || o.device):
@@ -169,15 +157,6 @@ func (o *options) check(paths []string) error {
 	}
 	return nil
 }
-
-// promotes reports whether a flag is given that only --promote has.
-func (o *options) promotes() bool {
-	return o.commit || o.push || o.signCommit || o.source != "" || o.unsigned != "" || o.signed != "" || o.author != "" || o.remote != "" || o.branch != "" || o.attempts != 0
-}
-
-// commits and pushes report what comes of a promotion.
-func (o *options) commits() bool { return o.commit || o.push }
-func (o *options) pushes() bool  { return o.push }
 
 func (o *options) load() (*cli.Config, error) {
 	cfg, err := cli.LoadRepositoryConfig(o.config)
@@ -219,22 +198,6 @@ func (o *options) load() (*cli.Config, error) {
 		}
 	}
 	return cfg, nil
-}
-
-// loadPromote takes how a queue is promoted from the configuration.
-func (o *options) loadPromote(cfg *cli.Config) error {
-	var p cli.Promote
-	if err := cfg.Section("promote", &p); err != nil {
-		return err
-	}
-	switch p.Updates {
-	case "", "refuse":
-	case "replace":
-		o.replace = true
-	default:
-		return cli.Usagef("promote.updates: there is no %q: refuse and replace are known", p.Updates)
-	}
-	return nil
 }
 
 // checkLog refuses a log that has no address, or that would give no evidence of

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"net/mail"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
 	"github.com/polex-dev/polex/pkg/promote"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // promotion is one run of polex-sign --promote.
@@ -59,25 +63,15 @@ func (r *run) promote(ctx context.Context) error {
 	return err
 }
 
-// carryOut plans, seals and carries out.
+// carryOut plans, seals and does what was asked for.
 func (p *promotion) carryOut(ctx context.Context) error {
-	queue, err := promote.Open(p.clone, promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace})
+	queue, on, err := p.open(ctx)
 	if err != nil {
 		return err
-	}
-	head, err := p.clone.Head()
-	if err != nil {
-		return err
-	}
-	on := head.Commit
-	if p.options.pushes() {
-		if on, err = p.clone.Fetch(ctx, p.push.To); err != nil {
-			return cli.Hint(err, "nothing was changed")
-		}
 	}
 	plan, err := queue.Plan(on)
 	if err != nil {
-		return err
+		return pushHint(err)
 	}
 	p.skip(plan.Skipped)
 	if len(plan.Moves) == 0 {
@@ -85,9 +79,23 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	}
 	docs := plan.Documents()
 	p.report.Documents += len(docs)
-	sealed, err := p.seal(ctx, docs, p.streams.Out)
+	if p.options.dryRun {
+		return p.foresee(plan)
+	}
+	if p.options.pullRequest {
+		if p.push.As = p.options.pullRequestName; p.push.As == "" {
+			p.push.As = queue.PullRequestBranch()
+		}
+		if commit, there, err := plan.OnBranch(ctx, p.pushedTo()); err != nil || there {
+			return p.onBranch(commit, err)
+		}
+	}
+	sealed, err := p.sealed(ctx, plan, docs)
 	if err != nil {
 		return err
+	}
+	if p.options.sealedOutput != "" {
+		return p.handOver(plan, sealed)
 	}
 	promotion, err := plan.Seal(sealed)
 	if err != nil {
@@ -106,6 +114,57 @@ func (p *promotion) carryOut(ctx context.Context) error {
 		return pushHint(err)
 	}
 	return p.done(done)
+}
+
+// open reads the queue, and finds the commit that is built upon: HEAD, or what
+// the remote has once it has everything of this clone.
+func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, error) {
+	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace}
+	if p.options.push && !p.options.pullRequest && !p.options.dryRun {
+		landed, err := promote.Land(ctx, p.clone, options, p.push, p.options.signCommit)
+		if err != nil {
+			return nil, plumbing.ZeroHash, pushHint(err)
+		}
+		if landed > 0 {
+			_, _ = fmt.Fprintf(p.streams.Err, "%d earlier promotions were not on %s yet, and are now\n", landed, p.push.To)
+		}
+	}
+	queue, err := promote.Open(p.clone, options)
+	if err != nil {
+		return nil, plumbing.ZeroHash, err
+	}
+	if p.options.pushes() {
+		on, err := p.clone.Fetch(ctx, p.push.To)
+		return queue, on, err
+	}
+	head, err := p.clone.Head()
+	return queue, head.Commit, err
+}
+
+// sealed signs the documents, or takes them from the job that did.
+func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, docs []*exception.Document) ([]*exception.Document, error) {
+	if p.options.sealedInput == "" {
+		return p.seal(ctx, docs, p.streams.Out)
+	}
+	c, err := p.trusted.Config(p.config)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(docs, sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded}, c); err != nil {
+		return nil, err
+	}
+	if err := p.report.Err(); err != nil {
+		return nil, errors.Join(p.format.Write(p.streams.Out, p.report), err)
+	}
+	policy, err := p.trusted.Policy(p.config)
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := verify.New(policy)
+	if err != nil {
+		return nil, err
+	}
+	return plan.TakeOver(p.options.sealedInput, verifier, p.now)
 }
 
 // findAuthor makes sure that somebody commits before anything is signed.
@@ -140,51 +199,4 @@ func (p *promotion) skip(skipped []promote.Skip) {
 		p.report.Documents++
 		p.report.Add(cli.Result{Outcome: cli.Warn, File: s.File, Reason: s.Reason, Message: s.Message})
 	}
-}
-
-// done says what became of each file.
-func (p *promotion) done(done *promote.Done) error {
-	for _, m := range done.Moves {
-		for _, doc := range m.Documents {
-			entry, err := promote.LogEntryOf(doc)
-			if err != nil {
-				return err
-			}
-			result := cli.ResultFor(doc)
-			result.File, result.Outcome, result.Reason = m.To, cli.Pass, "signed"
-			result.Message = fmt.Sprintf("%s signed, from %s", doc.Identity(), m.From)
-			result.Details = map[string]any{"from": m.From}
-			if entry != nil {
-				result.Message += fmt.Sprintf(" (log index %d)", entry.Index)
-				result.Details["logIndex"] = entry.Index
-				if entry.IntegratedTime > 0 {
-					result.Details["integratedTime"] = entry.IntegratedTime
-				}
-			}
-			if m.Origin != nil {
-				result.Details["origin"] = m.Origin.Commit.String()
-			}
-			if !done.Commit.IsZero() {
-				result.Details["commit"] = done.Commit.String()
-			}
-			p.report.Add(result)
-		}
-	}
-	if err := p.format.Write(p.streams.Out, p.report); err != nil {
-		return err
-	}
-	if !done.Commit.IsZero() {
-		_, _ = fmt.Fprintf(p.streams.Err, "%s %s\n", p.committed(), done.Commit)
-	}
-	if done.Left != "" {
-		_, _ = fmt.Fprintln(p.streams.Err, cli.Escape(done.Left))
-	}
-	return p.report.Err()
-}
-
-func (p *promotion) committed() string {
-	if p.options.pushes() {
-		return "pushed to " + p.push.To.String()
-	}
-	return "committed"
 }

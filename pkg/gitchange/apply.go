@@ -3,6 +3,7 @@ package gitchange
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -153,6 +154,10 @@ func (c *Clone) settlePath(e edit, want version) error {
 }
 
 func (c *Clone) settleIndex(j *journal, wanted []version) (err error) {
+	// Whoever holds the lock is no hindrance where there is nothing to do.
+	if x, err := c.readIndex(); err != nil || x.holds(j, wanted) {
+		return err
+	}
 	lock, err := c.takeLock(c.own, "index", mineIndex)
 	if err != nil {
 		return err
@@ -162,7 +167,6 @@ func (c *Clone) settleIndex(j *journal, wanted []version) (err error) {
 	if err != nil {
 		return err
 	}
-	changed := false
 	for i, e := range j.Edits {
 		found := x.lookup(e.Path)
 		if found == wanted[i] {
@@ -172,16 +176,25 @@ func (c *Clone) settleIndex(j *journal, wanted []version) (err error) {
 			return fmt.Errorf("%q is staged in another version: commit the change or undo it", e.Path)
 		}
 		x.set(e.Path, wanted[i], [indexMode]byte{}, [12]byte{})
-		changed = true
-	}
-	if !changed {
-		return nil
 	}
 	return lock.replace(x.encode())
 }
 
+// holds reports whether every path of a journal is in the index as wanted.
+func (x *index) holds(j *journal, wanted []version) bool {
+	for i, e := range j.Edits {
+		if x.lookup(e.Path) != wanted[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // recover ends what an earlier run has begun, and says so.
 func (c *Clone) recover() (string, error) {
+	if err := c.own.Remove(journalNew); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
 	j, err := c.readJournal()
 	if err != nil || j == nil {
 		return "", err

@@ -15,7 +15,7 @@ import (
 )
 
 // maxSaid is how much of what Git says is kept, in bytes.
-const maxSaid = 64 << 10
+const maxSaid = 8 << 10
 
 // gitError is what Git ended with, and what it said.
 type gitError struct {
@@ -58,17 +58,17 @@ func (c *Clone) git(ctx context.Context, input string, more []string, args ...st
 	var out, said bounded
 	command.Stdout, command.Stderr = &out, &said
 	if err := command.Run(); err != nil {
-		return out.String(), &gitError{command: args[0], said: strings.TrimSpace(said.String()), err: err}
+		return out.kept.String(), &gitError{command: args[0], said: strings.TrimSpace(said.kept.String()), err: err}
 	}
-	return out.String(), nil
+	return out.kept.String(), nil
 }
 
 // bounded keeps the beginning of what is written to it.
-type bounded struct{ bytes.Buffer }
+type bounded struct{ kept bytes.Buffer }
 
 // Write takes everything and keeps what there is room for.
 func (b *bounded) Write(p []byte) (int, error) {
-	_, _ = b.Buffer.Write(p[:min(len(p), maxSaid-b.Len())])
+	_, _ = b.kept.Write(p[:min(len(p), maxSaid-b.kept.Len())])
 	return len(p), nil
 }
 

@@ -127,8 +127,10 @@ func (c *Clone) readJournal() (*journal, error) {
 
 func (c *Clone) removeJournal() error {
 	return c.do("remove the journal", func() error {
-		if err := c.own.Remove(journalName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		for _, name := range []string{journalNew, journalName} {
+			if err := c.own.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
 		return syncFolder(c.own, folder)
 	})

@@ -20,6 +20,8 @@ type Push struct {
 	// new branch of the same remote, for a pull request. The local clone stays as it
 	// is then.
 	As string
+	// Stay leaves the local branch and the work tree as they are.
+	Stay bool
 	// Instead is the commit of the local branch whose change is made anew, if it is
 	// one that was never pushed: the local branch may be there, and leaves it.
 	Instead plumbing.Hash
@@ -72,7 +74,7 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 			}
 			landed = m.commit
 		}
-		if p.As == "" {
+		if p.As == "" && !p.Stay {
 			result.Left, err = c.follow(p, landed, by)
 		}
 		return result, err

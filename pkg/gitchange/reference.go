@@ -52,16 +52,20 @@ func (c *Clone) referenceRoot(name plumbing.ReferenceName) *os.Root {
 // logMove notes in the reflogs that a branch and HEAD moved, once.
 func (c *Clone) logMove(j *journal) error {
 	line := fmt.Sprintf("%s %s %s\t%s\n", j.Base, j.Commit, j.Who, j.What)
-	logs := map[string]*os.Root{"logs/HEAD": c.own}
+	logs := []string{"logs/HEAD"}
 	if j.Branch != plumbing.HEAD {
-		logs["logs/"+j.Branch.String()] = c.common
+		logs = append(logs, "logs/"+j.Branch.String())
 	}
 	cfg, err := c.repository.Config()
 	if err != nil {
 		return fmt.Errorf("read Git configuration: %w", err)
 	}
 	wanted := !strings.EqualFold(cfg.Raw.Section("core").Option("logAllRefUpdates"), "false")
-	for name, root := range logs {
+	for i, name := range logs {
+		root := c.own
+		if i > 0 {
+			root = c.common
+		}
 		if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) && !wanted {
 			continue
 		}

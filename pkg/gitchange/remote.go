@@ -89,6 +89,22 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 	return at.Hash(), nil
 }
 
+// Ask returns where a branch of a remote is, or false when there is none, and
+// fetches nothing.
+func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool, err error) {
+	out, err := c.git(ctx, "", nil, "ls-remote", "--quiet", "--end-of-options", r.Name, r.reference().String())
+	if err != nil {
+		return at, false, err
+	}
+	for line := range strings.Lines(out) {
+		hash, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if name == r.reference().String() && plumbing.IsHash(hash) {
+			return plumbing.NewHash(hash), true, nil
+		}
+	}
+	return at, false, nil
+}
+
 // send pushes a commit to a branch, without force.
 func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error {
 	return c.do("push to "+r.String(), func() error {

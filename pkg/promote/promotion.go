@@ -52,6 +52,17 @@ func (p *Plan) Seal(sealed []*exception.Document) (*Promotion, error) {
 	return promotion, nil
 }
 
+// Moves returns the moves with their sealed documents, in the order of the plan.
+func (p *Promotion) Moves() []*Move {
+	var moves []*Move
+	for _, f := range p.queue.files {
+		if m, planned := p.moves[f.from]; planned {
+			moves = append(moves, m)
+		}
+	}
+	return moves
+}
+
 // Apply makes the promotion in the work tree, and leaves the commit to the
 // caller.
 func (p *Promotion) Apply() (*Done, error) {

@@ -1,0 +1,119 @@
+package promote
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// ManifestName is the file in a folder of sealed files that says what they are.
+const ManifestName = "promotion.json"
+
+const (
+	manifestVersion = "polex.dev/v1alpha1"
+	manifestKind    = "Promotion"
+)
+
+// manifest is what [ManifestName] holds.
+type manifest struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Source     string         `json:"source"`
+	Files      []manifestFile `json:"files"`
+}
+
+type manifestFile struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// HandOver writes the sealed documents into a folder that must not exist yet,
+// below the paths that they are to have in the repository, for [Plan.TakeOver]
+// to read. The folder is there with all of it or not at all.
+func (p *Plan) HandOver(dir string, sealed []*exception.Document) (err error) {
+	promotion, err := p.Seal(sealed)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return fmt.Errorf("write sealed files: %q exists already", dir)
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-sealed-*")
+	if err != nil {
+		return fmt.Errorf("write sealed files: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(temporary)
+		}
+	}()
+	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: p.queue.source.String(), Files: []manifestFile{}}
+	for _, move := range p.Moves {
+		m.Files = append(m.Files, manifestFile{From: move.From, To: move.To})
+		if err := writeInto(temporary, move.To, text(promotion.moves[move.From].Documents)); err != nil {
+			return fmt.Errorf("write sealed files: %w", err)
+		}
+	}
+	content, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write sealed files: %w", err)
+	}
+	err = errors.Join(writeInto(temporary, ManifestName, append(content, '\n')), os.Chmod(temporary, 0o755)) // #nosec G302 -- another job reads it
+	if err == nil {
+		err = os.Rename(temporary, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("write sealed files: %w", err)
+	}
+	return nil
+}
+
+func writeInto(dir, name string, content []byte) error {
+	to := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, 0o644)
+}
+
+// readManifest reads what a folder says it holds, and refuses what is not about
+// this queue.
+func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusals) {
+	refuse := func(format string, args ...any) (map[string]string, exception.Refusals) {
+		return nil, exception.Refusals{{Position: exception.Position{File: ManifestName}, Reason: ReasonNotTheRequest, Message: fmt.Sprintf(format, args...),
+			Hint: "hand over what polex-sign --promote --sealed-output wrote for this very commit"}}
+	}
+	doc, err := exception.Parse(content, ManifestName)
+	if err != nil || !doc.JSON() {
+		return refuse("it is no JSON object")
+	}
+	var m manifest
+	if err := doc.Decode(&m); err != nil || m.APIVersion != manifestVersion || m.Kind != manifestKind {
+		return refuse("it does not describe a promotion")
+	}
+	if plumbing.NewHash(m.Source) != p.queue.source {
+		return refuse("it is about the commit %q, and this is %s", m.Source, p.queue.source)
+	}
+	waits := map[string]string{}
+	for _, f := range p.queue.files {
+		waits[f.from] = f.to
+	}
+	files := map[string]string{}
+	for _, f := range m.Files {
+		if to, there := waits[f.From]; !there || to != f.To {
+			return refuse("it names %q for %q, which does not wait in that commit", f.From, f.To)
+		}
+		if path.Clean(f.To) != f.To || files[f.To] != "" {
+			return refuse("it names %q more than once", f.To)
+		}
+		files[f.To] = f.From
+	}
+	return files, nil
+}
