@@ -16,12 +16,12 @@ type event struct {
 	} `json:"pull_request"`
 }
 
-// maxEvent is as long as GitHub makes a payload.
-const maxEvent = 25 << 20
+// MaxEvent is how many bytes GitHub makes a payload at most.
+const MaxEvent = 25 << 20
 
 func readEvent(payload []byte) (*event, error) {
-	if len(payload) > maxEvent {
-		return nil, fmt.Errorf("the event is longer than %d bytes", maxEvent)
+	if len(payload) > MaxEvent {
+		return nil, fmt.Errorf("the event is longer than %d bytes", MaxEvent)
 	}
 	var e event
 	if err := json.Unmarshal(payload, &e); err != nil {

@@ -43,11 +43,27 @@ type Sigstore struct {
 	OIDCClientID string `json:"oidcClientID"`
 }
 
+// Promote is the section that says how what waits is promoted.
+type Promote struct {
+	Review
+}
+
+// Review is the part of [Promote] that says what is recorded of the review of
+// what is signed, and what is asked of it.
+type Review struct {
+	Record              string `json:"record"` // auto, none, api, event or trailers
+	RequireApprovals    int    `json:"requireApprovals"`
+	RequireCodeOwners   bool   `json:"requireCodeOwners"`
+	AllowStaleApprovals bool   `json:"allowStaleApprovals"`
+	ApprovalsFrom       string `json:"approvalsFrom"` // api or trailers
+}
+
 // sections are the keys that a configuration may have.
 type sections struct {
 	APIVersion  string `json:"apiVersion"`
 	Kind        string `json:"kind"`
 	Directories any    `json:"directories"`
+	Promote     any    `json:"promote"`
 	Shape       any    `json:"shape"`
 	Sigstore    any    `json:"sigstore"`
 	Trust       any    `json:"trust"`
@@ -96,7 +112,7 @@ func LoadConfig(path string) (*Config, error) {
 // checkNoSections refuses a trust policy with a section of a configuration: a
 // command that reads that section would pass it over without a word.
 func checkNoSections(doc *exception.Document) error {
-	for _, section := range []string{"directories", "shape", "sigstore", trustSection} {
+	for _, section := range []string{"directories", "promote", "shape", "sigstore", trustSection} {
 		if _, there := doc.Lookup(section); there {
 			return usage(&exception.SyntaxError{Position: doc.PositionOf(exception.Path{section}),
 				Message: "a " + trustPolicy + " has no section called " + section,
