@@ -3,6 +3,7 @@ package review_test
 import (
 	"errors"
 	"io/fs"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -95,14 +96,20 @@ func TestApprovals(t *testing.T) {
 		}, review.ReasonNotApproved},
 		"nobody":                   {func(g *gitHub, _ *review.Config) { g.reviews() }, review.ReasonNotApproved},
 		"nobody, and nobody asked": {func(g *gitHub, c *review.Config) { g.reviews(); c.RequireApprovals = 0 }, ""},
-		"who asked for it":         {func(g *gitHub, _ *review.Config) { g.allow(alice, "write"); g.reviews(given(1, alice, "APPROVED")) }, review.ReasonNotApproved},
+		"who asked for it": {func(g *gitHub, _ *review.Config) {
+			g.answers[api+"/commits/"+headCommit] = commitOf(dave)
+			g.allow(alice, "write")
+			g.reviews(given(1, alice, "APPROVED"))
+		}, review.ReasonNotApproved},
 		"who asked for it, by another spelling": {func(g *gitHub, _ *review.Config) {
 			shouted := account(9, "ALICE", "User")
+			g.answers[api+"/commits/"+headCommit] = commitOf(dave)
 			g.allow(shouted, "write")
 			g.reviews(given(1, shouted, "APPROVED"))
 		}, review.ReasonNotApproved},
 		"who asked for it, under a new name": {func(g *gitHub, _ *review.Config) {
 			renamed := account(1, "alicia", "User")
+			g.answers[api+"/commits/"+headCommit] = commitOf(dave)
 			g.allow(renamed, "write")
 			g.reviews(given(1, renamed, "APPROVED"))
 		}, review.ReasonNotApproved},
@@ -153,6 +160,14 @@ func TestApprovals(t *testing.T) {
 			g.perPage = 2
 			g.reviews(given(1, bob, "APPROVED"), given(2, dave, "COMMENTED"), given(3, bob, "CHANGES_REQUESTED"))
 		}, review.ReasonNotApproved},
+		"what takes it back is on a page that nothing leads to": {func(g *gitHub, _ *review.Config) {
+			g.noLinks = true
+			all := []any{given(1, bob, "APPROVED")}
+			for i := 2; i <= 30; i++ {
+				all = append(all, given(i, dave, "COMMENTED"))
+			}
+			g.reviews(append(all, given(31, bob, "CHANGES_REQUESTED"))...)
+		}, review.ReasonNotApproved},
 		"more pages than are read": {func(g *gitHub, _ *review.Config) {
 			g.perPage = 1
 			var all []any
@@ -172,13 +187,17 @@ func TestApprovals(t *testing.T) {
 			g.reviews(given(1, account(7, "bob/../../x", "User"), "APPROVED"))
 		}, "unknown: is no login"},
 		"another content was approved": {func(g *gitHub, _ *review.Config) {
-			g.set(api+"/git/trees/"+unsigned, strings.Repeat("6", 40), "tree", 0, "sha")
+			g.set(api+"/git/trees/"+unsigned, strings.Repeat("6", 40), "tree", 1, "sha")
 		}, review.ReasonNotApproved},
-		"it was a link when approved":    {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+unsigned, "120000", "tree", 0, "mode") }, review.ReasonNotApproved},
-		"it was not there when approved": {func(g *gitHub, _ *review.Config) { g.answers[api+"/git/trees/"+unsigned] = tree() }, review.ReasonNotApproved},
-		"its folder was not there":       {func(g *gitHub, _ *review.Config) { g.answers[api+"/git/trees/"+headTree] = tree() }, review.ReasonNotApproved},
-		"its folder cannot be read":      {func(g *gitHub, _ *review.Config) { delete(g.answers, api+"/git/trees/"+unsigned) }, "unknown: folder"},
-		"its folder is not told whole":   {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+unsigned, true, "truncated") }, "unknown: not whole"},
+		"it was a link when approved": {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+unsigned, "120000", "tree", 1, "mode") }, review.ReasonNotApproved},
+		"it was not there when approved": {func(g *gitHub, _ *review.Config) {
+			g.answers[api+"/git/trees/"+unsigned] = tree(entry("copy.yaml", "blob", blob))
+		}, review.ReasonNotApproved},
+		"its folder was not there":     {func(g *gitHub, _ *review.Config) { g.answers[api+"/git/trees/"+headTree] = tree() }, review.ReasonNotApproved},
+		"its folder was a file":        {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+headTree, "blob", "tree", 0, "type") }, review.ReasonNotApproved},
+		"its folder has no hash":       {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+headTree, "../x", "tree", 0, "sha") }, "unknown: is no hash"},
+		"its folder cannot be read":    {func(g *gitHub, _ *review.Config) { delete(g.answers, api+"/git/trees/"+unsigned) }, "unknown: folder"},
+		"its folder is not told whole": {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+unsigned, true, "truncated") }, "unknown: not whole"},
 		"another content, nobody asked": {func(g *gitHub, c *review.Config) {
 			g.answers[api+"/git/trees/"+unsigned] = tree()
 			c.RequireApprovals = 0
@@ -192,5 +211,29 @@ func TestApprovals(t *testing.T) {
 			tc.change(g, &c)
 			expect(t, outcome(t, g, c), tc.want)
 		})
+	}
+}
+
+// A file that lies deeper than anybody would put it costs no more than others.
+func TestDeepFile(t *testing.T) {
+	g := newGitHub(t)
+	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, api+"/git/trees/") {
+			return false
+		}
+		reply(w, http.StatusOK, tree(entry("a", "tree", headTree)))
+		return true
+	}
+	r, err := review.New(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := mongo()
+	o.Files[0].Path = strings.Repeat("a/", 250) + "mongo.yaml"
+	if _, err := r.Record(t.Context(), o); err == nil || !strings.Contains(err.Error(), "more than 200 folders") {
+		t.Errorf("it is %v", err)
+	}
+	if len(g.asked) > 210 {
+		t.Errorf("it asked %d times", len(g.asked))
 	}
 }

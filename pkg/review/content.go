@@ -60,7 +60,7 @@ func (r *Reviewer) changed(ctx context.Context, head *headCommit, files []File) 
 		}
 		same := false
 		for _, e := range at {
-			same = same || e.Path == path.Base(f.Path) && e.Type == "blob" && e.Mode == "100644" && e.SHA == f.Blob
+			same = same || e.Path == path.Base(f.Path) && e.Mode == "100644" && e.SHA == f.Blob
 		}
 		if !same {
 			return f.Path, nil

@@ -26,6 +26,7 @@ type gitHub struct {
 	server  *httptest.Server
 	answers map[string]any // by path
 	perPage int            // what the server gives at most, as a proxy in front of one may
+	noLinks bool           // to the next page
 	// meddle answers in place of the server when it returns true.
 	meddle func(w http.ResponseWriter, r *http.Request) bool
 	asked  []string        // paths with their queries
@@ -61,7 +62,7 @@ func newGitHub(t *testing.T) *gitHub {
 		api + "/pulls/12/reviews":                  []any{given(1, bob, "APPROVED")},
 		api + "/commits/" + headCommit:             commitOf(alice),
 		api + "/git/trees/" + headTree:             tree(entry("unsigned", "tree", unsigned), entry("README.md", "blob", blob)),
-		api + "/git/trees/" + unsigned:             tree(entry("mongo.yaml", "blob", blob)),
+		api + "/git/trees/" + unsigned:             tree(entry("copy.yaml", "blob", blob), entry("mongo.yaml", "blob", blob)),
 	}
 	g.allow(bob, "write")
 	g.allow(carol, "admin")
@@ -92,7 +93,7 @@ func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	size, page := number(r, "per_page", 30), number(r, "page", 1)
 	size = min(size, g.perPage)
 	from, to := min((page-1)*size, len(items)), min(page*size, len(items))
-	if to < len(items) {
+	if to < len(items) && !g.noLinks {
 		// Its address leads elsewhere, for nobody may follow it.
 		w.Header().Set("Link", `<http://elsewhere.example/?page=2>; rel="next", <http://elsewhere.example/?page=9>; rel="last"`)
 	}

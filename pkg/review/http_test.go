@@ -84,7 +84,7 @@ func TestServer(t *testing.T) {
 			}
 		}(), "bob", []time.Duration{second}},
 		"answers without an end": {func(w http.ResponseWriter, _ *http.Request) bool {
-			for range 9 << 10 {
+			for {
 				if _, err := w.Write([]byte(strings.Repeat(" ", 1<<10))); err != nil {
 					break
 				}
@@ -142,6 +142,19 @@ func TestRedirect(t *testing.T) {
 	if len(leaked) > 0 {
 		t.Errorf("another host was asked: %q", leaked)
 	}
+}
+
+// A redirect from https to an open line is one to elsewhere.
+func TestRedirectInTheOpen(t *testing.T) {
+	g := newGitHub(t)
+	g.server = httptest.NewTLSServer(g)
+	defer g.server.Close()
+	expect(t, outcome(t, g, g.config()), "bob")
+	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, "http://"+r.Host+r.URL.Path, http.StatusMovedPermanently)
+		return true
+	}
+	expect(t, outcome(t, g, g.config()), "unknown: another host")
 }
 
 // Waiting ends with the context.

@@ -1,6 +1,7 @@
 package review_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -54,6 +55,20 @@ func TestCodeOwners(t *testing.T) {
 		"a team that may not be known": {owners: "* @acme/security", change: func(g *gitHub, _ *review.Config, _ *history) {
 			g.meddle = forbid(memberships)
 		}, want: "unknown: returned 403"},
+		"one may not be known, and one is a member": {owners: "* @acme/security", change: func(g *gitHub, _ *review.Config, _ *history) {
+			g.reviews(given(1, bob, "APPROVED"), given(2, carol, "APPROVED"))
+			g.answers[memberships+"carol"] = object{"state": "active", "role": "member"}
+			g.meddle = forbid(memberships + "bob")
+		}, want: "bob carol"},
+		"more memberships than are looked up": {owners: "* @acme/a @acme/b @acme/c @acme/d @acme/e @acme/f", change: func(g *gitHub, _ *review.Config, _ *history) {
+			var all []any
+			for i := range 100 {
+				who := account(100+i, fmt.Sprintf("member-%d", i), "User")
+				g.allow(who, "write")
+				all = append(all, given(i, who, "APPROVED"))
+			}
+			g.reviews(all...)
+		}, want: "unknown: more than 500 memberships"},
 		"a team when the server stumbles": {owners: "* @acme/security", change: func(g *gitHub, _ *review.Config, _ *history) {
 			g.meddle = stumble(memberships, 99)
 		}, want: "unknown: returned 502"},

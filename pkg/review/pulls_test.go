@@ -37,6 +37,10 @@ func TestPullRequest(t *testing.T) {
 		"two, one of another branch": {func(g *gitHub, _ *review.Config) {
 			g.answers[at] = []any{with(g.pull(13), "base", object{"ref": "staging", "repo": object{"full_name": repository}}), g.pull(12)}
 		}, "bob"},
+		"no number": {func(g *gitHub, _ *review.Config) {
+			g.set(at, 0, 0, "number")
+			g.set(at, "https://github.com/acme/exceptions/pull/0", 0, "html_url")
+		}, "unknown: has the number 0"},
 		"an address elsewhere": {func(g *gitHub, _ *review.Config) {
 			g.set(at, "https://mallory.example/acme/exceptions/pull/12", 0, "html_url")
 		}, "unknown: its address"},
@@ -96,6 +100,16 @@ func TestRebased(t *testing.T) {
 			expect(t, outcome(t, g, c), tc.want)
 		})
 	}
+}
+
+// What is said of its commits is said of this pull request.
+func TestRebasedAnother(t *testing.T) {
+	g := newGitHub(t)
+	c := g.config()
+	c.RequireCodeOwners = true
+	c.History.(*history).commits[mergeCommit] = review.Commit{Parents: []string{baseCommit}}
+	g.set(api+"/pulls/12", 13, "number")
+	expect(t, outcome(t, g, c), "unknown: pull request 12 has 1 commits")
 }
 
 // One look-up serves all files of a merge.

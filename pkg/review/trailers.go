@@ -9,8 +9,8 @@ import (
 
 // Trailers are what the last paragraph of a commit's message says of its review.
 type Trailers struct {
-	// Approvers are the values of Approved-by and Reviewed-by, "Name <address>",
-	// each address once.
+	// Approvers are the values of Approved-by, "Name <address>", each address once.
+	// Reviewed-by is none of them: GitLab writes it for everybody who looked.
 	Approvers []Signer
 	// MergeRequest is GitLab's reference, group/project!12, or "".
 	MergeRequest string
@@ -67,7 +67,7 @@ func ParseTrailers(message string) (Trailers, error) {
 			continue
 		}
 		m := trailerForm.FindStringSubmatch(line)
-		if !strings.EqualFold(m[1], "Approved-by") && !strings.EqualFold(m[1], "Reviewed-by") {
+		if !strings.EqualFold(m[1], "Approved-by") {
 			continue
 		}
 		who, err := parseSigner(m[2])

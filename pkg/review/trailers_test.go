@@ -22,8 +22,9 @@ func TestParseTrailers(t *testing.T) {
 		"one":             {message: "Ask for mongo\n\nApproved-by: Bob <bob@example.com>\n", want: review.Trailers{Approvers: []review.Signer{bob}}},
 		"in other cases":  {message: "Ask for mongo\n\napproved-by: Bob <bob@example.com>\n", want: review.Trailers{Approvers: []review.Signer{bob}}},
 		"by Windows":      {message: "Ask for mongo\r\n\r\nApproved-by: Bob <bob@example.com>\r\n", want: review.Trailers{Approvers: []review.Signer{bob}}},
-		"reviewed":        {message: "Ask for mongo\n\nReviewed-by: Bob <bob@example.com>\nSigned-off-by: Al <al@example.com>\n", want: review.Trailers{Approvers: []review.Signer{bob}}},
-		"twice":           {message: "Ask for mongo\n\nReviewed-by: Bob <bob@example.com>\nApproved-by: B. <BOB@example.com>\n", want: review.Trailers{Approvers: []review.Signer{bob}}},
+		"signed off":      {message: "Ask for mongo\n\nApproved-by: Bob <bob@example.com>\nSigned-off-by: Al <al@example.com>\n", want: review.Trailers{Approvers: []review.Signer{bob}}},
+		"only looked at":  {message: "Ask for mongo\n\nReviewed-by: Bob <bob@example.com>\n"},
+		"twice":           {message: "Ask for mongo\n\nApproved-by: Bob <bob@example.com>\nApproved-by: B. <BOB@example.com>\n", want: review.Trailers{Approvers: []review.Signer{bob}}},
 		"others":          {message: "Ask for mongo\n\nAcked-by: Bob <bob@example.com>\nSigned-off-by: Al <al@example.com>\n"},
 		"not at the end":  {message: "Ask for mongo\n\nApproved-by: Bob <bob@example.com>\n\nIt needs root.\n"},
 		"in prose":        {message: "Ask for mongo\n\nIt is urgent, so\nApproved-by: Bob <bob@example.com>\n"},
@@ -111,7 +112,7 @@ func count(approvals int) func(*review.Config) {
 // read again as the same.
 func FuzzParseTrailers(f *testing.F) {
 	f.Add("x\n\nApproved-by: Bob <bob@example.com>\nSee merge request acme/exceptions!7")
-	f.Add("x\n\nReviewed-by: B\u202e <b@x>\r\n")
+	f.Add("x\n\nApproved-by: B\u202e <b@x>\r\n")
 	f.Fuzz(func(t *testing.T, message string) {
 		got, err := review.ParseTrailers(message)
 		if err != nil {
