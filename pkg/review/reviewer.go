@@ -163,8 +163,10 @@ func unanswered(what string, err error) error {
 		advice = "is the token one of this server, and still valid?"
 	case answered.Status == http.StatusForbidden && strings.Contains(answered.Said, "rate limit"):
 		advice = "too much was asked with this token: run it again later"
+	case answered.Status == http.StatusUnprocessableEntity:
+		advice = "is the commit pushed?"
 	case answered.Status == http.StatusForbidden || answered.Status == http.StatusNotFound:
-		advice = "the token needs the permissions pull-requests: read and contents: read"
+		advice = "the token needs the permissions pull-requests: read and contents: read; that of a person has to be able to push, too"
 	}
 	return &UnknownError{What: what, Err: err, Advice: advice}
 }
