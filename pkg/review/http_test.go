@@ -3,6 +3,7 @@ package review_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -157,27 +158,73 @@ func TestRedirectInTheOpen(t *testing.T) {
 	expect(t, outcome(t, g, g.config()), "unknown: another host")
 }
 
-// Waiting ends with the context.
+// stumbling is a client's transport that is answered 502, and calls something
+// when it was.
+type stumbling func()
+
+func (s stumbling) RoundTrip(request *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusBadGateway, Request: request, Body: answered{s}}, nil
+}
+
+type answered struct{ then func() }
+
+func (a answered) Read([]byte) (int, error) { return 0, io.EOF }
+func (a answered) Close() error             { a.then(); return nil }
+
+// Whatever is under way ends with the context, and with its error.
 func TestCancelled(t *testing.T) {
-	g := newGitHub(t)
-	g.meddle = stumble(api, 99)
-	c := g.config()
-	c.GitHub.Pause = nil // by the clock
-	r, err := review.New(c)
-	if err != nil {
-		t.Fatal(err)
+	for name, when := range map[string]func(cancel func()){
+		"before the wait": func(cancel func()) { cancel() },
+		"in the wait":     func(cancel func()) { go cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			asked := 0
+			c := newGitHub(t).config()
+			c.GitHub.Client = &http.Client{Transport: stumbling(func() { asked++; when(cancel) })}
+			c.GitHub.Pause = nil // by the clock
+			r, err := review.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Record(ctx, mongo()); !errors.Is(err, context.Canceled) {
+				t.Errorf("it is %v", err)
+			}
+			if asked != 1 {
+				t.Errorf("it asked %d times", asked)
+			}
+		})
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	g.meddle = func(w http.ResponseWriter, _ *http.Request) bool {
-		cancel()
-		w.WriteHeader(http.StatusBadGateway)
-		return true
-	}
-	if _, err := r.Record(ctx, mongo()); !errors.Is(err, context.Canceled) {
-		t.Errorf("it is %v", err)
-	}
-	if len(g.asked) != 1 {
-		t.Errorf("it asked %d times", len(g.asked))
+}
+
+// What to do about it depends on what the server says.
+func TestAdvice(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		said   any
+		want   string
+	}{
+		"a token of another server": {http.StatusUnauthorized, object{"message": "Bad credentials"}, "still valid"},
+		"a permission":              {http.StatusForbidden, object{"message": "Resource not accessible by integration"}, "pull-requests: read"},
+		"a repository not seen":     {http.StatusNotFound, object{"message": "Not Found"}, "pull-requests: read"},
+		"the limit":                 {http.StatusForbidden, object{"message": "API rate limit exceeded for installation"}, "run it again later"},
+		"a commit not pushed":       {http.StatusUnprocessableEntity, object{"message": "No commit found for SHA"}, "pushed"},
+		"anything else":             {http.StatusTeapot, "a\xff teapot" + strings.Repeat("x", 1000), "run it again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			g.meddle = func(w http.ResponseWriter, _ *http.Request) bool { reply(w, tc.status, tc.said); return true }
+			r, err := review.New(g.config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = r.Record(t.Context(), mongo())
+			var unknown *review.UnknownError
+			if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), tc.want) || len(err.Error()) > 500 || strings.Contains(err.Error(), token) {
+				t.Errorf("it is %v, hint %q", err, unknown.Hint())
+			}
+		})
 	}
 }
 

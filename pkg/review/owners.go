@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -139,10 +138,10 @@ func (r *Reviewer) membership(ctx context.Context, team, login string) (membersh
 	if m, again := r.member[key]; again {
 		return m, nil
 	}
-	org, slug, _ := strings.Cut(team, "/")
-	if !teamForm.MatchString(team) || slices.Contains([]string{".", ".."}, slug) {
+	if !teamForm.MatchString(team) {
 		return membership{}, &UnknownError{What: fmt.Sprintf("%q is no team", team)}
 	}
+	org, slug, _ := strings.Cut(team, "/")
 	if len(r.member) >= maxMemberships {
 		return membership{}, &UnknownError{What: fmt.Sprintf("more than %d memberships of teams would have to be looked up", maxMemberships)}
 	}

@@ -22,10 +22,12 @@ func (a *api) patiently(ctx context.Context, path, address string) (*answer, err
 		asked, again := time.Duration(0), true
 		var unknown *UnknownError
 		switch {
-		case errors.As(err, &unknown), ctx.Err() != nil:
-			return nil, err
 		case err == nil && got.status == http.StatusOK:
 			return got, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.As(err, &unknown):
+			return nil, err
 		case err == nil:
 			err = &answerError{Path: path, Status: got.status, Said: said(got.body)}
 			asked, again = retryAfter(got)
