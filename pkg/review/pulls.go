@@ -82,6 +82,9 @@ func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 	if err != nil {
 		return nil, unanswered("look for the pull request of commit "+commit, err)
 	}
+	if len(candidates) > maxCandidates {
+		return nil, &UnknownError{What: fmt.Sprintf("commit %s is of more than %d pull requests", commit, maxCandidates)}
+	}
 	var found []*merged
 	for _, p := range candidates {
 		m := &merged{pull: p}
@@ -103,8 +106,10 @@ func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 	}
 }
 
-// maxCommits is how many commits of a pull request are looked at.
-const maxCommits = 1000
+const (
+	maxCandidates = 20   // pull requests that may have brought a commit
+	maxCommits    = 1000 // of a pull request
+)
 
 // brought reports whether commit is the one that a pull request was merged as,
 // or one of the series that it was rebased into, which ends in that one.

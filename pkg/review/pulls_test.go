@@ -34,6 +34,13 @@ func TestPullRequest(t *testing.T) {
 		"merged as a commit that the clone lacks": {func(g *gitHub, _ *review.Config) { g.set(at, other, 0, "merge_commit_sha") }, "unknown: object not found"},
 		"merged as no commit":                     {func(g *gitHub, _ *review.Config) { g.set(at, "../x", 0, "merge_commit_sha") }, "unknown: it was merged as"},
 		"two":                                     {func(g *gitHub, _ *review.Config) { g.answers[at] = []any{g.pull(12), g.pull(13)} }, "unknown: 2 pull requests"},
+		"more than are looked at": {func(g *gitHub, _ *review.Config) {
+			var all []any
+			for i := range 21 {
+				all = append(all, g.pull(12+i))
+			}
+			g.answers[at] = all
+		}, "unknown: more than 20"},
 		"two, one of another branch": {func(g *gitHub, _ *review.Config) {
 			g.answers[at] = []any{with(g.pull(13), "base", object{"ref": "staging", "repo": object{"full_name": repository}}), g.pull(12)}
 		}, "bob"},
