@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -15,14 +16,22 @@ const MaxHistory = 200_000
 // ErrHistory says that history goes on beyond [MaxHistory].
 var ErrHistory = fmt.Errorf("there are more than %d commits to look at", MaxHistory)
 
-// commit reads a commit, or returns nil for one that a shallow clone does not
-// have.
+// commit reads a commit.
 func (c *Clone) commit(hash plumbing.Hash) (*object.Commit, error) {
 	commit, err := object.GetCommit(c.repository.Storer, hash)
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", hash, err)
 	}
 	return commit, nil
+}
+
+// CommittedAt returns when a commit was made, as it says itself.
+func (c *Clone) CommittedAt(hash plumbing.Hash) (time.Time, error) {
+	commit, err := c.commit(hash)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return commit.Committer.When, nil
 }
 
 // parents returns the parents of a commit that the clone has: a shallow one has
