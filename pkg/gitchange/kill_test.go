@@ -86,8 +86,8 @@ func TestKilledTwice(t *testing.T) {
 		t.Fatalf("no journal in %q", undisturbed.Steps)
 	}
 	killed := 0
-	for n := journal + 1; n < len(undisturbed.Steps)-1; n += 2 {
-		for m := 0; ; m += 3 {
+	for n := journal + 1; n < len(undisturbed.Steps)-1; n += 3 {
+		for m := 0; ; m += 5 {
 			r := origin.copy()
 			r.tb = t
 			start(t, order{Dir: r.dir, Mode: "commit", KillAt: n})
