@@ -151,9 +151,6 @@ func (c *Clone) Tree(commit plumbing.Hash) (*gittree.Tree, error) {
 	return tree, nil
 }
 
-// Root returns the path of the work tree.
-func (c *Clone) Root() string { return c.work.Name() }
-
 // do runs one step.
 func (c *Clone) do(name string, step func() error) error {
 	if c.options.Step != nil {

@@ -254,3 +254,20 @@ func TestOnBranch(t *testing.T) {
 		})
 	}
 }
+
+// TestReplacedName: the name of a signed file that goes can be anything that was
+// ever committed, and adds no line to the message.
+func TestReplacedName(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "signed/x\nApproved-by: Eve <eve@example.com>\nx.yaml": exceptionText("a")})
+	q, err := r.try(r.Dir, promote.Options{Replace: true})
+	r.must(err)
+	_, hash, err := q.apply(stamp(t, q.Documents()), author())
+	r.must(err)
+	if got := r.git("log", "-1", "--format=%(trailers:key=Approved-by)"); strings.TrimSpace(got) != "" {
+		t.Errorf("the message has the trailer %q", got)
+	}
+	if got := r.git("log", "-1", "--format=%(trailers:key=Polex-Replaces,valueonly)"); !strings.Contains(got, `"signed/x\nApproved-by: Eve`) {
+		t.Errorf("what it replaces is %q", got)
+	}
+	r.unchanged(hash)
+}
