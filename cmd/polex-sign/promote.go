@@ -20,9 +20,10 @@ import (
 // promotion is one run of polex-sign --promote.
 type promotion struct {
 	*run
-	clone  *gitchange.Clone
-	author gitchange.Author
-	push   gitchange.Push
+	clone   *gitchange.Clone
+	author  gitchange.Author
+	push    gitchange.Push
+	skipped map[string]bool // files that were said to be
 }
 
 // promote seals the repository's queue.
@@ -77,6 +78,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if len(plan.Moves) == 0 {
 		return p.nothing()
 	}
+	before := p.report.Documents
 	p.report.Documents += len(plan.Documents())
 	record := func() ([]*exception.Document, error) { return p.record(ctx, queue, plan) }
 	if p.options.dryRun {
@@ -113,6 +115,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if err != nil {
 		return pushHint(err)
 	}
+	p.report.Documents = before
 	return p.done(done)
 }
 
@@ -194,9 +197,17 @@ func (p *promotion) nothing() error {
 	return errors.Join(p.format.Write(p.streams.Out, p.report), p.report.Err())
 }
 
-// skip puts on the report what is not this run's to sign.
+// skip puts on the report what is not this run's to sign, as soon as that is
+// known: it may be while it is pushed.
 func (p *promotion) skip(skipped []promote.Skip) {
+	if p.skipped == nil {
+		p.skipped = map[string]bool{}
+	}
 	for _, s := range skipped {
+		if p.skipped[s.File] {
+			continue
+		}
+		p.skipped[s.File] = true
 		p.report.Documents++
 		p.report.Add(cli.Result{Outcome: cli.Warn, File: s.File, Reason: s.Reason, Message: s.Message})
 	}
