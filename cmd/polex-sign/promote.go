@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/mail"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/commitflags"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
@@ -28,20 +28,14 @@ type promotion struct {
 
 // promote seals the repository's queue.
 func (r *run) promote(ctx context.Context) error {
-	clone, err := gitchange.Open(gitchange.Options{Dir: "."})
-	if errors.Is(err, gitchange.ErrBusy) {
-		return cli.Hint(err, "wait for it to end, and run this again")
-	}
+	clone, err := commitflags.Open(r.streams.Err)
 	if err != nil {
 		return err
 	}
 	defer clone.Close() //nolint:errcheck // the kernel would do it
-	if clone.Recovered != "" {
-		_, _ = fmt.Fprintln(r.streams.Err, clone.Recovered)
-	}
 	p := &promotion{run: r, clone: clone}
 	if r.options.commits() {
-		if err := p.findAuthor(); err != nil {
+		if p.author, err = r.options.By(clone, r.now); err != nil {
 			return err
 		}
 	}
@@ -107,7 +101,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	switch {
 	case p.options.pushes():
 		done, err = promotion.Push(ctx, p.author, p.push)
-	case p.options.commit:
+	case p.options.Commit:
 		done, err = promotion.Commit(ctx, p.author)
 	default:
 		done, err = promotion.Apply()
@@ -123,8 +117,8 @@ func (p *promotion) carryOut(ctx context.Context) error {
 // the remote has once it has everything of this clone.
 func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, error) {
 	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace}
-	if p.options.push && !p.options.pullRequest && !p.options.dryRun {
-		landed, err := promote.Land(ctx, p.clone, options, p.push, p.options.signCommit)
+	if p.options.Push && !p.options.pullRequest && !p.options.dryRun {
+		landed, err := promote.Land(ctx, p.clone, options, p.push, p.options.SignCommit)
 		if err != nil {
 			return nil, plumbing.ZeroHash, pushHint(err)
 		}
@@ -169,23 +163,6 @@ func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recor
 		return nil, err
 	}
 	return plan.TakeOver(p.options.sealedInput, verifier, p.now)
-}
-
-// findAuthor makes sure that somebody commits before anything is signed.
-func (p *promotion) findAuthor() error {
-	p.author = gitchange.Author{When: p.now, Sign: p.options.signCommit}
-	if p.options.author != "" {
-		address, err := mail.ParseAddress(p.options.author)
-		if err != nil || address.Name == "" {
-			return cli.Usagef("--author %q is not written as Name <address>", p.options.author)
-		}
-		p.author.Name, p.author.Email = address.Name, address.Address
-	}
-	_, err := p.clone.Signature(p.author)
-	if errors.Is(err, gitchange.ErrNoAuthor) {
-		return &cli.UsageError{Err: err, Hint: "set Git's user.name and user.email, or pass --author 'Name <address>'"}
-	}
-	return err
 }
 
 // nothing ends a run that had nothing to sign.
