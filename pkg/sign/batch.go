@@ -41,6 +41,9 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 			if err != nil {
 				return fmt.Errorf("sign %s: %w", doc.Position(), err)
 			}
+			if err := s.verify(out, now); err != nil {
+				return &UnverifiedError{Position: doc.Position(), Err: err}
+			}
 			sealed[i] = out
 			if s.config.Progress != nil {
 				s.config.Progress(int(done.Add(1)), len(prepared))
@@ -50,11 +53,6 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
-	}
-	for i, doc := range sealed {
-		if err := s.verify(doc, now); err != nil {
-			return nil, &UnverifiedError{Position: prepared[i].Position(), Err: err}
-		}
 	}
 	return sealed, nil
 }

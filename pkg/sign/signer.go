@@ -25,8 +25,6 @@ const (
 // DefaultConcurrency is how many uploads run at once when nothing else is said.
 const DefaultConcurrency = 8
 
-const requestTimeout = 30 * time.Second // retries included
-
 // Config is what every signer needs.
 type Config struct {
 	// RekorURL is the address of the log. An empty one means the public-good
@@ -51,6 +49,9 @@ type Config struct {
 	Policy *trust.Policy
 
 	Rules Rules
+	// Patience says how long Fulcio, the log and the timestamp authority are
+	// waited for.
+	Patience Patience
 	// Progress, where it is not nil, is called after each upload.
 	Progress func(done, total int)
 }
@@ -76,11 +77,7 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 	if err := config.complete(); err != nil {
 		return nil, err
 	}
-	witnesses, err := newWitnesses(config)
-	if err != nil {
-		return nil, err
-	}
-	s := &Signer{config: config, keypair: keypair, certificate: certificate, witnesses: witnesses}
+	s := &Signer{config: config, keypair: keypair, certificate: certificate, witnesses: newWitnesses(config, newConnections(config.Concurrency))}
 	own, err := trust.New(trust.Config{
 		Authorities: []trust.AuthorityConfig{self}, Kinds: []string{"*"},
 		InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded,
