@@ -3,6 +3,7 @@ package sign_test
 import (
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/sign"
@@ -224,6 +226,58 @@ func TestCertificateForAnotherIdentity(t *testing.T) {
 				return
 			}
 			if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
+			}
+		})
+	}
+}
+
+// A person's certificate names the person that the token does, and the issuer, or
+// where the issuer had the person from.
+func TestCertificateForAnotherPerson(t *testing.T) {
+	f := start(t)
+	const issuer, github = "https://oauth2.example.com/auth", "https://github.com/login/oauth"
+	for _, tc := range []struct{ name, email, issuer, want string }{
+		{"herself", "alice@example.com", issuer, ""},
+		{"herself, by way of another", "alice@example.com", github, ""},
+		{"somebody else", "mallory@example.com", issuer, `it is for "mallory@example.com", and the token for "alice@example.com"`},
+		{"by way of nobody", "alice@example.com", "https://accounts.example.com", `it is for an identity of "https://accounts.example.com"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f.wire.meddle(only(at(sandbox.ServerFulcio), func(_ string, _ http.Handler, w http.ResponseWriter, r *http.Request) {
+				var asked struct {
+					PublicKeyRequest struct{ PublicKey struct{ Content string } }
+				}
+				if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+					t.Error(err)
+				}
+				key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(asked.PublicKeyRequest.PublicKey.Content))
+				if err != nil {
+					t.Error(err)
+				}
+				der, err := f.ForgeCertificate(r.Context(), sandbox.Forgery{PublicKey: key, Template: &x509.Certificate{
+					NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Minute), EmailAddresses: []string{tc.email},
+					ExtraExtensions: []pkix.Extension{{Id: []int{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(tc.issuer)}}}})
+				if err != nil {
+					t.Error(err)
+				}
+				_ = json.NewEncoder(w).Encode(map[string]any{"signedCertificateEmbeddedSct": map[string]any{"chain": map[string]any{
+					"certificates": []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}}}})
+			}))
+			claims, err := json.Marshal(map[string]any{"iss": issuer, "sub": "alice", "email": "alice@example.com", "email_verified": true,
+				"federated_claims": map[string]any{"connector_id": github}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			token := "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".AAAA"
+			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
+			if tc.want == "" {
+				if err != nil || s.Identity().Subject != tc.email {
+					t.Errorf("Keyless: %v", err)
+				}
+				return
+			}
+			if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
 			}
 		})

@@ -106,7 +106,9 @@ func TestKeylessCancelled(t *testing.T) {
 		cancel()
 		<-r.Context().Done() // until the client hangs up
 	})
-	s, err := sign.Keyless(ctx, f.config(), f.FulcioURL, token, time.Now())
+	config := f.config()
+	config.Patience.Answer = time.Hour // not what ends it
+	s, err := sign.Keyless(ctx, config, f.FulcioURL, token, time.Now())
 	if s != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("Keyless: %v, %v, want context.Canceled", s, err)
 	}

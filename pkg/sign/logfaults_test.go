@@ -39,7 +39,7 @@ func TestLogFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fault  fault
-		asked  int // until the batch ends
+		asked  int
 		want   string
 		reason verify.Reason // of the self-verification, where it is that which refuses
 	}{
@@ -86,12 +86,10 @@ func TestLogFaults(t *testing.T) {
 			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
 				t.Parallel()
 				f := place(t)
-				config := f.config()
-				config.Concurrency = 1 // the first failure ends the batch
-				s := f.keyless(t, config)
+				s := f.keyless(t, f.config())
 				f.wire.meddle(only(isUpload, tc.fault(t, f)))
 				before := f.wire.count(uploadRequest)
-				out, err := s.Seal(t.Context(), batch(t, 3), time.Now())
+				out, err := s.Seal(t.Context(), batch(t, 1), time.Now())
 				f.refuses(t, out, err, refusal{want: tc.want, reason: tc.reason})
 				if tc.reason == "" && !strings.Contains(err.Error(), "log "+f.RekorURL) {
 					t.Errorf("error %v does not say which log", err)

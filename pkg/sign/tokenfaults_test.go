@@ -153,14 +153,14 @@ func TestPatience(t *testing.T) {
 
 // Nobody waits for a server longer than they want.
 func TestPatienceEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		cancel() // before the answer or in the wait that it asks for
 		w.Header().Set("Retry-After", "50")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer server.Close()
 	asActions(t, server.URL+"?a=b", "secret")
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel) // whether that is before or in the wait
 	if token, err := sign.AmbientToken(ctx, "sigstore", sign.Patience{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("AmbientToken: %q, %v, want context.Canceled", token, err)
 	}
