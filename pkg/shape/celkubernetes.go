@@ -14,8 +14,8 @@ import (
 // are Kubernetes' own are declared in celfunctiontable.go. The module test/celpeer holds all of it
 // against the original.
 
-// conditionLimits: the steps are a hundredth of what Kubernetes grants one
-// evaluation, for what is evaluated here are small objects, many times.
+// conditionLimits are tighter than those of Kubernetes, for what is evaluated here
+// are small objects, many times.
 var conditionLimits = limits{text: 10_240, depth: 100, steps: 10_000, weight: 32_768}
 
 // conditionVariables are what a match condition is about.

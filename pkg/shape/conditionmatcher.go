@@ -43,12 +43,12 @@ func (s *subject) conditionMatcher() *conditionMatcher {
 
 func newConditionMatcher(l *language, policies []exception.PolicyRef, conditions []condition) *conditionMatcher {
 	terms, ofMade := make([]*term, 0, len(conditions)), false
-	for _, c := range conditions {
-		whole, err := l.term(&c)
-		if err != nil {
+	for i := range conditions {
+		c := &conditions[i]
+		if c.problem != nil {
 			return nil
 		}
-		terms = append(terms, whole)
+		terms = append(terms, c.term())
 		ofMade = ofMade || slices.ContainsFunc(c.literals(), namesMade)
 	}
 	leavesOut := slices.ContainsFunc(policies, func(ref exception.PolicyRef) bool { return !strings.HasSuffix(ref.Kind, "ValidatingPolicy") })

@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -11,9 +10,9 @@ import (
 type condition struct {
 	located
 	name    string
-	checked *ast.AST    // nil when it does not compile
-	program cel.Program // nil when it does not compile
-	problem error       // why it does not
+	checked *ast.AST // nil when it does not compile
+	program *program // nil when it does not compile
+	problem error    // why it does not
 }
 
 // maxConditions is Kubernetes' own bound.
@@ -26,13 +25,17 @@ func (s *subject) conditions() []condition {
 		return s.compiled
 	}
 	s.compiled = s.expressions()
+	work := newCompiling()
 	for i := range s.compiled {
-		c := &s.compiled[i]
-		if c.checked, c.problem = s.language.predicate(c.text); c.problem == nil {
-			c.program, c.problem = s.language.plan(c.checked)
-		}
+		s.language.compile(&s.compiled[i], work)
 	}
 	return s.compiled
+}
+
+func (l *language) compile(c *condition, work *compiling) {
+	if c.checked, c.problem = l.predicate(c.text, work); c.problem == nil {
+		c.program, c.problem = l.plan(c.checked)
+	}
 }
 
 // expressions returns the match conditions as they are written.

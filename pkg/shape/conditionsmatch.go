@@ -26,8 +26,9 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 		return
 	}
 	constant := false
-	for _, c := range conditions {
-		if c.problem == nil && s.language.constant(c.checked, conditionVariables()) {
+	for i := range conditions {
+		c := &conditions[i]
+		if c.problem == nil && s.language.constant(c, conditionVariables()) {
 			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", shortened(c.text)), "say what is particular about the resource")
 			constant = true
 		}

@@ -2,13 +2,10 @@ package shape
 
 import (
 	"errors"
-	"math"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 )
 
 // outcome is what an expression can come to, as far as is known: one of the
@@ -30,30 +27,18 @@ type term struct {
 	expr     *ast.AST
 	operator string // "" for what is not taken apart
 	parts    []*term
-	program  evaluator // of a whole condition; of what is not taken apart, made when it is needed
-}
-
-// evaluator is what an expression is evaluated by, such as a [cel.Program].
-type evaluator interface {
-	Eval(variables any) (ref.Val, *cel.EvalDetails, error)
+	program  *program // of a whole condition; of what is not taken apart, made when it is needed
 }
 
 // maxTerms bounds how many parts a condition is taken into.
 const maxTerms = 100
 
 // term takes a condition apart.
-func (l *language) term(c *condition) (*term, error) {
-	checked := c.checked
-	if checked == nil {
-		var err error
-		if checked, err = l.predicate(c.text); err != nil {
-			return nil, err
-		}
-	}
+func (c *condition) term() *term {
 	left := maxTerms
-	whole := termFor(checked, &left)
+	whole := termFor(c.checked, &left)
 	whole.program = c.program
-	return whole, nil
+	return whole
 }
 
 // allOf joins conditions by "and".
@@ -129,24 +114,9 @@ func (o outcome) swapped() outcome {
 	return swapped
 }
 
-// evaluationSteps are those of the meter for one evaluation, beside the steps
-// that CEL counts in it.
+// evaluationSteps are those of the meter for one evaluation, beside the steps that
+// are taken in it.
 const evaluationSteps = 20
-
-// stepsFor is what an evaluation counts. CEL's steps are of any length, and short
-// in what compares fields with texts: of what takes many of them, each counts ten
-// times.
-func stepsFor(cost uint64) int {
-	const few, most = 200, 10_000
-	switch {
-	case cost <= few:
-		return evaluationSteps + int(cost)
-	case cost <= most:
-		return evaluationSteps + 10*int(cost)
-	default:
-		return evaluationSteps + 10*most
-	}
-}
 
 func (t *term) evaluate(work *meter, l *language, about *resourceRequest) (outcome, assumptions) {
 	if t.program == nil {
@@ -159,19 +129,11 @@ func (t *term) evaluate(work *meter, l *language, about *resourceRequest) (outco
 		return 0, 0
 	}
 	*about.noted = 0
-	value, details, err := t.program.Eval(about)
-	cost := uint64(1)
-	if actual := details.ActualCost(); actual != nil {
-		cost += *actual
-	}
-	tooCostly := errors.Is(err, errTooHeavy) || cost > conditionLimits.steps
-	if tooCostly {
-		cost = math.MaxUint64
-	}
-	work.spend(stepsFor(cost))
+	value, taken, err := t.program.eval(about)
+	work.spend(evaluationSteps + taken)
 	unknown, isUnknown := value.(*types.Unknown)
 	switch {
-	case tooCostly:
+	case tooCostly(err):
 		return anyOutcome, assumedCostly
 	case *about.noted != 0:
 		return anyOutcome, *about.noted

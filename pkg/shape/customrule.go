@@ -3,10 +3,13 @@ package shape
 import (
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -33,7 +36,9 @@ type Rule struct {
 // compiledRule is a rule ready to be evaluated.
 type compiledRule struct {
 	Rule
-	program cel.Program
+	language *language
+	checked  *ast.AST
+	idle     *sync.Pool // of programs, for documents are checked at once
 }
 
 // ruleLimits are wider than those of conditions: who writes a rule is trusted,
@@ -68,17 +73,32 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 		if r.Severity != Error && r.Severity != Warning {
 			return nil, fmt.Errorf("rule %q: there is no severity %d", r.Name, r.Severity)
 		}
-		checked, err := l.predicate(r.Expression)
+		checked, err := l.predicate(r.Expression, newCompiling())
 		if err != nil {
 			return nil, fmt.Errorf("rule %q does not compile: %w", r.Name, err)
 		}
-		program, err := l.plan(checked)
+		planned, err := l.plan(checked)
 		if err != nil {
 			return nil, fmt.Errorf("rule %q cannot be evaluated: %w", r.Name, err)
 		}
-		compiled = append(compiled, compiledRule{r, program})
+		c := compiledRule{r, l, checked, &sync.Pool{}}
+		c.idle.Put(planned)
+		compiled = append(compiled, c)
 	}
 	return compiled, nil
+}
+
+// eval evaluates a rule with a program that nobody else uses.
+func (r *compiledRule) eval(variables any) (value ref.Val, err error) {
+	p, ok := r.idle.Get().(*program)
+	if !ok {
+		if p, err = r.language.plan(r.checked); err != nil {
+			return nil, err
+		}
+	}
+	defer r.idle.Put(p)
+	value, _, err = p.eval(variables)
+	return value, err
 }
 
 func ruleLanguage() (*language, error) {
@@ -96,9 +116,10 @@ func (s *subject) customRules(time.Time) {
 		return
 	}
 	variables := map[string]any{"object": s.tree, "exception": s.view()}
-	for _, r := range s.rules {
+	for i := range s.rules {
+		r := &s.rules[i]
 		f := Finding{Reason: r.Name, Severity: r.Severity, Path: exception.Path{}, Message: r.Message}
-		switch value, _, err := r.program.Eval(variables); {
+		switch value, err := r.eval(variables); {
 		case err != nil:
 			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, shortened(err.Error()))
 			f.Hint = "write what the rule asks for, or let the rule ask first whether it is there: has(object.spec.x) && …"

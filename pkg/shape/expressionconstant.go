@@ -9,33 +9,42 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// constant reports whether an expression is true whatever its variables are. It
+// constant reports whether a condition is true whatever its variables are. It
 // first puts true or false for what compares something with itself, and then
 // lets CEL evaluate with every variable unknown, which knows that
 // "true || object.x" needs no object. An expression that names no variable at
 // all says nothing of the resource; unless it is plainly false, it counts as
 // true, for it may call what is not evaluated here.
-func (l *language) constant(checked *ast.AST, variables []string) bool {
-	folded := ast.Copy(checked)
-	ast.PostOrderVisit(folded.Expr(), ast.NewExprVisitor(fold))
-	program, err := l.plan(folded, cel.EvalOptions(cel.OptPartialEval, cel.OptTrackCost))
-	if err != nil {
-		return false
+func (l *language) constant(c *condition, variables []string) bool {
+	program := c.program
+	if folded, changed := fold(c.checked); changed {
+		var err error
+		if program, err = l.plan(folded); err != nil {
+			return false
+		}
 	}
-	unknown := make([]*cel.AttributePatternType, 0, len(variables))
-	for _, name := range variables {
-		unknown = append(unknown, cel.AttributePattern(name))
-	}
-	activation, err := cel.PartialVars(map[string]any{}, unknown...)
+	value, _, err := program.eval(unknowing(variables))
 	if err != nil {
-		return false
-	}
-	value, _, err := program.Eval(activation)
-	if err != nil {
-		return !mentions(checked, variables)
+		return !mentions(c.checked, variables)
 	}
 	return value == types.True
 }
+
+// unknowing gives every variable as unknown. CEL's own patterns for that are not
+// used: with them, a loop in a loop takes several times as long for each that it is
+// in.
+type unknowing []string
+
+// ResolveName returns a variable's value.
+func (u unknowing) ResolveName(name string) (any, bool) {
+	if i := slices.Index(u, name); i >= 0 {
+		return types.NewUnknown(int64(-1-i), types.NewAttributeTrail(name)), true // below the ids of expressions
+	}
+	return nil, false
+}
+
+// Parent returns nil: there are no other variables.
+func (u unknowing) Parent() cel.Activation { return nil }
 
 func mentions(checked *ast.AST, variables []string) bool {
 	found := false
@@ -45,14 +54,23 @@ func mentions(checked *ast.AST, variables []string) bool {
 	return found
 }
 
-// fold replaces a call whose value follows from its shape.
-func fold(e ast.Expr) {
+// fold replaces calls whose value follows from their shape, in a copy.
+func fold(checked *ast.AST) (folded *ast.AST, changed bool) {
+	folded = ast.Copy(checked)
+	ast.PostOrderVisit(folded.Expr(), ast.NewExprVisitor(func(e ast.Expr) { changed = foldOne(e) || changed }))
+	return folded, changed
+}
+
+func foldOne(e ast.Expr) (changed bool) {
 	if e.Kind() != ast.CallKind {
-		return
+		return false
 	}
 	call := e.AsCall()
 	args := call.Args()
-	literal := func(b bool) { e.SetKindCase(ast.NewExprFactory().NewLiteral(e.ID(), types.Bool(b))) }
+	literal := func(b bool) {
+		changed = true
+		e.SetKindCase(ast.NewExprFactory().NewLiteral(e.ID(), types.Bool(b)))
+	}
 	switch call.FunctionName() {
 	case operators.Equals, operators.LessEquals, operators.GreaterEquals:
 		if same(args[0], args[1]) {
@@ -67,19 +85,21 @@ func fold(e ast.Expr) {
 			for _, element := range args[1].AsList().Elements() {
 				if same(args[0], element) {
 					literal(true)
-					return
+					break
 				}
 			}
 		}
 	case operators.Conditional:
 		if same(args[1], args[2]) {
 			e.SetKindCase(args[1])
+			changed = true
 		}
 	case operators.LogicalOr, operators.LogicalAnd:
 		if complementary(operands(e, call.FunctionName())) {
 			literal(call.FunctionName() == operators.LogicalOr)
 		}
 	}
+	return changed
 }
 
 // operands flattens a && b && c.

@@ -15,16 +15,17 @@ import (
 type language struct {
 	env     *cel.Env
 	limits  limits
-	bounded cel.ProgramOption
+	calls   map[string]call
+	planner interpreter.Interpreter
 }
 
 // limits are counted, never timed: the same expression is refused on every
 // machine.
 type limits struct {
-	text   int    // characters of an expression
-	depth  int    // of nesting
-	steps  uint64 // of one evaluation, as CEL counts its cost
-	weight int    // of any value that an evaluation makes, see weigh
+	text   int // characters of an expression
+	depth  int // of nesting
+	steps  int // of one evaluation
+	weight int // of any value that an evaluation makes, see weigh
 }
 
 func newLanguage(l limits, options ...cel.EnvOption) (*language, error) {
@@ -39,20 +40,37 @@ func newLanguage(l limits, options ...cel.EnvOption) (*language, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up CEL: %w", err)
 	}
-	bounded, err := boundValues(env, l.weight)
+	known, err := calls(env)
 	if err != nil {
 		return nil, fmt.Errorf("set up CEL: %w", err)
 	}
-	return &language{env: env, limits: l, bounded: bounded}, nil
+	planner, err := newPlanner(env)
+	if err != nil {
+		return nil, fmt.Errorf("set up CEL: %w", err)
+	}
+	return &language{env: env, limits: l, calls: known, planner: planner}, nil
 }
 
 // predicate compiles an expression that must be a bool. The error is for
 // people, and quotes what is of the expression.
-func (l *language) predicate(text string) (*ast.AST, error) {
+func (l *language) predicate(text string, work *compiling) (*ast.AST, error) {
 	if n := len([]rune(text)); n > l.limits.text {
 		return nil, fmt.Errorf("it has %d characters, and %d are allowed", n, l.limits.text)
 	}
-	checked, issues := l.env.Compile(text)
+	if err := work.take(parsingCharacter * len(text)); err != nil {
+		return nil, err
+	}
+	parsed, issues := l.env.Parse(text)
+	if issues.Err() != nil {
+		return nil, described(issues)
+	}
+	if err := work.take(checkingWork(parsed.NativeRep().Expr())); err != nil {
+		return nil, err
+	}
+	if err := checkPatterns(parsed.NativeRep().Expr()); err != nil {
+		return nil, err
+	}
+	checked, issues := l.env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, described(issues)
 	}
@@ -92,15 +110,4 @@ func shortened(s string) string {
 		return string(r[:most]) + "…"
 	}
 	return s
-}
-
-// plan makes a checked expression ready to be evaluated within the limits.
-func (l *language) plan(checked *ast.AST, options ...cel.ProgramOption) (cel.Program, error) {
-	return l.env.PlanProgram(checked, append([]cel.ProgramOption{
-		l.bounded,
-		cel.OptimizeRegex(interpreter.MatchesRegexOptimization),
-		cel.EvalOptions(cel.OptTrackCost),
-		cel.CostLimit(l.limits.steps),
-		cel.CostTracking(weightCost{l.limits.weight}),
-	}, options...)...)
 }

@@ -3,23 +3,24 @@ package shape
 import (
 	"errors"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
+	"github.com/google/cel-go/parser"
 )
 
-// CEL counts steps, and a step may be of any size: chained calls of replace, or
+// A step may make a value of any size: chained calls of replace, or
 // [x].map(x, [x, x]) a few dozen times, make values beyond any memory in few of
-// them. So every value that an expression makes is weighed, what multiplies its
-// arguments is asked beforehand, and a call costs as much as its arguments
-// weigh.
+// them. So every value that an expression makes or reads is weighed.
 
 // elementWeight is what a value weighs besides its characters.
 const elementWeight = 8
+
+// weightless is a value that is made as it is read, which weighs as little as a
+// pointer.
+type weightless interface{ weightless() }
 
 // weigh takes the weight of a value from what is left and returns the rest,
 // which is negative when the value is too heavy.
@@ -34,8 +35,8 @@ func weigh(value ref.Val, left int) int {
 		if v.HasValue() {
 			return weigh(v.GetValue(), left)
 		}
-	case *sketch:
-		return left // nothing walks through one
+	case weightless:
+		return left
 	case traits.Mapper:
 		for it := v.Iterator(); left >= 0 && it.HasNext() == types.True; {
 			key := it.Next()
@@ -49,106 +50,172 @@ func weigh(value ref.Val, left int) int {
 	return left
 }
 
-func weighed(value ref.Val, most int) ref.Val {
-	if weigh(value, most) < 0 {
+var errTooHeavy = errors.New("a value grows too large")
+
+func tooHeavy() ref.Val { return types.WrapErr(errTooHeavy) }
+
+// counter makes the parts of a program count their steps and weigh their values.
+type counter struct {
+	*allowance
+	weight int // of any value
+	calls  map[string]call
+}
+
+// weighed charges for a value's weight beyond that of a number, and returns it
+// unless it is too heavy.
+func (c counter) weighed(value ref.Val) ref.Val {
+	left := weigh(value, c.weight)
+	switch enough := c.take((c.weight - max(left, 0)) / elementWeight); {
+	case !enough:
+		return tooManySteps()
+	case left < 0:
 		return tooHeavy()
 	}
 	return value
 }
 
-var errTooHeavy = errors.New("a value grows too large")
-
-// weightCost tells CEL what a call costs, unless CEL knows better: it counts a
-// sum's and a pattern's cost itself.
-type weightCost struct{ most int }
-
-func (w weightCost) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
-	if function == operators.Add || function == overloads.Matches {
-		return nil
+// decorate keeps to the sorts of parts that other parts of cel-go want to
+// recognise.
+func (c counter) decorate(part interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	switch part := part.(type) {
+	case *countedAttribute:
+		return part, nil
+	case interpreter.InterpretableConst:
+		return countedConst{part, c}, nil
+	case interpreter.InterpretableAttribute:
+		return newCountedAttribute(part, c), nil
+	case interpreter.InterpretableCall:
+		known, err := c.known(part)
+		return countedCall{known, c}, err
+	case interpreter.InterpretableConstructor:
+		return countedConstructor{part, c}, nil
 	}
-	left := w.most
-	for _, arg := range args {
-		if left >= 0 {
-			left = weigh(arg, left)
-		}
-	}
-	cost := uint64(1)
-	if spent := w.most - max(left, 0); spent > 0 {
-		cost += uint64(spent) / elementWeight
-	}
-	return &cost
+	return counted{part, c}, nil
 }
 
-func tooHeavy() ref.Val { return types.WrapErr(errTooHeavy) }
-
-// bounded is a node of a program whose value is weighed: of any sort but a call
-// or a constructor, which other parts of cel-go want to recognise.
-type bounded struct {
+type counted struct {
 	interpreter.InterpretableV2
-	most int
+	counter
 }
 
-func (b bounded) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	return weighed(b.InterpretableV2.Exec(frame), b.most)
+func (p counted) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	if !p.take(1) {
+		return tooManySteps()
+	}
+	return p.weighed(p.InterpretableV2.Exec(frame))
 }
 
-func (b bounded) Eval(activation interpreter.Activation) ref.Val {
-	return b.Exec(interpreter.AsFrame(activation))
+func (p counted) Eval(activation interpreter.Activation) ref.Val {
+	return p.Exec(interpreter.AsFrame(activation))
 }
 
-type boundedCall struct {
-	interpreter.InterpretableCall
-	most int
+type countedConst struct {
+	interpreter.InterpretableConst
+	counter
 }
 
-// Exec only counts the elements of a sum of lists: a loop makes one at each
-// turn, and weighs the last.
-func (c boundedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	value := c.InterpretableCall.Exec(frame)
-	if list, ok := value.(traits.Lister); ok && c.Function() == operators.Add {
-		if n, ok := list.Size().(types.Int); ok && int64(n) > int64(c.most/elementWeight) {
-			return tooHeavy()
-		}
+func (p countedConst) Exec(*interpreter.ExecutionFrame) ref.Val { return p.weighed(p.Value()) }
+
+func (p countedConst) Eval(activation interpreter.Activation) ref.Val {
+	return p.Exec(interpreter.AsFrame(activation))
+}
+
+type countedConstructor struct {
+	interpreter.InterpretableConstructor
+	counter
+}
+
+func (p countedConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	if !p.take(1) {
+		return tooManySteps()
+	}
+	return p.weighed(p.InterpretableConstructor.Exec(frame))
+}
+
+func (p countedConstructor) Eval(activation interpreter.Activation) ref.Val {
+	return p.Exec(interpreter.AsFrame(activation))
+}
+
+// countedAttribute is a variable and fields of it, which are added one by one.
+type countedAttribute struct {
+	interpreter.InterpretableAttribute
+	counter
+	price       int
+	accumulates bool
+}
+
+func newCountedAttribute(a interpreter.InterpretableAttribute, c counter) *countedAttribute {
+	named, ok := a.Attr().(interpreter.NamespacedAttribute)
+	return &countedAttribute{
+		InterpretableAttribute: a, counter: c, price: 1,
+		accumulates: ok && len(named.CandidateVariableNames()) == 1 && named.CandidateVariableNames()[0] == parser.HiddenAccumulatorName,
+	}
+}
+
+func (a *countedAttribute) AddQualifier(q interpreter.Qualifier) (interpreter.Attribute, error) {
+	a.price++
+	return a.InterpretableAttribute.AddQualifier(q)
+}
+
+// Exec does not weigh what a loop gathers, for then it would be weighed at each
+// turn. Only the loop can name it, and its result is weighed.
+func (a *countedAttribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	if !a.take(a.price) {
+		return tooManySteps()
+	}
+	value := a.InterpretableAttribute.Exec(frame)
+	if a.accumulates {
 		return value
 	}
-	return weighed(value, c.most)
+	return a.weighed(value)
 }
 
-func (c boundedCall) Eval(activation interpreter.Activation) ref.Val {
-	return c.Exec(interpreter.AsFrame(activation))
+func (a *countedAttribute) Eval(activation interpreter.Activation) ref.Val {
+	return a.Exec(interpreter.AsFrame(activation))
 }
 
-type boundedConstructor struct {
-	interpreter.InterpretableConstructor
-	most int
-}
-
-func (c boundedConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	return weighed(c.InterpretableConstructor.Exec(frame), c.most)
-}
-
-func (c boundedConstructor) Eval(activation interpreter.Activation) ref.Val {
-	return c.Exec(interpreter.AsFrame(activation))
-}
-
-// boundValues makes programs that make no value heavier than most.
-func boundValues(env *cel.Env, most int) (cel.ProgramOption, error) {
-	multipliers, err := multipliers(env, most)
-	if err != nil {
-		return nil, err
+// Resolve is Exec where the attribute is a part of another.
+func (a *countedAttribute) Resolve(variables interpreter.Activation) (any, error) {
+	if !a.take(a.price) {
+		return nil, errTooManySteps
 	}
-	return cel.CustomDecoratorV2(func(node interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-		switch node := node.(type) {
-		case interpreter.InterpretableCall:
-			if op, ok := multipliers[node.OverloadID()]; ok {
-				return boundedCall{interpreter.NewCall(node.ID(), node.Function(), node.OverloadID(), node.Args(), op), most}, nil
-			}
-			return boundedCall{node, most}, nil
-		case interpreter.InterpretableConstructor:
-			return boundedConstructor{node, most}, nil
-		case interpreter.InterpretableAttribute, interpreter.InterpretableConst:
-			return node, nil
-		}
-		return bounded{node, most}, nil
-	}), nil
+	return a.InterpretableAttribute.Resolve(variables)
+}
+
+type countedCall struct {
+	interpreter.InterpretableCall
+	counter
+}
+
+func (p countedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	if !p.take(1) {
+		return tooManySteps()
+	}
+	value := p.InterpretableCall.Exec(frame)
+	if list, ok := value.(traits.Lister); ok && p.Function() == operators.Add {
+		return p.sum(list)
+	}
+	return p.weighed(value)
+}
+
+func (p countedCall) Eval(activation interpreter.Activation) ref.Val {
+	return p.Exec(interpreter.AsFrame(activation))
+}
+
+// sum only counts the elements of what a loop gathers. Any other sum of lists is
+// copied: in CEL it is a list that looks for an element in one of two others,
+// which may be sums again.
+func (p countedCall) sum(list traits.Lister) ref.Val {
+	n, ok := list.Size().(types.Int)
+	if !ok || int64(n) > int64(p.weight/elementWeight) {
+		return tooHeavy()
+	}
+	if _, gathers := list.(traits.MutableLister); gathers {
+		return list
+	}
+	elements := make([]ref.Val, 0, n)
+	for it := list.Iterator(); it.HasNext() == types.True; {
+		elements = append(elements, it.Next())
+	}
+	return p.weighed(types.NewRefValList(types.DefaultTypeAdapter, elements))
 }

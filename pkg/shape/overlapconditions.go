@@ -29,14 +29,12 @@ func (r *conditionReader) matcher(c *claim) *conditionMatcher {
 			return nil
 		}
 	}
-	conditions := make([]condition, 0, len(c.conditions))
+	conditions, work := make([]condition, 0, len(c.conditions)), newCompiling()
 	for _, text := range c.conditions {
 		one, ok := r.read[text]
 		if !ok {
 			one = condition{located: located{text: text}}
-			if one.checked, one.problem = r.language.predicate(text); one.problem == nil {
-				one.program, one.problem = r.language.plan(one.checked)
-			}
+			r.language.compile(&one, work)
 			if r.read == nil || len(r.read) == maxRead {
 				r.read = map[string]condition{}
 			}

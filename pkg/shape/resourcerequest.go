@@ -25,9 +25,12 @@ func (q *resourceRequest) ResolveName(name string) (any, bool) {
 		return q.occupied(q.object), true
 	case name == "namespaceObject":
 		return q.namespaceObject(), true
-	case name == "oldObject" && q.operation != scheduled:
+	case q.operation == scheduled:
+		// An error: what is not found is looked for twice by each loop around it.
+		return types.NewErr("no such variable: %s", name), true
+	case name == "oldObject":
 		return q.occupied(q.oldObject), true
-	case name == "request" && q.operation != scheduled:
+	case name == "request":
 		return q.sketch(q.requestField, assumedSender|assumedServerFields|assumedResourceName), true
 	}
 	return nil, false

@@ -54,6 +54,8 @@ func (s *sketch) Contains(key ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
+func (s *sketch) weightless() {} // nothing walks through one
+
 func (s *sketch) note() { *s.noted |= s.missing }
 
 // Size notes that it was asked for.

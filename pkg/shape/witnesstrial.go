@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"errors"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -18,7 +17,7 @@ type trial struct {
 	*names
 	known     map[string][]specimen // by scope
 	asked     []request             // see requests
-	left      uint64                // steps that may still be taken
+	left      int                   // steps that may still be taken
 	exhausted *condition
 }
 
@@ -50,16 +49,11 @@ func (t *trial) holds(r specimen, q request) bool {
 		if t.exhausted != nil {
 			return false
 		}
-		value, details, err := c.program.Eval(variables)
-		cost := uint64(1)
-		if actual := details.ActualCost(); actual != nil {
-			cost += *actual
-		}
-		if errors.Is(err, errTooHeavy) || cost > conditionLimits.steps || cost > t.left {
+		value, taken, err := c.program.eval(variables)
+		if t.left -= taken; tooCostly(err) || t.left < 0 {
 			t.exhausted = &t.conditions[i]
 			return false
 		}
-		t.left -= cost
 		if err != nil || value != types.True {
 			return false
 		}
