@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/cel-go/common/types"
+
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -25,32 +27,32 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 			`add a condition such as object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
 		return
 	}
+	t := s.trial()
 	constant := false
 	for i := range conditions {
 		c := &conditions[i]
-		if c.problem == nil && s.language.constant(c, conditionVariables()) {
+		if c.problem == nil && (t == nil || !t.misses(c)) && s.language.constant(c, conditionVariables()) {
 			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", shortened(c.text)), "say what is particular about the resource")
 			constant = true
 		}
 	}
-	if t := s.trial(); t != nil && !constant {
+	if t != nil && !constant {
 		s.matchesClass(t)
 	}
 }
 
+// misses reports whether a condition is false of some resource, as most are of
+// any.
+func (t *trial) misses(c *condition) bool {
+	t.facts = t.inClass(class{operation: "CREATE", requester: byUser, scope: namespaced, labelled: withoutLabels}, 0, knownSpecies[namespaced][0])
+	return t.exhausted == nil && t.evaluate(c) == types.False
+}
+
 func (s *subject) matchesClass(t *trial) {
-	kinds, _ := spoken(t.conditions)
-	for _, scope := range allScopes {
-		for _, r := range t.known[scope] {
-			if !slices.Contains(kinds, r.kind) {
-				kinds = append(kinds, r.kind)
-			}
-		}
-	}
 	var found []class
 	// Of unlike kinds first: what is true of those is true of each kind.
-	for _, kind := range slices.Concat([]string{""}, kinds) {
-		for _, c := range classes(kind) {
+	for _, kind := range slices.Concat([]string{""}, t.allKinds()) {
+		for c := range classes(kind) {
 			if t.holdsOfAll(c) {
 				found = append(found, c)
 			}
@@ -63,4 +65,17 @@ func (s *subject) matchesClass(t *trial) {
 		s.refuse(ReasonMatchesEverything, t.where(), "the match conditions are true of every "+describedClasses(found),
 			"say what is particular about the resource: its name, its namespace, a label")
 	}
+}
+
+// allKinds are those that the conditions speak of and those that are known.
+func (t *trial) allKinds() []string {
+	kinds := slices.Clone(t.kinds)
+	for _, scope := range allScopes {
+		for _, is := range knownSpecies[scope] {
+			if !slices.Contains(kinds, is.kind) {
+				kinds = append(kinds, is.kind)
+			}
+		}
+	}
+	return kinds
 }

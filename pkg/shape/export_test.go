@@ -1,5 +1,7 @@
 package shape
 
+import "fmt"
+
 // RuleNames returns the rules of every policy of the set, those included that
 // Kyverno makes.
 func (set *PolicySet) RuleNames() []string {
@@ -17,8 +19,8 @@ func Steps(expression string) (value any, taken int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	c := class{operation: "CREATE", requester: byUser, scope: namespaced, labelled: withLabels}
-	v, taken, err := t.conditions[0].program.eval(situation{t.dress(wellKnown(namespaced)[0], c), t.request(c)})
+	t.facts = t.inClass(class{operation: "CREATE", requester: byUser, scope: namespaced, labelled: withLabels}, 0, knownSpecies[namespaced][0])
+	v, taken, err := t.conditions[0].program.eval(t.scene)
 	if err != nil {
 		return nil, taken, err
 	}
@@ -33,4 +35,39 @@ func trialOf(expression string) (*trial, error) {
 	c := []condition{{located: located{text: expression}}}
 	l.compile(&c[0], newCompiling())
 	return newTrial(c), c[0].problem
+}
+
+// CheckAnswers tries a condition on requests of every class, once with the answers
+// that are kept and once without, and tells the first that differs. It returns how
+// many evaluations were saved.
+func CheckAnswers(expression string) (saved int, err error) {
+	kept, err := trialOf(expression)
+	if err != nil {
+		return 0, err
+	}
+	fresh, err := trialOf(expression)
+	if err != nil {
+		return 0, err
+	}
+	for _, kind := range append([]string{"", "Namespace", "PolicyException"}, kept.allKinds()...) {
+		for c := range classes(kind) {
+			for nth := range persons {
+				is := kept.ofClass(c, nth)
+				if is == nil {
+					continue
+				}
+				fresh.answers, fresh.left = nil, trialSteps
+				before := len(kept.answers)
+				about := kept.inClass(c, nth, is)
+				fresh.unheardOf, fresh.names = kept.unheardOf, kept.names
+				if got, want := kept.holds(about), fresh.holds(about); got != want {
+					return 0, fmt.Errorf("%+v of person %d: %t, and on its own %t", c, nth, got, want)
+				}
+				if len(kept.answers) == before {
+					saved++
+				}
+			}
+		}
+	}
+	return saved, nil
 }

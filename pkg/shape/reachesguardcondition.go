@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // reachesByCondition looks at the texts in CEL conditions, and then tries the
@@ -39,14 +37,13 @@ func (s *subject) reachesByCondition() {
 // otherwise equal resource: of another kind, or of a namespace that nobody
 // could have named.
 func (s *subject) triedOnGuard(t *trial) {
-	kinds, words := spoken(t.conditions)
-	if t.reachesException(words) {
+	if t.reachesException() {
 		s.refuse(ReasonReachesGuard, t.where(), "the match conditions are true of a PolicyException: an exception must not exempt exceptions from their checks",
 			"write them about the resources that need it")
 	}
 	for _, pattern := range s.config.GuardNamespaces {
 		namespace := strings.NewReplacer("*", "", "?", "x").Replace(pattern)
-		if t.reachesInto(namespace, kinds, words) {
+		if t.reachesInto(namespace) {
 			s.refuse(ReasonReachesGuard, t.where(), fmt.Sprintf("the match conditions are true in %q, a namespace that the guard lives in (%s)", namespace, pattern),
 				"write them about the namespaces that need it")
 		} else if t.reachesNamespace(namespace) {
@@ -58,16 +55,11 @@ func (s *subject) triedOnGuard(t *trial) {
 
 // reachesException tries PolicyExceptions with the names that the conditions
 // speak of, in the namespaces that they speak of.
-func (t *trial) reachesException(words []string) bool {
-	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
-		for _, name := range append([]string{t.next()}, words...) {
-			for _, namespace := range append([]string{t.next()}, words...) {
-				is := specimen{group: group, version: "v1", kind: exception.Kind, name: name, namespace: namespace, body: map[string]any{"spec": map[string]any{}}}
-				if t.tells(is, func() specimen {
-					isNot := is
-					isNot.group, isNot.kind = t.next()+".example", t.kind()
-					return isNot
-				}) {
+func (t *trial) reachesException() bool {
+	for _, is := range exceptionSpecies {
+		for _, name := range append([]word{t.persons[0].name}, t.words...) {
+			for _, namespace := range append([]word{t.persons[0].namespace}, t.words...) {
+				if t.tells(facts{species: is, name: name, namespace: namespace}, func(other *facts, nth int) { other.species = t.strange(nth) }) {
 					return true
 				}
 			}
@@ -77,21 +69,16 @@ func (t *trial) reachesException(words []string) bool {
 }
 
 // reachesInto tries resources of a namespace.
-func (t *trial) reachesInto(namespace string, kinds, words []string) bool {
-	resources := slices.Clone(t.known[namespaced])
-	for _, kind := range kinds {
-		if alike := t.ofKind(kind, namespaced); len(alike) > 0 && !slices.ContainsFunc(resources, func(r specimen) bool { return r.kind == kind }) {
-			resources = append(resources, alike[0])
+func (t *trial) reachesInto(namespace string) bool {
+	inside := slices.Clone(knownSpecies[namespaced])
+	for _, kind := range t.kinds {
+		if is := t.ofKind(kind, namespaced); is != nil && !slices.Contains(inside, is) {
+			inside = append(inside, is)
 		}
 	}
-	for _, inside := range resources {
-		for _, name := range append([]string{t.next()}, words...) {
-			inside.name, inside.namespace = name, namespace
-			if t.tells(inside, func() specimen {
-				outside := inside
-				outside.namespace = t.next()
-				return outside
-			}) {
+	for _, is := range inside {
+		for _, name := range append([]word{t.persons[0].name}, t.words...) {
+			if t.tells(facts{species: is, name: name, namespace: t.known(namespace)}, func(other *facts, nth int) { other.namespace = t.persons[nth].namespace }) {
 				return true
 			}
 		}
@@ -101,42 +88,28 @@ func (t *trial) reachesInto(namespace string, kinds, words []string) bool {
 
 // reachesNamespace tries a namespace itself.
 func (t *trial) reachesNamespace(namespace string) bool {
-	itself := specimen{version: "v1", kind: "Namespace", name: namespace}
-	return t.tells(itself, func() specimen {
-		another := itself
-		another.name = t.next()
-		return another
-	})
+	return t.tells(facts{species: namespaceSpecies, name: t.known(namespace)}, func(other *facts, nth int) { other.name = t.persons[nth].name })
 }
 
-// tells reports whether the conditions are true of a request about one resource
-// and not of the same about others. Several are tried, for one of them may
-// happen to have the letters that a condition asks for.
-func (t *trial) tells(one specimen, other func() specimen) bool {
-	one.made = one.object()
-	for _, q := range t.requests() {
-		if !t.holds(one, q) {
-			continue
-		}
-		for range 3 {
-			if !t.holds(other(), q) && t.exhausted == nil {
-				return true
+// tells reports whether the conditions are true of a request about one resource,
+// of any operation by any kind of requester, and not of the same about others.
+// Several are tried, for one of them may happen to have the letters that a
+// condition asks for.
+func (t *trial) tells(one facts, differ func(other *facts, nth int)) bool {
+	for _, one.operation = range allOperations {
+		for _, requester := range allRequesters {
+			one.sender = t.persons[0].sender(requester)
+			if !t.holds(one) {
+				continue
+			}
+			for nth := 1; nth < persons; nth++ {
+				other := one
+				differ(&other, nth)
+				if !t.holds(other) && t.exhausted == nil {
+					return true
+				}
 			}
 		}
 	}
 	return false
-}
-
-// requests are one of every operation by every kind of requester. They are made
-// once: it is the resources that change.
-func (t *trial) requests() []request {
-	if t.asked != nil {
-		return t.asked
-	}
-	for _, operation := range allOperations {
-		for _, requester := range allRequesters {
-			t.asked = append(t.asked, t.request(class{operation: operation, requester: requester}))
-		}
-	}
-	return t.asked
 }

@@ -2,125 +2,167 @@ package shape
 
 import (
 	"maps"
-	"strings"
+	"slices"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 )
 
-// specimen is an object that match conditions are tried on.
-type specimen struct {
-	group, version, kind string
-	name, namespace      string // no namespace: cluster-scoped
-	labels, annotations  map[string]any
-	body                 map[string]any // beside metadata
-	made                 map[string]any // the object, where it is asked for again and again
+// facts are what a made-up request about a made-up resource can differ in from
+// another. They are compared, so that what is true of one is not asked again of
+// another that is the same to the conditions.
+type facts struct {
+	operation       string // CREATE, UPDATE or DELETE
+	species         *species
+	name, namespace word // no namespace: cluster-scoped
+	dress           word // the first of those that labels and annotations are made of; none: it has neither
+	sender          sender
 }
 
-// request is what is done to a resource, and by whom.
-type request struct {
-	operation string // CREATE, UPDATE or DELETE
-	username  string
-	groups    []any
+// sender is who sends a request.
+type sender struct {
+	is    string // byUser or byServiceAccount
+	words word   // the first of those that the names are made of
 }
 
-func (r specimen) apiVersion() string {
-	if r.group == "" {
-		return r.version
-	}
-	return r.group + "/" + r.version
+// How many words are made up for each.
+const (
+	wordsOfDress  = 8
+	wordsOfSender = 3
+)
+
+// fact is one of the facts, or a question about one.
+type fact uint8
+
+const (
+	factOperation fact = 1 << iota
+	factObject         // is there one?
+	factOldObject
+	factSpecies
+	factName
+	factNamespace
+	factDress
+	factSender
+)
+
+// agree reports whether two are the same as far as was read.
+func (f *facts) agree(other *facts, read fact) bool {
+	return (read&factOperation == 0 || f.operation == other.operation) &&
+		(read&factObject == 0 || (f.operation == "DELETE") == (other.operation == "DELETE")) &&
+		(read&factOldObject == 0 || (f.operation == "CREATE") == (other.operation == "CREATE")) &&
+		(read&factSpecies == 0 || f.species == other.species) &&
+		(read&factName == 0 || f.name == other.name) &&
+		(read&factNamespace == 0 || f.namespace == other.namespace) &&
+		(read&factDress == 0 || f.dress == other.dress) &&
+		(read&factSender == 0 || f.sender == other.sender)
 }
 
-func (r specimen) object() map[string]any {
-	if r.made != nil {
-		return r.made
-	}
-	metadata := map[string]any{"name": r.name, "uid": "0b61a1e4-53c1-4b7e-9d0e-5c8a1f0a7c11", "creationTimestamp": "2026-01-02T03:04:05Z"}
-	if r.namespace != "" {
-		metadata["namespace"] = r.namespace
-	}
-	if len(r.labels) > 0 {
-		metadata["labels"] = r.labels
-	}
-	if len(r.annotations) > 0 {
-		metadata["annotations"] = r.annotations
-	}
-	object := map[string]any{"apiVersion": r.apiVersion(), "kind": r.kind, "metadata": metadata}
-	maps.Copy(object, r.body)
-	return object
+// scene gives facts to the conditions, as the variables that Kyverno would give
+// them and an API server would make: an empty field is absent, and what does not
+// exist is null. It notes what is read, and is a [cel.Activation].
+type scene struct {
+	*names
+	facts                     facts
+	read                      fact
+	object, metadata, request *view
 }
 
-// plural is the name of the resource in URLs, as nearly all are formed.
-func (r specimen) plural() string {
-	word := strings.ToLower(r.kind)
-	if stem, ok := strings.CutSuffix(word, "y"); ok {
-		return stem + "ies"
-	}
-	if strings.HasSuffix(word, "s") {
-		return word + "es"
-	}
-	return word + "s"
-}
-
-// situation is a request about a resource, as the variables that Kyverno would
-// give to a condition and an API server would make: an empty field is absent, and
-// what does not exist is null. It is a [cel.Activation] that makes each when it is
-// asked for, for most conditions ask for one.
-type situation struct {
-	specimen
-	request
+func newScene(n *names) *scene {
+	s := &scene{names: n}
+	s.object = newView(s.objectField, s.objectFields)
+	s.metadata = newView(s.metadataField, metadataFields)
+	s.request = newView(s.requestField, requestFields)
+	return s
 }
 
 // ResolveName returns a variable's value.
-func (s situation) ResolveName(name string) (any, bool) {
-	namespace := s.namespace
-	if s.kind == "Namespace" && s.group == "" {
-		namespace = s.name // the API server's way
-	}
+func (s *scene) ResolveName(name string) (any, bool) {
 	switch name {
 	case "object":
-		return s.unless("DELETE"), true
+		return s.newObject(), true
 	case "oldObject":
-		return s.unless("CREATE"), true
+		return s.oldObject(), true
 	case "request":
-		asked := s.asked(s.request, namespace)
-		asked["object"], asked["oldObject"] = s.unless("DELETE"), s.unless("CREATE")
-		return asked, true
+		return s.request, true
 	case "namespaceObject":
-		if namespace == "" {
-			return nil, true
-		}
-		return map[string]any{
-			"metadata": map[string]any{"name": namespace, "labels": map[string]any{"kubernetes.io/metadata.name": namespace}},
-			"spec":     map[string]any{"finalizers": []any{"kubernetes"}},
-			"status":   map[string]any{"phase": "Active"},
-		}, true
-	default:
-		return nil, false
+		return s.namespaceObject(), true
 	}
+	return nil, false
 }
 
 // Parent returns nil: there are no other variables.
-func (s situation) Parent() cel.Activation { return nil }
+func (s *scene) Parent() cel.Activation { return nil }
 
-// unless returns the object but for one operation, which has none.
-func (s situation) unless(operation string) any {
-	if s.operation == operation {
-		return nil
+func (s *scene) newObject() ref.Val {
+	s.read |= factObject
+	if s.facts.operation == "DELETE" {
+		return types.NullValue
 	}
-	return s.object()
+	return s.object
 }
 
-// asked is the admission request, without its objects.
-func (r specimen) asked(q request, namespace string) map[string]any {
-	kind := map[string]any{"group": r.group, "version": r.version, "kind": r.kind}
-	plural := map[string]any{"group": r.group, "version": r.version, "resource": r.plural()}
-	asked := map[string]any{
-		"uid": "6f4d3f52-9f38-4a0c-8a4e-2f7f6f1b9a34", "kind": kind, "resource": plural, "requestKind": kind, "requestResource": plural,
-		"name": r.name, "operation": q.operation, "userInfo": map[string]any{"username": q.username, "groups": q.groups},
-		"dryRun": false, "options": nil,
+func (s *scene) oldObject() ref.Val {
+	s.read |= factOldObject
+	if s.facts.operation == "CREATE" {
+		return types.NullValue
 	}
-	if namespace != "" {
-		asked["namespace"] = namespace
-	}
-	return asked
+	return s.object
 }
+
+// objectFields are those that every object has, and those of its species.
+func (s *scene) objectFields() []string {
+	s.read |= factSpecies
+	return slices.AppendSeq([]string{"apiVersion", "kind", "metadata"}, maps.Keys(s.facts.species.fields))
+}
+
+func (s *scene) objectField(name string) (ref.Val, bool) {
+	if name == "metadata" {
+		return s.metadata, true
+	}
+	s.read |= factSpecies
+	switch name {
+	case "apiVersion":
+		return types.String(s.facts.species.apiVersion()), true
+	case "kind":
+		return types.String(s.facts.species.kind), true
+	}
+	value, ok := s.facts.species.fields[name]
+	return value, ok
+}
+
+func metadataFields() []string {
+	return []string{"name", "namespace", "labels", "annotations", "uid", "creationTimestamp"}
+}
+
+func (s *scene) metadataField(name string) (ref.Val, bool) {
+	switch name {
+	case "name":
+		s.read |= factName
+		return s.word(s.facts.name), true
+	case "namespace":
+		s.read |= factNamespace
+		return s.word(s.facts.namespace), s.facts.namespace != 0
+	case "labels", "annotations":
+		s.read |= factDress
+		if s.facts.dress != 0 {
+			return celValue(s.dress(name)), true
+		}
+	case "uid":
+		return types.String("0b61a1e4-53c1-4b7e-9d0e-5c8a1f0a7c11"), true
+	case "creationTimestamp":
+		return types.String("2026-01-02T03:04:05Z"), true
+	}
+	return nil, false
+}
+
+// dress are the labels or the annotations. One of each is of somebody's domain.
+func (s *scene) dress(field string) map[string]any {
+	worn := func(nth word) string { return s.text(s.facts.dress + nth) }
+	if field == "annotations" {
+		return map[string]any{worn(5) + domain + "/" + worn(6): worn(7)}
+	}
+	return map[string]any{worn(0): worn(1), worn(2) + domain + "/" + worn(3): worn(4)}
+}
+
+func (s *scene) word(w word) ref.Val { return types.String(s.text(w)) }

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -31,95 +32,69 @@ var (
 )
 
 // classes are all the classes of resources of a kind, or of unlike kinds.
-func classes(kind string) []class {
-	var all []class
-	for _, operation := range allOperations {
-		for _, requester := range allRequesters {
-			for _, scope := range allScopes {
-				for _, labelled := range allLabelled {
-					all = append(all, class{kind, operation, requester, scope, labelled})
+func classes(kind string) iter.Seq[class] {
+	return func(yield func(class) bool) {
+		for _, operation := range allOperations {
+			for _, requester := range allRequesters {
+				for _, scope := range allScopes {
+					for _, labelled := range allLabelled {
+						if !yield(class{kind, operation, requester, scope, labelled}) {
+							return
+						}
+					}
 				}
 			}
 		}
 	}
-	return all
 }
 
 // holdsOfAll reports whether the conditions are true of the whole class. It
-// stops at the first resource that they are not true of.
+// stops at the first request that they are not true of. There is none of a kind
+// that is known to have another scope.
 func (t *trial) holdsOfAll(c class) bool {
-	kinds := t.known[c.scope]
+	several := persons
 	if c.kind != "" {
-		kinds = t.ofKind(c.kind, c.scope)
-	} else {
-		kinds = append(slices.Clip(kinds), specimen{group: t.next() + ".example", version: "v1alpha1", kind: t.kind()})
+		several = alike
 	}
-	for _, r := range kinds {
-		if !t.holds(t.dress(r, c), t.request(c)) {
+	for i := range several {
+		is := t.ofClass(c, i)
+		if is == nil || !t.holds(t.inClass(c, i, is)) {
 			return false
 		}
 	}
-	return len(kinds) > 0
+	return true
 }
 
-// dress gives a resource names of its own.
-func (t *trial) dress(r specimen, c class) specimen {
-	r.name = t.next()
+// ofClass returns the species of one person's resource: the same for all, or of
+// those that every cluster has, and one that nobody has heard of.
+func (t *trial) ofClass(c class, nth int) *species {
+	if c.kind != "" {
+		return t.ofKind(c.kind, c.scope)
+	}
+	if known := knownSpecies[c.scope]; nth < len(known) {
+		return known[nth]
+	}
+	return t.strange(nth)
+}
+
+// inClass are the facts about one person's resource.
+func (t *trial) inClass(c class, nth int, is *species) facts {
+	p := &t.persons[nth]
+	about := facts{operation: c.operation, species: is, name: p.name, sender: p.sender(c.requester)}
 	if c.scope == namespaced {
-		r.namespace = t.next()
+		about.namespace = p.namespace
 	}
 	if c.labelled == withLabels {
-		r.labels = map[string]any{t.next(): t.next(), t.next() + ".example/" + t.next(): t.next()}
-		r.annotations = map[string]any{t.next() + ".example/" + t.next(): t.next()}
+		about.dress = p.dress
 	}
-	return r
+	return about
 }
 
-func (t *trial) request(c class) request {
-	if c.requester == byServiceAccount {
-		namespace := t.next()
-		return request{c.operation, "system:serviceaccount:" + namespace + ":" + t.next(),
-			[]any{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}}
+func (p *person) sender(is string) sender {
+	if is == byServiceAccount {
+		return sender{is, p.account}
 	}
-	return request{c.operation, t.next() + "@" + t.next() + ".example", []any{t.next(), "system:authenticated"}}
-}
-
-// wellKnown are resources of kinds that every cluster has.
-func wellKnown(scope string) []specimen {
-	if scope == clusterScoped {
-		return []specimen{
-			{group: "rbac.authorization.k8s.io", version: "v1", kind: "ClusterRole", body: map[string]any{"rules": []any{}}},
-			{group: "storage.k8s.io", version: "v1", kind: "StorageClass", body: map[string]any{"provisioner": "csi.example"}},
-			{version: "v1", kind: "PersistentVolume", body: map[string]any{"spec": map[string]any{"capacity": map[string]any{"storage": "1Gi"}}}},
-		}
-	}
-	pod := map[string]any{
-		"containers":         []any{map[string]any{"name": "main", "image": "registry.example/main@sha256:9f1c", "resources": map[string]any{}}},
-		"serviceAccountName": "default",
-	}
-	return []specimen{
-		{version: "v1", kind: "Pod", body: map[string]any{"spec": pod}},
-		{group: "apps", version: "v1", kind: "Deployment", body: map[string]any{"spec": map[string]any{"replicas": int64(2), "template": map[string]any{"spec": pod}}}},
-		{version: "v1", kind: "ConfigMap", body: map[string]any{"data": map[string]any{}}},
-	}
-}
-
-// ofKind are three alike resources of a kind, none if it is known to have
-// another scope.
-func (t *trial) ofKind(kind, scope string) []specimen {
-	r := specimen{group: "apps", version: "v1", kind: kind, body: map[string]any{"spec": map[string]any{}}}
-	for _, other := range allScopes {
-		for _, known := range t.known[other] {
-			if known.kind != kind {
-				continue
-			}
-			if other != scope {
-				return nil
-			}
-			r = known
-		}
-	}
-	return []specimen{r, r, r}
+	return sender{is, p.user}
 }
 
 // described says in words what is common to classes.

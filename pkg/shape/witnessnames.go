@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"regexp"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -14,9 +14,13 @@ import (
 // for they come from a digest of the conditions: naming one in a condition
 // changes them all. The same conditions give the same names.
 type names struct {
-	seed [sha256.Size]byte
-	made uint64
+	seed  [sha256.Size]byte
+	texts []string // by word; "" for one that nobody has read
 }
+
+// word stands for a text that is known, or for a name that is made up when it is
+// read: many are spoken of, and few are read. The zero word is none.
+type word int
 
 func newNames(conditions []condition) *names {
 	hash := sha256.New()
@@ -24,32 +28,52 @@ func newNames(conditions []condition) *names {
 		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(c.text))))
 		hash.Write([]byte(c.text))
 	}
-	n := &names{}
+	n := &names{texts: make([]string, 1, 80)}
 	hash.Sum(n.seed[:0])
 	return n
 }
 
-// next returns a name of 6 to 29 letters, digits and dashes that begins with a
+// reserve returns the first of some names to be made up. The others are the words
+// after it.
+func (n *names) reserve(count int) word {
+	first := word(len(n.texts))
+	n.texts = append(n.texts, make([]string, count)...)
+	return first
+}
+
+// known returns a text as a word, the same for the same text.
+func (n *names) known(text string) word {
+	if i := slices.Index(n.texts, text); i > 0 {
+		return word(i)
+	}
+	n.texts = append(n.texts, text)
+	return word(len(n.texts) - 1)
+}
+
+// text returns what a word stands for.
+func (n *names) text(w word) string {
+	if n.texts[w] == "" && w != 0 {
+		n.texts[w] = n.nth(w)
+	}
+	return n.texts[w]
+}
+
+// nth returns a name of 6 to 29 letters, digits and dashes that begins with a
 // letter and ends with a letter or digit.
-func (n *names) next() string {
+func (n *names) nth(w word) string {
 	const letters, all = "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz0123456789-"
-	n.made++
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(n.seed[:], n.made))
-	length := 6 + int(sum[0])%24
-	name := make([]byte, length)
+	sum := sha256.Sum256(strconv.AppendInt(n.seed[:], int64(w), 10))
+	name := make([]byte, 6+int(sum[0])%24)
 	for i := range name {
 		name[i] = all[int(sum[i+1])%len(all)]
 	}
 	name[0] = letters[int(sum[1])%len(letters)]
-	name[length-1] = all[int(sum[length])%(len(all)-1)]
+	name[len(name)-1] = all[int(sum[len(name)])%(len(all)-1)]
 	return string(name)
 }
 
-// kind returns a made-up kind.
-func (n *names) kind() string {
-	word := strings.ReplaceAll(n.next(), "-", "")
-	return strings.ToUpper(word[:1]) + word[1:]
-}
+// domain ends what is made up to be of somebody's domain.
+const domain = ".example"
 
 // maxSpoken bounds how many words of the conditions are tried as names, and as
 // kinds.

@@ -3,27 +3,45 @@ package shape
 import (
 	"time"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// trial tries the conditions of an exception on resources. Conditions are
+// trial tries the conditions of an exception on made-up requests. Conditions are
 // joined by "and"; one that cannot be evaluated on a resource is not true of
 // it, as for Kyverno, where it is an error.
 type trial struct {
+	*scene
 	conditions []condition
-	*names
-	known     map[string][]specimen // by scope
-	asked     []request             // see requests
-	left      int                   // steps that may still be taken
-	exhausted *condition
+	kinds      []string // that the conditions speak of
+	words      []word   // likewise
+	persons    [persons]person
+	met        map[string]*species
+	unheardOf  [persons]*species
+	answers    []answer
+	left       int // steps that may still be taken
+	exhausted  *condition
 }
 
-// trialSteps bounds what all evaluations for one exception may cost together.
+// person is one of several who have nothing in common: what is said of all of them
+// says nothing.
+type person struct {
+	name, namespace, dress word
+	user, account          word // the first of those that make a sender's name
+}
+
+// persons is how many there are: as many as there are unlike kinds in a class. Of
+// one kind, some will do.
+const (
+	persons = 4
+	alike   = 3
+)
+
+// trialSteps bounds what all evaluations for one exception may take together.
 // It leaves room for a list of names as long as a condition can be.
-const trialSteps = 10_000_000
+const trialSteps = 2_000_000
 
 // newTrial returns nil when there is nothing to try.
 func newTrial(conditions []condition) *trial {
@@ -35,30 +53,63 @@ func newTrial(conditions []condition) *trial {
 	if len(conditions) == 0 {
 		return nil
 	}
-	known := map[string][]specimen{}
-	for _, scope := range allScopes {
-		known[scope] = wellKnown(scope)
+	t := &trial{scene: newScene(newNames(conditions)), conditions: conditions, met: map[string]*species{}, left: trialSteps}
+	var texts []string
+	t.kinds, texts = spoken(conditions)
+	for i := range t.persons {
+		t.persons[i] = person{t.reserve(1), t.reserve(1), t.reserve(wordsOfDress), t.reserve(wordsOfSender), t.reserve(wordsOfSender)}
 	}
-	return &trial{conditions: conditions, names: newNames(conditions), known: known, left: trialSteps}
+	for _, text := range texts {
+		t.words = append(t.words, t.known(text))
+	}
+	return t
 }
 
+// answer is whether the conditions are true of a request, and what they read to
+// tell. It is the answer for every other request that is the same as far as that.
+type answer struct {
+	about facts
+	read  fact
+	holds bool
+}
+
+// maxAnswers bounds those that are kept.
+const maxAnswers = 64
+
 // holds reports whether all conditions are true of a request about a resource.
-func (t *trial) holds(r specimen, q request) bool {
-	var variables cel.Activation = situation{r, q}
-	for i, c := range t.conditions {
-		if t.exhausted != nil {
-			return false
-		}
-		value, taken, err := c.program.eval(variables)
-		if t.left -= taken; tooCostly(err) || t.left < 0 {
-			t.exhausted = &t.conditions[i]
-			return false
-		}
-		if err != nil || value != types.True {
-			return false
+func (t *trial) holds(about facts) bool {
+	if t.exhausted != nil {
+		return false
+	}
+	for i := range t.answers {
+		if a := &t.answers[i]; a.about.agree(&about, a.read) {
+			return a.holds
 		}
 	}
-	return true
+	t.facts, t.read = about, 0
+	holds := true
+	for i := range t.conditions {
+		if holds = t.evaluate(&t.conditions[i]) == types.True; !holds {
+			break
+		}
+	}
+	if t.exhausted == nil && len(t.answers) < maxAnswers {
+		t.answers = append(t.answers, answer{about, t.read, holds})
+	}
+	return holds
+}
+
+// evaluate returns what one condition comes to, or nil if it comes to nothing.
+func (t *trial) evaluate(c *condition) ref.Val {
+	value, taken, err := c.program.eval(t.scene)
+	if t.left -= taken; tooCostly(err) || t.left < 0 {
+		t.exhausted = c
+		return nil
+	}
+	if err != nil {
+		return nil
+	}
+	return value
 }
 
 // trial returns the trial of the exception's conditions, which several checks

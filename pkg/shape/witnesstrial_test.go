@@ -1,0 +1,31 @@
+package shape_test
+
+import (
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// TestAnswers: an answer that is kept is the one that evaluating again would give.
+func TestAnswers(t *testing.T) {
+	all := []string{
+		"object == null || object.metadata.name < 'n'", "oldObject == null", "object == oldObject", "object.metadata == oldObject.metadata", "request.object == null",
+		"size(object) > 3 && object.metadata.name < 'n'", "object.metadata.exists(k, k == 'labels')", "object.metadata.namespace < 'm' || request.namespace > 'n'",
+		"object.kind < 'M'", "request.kind.group == ''", "request.resource.resource.endsWith('s')", "namespaceObject == null || namespaceObject.metadata.name < 'n'",
+		"request.userInfo.username < 'n'", "request.userInfo.groups.exists(g, g < 'b')", "has(object.metadata.labels) && object.metadata.labels.exists(k, k < 'b')",
+		"has(object.metadata.annotations)", "request.operation == 'CREATE' || object != null && object.metadata.name < 'e'", "has(object.spec)", "object.apiVersion == 'v1'",
+		"request.name < 'n' || request.dryRun", "request == request && request.userInfo.username < 'k'", "[object, oldObject].exists(it, it != null && it.metadata.name < 'h')",
+	}
+	for _, tc := range witnessCases {
+		all = append(all, tc.expression)
+	}
+	for _, expression := range all {
+		saved, err := shape.CheckAnswers(expression)
+		if err != nil {
+			t.Errorf("%s: %v", expression, err)
+		}
+		if saved == 0 {
+			t.Errorf("%s: no answer is kept", expression)
+		}
+	}
+}
