@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // autogenRules finds an exception whose rules are not those for the kinds that
@@ -23,12 +24,12 @@ func (s *subject) autogenRules(time.Time) {
 	if len(taken) == 0 || all {
 		return
 	}
-	work := newMeter()
+	work := wildcard.NewMeter()
 	for _, ref := range s.exc.Policies {
 		path := ref.Path.With("ruleNames")
 		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
 			for _, r := range p.rules {
-				if !work.spend(1) {
+				if !work.Spend(1) {
 					return
 				}
 				if len(r.controllers) > 0 && r.namedBy(work, ref.Rules) {
@@ -40,20 +41,20 @@ func (s *subject) autogenRules(time.Time) {
 }
 
 // autogenForms looks at one rule, of which some form is named.
-func (s *subject) autogenForms(work *meter, path exception.Path, named []string, r rule, taken []string) {
+func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named []string, r rule, taken []string) {
 	forms := maps.Clone(r.controllers)
 	forms[r.name] = []string{"Pod"}
 	var missing, needing, idle []string
 	for _, form := range slices.Sorted(maps.Keys(forms)) {
 		kinds := slices.DeleteFunc(slices.Clone(forms[form]), func(kind string) bool { return !slices.Contains(taken, kind) })
-		switch isNamed := work.fitsAny(named, form); {
+		switch isNamed := work.FitsAny(named, form); {
 		case len(kinds) > 0 && !isNamed:
 			missing, needing = append(missing, form), append(needing, kinds...)
 		case len(kinds) == 0 && isNamed && form != r.name && slices.Contains(named, form):
 			idle = append(idle, form)
 		}
 	}
-	if work.spent() {
+	if work.Spent() {
 		return
 	}
 	if len(missing) > 0 {
@@ -79,7 +80,7 @@ func quoted(names []string) string {
 func (s *subject) podKinds() (taken []string, all bool) {
 	groups := maps.Clone(podControllers)
 	groups["Pod"] = ""
-	work := newMeter()
+	work := wildcard.NewMeter()
 	for _, f := range s.allFilters() {
 		if len(f.kinds) == 0 {
 			return nil, true
@@ -99,6 +100,6 @@ func (s *subject) podKinds() (taken []string, all bool) {
 
 // takes reports whether a selector takes a kind itself, and not a subresource
 // of it.
-func (k kindSelector) takes(work *meter, group, version, kind string) bool {
-	return work.fits(k.kind, kind) && work.fits(k.group, group) && work.fits(k.version, version) && work.fits(k.subresource, "")
+func (k kindSelector) takes(work *wildcard.Meter, group, version, kind string) bool {
+	return work.Fits(k.kind, kind) && work.Fits(k.group, group) && work.Fits(k.version, version) && work.Fits(k.subresource, "")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // claim is what the exceptions of a [Set] are held against each other by.
@@ -109,7 +110,7 @@ func (c *claim) said(of func(*matchFilter) []string) (names []string, wide bool)
 	for _, filters := range c.block.alternatives() {
 		plain := slices.IndexFunc(filters, func(f *matchFilter) bool {
 			list := of(f)
-			return len(list) > 0 && !slices.ContainsFunc(list, hasWildcard)
+			return len(list) > 0 && !slices.ContainsFunc(list, wildcard.In)
 		})
 		if plain < 0 {
 			return nil, true

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // conditionMatcher is for policies.kyverno.io: the match conditions are
@@ -38,13 +39,12 @@ func (s *subject) conditionMatcher() *conditionMatcher {
 	if written != nil && !isList || len(items) != len(conditions) {
 		return nil // one that is left out might be the one that narrows
 	}
-	return newConditionMatcher(s.language, s.exc.Policies, conditions)
+	return newConditionMatcher(s.language, s.exc.Policies, compiledOf(conditions))
 }
 
-func newConditionMatcher(l *language, policies []exception.PolicyRef, conditions []condition) *conditionMatcher {
+func newConditionMatcher(l *language, policies []exception.PolicyRef, conditions []*condition) *conditionMatcher {
 	terms, ofMade := make([]*term, 0, len(conditions)), false
-	for i := range conditions {
-		c := &conditions[i]
+	for _, c := range conditions {
 		if c.problem != nil {
 			return nil
 		}
@@ -62,7 +62,7 @@ func newConditionMatcher(l *language, policies []exception.PolicyRef, conditions
 			if alternatives[0].operation != "DELETE" {
 				return false
 			}
-			holds, _ := m.holdsAny(newMeter(), &resource{}, alternatives)
+			holds, _ := m.holdsAny(wildcard.NewMeter(), &resource{}, alternatives)
 			return !holds
 		})
 	}
@@ -91,14 +91,14 @@ func namesMade(text string) bool {
 
 func (m *conditionMatcher) made() bool { return m.ofMade }
 
-func (m *conditionMatcher) candidates(work *meter, set *ResourceSet, visit func(*resource) bool) {
+func (m *conditionMatcher) candidates(work *wildcard.Meter, set *ResourceSet, visit func(*resource) bool) {
 	set.equal(work, m.equals, visit)
 }
 
 // takes tries the stages one after the other. That a resource is only exempt
 // from some of what is asked about it is an assumption, for no file says which
 // requests come.
-func (m *conditionMatcher) takes(work *meter, r *resource) (bool, assumptions) {
+func (m *conditionMatcher) takes(work *wildcard.Meter, r *resource) (bool, assumptions) {
 	// A name that is yet to be generated is an error where things are changed, and
 	// only unknown where they are validated.
 	if !m.leavesOut && !m.equals.allow(r) {
@@ -131,7 +131,7 @@ func (m *conditionMatcher) takes(work *meter, r *resource) (bool, assumptions) {
 	return true, assumed
 }
 
-func (m *conditionMatcher) holdsAny(work *meter, r *resource, alternatives []stage) (bool, assumptions) {
+func (m *conditionMatcher) holdsAny(work *wildcard.Meter, r *resource, alternatives []stage) (bool, assumptions) {
 	for _, at := range alternatives {
 		if holds, assumed := m.holds(work, r, at); holds {
 			return true, assumed
@@ -141,7 +141,7 @@ func (m *conditionMatcher) holdsAny(work *meter, r *resource, alternatives []sta
 }
 
 // holds reports whether the conditions may be true of a resource at a stage.
-func (m *conditionMatcher) holds(work *meter, r *resource, at stage) (bool, assumptions) {
+func (m *conditionMatcher) holds(work *wildcard.Meter, r *resource, at stage) (bool, assumptions) {
 	var noted assumptions
 	result, assumed := m.all.try(work, m.language, &resourceRequest{resource: r, stage: at, noted: &noted})
 	if result&canHold != 0 {

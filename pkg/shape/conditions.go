@@ -1,18 +1,11 @@
 package shape
 
-import (
-	"github.com/google/cel-go/common/ast"
+import "github.com/polex-dev/polex/pkg/exception"
 
-	"github.com/polex-dev/polex/pkg/exception"
-)
-
-// condition is one match condition of a policies.kyverno.io exception.
-type condition struct {
-	located
-	name    string
-	checked *ast.AST // nil when it does not compile
-	program *program // nil when it does not compile
-	problem error    // why it does not
+// matchCondition is one match condition of a policies.kyverno.io exception.
+type matchCondition struct {
+	*condition
+	path exception.Path
 }
 
 // maxConditions is Kubernetes' own bound.
@@ -20,54 +13,53 @@ const maxConditions = 64
 
 // conditions returns the match conditions of a policies.kyverno.io exception,
 // compiled. Those beyond the bound are left out; badExpression tells of them.
-func (s *subject) conditions() []condition {
+func (s *subject) conditions() []matchCondition {
 	if s.compiled != nil || s.exc.Identity.Group != exception.PoliciesGroup {
 		return s.compiled
 	}
-	s.compiled = s.expressions()
 	work := newCompiling()
-	for i := range s.compiled {
-		s.language.compile(&s.compiled[i], work)
+	for _, at := range s.expressions() {
+		s.compiled = append(s.compiled, matchCondition{s.language.compile(at.text, work), at.path})
 	}
 	return s.compiled
 }
 
-func (l *language) compile(c *condition, work *compiling) {
-	if c.checked, c.problem = l.predicate(c.text, work); c.problem == nil {
-		c.program, c.problem = l.plan(c.checked)
-	}
-}
-
 // expressions returns the match conditions as they are written.
-func (s *subject) expressions() []condition {
+func (s *subject) expressions() []located {
 	items, _ := s.spec()["matchConditions"].([]any)
-	var found []condition
+	var found []located
 	for i, item := range items[:min(len(items), maxConditions)] {
 		tree, _ := item.(map[string]any)
-		text, ok := tree["expression"].(string)
-		if !ok {
-			continue
+		if text, ok := tree["expression"].(string); ok {
+			found = append(found, located{text, exception.Path{"spec", "matchConditions", i, "expression"}})
 		}
-		c := condition{located: located{text, exception.Path{"spec", "matchConditions", i, "expression"}}}
-		c.name, _ = tree["name"].(string)
-		found = append(found, c)
 	}
 	return found
 }
 
-// literals returns the texts that a condition is written with.
-func (c condition) literals() []string {
-	if c.checked == nil {
-		return nil
+// compiledOf returns conditions without their places.
+func compiledOf(conditions []matchCondition) []*condition {
+	all := make([]*condition, len(conditions))
+	for i, c := range conditions {
+		all[i] = c.condition
 	}
-	var found []string
-	ast.PreOrderVisit(c.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.LiteralKind {
-			return
+	return all
+}
+
+// whereConditions is the place to speak of all conditions.
+func (s *subject) whereConditions() exception.Path {
+	if len(s.compiled) == 1 {
+		return s.compiled[0].path
+	}
+	return exception.Path{"spec", "matchConditions"}
+}
+
+// whereCondition is the place of one.
+func (s *subject) whereCondition(c *condition) exception.Path {
+	for _, one := range s.compiled {
+		if one.condition == c {
+			return one.path
 		}
-		if text, ok := e.AsLiteral().Value().(string); ok {
-			found = append(found, text)
-		}
-	}))
-	return found
+	}
+	return s.whereConditions()
 }

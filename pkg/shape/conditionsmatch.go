@@ -2,10 +2,7 @@ package shape
 
 import (
 	"fmt"
-	"slices"
 	"time"
-
-	"github.com/google/cel-go/common/types"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -29,53 +26,17 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 	}
 	t := s.trial()
 	constant := false
-	for i := range conditions {
-		c := &conditions[i]
-		if c.problem == nil && (t == nil || !t.misses(c)) && s.language.constant(c, conditionVariables()) {
+	for _, c := range conditions {
+		if c.problem == nil && (t == nil || !t.misses(c.condition)) && s.language.constant(c.condition, conditionVariables()) {
 			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", shortened(c.text)), "say what is particular about the resource")
 			constant = true
 		}
 	}
-	if t != nil && !constant {
-		s.matchesClass(t)
+	if t == nil || constant {
+		return
 	}
-}
-
-// misses reports whether a condition is false of some resource, as most are of
-// any.
-func (t *trial) misses(c *condition) bool {
-	t.facts = t.inClass(class{operation: "CREATE", requester: byUser, scope: namespaced, labelled: withoutLabels}, 0, knownSpecies[namespaced][0])
-	return t.exhausted == nil && t.evaluate(c) == types.False
-}
-
-func (s *subject) matchesClass(t *trial) {
-	var found []class
-	// Of unlike kinds first: what is true of those is true of each kind.
-	for _, kind := range slices.Concat([]string{""}, t.allKinds()) {
-		for c := range classes(kind) {
-			if t.holdsOfAll(c) {
-				found = append(found, c)
-			}
-		}
-		if kind == "" && len(found) > 0 {
-			break
-		}
-	}
-	if len(found) > 0 && t.exhausted == nil {
-		s.refuse(ReasonMatchesEverything, t.where(), "the match conditions are true of every "+describedClasses(found),
+	if every := t.every(); every != "" {
+		s.refuse(ReasonMatchesEverything, s.whereConditions(), "the match conditions are true of every "+every,
 			"say what is particular about the resource: its name, its namespace, a label")
 	}
-}
-
-// allKinds are those that the conditions speak of and those that are known.
-func (t *trial) allKinds() []string {
-	kinds := slices.Clone(t.kinds)
-	for _, scope := range allScopes {
-		for _, is := range knownSpecies[scope] {
-			if !slices.Contains(kinds, is.kind) {
-				kinds = append(kinds, is.kind)
-			}
-		}
-	}
-	return kinds
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // outcome is what an expression can come to, as far as is known: one of the
@@ -64,7 +66,7 @@ func termFor(checked *ast.AST, left *int) *term {
 // try says what a term can come to for a request about a resource, and what is
 // assumed if it comes to something that it need not. Most conditions are known
 // as a whole.
-func (t *term) try(work *meter, l *language, about *resourceRequest) (outcome, assumptions) {
+func (t *term) try(work *wildcard.Meter, l *language, about *resourceRequest) (outcome, assumptions) {
 	if t.program != nil || t.operator == "" {
 		result, assumed := t.evaluate(work, l, about)
 		if result != anyOutcome || t.operator == "" {
@@ -86,7 +88,7 @@ func (t *term) try(work *meter, l *language, about *resourceRequest) (outcome, a
 // join is "and" in CEL's way: false if one part is, whatever the others are,
 // and an error if one part is and none is false. Each part is turned by as
 // before.
-func (t *term) join(work *meter, l *language, about *resourceRequest, as func(outcome) outcome) (outcome, assumptions) {
+func (t *term) join(work *wildcard.Meter, l *language, about *resourceRequest, as func(outcome) outcome) (outcome, assumptions) {
 	every, either := anyOutcome, outcome(0)
 	var assumed assumptions
 	for i := range t.parts {
@@ -118,19 +120,19 @@ func (o outcome) swapped() outcome {
 // are taken in it.
 const evaluationSteps = 20
 
-func (t *term) evaluate(work *meter, l *language, about *resourceRequest) (outcome, assumptions) {
+func (t *term) evaluate(work *wildcard.Meter, l *language, about *resourceRequest) (outcome, assumptions) {
 	if t.program == nil {
 		var err error
 		if t.program, err = l.plan(t.expr); err != nil {
 			return anyOutcome, assumedConditions
 		}
 	}
-	if work.spent() {
+	if work.Spent() {
 		return 0, 0
 	}
 	*about.noted = 0
 	value, taken, err := t.program.eval(about)
-	work.spend(evaluationSteps + taken)
+	work.Spend(evaluationSteps + taken)
 	unknown, isUnknown := value.(*types.Unknown)
 	switch {
 	case tooCostly(err):

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // What an exception can be asked to say, for [Config.Require].
@@ -156,7 +157,7 @@ func checkPlaces(c *Config) error {
 		return fmt.Errorf("a namespace that exceptions may live in is empty")
 	}
 	for _, pattern := range slices.Concat(c.GuardPolicies, c.GuardNamespaces) {
-		if pattern == "" || onlyWildcards(pattern) {
+		if pattern == "" || wildcard.Only(pattern) {
 			return fmt.Errorf("%q is no name to guard: it would refuse every exception or none", pattern)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // reachedKinds are the kinds that Kyverno looks up exceptions of
@@ -24,7 +25,7 @@ func (s *subject) unknownPolicyKind(time.Time) {
 		return
 	}
 	for _, ref := range s.exc.Policies {
-		if ref.Kind == "" || hasWildcard(ref.Kind) || slices.Contains(reachedKinds, ref.Kind) {
+		if ref.Kind == "" || wildcard.In(ref.Kind) || slices.Contains(reachedKinds, ref.Kind) {
 			continue // an empty one is the schema's, a pattern is wildcardPolicy's
 		}
 		hint := "write one of " + strings.Join(reachedKinds, ", ")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // badSelector finds a label selector that Kyverno's webhook refuses: one that
@@ -31,10 +32,10 @@ func (s *subject) selector(selector map[string]any, path exception.Path) {
 	}
 	for key, value := range labels {
 		at := path.With("matchLabels").With(key)
-		if !hasWildcard(key) && !exception.IsQualifiedName(key) {
+		if !wildcard.In(key) && !exception.IsQualifiedName(key) {
 			s.refuse(ReasonBadSelector, at, fmt.Sprintf("%q is not the key of a label", key), "write it like example.com/name or name")
 		}
-		if text, isText := value.(string); isText && !hasWildcard(text) && !exception.IsLabelValue(text) {
+		if text, isText := value.(string); isText && !wildcard.In(text) && !exception.IsLabelValue(text) {
 			s.refuse(ReasonBadSelector, at, fmt.Sprintf("%q is not a label's value", text), labelHint)
 		}
 	}

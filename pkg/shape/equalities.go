@@ -8,6 +8,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // equalities are the texts that a resource's kind, name and namespace must be
@@ -174,7 +176,7 @@ func fieldPath(e ast.Expr, of map[string]string) string {
 
 // equal calls visit with every resource that equalities leave, until it returns
 // false.
-func (set *ResourceSet) equal(work *meter, e equalities, visit func(*resource) bool) {
+func (set *ResourceSet) equal(work *wildcard.Meter, e equalities, visit func(*resource) bool) {
 	kinds := e.kinds
 	if kinds == nil {
 		kinds = set.sorted
@@ -184,12 +186,12 @@ func (set *ResourceSet) equal(work *meter, e equalities, visit func(*resource) b
 		if of == nil {
 			continue
 		}
-		if !work.spend(1 + len(e.names) + len(e.namespaces)) {
+		if !work.Spend(1 + len(e.names) + len(e.namespaces)) {
 			return
 		}
 		for _, list := range of.equal(kind, e) {
 			for _, r := range list {
-				if !work.spend(1) || !visit(r) {
+				if !work.Spend(1) || !visit(r) {
 					return
 				}
 			}

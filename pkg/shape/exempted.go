@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // MaxExempted is the most resources that an [Exemption] lists.
@@ -61,7 +62,7 @@ func (c *Checker) Exempted(d *exception.Document) Exemption {
 // each calls visit with every resource that an exception is for, once, until it
 // returns false, and reports whether there may be more.
 func (set *ResourceSet) each(m matcher, visit func(exception.Identity, assumptions) bool) (cut bool) {
-	work, met := newMeter(), map[exception.Identity]bool{}
+	work, met := wildcard.NewMeter(), map[exception.Identity]bool{}
 	m.candidates(work, set, func(r *resource) bool {
 		if met[r.id] {
 			return true
@@ -72,9 +73,9 @@ func (set *ResourceSet) each(m matcher, visit func(exception.Identity, assumptio
 				return false
 			}
 		}
-		return !work.spent()
+		return !work.Spent()
 	})
-	return work.spent()
+	return work.Spent()
 }
 
 func compareIdentities(a, b exception.Identity) int {

@@ -32,9 +32,8 @@ func trialOf(expression string) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := []condition{{located: located{text: expression}}}
-	l.compile(&c[0], newCompiling())
-	return newTrial(c), c[0].problem
+	c := l.compile(expression, newCompiling())
+	return newTrial([]*condition{c}), c.problem
 }
 
 // CheckAnswers tries a condition on requests of every class, once with the answers

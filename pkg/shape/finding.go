@@ -49,9 +49,9 @@ type subject struct {
 	counts map[Severity]int
 
 	rules    []compiledRule
-	language *language   // of match conditions
-	compiled []condition // see conditions
-	tried    *trial      // see trial
+	language *language        // of match conditions
+	compiled []matchCondition // see conditions
+	tried    *trial           // see trial
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {

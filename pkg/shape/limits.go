@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // maxLifetime returns the shortest of the maxima that concern an exception, or
@@ -28,7 +29,7 @@ func (s *subject) maxLifetime() time.Duration {
 func (s *subject) exceptsFrom(patterns []string) bool {
 	for _, ref := range s.exc.Policies {
 		for _, name := range []string{ref.Name, ref.Name[strings.LastIndex(ref.Name, "/")+1:]} {
-			if _, found := overlapsAny(name, patterns); found {
+			if _, found := wildcard.OverlapsAny(name, patterns); found {
 				return true
 			}
 		}
@@ -69,7 +70,7 @@ func (s *subject) mayReach(patterns []string) bool {
 			return true
 		}
 		for _, n := range f.namespaces {
-			if _, found := overlapsAny(n.text, patterns); found {
+			if _, found := wildcard.OverlapsAny(n.text, patterns); found {
 				return true
 			}
 		}

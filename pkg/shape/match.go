@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // filter is one entry of a kyverno.io exception's match.any or match.all.
@@ -98,6 +99,6 @@ func parseKind(text string) kindSelector {
 
 // covers reports whether a selector can mean a kind of one of the groups.
 func (k kindSelector) covers(kind string, groups ...string) bool {
-	_, inGroup := overlapsAny(k.group, groups)
-	return inGroup && overlap(k.kind, kind)
+	_, inGroup := wildcard.OverlapsAny(k.group, groups)
+	return inGroup && wildcard.Overlap(k.kind, kind)
 }

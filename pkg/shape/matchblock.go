@@ -1,5 +1,7 @@
 package shape
 
+import "github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+
 // matchBlock is a kyverno.io exception's match, read to be held against
 // resources as Kyverno 1.19 does (pkg/engine/utils/exceptions.go): with any,
 // one filter must take the resource and all is not looked at; with all alone,
@@ -62,10 +64,10 @@ func (b matchBlock) filters() []matchFilter {
 // takes reports whether the match takes a resource. What a file cannot say
 // counts as matching: who sends the request, and a namespace that is not
 // written.
-func (b matchBlock) takes(work *meter, r *resource) bool {
+func (b matchBlock) takes(work *wildcard.Meter, r *resource) bool {
 	if len(b.any) > 0 {
 		for i := range b.any {
-			if work.spent() {
+			if work.Spent() {
 				return false
 			}
 			if b.any[i].takes(work, r) {
@@ -79,16 +81,16 @@ func (b matchBlock) takes(work *meter, r *resource) bool {
 			return false
 		}
 	}
-	return len(b.all) > 0 && !work.spent()
+	return len(b.all) > 0 && !work.Spent()
 }
 
-func (f *matchFilter) takes(work *meter, r *resource) bool {
+func (f *matchFilter) takes(work *wildcard.Meter, r *resource) bool {
 	if f.empty || len(f.kinds) > 0 && !f.takesKind(work, r) ||
-		f.name != "" && !work.fits(f.name, r.id.Name) ||
-		len(f.names) > 0 && !work.fitsAny(f.names, r.id.Name) {
+		f.name != "" && !work.Fits(f.name, r.id.Name) ||
+		len(f.names) > 0 && !work.FitsAny(f.names, r.id.Name) {
 		return false
 	}
-	if namespace, known := r.inNamespace(); known && len(f.namespaces) > 0 && !work.fitsAny(f.namespaces, namespace) {
+	if namespace, known := r.inNamespace(); known && len(f.namespaces) > 0 && !work.FitsAny(f.namespaces, namespace) {
 		return false
 	}
 	for key, value := range f.annotations {
@@ -102,7 +104,7 @@ func (f *matchFilter) takes(work *meter, r *resource) bool {
 	return f.namespaceSelector == nil || r.id.Kind == "Namespace" || r.namespaceMatches(work, f.namespaceSelector)
 }
 
-func (f *matchFilter) takesKind(work *meter, r *resource) bool {
+func (f *matchFilter) takesKind(work *wildcard.Meter, r *resource) bool {
 	for _, k := range f.kinds {
 		if k.takes(work, r.id.Group, r.version, r.id.Kind) {
 			return true

@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // matcher says which resources an exception is for.
 type matcher interface {
 	// candidates calls visit with every resource that may match, until it
 	// returns false. A resource may come twice.
-	candidates(work *meter, set *ResourceSet, visit func(*resource) bool)
+	candidates(work *wildcard.Meter, set *ResourceSet, visit func(*resource) bool)
 	// takes reports whether the exception is for a resource, and what has to be
 	// assumed for that.
-	takes(work *meter, r *resource) (bool, assumptions)
+	takes(work *wildcard.Meter, r *resource) (bool, assumptions)
 	// made reports whether the exception names a kind whose objects are mostly
 	// made by controllers.
 	made() bool
@@ -38,11 +39,11 @@ type legacyMatcher struct {
 	conditional bool // there are conditions too, in a language that is not evaluated
 }
 
-func (m legacyMatcher) candidates(work *meter, set *ResourceSet, visit func(*resource) bool) {
+func (m legacyMatcher) candidates(work *wildcard.Meter, set *ResourceSet, visit func(*resource) bool) {
 	if len(m.block.any) == 0 && len(m.block.all) > 0 {
 		// All must match: whatever the narrowest leaves out is left out.
 		narrowest := slices.IndexFunc(m.block.all, func(f matchFilter) bool {
-			return f.name != "" && !hasWildcard(f.name) || len(f.names) > 0 && !slices.ContainsFunc(f.names, hasWildcard)
+			return f.name != "" && !wildcard.In(f.name) || len(f.names) > 0 && !slices.ContainsFunc(f.names, wildcard.In)
 		})
 		set.candidates(work, &m.block.all[max(narrowest, 0)], visit)
 		return
@@ -50,13 +51,13 @@ func (m legacyMatcher) candidates(work *meter, set *ResourceSet, visit func(*res
 	for i := range m.block.any {
 		more := true
 		set.candidates(work, &m.block.any[i], func(r *resource) bool { more = visit(r); return more })
-		if !more || work.spent() {
+		if !more || work.Spent() {
 			return
 		}
 	}
 }
 
-func (m legacyMatcher) takes(work *meter, r *resource) (bool, assumptions) {
+func (m legacyMatcher) takes(work *wildcard.Meter, r *resource) (bool, assumptions) {
 	if !m.block.takes(work, r) {
 		return false, 0
 	}

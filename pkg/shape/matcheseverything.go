@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // matchesEverything finds a kyverno.io exception whose match does not narrow
@@ -60,7 +61,7 @@ func (s *subject) narrowed(path exception.Path, filters []filter) {
 // something out.
 func restricts(patterns []located) bool {
 	for _, p := range patterns {
-		if onlyWildcards(p.text) {
+		if wildcard.Only(p.text) {
 			return false
 		}
 	}
@@ -69,7 +70,7 @@ func restricts(patterns []located) bool {
 
 func restrictsKinds(kinds []located) bool {
 	for _, k := range kinds {
-		if onlyWildcards(parseKind(k.text).kind) {
+		if wildcard.Only(parseKind(k.text).kind) {
 			return false
 		}
 	}
@@ -92,7 +93,7 @@ func selects(value any) bool {
 	selector, _ := value.(map[string]any)
 	labels, _ := selector["matchLabels"].(map[string]any)
 	for key := range labels {
-		if !onlyWildcards(key) {
+		if !wildcard.Only(key) {
 			return true
 		}
 	}

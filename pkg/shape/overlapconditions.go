@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // conditionReader holds the conditions of the newest exception of a [Set]
@@ -12,11 +14,11 @@ import (
 // from one policy are often written alike; a claim keeps texts alone.
 type conditionReader struct {
 	language *language
-	read     map[string]condition
+	read     map[string]*condition
 
 	newest *claim
-	names  []string // that its conditions are written with
-	work   *meter   // for all that it is held against
+	names  []string        // that its conditions are written with
+	work   *wildcard.Meter // for all that it is held against
 }
 
 // maxRead bounds the conditions that are kept.
@@ -29,14 +31,13 @@ func (r *conditionReader) matcher(c *claim) *conditionMatcher {
 			return nil
 		}
 	}
-	conditions, work := make([]condition, 0, len(c.conditions)), newCompiling()
+	conditions, work := make([]*condition, 0, len(c.conditions)), newCompiling()
 	for _, text := range c.conditions {
 		one, ok := r.read[text]
 		if !ok {
-			one = condition{located: located{text: text}}
-			r.language.compile(&one, work)
+			one = r.language.compile(text, work)
 			if r.read == nil || len(r.read) == maxRead {
-				r.read = map[string]condition{}
+				r.read = map[string]*condition{}
 			}
 			r.read[text] = one
 		}
@@ -59,10 +60,10 @@ const (
 // Who sends the request may matter to one of them.
 func (r *conditionReader) witness(a, b *claim) *resource {
 	if r.newest != a {
-		r.newest, r.names, r.work = a, namesIn(a.conditions), &meter{left: maxReadingSteps}
+		r.newest, r.names, r.work = a, namesIn(a.conditions), &wildcard.Meter{Left: maxReadingSteps}
 	}
 	work := r.work
-	if !work.spend(namesSteps) || !maybeSame(r.names, namesIn(b.conditions)) || !work.spend(compilingSteps) {
+	if !work.Spend(namesSteps) || !maybeSame(r.names, namesIn(b.conditions)) || !work.Spend(compilingSteps) {
 		return nil
 	}
 	x, y := r.matcher(a), r.matcher(b)

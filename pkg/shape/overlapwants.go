@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // want is what a condition asks of a field: that its text fits one of the
@@ -100,7 +102,7 @@ func steps(e ast.Expr, of map[string]string) []string {
 
 // common returns for each field that is wanted a text that all wants of it take,
 // by the field's steps, or false where it finds none.
-func commonWants(work *meter, all []want) (map[string]string, bool) {
+func commonWants(work *wildcard.Meter, all []want) (map[string]string, bool) {
 	texts := map[string]string{}
 	patterns := map[string][]string{}
 	for _, w := range all {
@@ -108,26 +110,26 @@ func commonWants(work *meter, all []want) (map[string]string, bool) {
 		if before, asked := patterns[key]; asked {
 			w.patterns = meetings(work, before, w.patterns)
 		}
-		if len(w.patterns) == 0 || work.spent() {
+		if len(w.patterns) == 0 || work.Spent() {
 			return nil, false
 		}
 		patterns[key] = w.patterns
 	}
 	for key, fitting := range patterns {
-		texts[key] = filled(fitting[0])
+		texts[key] = wildcard.Filled(fitting[0])
 	}
 	return texts, true
 }
 
 // meetings returns texts that fit a pattern of each side.
-func meetings(work *meter, some, others []string) []string {
+func meetings(work *wildcard.Meter, some, others []string) []string {
 	var found []string
 	for _, a := range some {
 		for _, b := range others {
-			if text, fits := work.common(a, b); fits {
+			if text, fits := work.Common(a, b); fits {
 				found = append(found, text)
 			}
-			if work.spent() {
+			if work.Spent() {
 				return nil
 			}
 		}

@@ -4,15 +4,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // witness returns a resource that both matches take, if it finds one: it makes
 // one up of what they ask for, and then holds it against both. That two matches
 // can meet is only said with such a resource in hand.
-func witness(work *meter, a, b matchBlock) *resource {
+func witness(work *wildcard.Meter, a, b matchBlock) *resource {
 	for _, x := range a.alternatives() {
 		for _, y := range b.alternatives() {
-			if work.spent() {
+			if work.Spent() {
 				return nil
 			}
 			if r := madeUp(work, x, y); r != nil && a.takes(work, r) && b.takes(work, r) {
@@ -24,7 +26,7 @@ func witness(work *meter, a, b matchBlock) *resource {
 }
 
 // madeUp makes a resource that the filters of both sides are likely to take.
-func madeUp(work *meter, x, y []*matchFilter) *resource {
+func madeUp(work *wildcard.Meter, x, y []*matchFilter) *resource {
 	if usersOf(x) && usersOf(y) {
 		return nil // who both are for would have to be made up too
 	}
@@ -76,7 +78,7 @@ func usersOf(filters []*matchFilter) bool {
 
 // commonText returns a text that fits a pattern of each side, or "" where a side
 // says none.
-func commonText(work *meter, x, y []*matchFilter, of func(*matchFilter) []string) (text string, found bool) {
+func commonText(work *wildcard.Meter, x, y []*matchFilter, of func(*matchFilter) []string) (text string, found bool) {
 	mine, yours := firstSaid(x, of), firstSaid(y, of)
 	if len(mine) == 0 {
 		mine = []string{"*"}
@@ -89,10 +91,10 @@ func commonText(work *meter, x, y []*matchFilter, of func(*matchFilter) []string
 	}
 	for _, a := range mine {
 		for _, b := range yours {
-			if text, found := work.common(a, b); found {
+			if text, found := work.Common(a, b); found {
 				return text, true
 			}
-			if work.spent() {
+			if work.Spent() {
 				return "", false
 			}
 		}
@@ -111,29 +113,29 @@ func firstSaid(filters []*matchFilter, of func(*matchFilter) []string) []string 
 
 // commonKind returns a kind that a selector of each side takes. One side at
 // least must name it.
-func commonKind(work *meter, x, y []*matchFilter) (group, version, kind string, found bool) {
+func commonKind(work *wildcard.Meter, x, y []*matchFilter) (group, version, kind string, found bool) {
 	mine, yours := firstKinds(x), firstKinds(y)
 	for _, a := range mine {
 		for _, b := range yours {
-			if hasWildcard(a.kind) && hasWildcard(b.kind) {
+			if wildcard.In(a.kind) && wildcard.In(b.kind) {
 				continue
 			}
-			kind, found = work.common(a.kind, b.kind)
-			if !found || !work.fits(a.subresource, "") || !work.fits(b.subresource, "") {
+			kind, found = work.Common(a.kind, b.kind)
+			if !found || !work.Fits(a.subresource, "") || !work.Fits(b.subresource, "") {
 				continue
 			}
-			group, found = work.common(a.group, b.group)
-			if found && hasWildcard(a.group) && hasWildcard(b.group) {
+			group, found = work.Common(a.group, b.group)
+			if found && wildcard.In(a.group) && wildcard.In(b.group) {
 				group = podControllers[kind]
 			}
-			if version, _ = work.common(a.version, b.version); version == "any" {
+			if version, _ = work.Common(a.version, b.version); version == "any" {
 				version = "v1"
 			}
 			if found {
 				return group, version, kind, true
 			}
 		}
-		if work.spent() {
+		if work.Spent() {
 			break
 		}
 	}
@@ -150,12 +152,12 @@ func firstKinds(filters []*matchFilter) []kindSelector {
 }
 
 // fill adds to pairs what patterns ask for and pairs does not have.
-func fill(work *meter, pairs, patterns map[string]string) {
+func fill(work *wildcard.Meter, pairs, patterns map[string]string) {
 	for _, plain := range []bool{true, false} {
 		for _, key := range slices.Sorted(maps.Keys(patterns)) {
 			value := patterns[key]
-			if hasWildcard(key+value) != plain && !hasPair(work, key, value, pairs) {
-				pairs[filled(key)] = filled(value)
+			if wildcard.In(key+value) != plain && !hasPair(work, key, value, pairs) {
+				pairs[wildcard.Filled(key)] = wildcard.Filled(value)
 			}
 		}
 	}
@@ -163,7 +165,7 @@ func fill(work *meter, pairs, patterns map[string]string) {
 
 // satisfy adds labels that a selector asks for. Whether the selector then takes
 // them is for the caller to see: another may forbid what this one asks for.
-func (s *labelSelector) satisfy(work *meter, labels map[string]string) {
+func (s *labelSelector) satisfy(work *wildcard.Meter, labels map[string]string) {
 	if s == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // reachesGuard finds an exception that could switch off what decides about
@@ -47,16 +48,16 @@ func (s *subject) reachesPolicy() {
 		if !namespaced {
 			name = ref.Name
 		}
-		if guard, found := overlapsAny(name, s.config.GuardPolicies); found {
+		if guard, found := wildcard.OverlapsAny(name, s.config.GuardPolicies); found {
 			s.refuse(ReasonReachesGuard, ref.Path.With(field), fmt.Sprintf("%q is or fits a policy that guards exceptions (%s)", ref.Name, guard), "change the guard itself, in the open")
-		} else if guard, found := overlapsAny(namespace, s.config.GuardNamespaces); found && namespaced {
+		} else if guard, found := wildcard.OverlapsAny(namespace, s.config.GuardNamespaces); found && namespaced {
 			s.refuse(ReasonReachesGuard, ref.Path.With(field), fmt.Sprintf("the policy %q lives in a namespace of the guard (%s)", ref.Name, guard), "change the guard itself, in the open")
 		}
 	}
 }
 
 func (s *subject) reachesNamespace(n located) {
-	if guard, found := overlapsAny(n.text, s.config.GuardNamespaces); found {
+	if guard, found := wildcard.OverlapsAny(n.text, s.config.GuardNamespaces); found {
 		s.refuse(ReasonReachesGuard, n.path, fmt.Sprintf("%q is or fits a namespace that the guard lives in (%s)", n.text, guard), "name the namespaces that need it")
 	}
 }

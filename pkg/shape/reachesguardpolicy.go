@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // reachesGuardPolicy finds an exception from a policy that is itself about
@@ -21,7 +22,7 @@ func (s *subject) reachesGuardPolicy(time.Time) {
 	field := s.policyField()
 	for _, ref := range s.exc.Policies {
 		name := ref.Name[strings.LastIndex(ref.Name, "/")+1:]
-		if _, found := overlapsAny(name, s.config.GuardPolicies); found {
+		if _, found := wildcard.OverlapsAny(name, s.config.GuardPolicies); found {
 			continue // refused for its name already
 		}
 		for _, p := range s.config.Policies.guardsFor(s.exc.Identity.Group, ref) {

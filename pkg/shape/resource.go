@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // resource is an object that an exception may exempt, as its file says it.
@@ -71,7 +72,7 @@ func (r *resource) homeless() bool { return r.id.Namespace == "" && !r.clusterSc
 
 // namespaceMatches reports whether a selector takes the resource's namespace.
 // Labels that no file says count as matching.
-func (r *resource) namespaceMatches(work *meter, s *labelSelector) bool {
+func (r *resource) namespaceMatches(work *wildcard.Meter, s *labelSelector) bool {
 	if r.clusterScoped {
 		return s.matches(work, nil)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // ResourceSet is the objects of a repository that exceptions may exempt. It
@@ -81,7 +82,7 @@ func (set *ResourceSet) home(name string) *namespace {
 // candidates calls visit with every resource that a filter can take, and with
 // as few others as its kinds, names and namespaces allow. It ends early when
 // visit returns false.
-func (set *ResourceSet) candidates(work *meter, f *matchFilter, visit func(*resource) bool) {
+func (set *ResourceSet) candidates(work *wildcard.Meter, f *matchFilter, visit func(*resource) bool) {
 	names := f.names
 	if f.name != "" {
 		names = []string{f.name}
@@ -89,7 +90,7 @@ func (set *ResourceSet) candidates(work *meter, f *matchFilter, visit func(*reso
 	for _, of := range set.ofKinds(work, f.kinds) {
 		for _, list := range of.narrowed(names, f.namespaces) {
 			for _, r := range list {
-				if !work.spend(1) || !visit(r) {
+				if !work.Spend(1) || !visit(r) {
 					return
 				}
 			}
@@ -99,14 +100,14 @@ func (set *ResourceSet) candidates(work *meter, f *matchFilter, visit func(*reso
 
 // ofKinds returns the resources by kind that selectors can take. Groups and
 // versions are left to the filter.
-func (set *ResourceSet) ofKinds(work *meter, selectors []kindSelector) []*resourcesOfKind {
+func (set *ResourceSet) ofKinds(work *wildcard.Meter, selectors []kindSelector) []*resourcesOfKind {
 	var found []*resourcesOfKind
 	if len(selectors) == 0 {
 		selectors = []kindSelector{{kind: "*"}}
 	}
 	seen := map[*resourcesOfKind]bool{}
 	for _, k := range selectors {
-		if !hasWildcard(k.kind) {
+		if !wildcard.In(k.kind) {
 			if of := set.kinds[k.kind]; of != nil && !seen[of] {
 				seen[of], found = true, append(found, of)
 			}
@@ -114,7 +115,7 @@ func (set *ResourceSet) ofKinds(work *meter, selectors []kindSelector) []*resour
 		}
 		for _, kind := range set.sorted {
 			of := set.kinds[kind]
-			if !seen[of] && work.fits(k.kind, kind) {
+			if !seen[of] && work.Fits(k.kind, kind) {
 				seen[of], found = true, append(found, of)
 			}
 		}
@@ -136,7 +137,7 @@ func (of *resourcesOfKind) narrowed(names, namespaces []string) [][]*resource {
 func looked(index map[string][]*resource, names []string) (lists [][]*resource, plain bool) {
 	seen := map[string]bool{}
 	for _, name := range names {
-		if hasWildcard(name) {
+		if wildcard.In(name) {
 			return nil, false
 		}
 		if !seen[name] && len(index[name]) > 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // scope finds an exception that is wider than the configuration asks for: in a
@@ -15,7 +16,7 @@ import (
 // what an expression restricts is for [Config.Rules] to ask.
 func (s *subject) scope(time.Time) {
 	allowed := s.config.Namespaces
-	if _, found := overlapsAny(s.exc.Identity.Namespace, allowed); len(allowed) > 0 && !found {
+	if _, found := wildcard.OverlapsAny(s.exc.Identity.Namespace, allowed); len(allowed) > 0 && !found {
 		s.refuse(ReasonWrongNamespace, exception.Path{"metadata", "namespace"},
 			fmt.Sprintf("exceptions do not live in the namespace %q", s.exc.Identity.Namespace), "write "+strings.Join(allowed, " or "))
 	}

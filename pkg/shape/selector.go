@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // labelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use
@@ -60,7 +62,7 @@ func (e labelExpression) valid() bool {
 }
 
 // matches reports whether a selector takes an object with the labels.
-func (s *labelSelector) matches(work *meter, labels map[string]string) bool {
+func (s *labelSelector) matches(work *wildcard.Meter, labels map[string]string) bool {
 	if s.broken {
 		return false
 	}
@@ -71,7 +73,7 @@ func (s *labelSelector) matches(work *meter, labels map[string]string) bool {
 	}
 	for _, e := range s.expressions {
 		value, set := labels[e.key]
-		work.spend(1 + len(e.values))
+		work.Spend(1 + len(e.values))
 		ok := false
 		switch e.operator {
 		case "In":
@@ -87,18 +89,18 @@ func (s *labelSelector) matches(work *meter, labels map[string]string) bool {
 			return false
 		}
 	}
-	return !work.spent()
+	return !work.Spent()
 }
 
 // hasPair reports whether one of an object's labels or annotations fits a
 // pattern for the key and one for the value.
-func hasPair(work *meter, key, value string, pairs map[string]string) bool {
-	if !hasWildcard(key) {
+func hasPair(work *wildcard.Meter, key, value string, pairs map[string]string) bool {
+	if !wildcard.In(key) {
 		actual, set := pairs[key]
-		return set && work.fits(value, actual)
+		return set && work.Fits(value, actual)
 	}
 	for k, v := range pairs {
-		if work.fits(key, k) && work.fits(value, v) {
+		if work.Fits(key, k) && work.Fits(value, v) {
 			return true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // FuzzSelector holds selectors without patterns against Kubernetes' own.
@@ -15,7 +17,7 @@ func FuzzSelector(f *testing.F) {
 	f.Add("app", "DoesNotExist", "", "", "tier", "gold", "tier", "gold")
 	f.Add("UP/app", "In", "we b", "x", "a/b/c", "-", "a", "b")
 	f.Fuzz(func(t *testing.T, key, operator, first, second, labelled, value, own, ownValue string) {
-		if hasWildcard(labelled) || hasWildcard(value) {
+		if wildcard.In(labelled) || wildcard.In(value) {
 			return
 		}
 		var values []string
@@ -35,7 +37,7 @@ func FuzzSelector(f *testing.F) {
 			"matchLabels":      map[string]any{labelled: value},
 			"matchExpressions": []any{map[string]any{"key": key, "operator": operator, "values": items}},
 		})
-		if got := ours.matches(newMeter(), object); got != want {
+		if got := ours.matches(wildcard.NewMeter(), object); got != want {
 			t.Errorf("matches: %v, and Kubernetes says %v (%v)", got, want, err)
 		}
 	})

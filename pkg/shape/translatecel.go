@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // What "?" stands for in a regular expression, and "*" any number of.
@@ -43,7 +45,7 @@ func anyText(pattern string) bool { return pattern != "" && strings.Trim(pattern
 
 // test compares a CEL text with a pattern.
 func test(value, pattern, one string) string {
-	if !hasWildcard(pattern) {
+	if !wildcard.In(pattern) {
 		return value + " == " + celText(pattern)
 	}
 	return value + ".matches(" + celText("^"+expression(pattern, one)+"$") + ")"
@@ -57,7 +59,7 @@ func among(value string, patterns []string) string {
 	}
 	var exact, either []string
 	for _, p := range patterns {
-		if hasWildcard(p) {
+		if wildcard.In(p) {
 			either = append(either, test(value, p, inName))
 		} else {
 			exact = append(exact, celText(p))

@@ -3,6 +3,8 @@ package shape
 import (
 	"fmt"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // A filter that lists kinds means no subresource, except that Pod covers its
@@ -68,13 +70,13 @@ func (k kindSelector) apiVersion() string {
 	group := expression(k.group, inPart) + "/"
 	switch {
 	case k.group == "":
-		if !hasWildcard(k.version) {
+		if !wildcard.In(k.version) {
 			return field + " == " + celText(k.version)
 		}
 		group = ""
 	case anyText(k.group):
 		group = "(" + group + ")?"
-	case !hasWildcard(k.group + k.version):
+	case !wildcard.In(k.group + k.version):
 		return field + " == " + celText(k.group+"/"+k.version)
 	}
 	return field + ".matches(" + celText("^"+group+expression(k.version, inPart)+"$") + ")"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // labelsOf is a map of labels in CEL, and the condition under which it is there.
@@ -35,7 +36,7 @@ func annotated(value any) []string {
 
 // fit asks for a key and its value, either of which may be a pattern.
 func (l labelsOf) fit(key, value string) string {
-	if hasWildcard(key) {
+	if wildcard.In(key) {
 		return l.with(fmt.Sprintf("%s.exists(k, %s && %s)", l.labels, test("k", key, inFree), test(l.labels+"[k]", value, inFree)))
 	}
 	if anyText(value) {
@@ -65,11 +66,11 @@ func (t *translator) selected(value any, path exception.Path, l labelsOf) []stri
 		at := path.With("matchLabels").With(key)
 		// Kyverno puts a label that fits in the place of a pattern, and has one
 		// place for each key.
-		clash := func(other string) bool { return other != key && overlap(other, key) }
+		clash := func(other string) bool { return other != key && wildcard.Overlap(other, key) }
 		switch {
-		case hasWildcard(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)):
+		case wildcard.In(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)):
 			t.note(at, fmt.Sprintf("%q may mean the label of another entry, and which of the two counts is chance in Kyverno", key), "write the keys out")
-		case !hasWildcard(key) && !labelKeyForm.MatchString(key) || !hasWildcard(key+value) && !labelValueForm.MatchString(value):
+		case !wildcard.In(key) && !labelKeyForm.MatchString(key) || !wildcard.In(key+value) && !labelValueForm.MatchString(value):
 			t.noSelector(at, key+": "+value)
 		}
 		all = append(all, l.fit(key, value))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // wildcardImage finds an image or an allowed value that fits anything. In
@@ -15,7 +16,7 @@ func (s *subject) wildcardImage(time.Time) {
 	if s.exc.Identity.Group == exception.PoliciesGroup {
 		for _, field := range []string{"images", "allowedValues"} {
 			for _, p := range texts(spec[field], exception.Path{"spec", field}) {
-				if onlyWildcards(p.text) {
+				if wildcard.Only(p.text) {
 					s.refuse(ReasonWildcardImage, p.path, fmt.Sprintf("%q stands for anything", p.text), "say which of them are needed")
 				}
 			}
@@ -26,7 +27,7 @@ func (s *subject) wildcardImage(time.Time) {
 	for i, item := range controls {
 		control, _ := item.(map[string]any)
 		for _, p := range texts(control["images"], exception.Path{"spec", "podSecurity", i, "images"}) {
-			if onlyWildcards(p.text) {
+			if wildcard.Only(p.text) {
 				s.warn(ReasonWildcardImage, p.path, fmt.Sprintf("%q stands for every image, also for those still to come", p.text), "say which images need it")
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // wildcardMatch finds what looks like a restriction in a filter that is narrow
@@ -21,7 +22,7 @@ func (s *subject) wildcardMatch(time.Time) {
 			patterns []located
 		}{{"name", f.names}, {"namespace", f.namespaces}} {
 			for _, p := range what.patterns {
-				if onlyWildcards(p.text) {
+				if wildcard.Only(p.text) {
 					s.refuse(ReasonWildcardMatch, p.path, fmt.Sprintf("%q fits any %s", p.text, what.noun), "say which, or leave the list out")
 				}
 			}

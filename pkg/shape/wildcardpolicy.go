@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // wildcardPolicy finds a policy named by a pattern. Kyverno 1.19 compares names
@@ -19,12 +20,12 @@ func (s *subject) wildcardPolicy(time.Time) {
 		}
 		name := ref.Name[strings.LastIndex(ref.Name, "/")+1:]
 		switch {
-		case onlyWildcards(name):
+		case wildcard.Only(name):
 			s.refuse(ReasonWildcardPolicy, ref.Path.With(field), fmt.Sprintf("%q stands for every policy", ref.Name), "name the policy")
-		case hasWildcard(ref.Name):
+		case wildcard.In(ref.Name):
 			s.warn(ReasonWildcardPolicy, ref.Path.With(field), fmt.Sprintf("Kyverno reads %q as a name and not as a pattern", ref.Name), "name the policy")
 		}
-		if hasWildcard(ref.Kind) {
+		if wildcard.In(ref.Kind) {
 			s.refuse(ReasonWildcardPolicy, ref.Path.With("kind"), fmt.Sprintf("%q is no kind of policy", ref.Kind), "write a kind such as ValidatingPolicy")
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/google/cel-go/common/types"
 )
 
 // A class is a sort of request about resources that have nothing else in
@@ -46,6 +48,46 @@ func classes(kind string) iter.Seq[class] {
 			}
 		}
 	}
+}
+
+// every says in words of which classes the conditions are true, "" for none.
+func (t *trial) every() string {
+	var found []class
+	// Of unlike kinds first: what is true of those is true of each kind.
+	for _, kind := range slices.Concat([]string{""}, t.allKinds()) {
+		for c := range classes(kind) {
+			if t.holdsOfAll(c) {
+				found = append(found, c)
+			}
+		}
+		if kind == "" && len(found) > 0 {
+			break
+		}
+	}
+	if len(found) == 0 || t.exhausted != nil {
+		return ""
+	}
+	return describedClasses(found)
+}
+
+// allKinds are those that the conditions speak of and those that are known.
+func (t *trial) allKinds() []string {
+	kinds := slices.Clone(t.kinds)
+	for _, scope := range allScopes {
+		for _, is := range knownSpecies[scope] {
+			if !slices.Contains(kinds, is.kind) {
+				kinds = append(kinds, is.kind)
+			}
+		}
+	}
+	return kinds
+}
+
+// misses reports whether a condition is false of some resource, as most are of
+// any.
+func (t *trial) misses(c *condition) bool {
+	t.facts = t.inClass(class{operation: "CREATE", requester: byUser, scope: namespaced, labelled: withoutLabels}, 0, knownSpecies[namespaced][0])
+	return t.exhausted == nil && t.evaluate(c) == types.False
 }
 
 // holdsOfAll reports whether the conditions are true of the whole class. It

@@ -22,7 +22,7 @@ type names struct {
 // read: many are spoken of, and few are read. The zero word is none.
 type word int
 
-func newNames(conditions []condition) *names {
+func newNames(conditions []*condition) *names {
 	hash := sha256.New()
 	for _, c := range conditions {
 		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(c.text))))
@@ -88,7 +88,7 @@ var (
 // those that have the form of a name: a condition that is narrow but for one
 // thing is true only of what bears them. Whether one names a PolicyException is
 // another check's question.
-func spoken(conditions []condition) (kinds, words []string) {
+func spoken(conditions []*condition) (kinds, words []string) {
 	for _, c := range conditions {
 		for _, text := range c.literals() {
 			switch {

@@ -1,12 +1,8 @@
 package shape
 
 import (
-	"time"
-
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // trial tries the conditions of an exception on made-up requests. Conditions are
@@ -14,7 +10,7 @@ import (
 // it, as for Kyverno, where it is an error.
 type trial struct {
 	*scene
-	conditions []condition
+	conditions []*condition
 	kinds      []string // that the conditions speak of
 	words      []word   // likewise
 	persons    [persons]person
@@ -44,7 +40,7 @@ const (
 const trialSteps = 2_000_000
 
 // newTrial returns nil when there is nothing to try.
-func newTrial(conditions []condition) *trial {
+func newTrial(conditions []*condition) *trial {
 	for _, c := range conditions {
 		if c.problem != nil {
 			return nil
@@ -88,8 +84,8 @@ func (t *trial) holds(about facts) bool {
 	}
 	t.facts, t.read = about, 0
 	holds := true
-	for i := range t.conditions {
-		if holds = t.evaluate(&t.conditions[i]) == types.True; !holds {
+	for _, c := range t.conditions {
+		if holds = t.evaluate(c) == types.True; !holds {
 			break
 		}
 	}
@@ -110,33 +106,4 @@ func (t *trial) evaluate(c *condition) ref.Val {
 		return nil
 	}
 	return value
-}
-
-// trial returns the trial of the exception's conditions, which several checks
-// share, or nil when they cannot be tried.
-func (s *subject) trial() *trial {
-	if s.tried == nil {
-		s.tried = newTrial(s.conditions())
-	}
-	return s.tried
-}
-
-// costlyExpression finds a condition that is too costly to be tried, which is
-// no condition that a request should wait for. It comes after the checks that
-// try conditions.
-func (s *subject) costlyExpression(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
-		return
-	}
-	if t := s.trial(); t != nil && t.exhausted != nil {
-		s.refuse(ReasonBadExpression, t.exhausted.path, "evaluating the condition on a small resource costs too much", "ask for less: compare fields with texts")
-	}
-}
-
-// where is the place to speak of all conditions.
-func (t *trial) where() exception.Path {
-	if len(t.conditions) == 1 {
-		return t.conditions[0].path
-	}
-	return exception.Path{"spec", "matchConditions"}
 }

@@ -1,4 +1,4 @@
-package shape
+package wildcard
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ func TestCommon(t *testing.T) {
 		{"web", "web", "web"}, {"web", "Web", ""}, {"web", "w*", "web"}, {"?eb", "web", "web"}, {"w*", "*b", "wanyb"}, {"web-*", "*", "web-any"}, {"web-?", "web-*", "web-x"},
 		{"web-*", "api-*", ""}, {"a*", "?", ""}, {"ab?", "a?c", ""}, {"*-db", "*-api", ""}, {"", "*", ""}, {"*web*", "*api*", ""},
 	} {
-		got, found := newMeter().common(tc.a, tc.b)
+		got, found := NewMeter().Common(tc.a, tc.b)
 		if found && got != tc.want || found != (tc.want != "" || tc.a == "") {
 			t.Errorf("common(%q, %q) = %q, %v", tc.a, tc.b, got, found)
 		}
@@ -25,14 +25,14 @@ func FuzzCommon(f *testing.F) {
 		if len(a) > 30 || len(b) > 30 {
 			return
 		}
-		text, found := newMeter().common(a, b)
-		if found && (!newMeter().fits(a, text) || !newMeter().fits(b, text)) {
+		text, found := NewMeter().Common(a, b)
+		if found && (!NewMeter().Fits(a, text) || !NewMeter().Fits(b, text)) {
 			t.Errorf("%q fits not both %q and %q", text, a, b)
 		}
-		if !hasWildcard(b) && found != newMeter().fits(a, b) {
+		if !In(b) && found != NewMeter().Fits(a, b) {
 			t.Errorf("common(%q, %q) is %v", a, b, found)
 		}
-		if found && !overlap(a, b) {
+		if found && !Overlap(a, b) {
 			t.Errorf("%q fits %q and %q, which do not overlap", text, a, b)
 		}
 	})
@@ -40,12 +40,12 @@ func FuzzCommon(f *testing.F) {
 
 // TestMeter spends all that there is: then nothing fits, and it ends soon.
 func TestMeter(t *testing.T) {
-	work := newMeter()
+	work := NewMeter()
 	slow := strings.Repeat("a", 2000) + "b"
-	if work.fits("*"+slow+"*", strings.Repeat("a", 100_000)) || !work.spent() {
+	if work.Fits("*"+slow+"*", strings.Repeat("a", 100_000)) || !work.Spent() {
 		t.Error("the work is not cut short")
 	}
-	if work.fits("a", "a") || work.fitsAny([]string{"a"}, "a") {
+	if work.Fits("a", "a") || work.FitsAny([]string{"a"}, "a") {
 		t.Error("something fits after that")
 	}
 }
@@ -58,7 +58,7 @@ func FuzzFits(f *testing.F) {
 		if len(pattern) > 30 || len(text) > 30 || string([]rune(text)) != text || string([]rune(pattern)) != pattern {
 			return
 		}
-		if got, want := newMeter().fits(pattern, text), fits([]rune(pattern), []rune(text)); got != want {
+		if got, want := NewMeter().Fits(pattern, text), fits([]rune(pattern), []rune(text)); got != want {
 			t.Errorf("fits(%q, %q) = %v", pattern, text, got)
 		}
 	})

@@ -1,19 +1,20 @@
-package shape
+package wildcard
 
 import "strings"
 
-// onlyWildcards reports whether a pattern fits any name: it is made of "*" and
+// Only reports whether a pattern fits any name: it is made of "*" and
 // "?" alone, and has a "*".
-func onlyWildcards(pattern string) bool {
+func Only(pattern string) bool {
 	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?") == ""
 }
 
-func hasWildcard(pattern string) bool { return strings.ContainsAny(pattern, "*?") }
+// In reports whether a pattern has a wildcard.
+func In(pattern string) bool { return strings.ContainsAny(pattern, "*?") }
 
-// overlap reports whether some text fits both patterns, either of which may be
+// Overlap reports whether some text fits both patterns, either of which may be
 // a plain name. Letter case does not count, which is stricter than Kyverno. It
 // takes time in the product of the lengths, one of which is a setting's.
-func overlap(a, b string) bool {
+func Overlap(a, b string) bool {
 	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
 	if len(x) < len(y) {
 		x, y = y, x
@@ -41,9 +42,9 @@ func overlap(a, b string) bool {
 	return row[0]
 }
 
-func overlapsAny(pattern string, patterns []string) (string, bool) {
+func OverlapsAny(pattern string, patterns []string) (string, bool) {
 	for _, other := range patterns {
-		if overlap(pattern, other) {
+		if Overlap(pattern, other) {
 			return other, true
 		}
 	}

@@ -1,43 +1,46 @@
-package shape
+package wildcard
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// meter bounds the work that one document can ask for. Patterns, and the names
+// Meter bounds the work that one document can ask for. Patterns, and the names
 // that they are held against, may both come from whoever wrote the pull request.
-type meter struct{ left int }
+type Meter struct {
+	Left int // steps
+}
 
 // maxSteps is far beyond what a real exception needs, and takes a fraction of a
 // second.
 const maxSteps = 5_000_000
 
-func newMeter() *meter { return &meter{left: maxSteps} }
+// NewMeter is for one document.
+func NewMeter() *Meter { return &Meter{Left: maxSteps} }
 
-// spend takes steps off the meter and reports whether there were that many.
-func (m *meter) spend(steps int) bool {
-	m.left -= steps
-	return m.left >= 0
+// Spend takes steps off the meter and reports whether there were that many.
+func (m *Meter) Spend(steps int) bool {
+	m.Left -= steps
+	return m.Left >= 0
 }
 
-// spent reports whether the work was cut short.
-func (m *meter) spent() bool { return m.left < 0 }
+// Spent reports whether the work was cut short.
+func (m *Meter) Spent() bool { return m.Left < 0 }
 
-// fits reports whether a text fits a pattern as Kyverno matches it, letter case
+// Fits reports whether a text fits a pattern as Kyverno matches it, letter case
 // included: "*" is any text, "?" any one character. When the meter is spent,
 // nothing fits.
-func (m *meter) fits(pattern, text string) bool {
-	if !m.spend(1 + len(pattern)/16) {
+func (m *Meter) Fits(pattern, text string) bool {
+	if !m.Spend(1 + len(pattern)/16) {
 		return false
 	}
-	if !hasWildcard(pattern) {
+	if !In(pattern) {
 		return pattern == text
 	}
 	p, t := 0, 0
 	star, resume := -1, 0 // the last "*", and where the text goes on after it
 	for t < len(text) {
-		if !m.spend(1) {
+		if !m.Spend(1) {
 			return false
 		}
 		_, width := utf8.DecodeRuneInString(text[t:])
@@ -62,34 +65,34 @@ func (m *meter) fits(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// fitsAny reports whether a text fits one of the patterns.
-func (m *meter) fitsAny(patterns []string, text string) bool {
+// FitsAny reports whether a text fits one of the patterns.
+func (m *Meter) FitsAny(patterns []string, text string) bool {
 	for _, p := range patterns {
-		if m.spent() {
+		if m.Spent() {
 			return false
 		}
-		if m.fits(p, text) {
+		if m.Fits(p, text) {
 			return true
 		}
 	}
 	return false
 }
 
-// common returns a text that fits both patterns. It does not find one for every
+// Common returns a text that fits both patterns. It does not find one for every
 // pair of patterns that has one, and what it finds is one.
-func (m *meter) common(a, b string) (text string, found bool) {
+func (m *Meter) Common(a, b string) (text string, found bool) {
 	switch {
-	case !m.spend(1 + (len(a)+len(b))/16):
+	case !m.Spend(1 + (len(a)+len(b))/16):
 		return "", false
-	case !hasWildcard(a):
-		return a, m.fits(b, a)
-	case !hasWildcard(b):
-		return b, m.fits(a, b)
+	case !In(a):
+		return a, m.Fits(b, a)
+	case !In(b):
+		return b, m.Fits(a, b)
 	case !startAlike(a, b):
 		return "", false
 	}
-	for _, text := range []string{filled(a), filled(b), head(a) + "any" + tail(b), head(b) + "any" + tail(a), head(a) + tail(b), head(b) + tail(a)} {
-		if m.fits(a, text) && m.fits(b, text) {
+	for _, text := range []string{Filled(a), Filled(b), head(a) + "any" + tail(b), head(b) + "any" + tail(a), head(a) + tail(b), head(b) + tail(a)} {
+		if m.Fits(a, text) && m.Fits(b, text) {
 			return text, true
 		}
 	}
@@ -106,14 +109,14 @@ func startAlike(a, b string) bool {
 // wildcardFiller puts a text for each wildcard.
 var wildcardFiller = strings.NewReplacer("*", "any", "?", "x")
 
-// filled returns a text that fits a pattern.
-func filled(pattern string) string { return wildcardFiller.Replace(pattern) }
+// Filled returns a text that fits a pattern.
+func Filled(pattern string) string { return wildcardFiller.Replace(pattern) }
 
 // head is what stands before a pattern's first "*", and tail what stands behind
 // its last.
 func head(pattern string) string {
 	before, _, _ := strings.Cut(pattern, "*")
-	return filled(before)
+	return Filled(before)
 }
 
-func tail(pattern string) string { return filled(pattern[strings.LastIndex(pattern, "*")+1:]) }
+func tail(pattern string) string { return Filled(pattern[strings.LastIndex(pattern, "*")+1:]) }

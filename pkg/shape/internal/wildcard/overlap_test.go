@@ -1,4 +1,4 @@
-package shape
+package wildcard
 
 import (
 	"strings"
@@ -15,10 +15,10 @@ func TestOverlap(t *testing.T) {
 		{"?*?", "a", false}, {"?*?", "ab", true}, {"a*b*c", "*b*", true}, {"x*", "*y*z", true}, {"ab*", "a?c*", true}, {"ab*", "ac*", false}, {"ä*", "?b", true},
 		{"*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
 	} {
-		if got := overlap(tc.a, tc.b); got != tc.want {
+		if got := Overlap(tc.a, tc.b); got != tc.want {
 			t.Errorf("overlap(%q, %q) = %v", tc.a, tc.b, got)
 		}
-		if got := overlap(tc.b, tc.a); got != tc.want {
+		if got := Overlap(tc.b, tc.a); got != tc.want {
 			t.Errorf("overlap(%q, %q) = %v", tc.b, tc.a, got)
 		}
 	}
@@ -29,11 +29,11 @@ func TestOverlap(t *testing.T) {
 func FuzzOverlap(f *testing.F) {
 	f.Add("a*b?", "aXXbc")
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		if hasWildcard(text) || len(pattern) > 30 || len(text) > 30 {
+		if In(text) || len(pattern) > 30 || len(text) > 30 {
 			return
 		}
 		p, s := []rune(strings.ToLower(pattern)), []rune(strings.ToLower(text))
-		if got, want := overlap(pattern, text), fits(p, s); got != want {
+		if got, want := Overlap(pattern, text), fits(p, s); got != want {
 			t.Errorf("overlap(%q, %q) = %v", pattern, text, got)
 		}
 	})
