@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -23,7 +24,7 @@ import (
 // Ignore it changes nothing (pkg/webhooks/resource/mpol/handler.go). What the
 // condition fails on is exempt there, in all but name, and is counted.
 type conditionMatcher struct {
-	language  *language
+	language  *expression.Language
 	all       *term
 	stages    [][]stage // of those in one, any counts
 	equals    equalities
@@ -42,14 +43,14 @@ func (s *subject) conditionMatcher() *conditionMatcher {
 	return newConditionMatcher(s.language, s.exc.Policies, compiledOf(conditions))
 }
 
-func newConditionMatcher(l *language, policies []exception.PolicyRef, conditions []*condition) *conditionMatcher {
+func newConditionMatcher(l *expression.Language, policies []exception.PolicyRef, conditions []*expression.Condition) *conditionMatcher {
 	terms, ofMade := make([]*term, 0, len(conditions)), false
 	for _, c := range conditions {
-		if c.problem != nil {
+		if c.Problem != nil {
 			return nil
 		}
-		terms = append(terms, c.term())
-		ofMade = ofMade || slices.ContainsFunc(c.literals(), namesMade)
+		terms = append(terms, termOf(c))
+		ofMade = ofMade || slices.ContainsFunc(c.Literals(), namesMade)
 	}
 	leavesOut := slices.ContainsFunc(policies, func(ref exception.PolicyRef) bool { return !strings.HasSuffix(ref.Kind, "ValidatingPolicy") })
 	m := &conditionMatcher{

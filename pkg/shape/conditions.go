@@ -1,10 +1,13 @@
 package shape
 
-import "github.com/polex-dev/polex/pkg/exception"
+import (
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+)
 
 // matchCondition is one match condition of a policies.kyverno.io exception.
 type matchCondition struct {
-	*condition
+	*expression.Condition
 	path exception.Path
 }
 
@@ -17,9 +20,9 @@ func (s *subject) conditions() []matchCondition {
 	if s.compiled != nil || s.exc.Identity.Group != exception.PoliciesGroup {
 		return s.compiled
 	}
-	work := newCompiling()
+	work := expression.NewCompiling()
 	for _, at := range s.expressions() {
-		s.compiled = append(s.compiled, matchCondition{s.language.compile(at.text, work), at.path})
+		s.compiled = append(s.compiled, matchCondition{s.language.Compile(at.text, work), at.path})
 	}
 	return s.compiled
 }
@@ -38,10 +41,10 @@ func (s *subject) expressions() []located {
 }
 
 // compiledOf returns conditions without their places.
-func compiledOf(conditions []matchCondition) []*condition {
-	all := make([]*condition, len(conditions))
+func compiledOf(conditions []matchCondition) []*expression.Condition {
+	all := make([]*expression.Condition, len(conditions))
 	for i, c := range conditions {
-		all[i] = c.condition
+		all[i] = c.Condition
 	}
 	return all
 }
@@ -55,9 +58,9 @@ func (s *subject) whereConditions() exception.Path {
 }
 
 // whereCondition is the place of one.
-func (s *subject) whereCondition(c *condition) exception.Path {
+func (s *subject) whereCondition(c *expression.Condition) exception.Path {
 	for _, one := range s.compiled {
-		if one.condition == c {
+		if one.Condition == c {
 			return one.path
 		}
 	}

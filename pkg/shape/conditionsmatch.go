@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // conditionsMatchEverything finds a policies.kyverno.io exception that does not
@@ -27,8 +28,8 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 	t := s.trial()
 	constant := false
 	for _, c := range conditions {
-		if c.problem == nil && (t == nil || !t.misses(c.condition)) && s.language.constant(c.condition, conditionVariables()) {
-			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", shortened(c.text)), "say what is particular about the resource")
+		if c.Problem == nil && (t == nil || !t.misses(c.Condition)) && s.language.Constant(c.Condition, expression.Variables()) {
+			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", expression.Shortened(c.Text)), "say what is particular about the resource")
 			constant = true
 		}
 	}

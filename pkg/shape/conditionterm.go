@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -29,17 +30,17 @@ type term struct {
 	expr     *ast.AST
 	operator string // "" for what is not taken apart
 	parts    []*term
-	program  *program // of a whole condition; of what is not taken apart, made when it is needed
+	program  *expression.Program // of a whole condition; of what is not taken apart, made when it is needed
 }
 
 // maxTerms bounds how many parts a condition is taken into.
 const maxTerms = 100
 
-// term takes a condition apart.
-func (c *condition) term() *term {
+// termOf takes a condition apart.
+func termOf(c *expression.Condition) *term {
 	left := maxTerms
-	whole := termFor(c.checked, &left)
-	whole.program = c.program
+	whole := termFor(c.Checked, &left)
+	whole.program = c.Program
 	return whole
 }
 
@@ -66,7 +67,7 @@ func termFor(checked *ast.AST, left *int) *term {
 // try says what a term can come to for a request about a resource, and what is
 // assumed if it comes to something that it need not. Most conditions are known
 // as a whole.
-func (t *term) try(work *wildcard.Meter, l *language, about *resourceRequest) (outcome, assumptions) {
+func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, assumptions) {
 	if t.program != nil || t.operator == "" {
 		result, assumed := t.evaluate(work, l, about)
 		if result != anyOutcome || t.operator == "" {
@@ -88,7 +89,7 @@ func (t *term) try(work *wildcard.Meter, l *language, about *resourceRequest) (o
 // join is "and" in CEL's way: false if one part is, whatever the others are,
 // and an error if one part is and none is false. Each part is turned by as
 // before.
-func (t *term) join(work *wildcard.Meter, l *language, about *resourceRequest, as func(outcome) outcome) (outcome, assumptions) {
+func (t *term) join(work *wildcard.Meter, l *expression.Language, about *resourceRequest, as func(outcome) outcome) (outcome, assumptions) {
 	every, either := anyOutcome, outcome(0)
 	var assumed assumptions
 	for i := range t.parts {
@@ -120,10 +121,10 @@ func (o outcome) swapped() outcome {
 // are taken in it.
 const evaluationSteps = 20
 
-func (t *term) evaluate(work *wildcard.Meter, l *language, about *resourceRequest) (outcome, assumptions) {
+func (t *term) evaluate(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, assumptions) {
 	if t.program == nil {
 		var err error
-		if t.program, err = l.plan(t.expr); err != nil {
+		if t.program, err = l.Plan(t.expr); err != nil {
 			return anyOutcome, assumedConditions
 		}
 	}
@@ -131,17 +132,17 @@ func (t *term) evaluate(work *wildcard.Meter, l *language, about *resourceReques
 		return 0, 0
 	}
 	*about.noted = 0
-	value, taken, err := t.program.eval(about)
+	value, taken, err := t.program.Eval(about)
 	work.Spend(evaluationSteps + taken)
 	unknown, isUnknown := value.(*types.Unknown)
 	switch {
-	case tooCostly(err):
+	case expression.TooCostly(err):
 		return anyOutcome, assumedCostly
 	case *about.noted != 0:
 		return anyOutcome, *about.noted
 	case isUnknown:
 		return anyOutcome, assumedOf(unknown)
-	case errors.Is(err, errNotEvaluated):
+	case errors.Is(err, expression.ErrNotEvaluated):
 		return anyOutcome, assumedFunction
 	case value == types.True:
 		return canHold, 0

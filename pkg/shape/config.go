@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -88,7 +89,7 @@ type Limit struct {
 // Checker checks the shape of documents. It can be used by several goroutines.
 type Checker struct {
 	config   Config
-	language *language // of match conditions
+	language *expression.Language // of match conditions
 	rules    []compiledRule
 	engine   int
 }
@@ -106,7 +107,7 @@ func New(c Config) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	conditions, err := conditionLanguage()
+	conditions, err := expression.ForConditions()
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/cel-go/ext"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // Rule is a check of one's own: what must be true of every exception, in CEL.
@@ -36,14 +37,14 @@ type Rule struct {
 // compiledRule is a rule ready to be evaluated.
 type compiledRule struct {
 	Rule
-	language *language
+	language *expression.Language
 	checked  *ast.AST
 	idle     *sync.Pool // of programs, for documents are checked at once
 }
 
 // ruleLimits are wider than those of conditions: who writes a rule is trusted,
 // and it looks at a whole document.
-var ruleLimits = limits{text: 10_240, depth: 100, steps: 1_000_000, weight: exception.MaxDocument}
+var ruleLimits = expression.Limits{Text: 10_240, Depth: 100, Steps: 1_000_000, Weight: exception.MaxDocument}
 
 var ruleName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
@@ -64,7 +65,7 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 	compiled := make([]compiledRule, 0, len(rules))
 	for i, r := range rules {
 		if !ruleName.MatchString(r.Name) || len(r.Name) > maxRuleName {
-			return nil, fmt.Errorf("rule %d: %q is no name for a rule: use lower case words with dashes between them, such as no-friday", i+1, shortened(r.Name))
+			return nil, fmt.Errorf("rule %d: %q is no name for a rule: use lower case words with dashes between them, such as no-friday", i+1, expression.Shortened(r.Name))
 		}
 		if by, ok := taken[r.Name]; ok {
 			return nil, fmt.Errorf("rule %d: %q is already the name of %s", i+1, r.Name, by)
@@ -73,11 +74,11 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 		if r.Severity != Error && r.Severity != Warning {
 			return nil, fmt.Errorf("rule %q: there is no severity %d", r.Name, r.Severity)
 		}
-		checked, err := l.predicate(r.Expression, newCompiling())
+		checked, err := l.Predicate(r.Expression, expression.NewCompiling())
 		if err != nil {
 			return nil, fmt.Errorf("rule %q does not compile: %w", r.Name, err)
 		}
-		planned, err := l.plan(checked)
+		planned, err := l.Plan(checked)
 		if err != nil {
 			return nil, fmt.Errorf("rule %q cannot be evaluated: %w", r.Name, err)
 		}
@@ -90,21 +91,21 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 
 // eval evaluates a rule with a program that nobody else uses.
 func (r *compiledRule) eval(variables any) (value ref.Val, err error) {
-	p, ok := r.idle.Get().(*program)
+	p, ok := r.idle.Get().(*expression.Program)
 	if !ok {
-		if p, err = r.language.plan(r.checked); err != nil {
+		if p, err = r.language.Plan(r.checked); err != nil {
 			return nil, err
 		}
 	}
 	defer r.idle.Put(p)
-	value, _, err = p.eval(variables)
+	value, _, err = p.Eval(variables)
 	return value, err
 }
 
-func ruleLanguage() (*language, error) {
-	return newLanguage(ruleLimits,
+func ruleLanguage() (*expression.Language, error) {
+	return expression.New(ruleLimits,
 		ext.Strings(), ext.Sets(), ext.Lists(), ext.Math(),
-		withStructures(viewStructures()),
+		expression.WithStructures(viewStructures()),
 		cel.Variable("object", cel.DynType),
 		cel.Variable("exception", cel.ObjectType(viewType)),
 	)
@@ -121,13 +122,13 @@ func (s *subject) customRules(time.Time) {
 		f := Finding{Reason: r.Name, Severity: r.Severity, Path: exception.Path{}, Message: r.Message}
 		switch value, err := r.eval(variables); {
 		case err != nil:
-			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, shortened(err.Error()))
+			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, expression.Shortened(err.Error()))
 			f.Hint = "write what the rule asks for, or let the rule ask first whether it is there: has(object.spec.x) && …"
 		case value == types.True:
 			continue
 		case f.Message == "":
 			f.Message = fmt.Sprintf("the exception breaks the rule %s", r.Name)
-			f.Hint = "the rule asks for " + shortened(r.Expression)
+			f.Hint = "the rule asks for " + expression.Shortened(r.Expression)
 		}
 		s.add(f)
 	}

@@ -1,6 +1,10 @@
 package shape
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+)
 
 // RuleNames returns the rules of every policy of the set, those included that
 // Kyverno makes.
@@ -14,37 +18,37 @@ func (set *PolicySet) RuleNames() []string {
 
 // Steps evaluates a condition on a made-up resource that is created, and returns
 // what it came to and how many steps that took.
-func Steps(expression string) (value any, taken int, err error) {
-	t, err := trialOf(expression)
+func Steps(text string) (value any, taken int, err error) {
+	t, err := trialOf(text)
 	if err != nil {
 		return nil, 0, err
 	}
 	t.facts = t.inClass(class{operation: "CREATE", requester: byUser, scope: namespaced, labelled: withLabels}, 0, knownSpecies[namespaced][0])
-	v, taken, err := t.conditions[0].program.eval(t.scene)
+	v, taken, err := t.conditions[0].Program.Eval(t.scene)
 	if err != nil {
 		return nil, taken, err
 	}
 	return v.Value(), taken, nil
 }
 
-func trialOf(expression string) (*trial, error) {
-	l, err := conditionLanguage()
+func trialOf(text string) (*trial, error) {
+	l, err := expression.ForConditions()
 	if err != nil {
 		return nil, err
 	}
-	c := l.compile(expression, newCompiling())
-	return newTrial([]*condition{c}), c.problem
+	c := l.Compile(text, expression.NewCompiling())
+	return newTrial([]*expression.Condition{c}), c.Problem
 }
 
 // CheckAnswers tries a condition on requests of every class, once with the answers
 // that are kept and once without, and tells the first that differs. It returns how
 // many evaluations were saved.
-func CheckAnswers(expression string) (saved int, err error) {
-	kept, err := trialOf(expression)
+func CheckAnswers(text string) (saved int, err error) {
+	kept, err := trialOf(text)
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := trialOf(expression)
+	fresh, err := trialOf(text)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // Severity says whether a finding refuses an exception.
@@ -49,9 +50,9 @@ type subject struct {
 	counts map[Severity]int
 
 	rules    []compiledRule
-	language *language        // of match conditions
-	compiled []matchCondition // see conditions
-	tried    *trial           // see trial
+	language *expression.Language // of match conditions
+	compiled []matchCondition     // see conditions
+	tried    *trial               // see trial
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {

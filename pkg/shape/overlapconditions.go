@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -13,8 +14,8 @@ import (
 // against those of others. It keeps those that it compiled last, for exceptions
 // from one policy are often written alike; a claim keeps texts alone.
 type conditionReader struct {
-	language *language
-	read     map[string]*condition
+	language *expression.Language
+	read     map[string]*expression.Condition
 
 	newest *claim
 	names  []string        // that its conditions are written with
@@ -27,17 +28,17 @@ const maxRead = 256
 func (r *conditionReader) matcher(c *claim) *conditionMatcher {
 	if r.language == nil {
 		var err error
-		if r.language, err = conditionLanguage(); err != nil {
+		if r.language, err = expression.ForConditions(); err != nil {
 			return nil
 		}
 	}
-	conditions, work := make([]*condition, 0, len(c.conditions)), newCompiling()
+	conditions, work := make([]*expression.Condition, 0, len(c.conditions)), expression.NewCompiling()
 	for _, text := range c.conditions {
 		one, ok := r.read[text]
 		if !ok {
-			one = r.language.compile(text, work)
+			one = r.language.Compile(text, work)
 			if r.read == nil || len(r.read) == maxRead {
-				r.read = map[string]*condition{}
+				r.read = map[string]*expression.Condition{}
 			}
 			r.read[text] = one
 		}

@@ -14,8 +14,8 @@ import (
 func (s *subject) reachesByCondition() {
 	before := len(s.found)
 	for _, c := range s.conditions() {
-		aboutNamespaces := strings.Contains(strings.ToLower(c.text), "namespace")
-		for _, literal := range c.literals() {
+		aboutNamespaces := strings.Contains(strings.ToLower(c.Text), "namespace")
+		for _, literal := range c.Literals() {
 			if namesException(literal) {
 				s.refuse(ReasonReachesGuard, c.path, fmt.Sprintf("the condition speaks of %q: an exception must not exempt exceptions from their checks", literal), "write it about the resources that need it")
 				continue

@@ -54,7 +54,8 @@ func (s *sketch) Contains(key ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
-func (s *sketch) weightless() {} // nothing walks through one
+// Weightless says that nothing walks through a sketch.
+func (s *sketch) Weightless() {}
 
 func (s *sketch) note() { *s.noted |= s.missing }
 

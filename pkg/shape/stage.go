@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // stage is something that can be asked about a resource.
@@ -60,7 +61,7 @@ func onSchedule(ref exception.PolicyRef) bool { return strings.HasSuffix(ref.Kin
 
 // speakOf reports whether one of the conditions names one of the variables.
 func speakOf(conditions []*term, variables ...string) bool {
-	return slices.ContainsFunc(conditions, func(c *term) bool { return mentions(c.expr, variables) })
+	return slices.ContainsFunc(conditions, func(c *term) bool { return expression.Mentions(c.expr, variables) })
 }
 
 // speakOfNull reports whether one of the conditions asks whether anything is

@@ -17,8 +17,8 @@ const (
 	inPart = "[^/]"   // of apiVersion
 )
 
-// expression writes a pattern as a regular expression, not anchored.
-func expression(pattern, one string) string {
+// regular writes a pattern as a regular expression, not anchored.
+func regular(pattern, one string) string {
 	var b strings.Builder
 	for _, r := range pattern {
 		switch r {
@@ -37,7 +37,7 @@ func expression(pattern, one string) string {
 
 // fitsPattern reports whether a text fits a pattern, letter case and all.
 func fitsPattern(pattern, text string) bool {
-	return regexp.MustCompile("^" + expression(pattern, inFree) + "$").MatchString(text)
+	return regexp.MustCompile("^" + regular(pattern, inFree) + "$").MatchString(text)
 }
 
 // anyText reports whether a pattern fits every text, the empty one included.
@@ -48,7 +48,7 @@ func test(value, pattern, one string) string {
 	if !wildcard.In(pattern) {
 		return value + " == " + celText(pattern)
 	}
-	return value + ".matches(" + celText("^"+expression(pattern, one)+"$") + ")"
+	return value + ".matches(" + celText("^"+regular(pattern, one)+"$") + ")"
 }
 
 // among compares a CEL name with patterns of which one has to fit. Patterns that

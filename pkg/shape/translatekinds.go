@@ -67,7 +67,7 @@ func (k kindSelector) condition() string {
 // object writes as one: "v1" for the group without a name, "apps/v1" otherwise.
 func (k kindSelector) apiVersion() string {
 	const field = "it.apiVersion"
-	group := expression(k.group, inPart) + "/"
+	group := regular(k.group, inPart) + "/"
 	switch {
 	case k.group == "":
 		if !wildcard.In(k.version) {
@@ -79,7 +79,7 @@ func (k kindSelector) apiVersion() string {
 	case !wildcard.In(k.group + k.version):
 		return field + " == " + celText(k.group+"/"+k.version)
 	}
-	return field + ".matches(" + celText("^"+group+expression(k.version, inPart)+"$") + ")"
+	return field + ".matches(" + celText("^"+group+regular(k.version, inPart)+"$") + ")"
 }
 
 // mayBeNamespace reports whether the filter takes an object whose kind is

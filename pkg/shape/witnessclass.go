@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/common/types"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // A class is a sort of request about resources that have nothing else in
@@ -85,7 +87,7 @@ func (t *trial) allKinds() []string {
 
 // misses reports whether a condition is false of some resource, as most are of
 // any.
-func (t *trial) misses(c *condition) bool {
+func (t *trial) misses(c *expression.Condition) bool {
 	t.facts = t.inClass(class{operation: "CREATE", requester: byUser, scope: namespaced, labelled: withoutLabels}, 0, knownSpecies[namespaced][0])
 	return t.exhausted == nil && t.evaluate(c) == types.False
 }

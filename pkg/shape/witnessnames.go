@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // names makes up names that whoever wrote the conditions could not have known,
@@ -22,11 +23,11 @@ type names struct {
 // read: many are spoken of, and few are read. The zero word is none.
 type word int
 
-func newNames(conditions []*condition) *names {
+func newNames(conditions []*expression.Condition) *names {
 	hash := sha256.New()
 	for _, c := range conditions {
-		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(c.text))))
-		hash.Write([]byte(c.text))
+		hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(c.Text))))
+		hash.Write([]byte(c.Text))
 	}
 	n := &names{texts: make([]string, 1, 80)}
 	hash.Sum(n.seed[:0])
@@ -88,9 +89,9 @@ var (
 // those that have the form of a name: a condition that is narrow but for one
 // thing is true only of what bears them. Whether one names a PolicyException is
 // another check's question.
-func spoken(conditions []*condition) (kinds, words []string) {
+func spoken(conditions []*expression.Condition) (kinds, words []string) {
 	for _, c := range conditions {
-		for _, text := range c.literals() {
+		for _, text := range c.Literals() {
 			switch {
 			case text == exception.Kind:
 			case len(kinds) < maxSpoken && kindForm.MatchString(text) && !slices.Contains(kinds, text):

@@ -3,6 +3,8 @@ package shape
 import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // trial tries the conditions of an exception on made-up requests. Conditions are
@@ -10,7 +12,7 @@ import (
 // it, as for Kyverno, where it is an error.
 type trial struct {
 	*scene
-	conditions []*condition
+	conditions []*expression.Condition
 	kinds      []string // that the conditions speak of
 	words      []word   // likewise
 	persons    [persons]person
@@ -18,7 +20,7 @@ type trial struct {
 	unheardOf  [persons]*species
 	answers    []answer
 	left       int // steps that may still be taken
-	exhausted  *condition
+	exhausted  *expression.Condition
 }
 
 // person is one of several who have nothing in common: what is said of all of them
@@ -40,9 +42,9 @@ const (
 const trialSteps = 2_000_000
 
 // newTrial returns nil when there is nothing to try.
-func newTrial(conditions []*condition) *trial {
+func newTrial(conditions []*expression.Condition) *trial {
 	for _, c := range conditions {
-		if c.problem != nil {
+		if c.Problem != nil {
 			return nil
 		}
 	}
@@ -96,9 +98,9 @@ func (t *trial) holds(about facts) bool {
 }
 
 // evaluate returns what one condition comes to, or nil if it comes to nothing.
-func (t *trial) evaluate(c *condition) ref.Val {
-	value, taken, err := c.program.eval(t.scene)
-	if t.left -= taken; tooCostly(err) || t.left < 0 {
+func (t *trial) evaluate(c *expression.Condition) ref.Val {
+	value, taken, err := c.Program.Eval(t.scene)
+	if t.left -= taken; expression.TooCostly(err) || t.left < 0 {
 		t.exhausted = c
 		return nil
 	}

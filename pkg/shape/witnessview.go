@@ -20,7 +20,8 @@ func newView(field func(string) (ref.Val, bool), names func() []string) *view {
 	return &view{noKeys, field, names}
 }
 
-func (v *view) weightless() {}
+// Weightless says that nothing walks through a view unless it is asked for.
+func (v *view) Weightless() {}
 
 // Find returns the value behind a key.
 func (v *view) Find(key ref.Val) (ref.Val, bool) {

@@ -1,4 +1,4 @@
-package shape
+package expression
 
 import (
 	"maps"
@@ -59,7 +59,7 @@ type provider struct {
 	structures map[string]map[string]*cel.Type
 }
 
-func withStructures(structures map[string]map[string]*cel.Type) cel.EnvOption {
+func WithStructures(structures map[string]map[string]*cel.Type) cel.EnvOption {
 	return func(env *cel.Env) (*cel.Env, error) {
 		return cel.CustomTypeProvider(provider{env.CELTypeProvider(), structures})(env)
 	}

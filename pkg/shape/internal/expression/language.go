@@ -1,4 +1,4 @@
-package shape
+package expression
 
 import (
 	"errors"
@@ -10,28 +10,30 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// language is a CEL environment that bounds what an expression may cost. It can
+// Language is a CEL environment that bounds what an expression may cost. It can
 // be used by several goroutines.
-type language struct {
+type Language struct {
 	env     *cel.Env
-	limits  limits
+	limits  Limits
 	calls   map[string]call
 	planner interpreter.Interpreter
 }
 
-// limits are counted, never timed: the same expression is refused on every
+// Limits are counted, never timed: the same expression is refused on every
 // machine.
-type limits struct {
-	text   int // characters of an expression
-	depth  int // of nesting
-	steps  int // of one evaluation
-	weight int // of any value that an evaluation makes, see weigh
+type Limits struct {
+	Text   int // characters of an expression
+	Depth  int // of nesting
+	Steps  int // of one evaluation
+	Weight int // of any value that an evaluation makes, see weigh
 }
 
-func newLanguage(l limits, options ...cel.EnvOption) (*language, error) {
+// New sets up a language of bools. The options declare what it has besides CEL's
+// own.
+func New(l Limits, options ...cel.EnvOption) (*Language, error) {
 	env, err := cel.NewEnv(append([]cel.EnvOption{
-		cel.ParserExpressionSizeLimit(l.text),
-		cel.ParserRecursionLimit(l.depth),
+		cel.ParserExpressionSizeLimit(l.Text),
+		cel.ParserRecursionLimit(l.Depth),
 		cel.EagerlyValidateDeclarations(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.CrossTypeNumericComparisons(true),
@@ -48,14 +50,14 @@ func newLanguage(l limits, options ...cel.EnvOption) (*language, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up CEL: %w", err)
 	}
-	return &language{env: env, limits: l, calls: known, planner: planner}, nil
+	return &Language{env: env, limits: l, calls: known, planner: planner}, nil
 }
 
-// predicate compiles an expression that must be a bool. The error is for
+// Predicate compiles an expression that must be a bool. The error is for
 // people, and quotes what is of the expression.
-func (l *language) predicate(text string, work *compiling) (*ast.AST, error) {
-	if n := len([]rune(text)); n > l.limits.text {
-		return nil, fmt.Errorf("it has %d characters, and %d are allowed", n, l.limits.text)
+func (l *Language) Predicate(text string, work *Compiling) (*ast.AST, error) {
+	if n := len([]rune(text)); n > l.limits.Text {
+		return nil, fmt.Errorf("it has %d characters, and %d are allowed", n, l.limits.Text)
 	}
 	if err := work.take(parsingCharacter * len(text)); err != nil {
 		return nil, err
@@ -92,19 +94,19 @@ func described(issues *cel.Issues) error {
 		}
 		message, _, _ := strings.Cut(e.Message, " (in container")
 		if e.Location.Line() > 0 {
-			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, shortened(message)))
+			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, Shortened(message)))
 		} else {
-			told = append(told, fmt.Sprintf("%q", shortened(message)))
+			told = append(told, fmt.Sprintf("%q", Shortened(message)))
 		}
 	}
 	if len(told) == 0 {
-		return fmt.Errorf("%q", shortened(issues.Err().Error()))
+		return fmt.Errorf("%q", Shortened(issues.Err().Error()))
 	}
 	return errors.New(strings.Join(told, ", "))
 }
 
-// shortened cuts a text that is too long to show.
-func shortened(s string) string {
+// Shortened cuts a text that is too long to show.
+func Shortened(s string) string {
 	const most = 200
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"

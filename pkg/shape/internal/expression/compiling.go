@@ -1,4 +1,4 @@
-package shape
+package expression
 
 import (
 	"fmt"
@@ -13,18 +13,18 @@ import (
 // repeat what they are called on, x.optMap(y, y).optMap(y, y), for hours. So what
 // checking an expression asks for is told before it is done.
 
-// compiling is what compiling expressions may still ask for.
-type compiling struct{ left int }
+// Compiling is what compiling expressions may still ask for.
+type Compiling struct{ left int }
 
-// newCompiling is for all conditions of an exception. It has room for six hundred
+// NewCompiling is for all conditions of an exception. It has room for six hundred
 // comparisons in one expression, and for a dozen that are as long as can be.
-func newCompiling() *compiling { return &compiling{2_500_000} }
+func NewCompiling() *Compiling { return &Compiling{2_500_000} }
 
 // parsingCharacter is what a character asks for, as long as a part of an expression
 // with as many parts of parameters.
 const parsingCharacter = 20
 
-func (c *compiling) take(n int) error {
+func (c *Compiling) take(n int) error {
 	if c.left -= n; c.left < 0 {
 		return fmt.Errorf("it is too much to compile, with what stands before it")
 	}

@@ -1,4 +1,4 @@
-package shape
+package expression
 
 import (
 	"slices"
@@ -9,23 +9,23 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// constant reports whether a condition is true whatever its variables are. It
+// Constant reports whether a condition is true whatever its variables are. It
 // first puts true or false for what compares something with itself, and then
 // lets CEL evaluate with every variable unknown, which knows that
 // "true || object.x" needs no object. An expression that names no variable at
 // all says nothing of the resource; unless it is plainly false, it counts as
 // true, for it may call what is not evaluated here.
-func (l *language) constant(c *condition, variables []string) bool {
-	program := c.program
-	if folded, changed := fold(c.checked); changed {
+func (l *Language) Constant(c *Condition, variables []string) bool {
+	program := c.Program
+	if folded, changed := fold(c.Checked); changed {
 		var err error
-		if program, err = l.plan(folded); err != nil {
+		if program, err = l.Plan(folded); err != nil {
 			return false
 		}
 	}
-	value, _, err := program.eval(unknowing(variables))
+	value, _, err := program.Eval(unknowing(variables))
 	if err != nil {
-		return !mentions(c.checked, variables)
+		return !Mentions(c.Checked, variables)
 	}
 	return value == types.True
 }
@@ -46,7 +46,8 @@ func (u unknowing) ResolveName(name string) (any, bool) {
 // Parent returns nil: there are no other variables.
 func (u unknowing) Parent() cel.Activation { return nil }
 
-func mentions(checked *ast.AST, variables []string) bool {
+// Mentions reports whether an expression names one of some variables.
+func Mentions(checked *ast.AST, variables []string) bool {
 	found := false
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		found = found || e.Kind() == ast.IdentKind && slices.Contains(variables, e.AsIdent())

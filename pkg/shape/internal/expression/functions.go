@@ -1,4 +1,4 @@
-package shape
+package expression
 
 import (
 	"errors"
@@ -64,10 +64,10 @@ func bound(o overload, implementations map[string]functions.FunctionOp) cel.Over
 }
 
 func notEvaluated(...ref.Val) ref.Val {
-	return types.WrapErr(errNotEvaluated)
+	return types.WrapErr(ErrNotEvaluated)
 }
 
-var errNotEvaluated = errors.New("a function of Kubernetes that is not evaluated here")
+var ErrNotEvaluated = errors.New("a function of Kubernetes that is not evaluated here")
 
 func method(id string, result *cel.Type, args ...*cel.Type) overload {
 	return overload{id: id, method: true, args: args, result: result}

@@ -1,4 +1,4 @@
-package shape
+package expression
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ import (
 // field on the way to a value, each [elementWeight] of a value that is made or
 // read, and what a call asks beyond that, see calls.
 
-// program is an expression that is ready to be evaluated. It counts its steps, so
+// Program is an expression that is ready to be evaluated. It counts its steps, so
 // it is for one goroutine at a time.
-type program struct {
+type Program struct {
 	whole interpreter.InterpretableV2
 	steps *allowance
 }
@@ -39,21 +39,21 @@ func (s *allowance) take(n int) bool {
 
 func tooManySteps() ref.Val { return types.WrapErr(errTooManySteps) }
 
-// plan makes a checked expression ready to be evaluated within the limits.
-func (l *language) plan(checked *ast.AST) (*program, error) {
-	count := &allowance{most: l.limits.steps}
-	counter := counter{allowance: count, weight: l.limits.weight, calls: l.calls}
+// Plan makes a checked expression ready to be evaluated within the limits.
+func (l *Language) Plan(checked *ast.AST) (*Program, error) {
+	count := &allowance{most: l.limits.Steps}
+	counter := counter{allowance: count, weight: l.limits.Weight, calls: l.calls}
 	whole, err := l.planner.NewInterpretable(checked, interpreter.CustomDecoratorV2(orElse), interpreter.CustomDecoratorV2(counter.decorate))
 	if err != nil {
 		return nil, err
 	}
-	return &program{whole, count}, nil
+	return &Program{whole, count}, nil
 }
 
-// eval returns an expression's value and how many steps it took. The error says
+// Eval returns an expression's value and how many steps it took. The error says
 // that it has none; it wraps errTooManySteps or errTooHeavy where the limits are
 // why. Variables are a [cel.Activation] or a map.
-func (p *program) eval(variables any) (value ref.Val, taken int, err error) {
+func (p *Program) Eval(variables any) (value ref.Val, taken int, err error) {
 	frame, err := interpreter.NewExecutionFrame(variables)
 	if err != nil {
 		return nil, 0, err
@@ -76,7 +76,7 @@ func (p *program) eval(variables any) (value ref.Val, taken int, err error) {
 	return value, 0, err
 }
 
-// tooCostly reports whether an evaluation ended at its limits.
-func tooCostly(err error) bool {
+// TooCostly reports whether an evaluation ended at its limits.
+func TooCostly(err error) bool {
 	return errors.Is(err, errTooManySteps) || errors.Is(err, errTooHeavy)
 }

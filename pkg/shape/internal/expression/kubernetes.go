@@ -1,4 +1,4 @@
-package shape
+package expression
 
 import (
 	"github.com/google/cel-go/cel"
@@ -11,19 +11,20 @@ import (
 // resource, variables, …) is refused there, and so it is here.
 //
 // What of that environment is cel-go's comes from cel-go. The functions that
-// are Kubernetes' own are declared in celfunctiontable.go. The module test/celpeer holds all of it
+// are Kubernetes' own are declared in functiontable.go. The module test/celpeer holds all of it
 // against the original.
 
 // conditionLimits are tighter than those of Kubernetes, for what is evaluated here
 // are small objects, many times.
-var conditionLimits = limits{text: 10_240, depth: 100, steps: 10_000, weight: 32_768}
+var conditionLimits = Limits{Text: 10_240, Depth: 100, Steps: 10_000, Weight: 32_768}
 
-// conditionVariables are what a match condition is about.
-func conditionVariables() []string {
+// Variables are what a match condition is about.
+func Variables() []string {
 	return []string{"object", "oldObject", "request", "namespaceObject"}
 }
 
-func conditionLanguage() (*language, error) {
+// ForConditions is the language of match conditions.
+func ForConditions() (*Language, error) {
 	options := []cel.EnvOption{
 		cel.HomogeneousAggregateLiterals(),
 		cel.ASTValidators(
@@ -31,11 +32,11 @@ func conditionLanguage() (*language, error) {
 			cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals(),
 		),
 		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3)), ext.TwoVarComprehensions(),
-		withStructures(structures()),
+		WithStructures(structures()),
 		cel.Variable("object", cel.DynType),
 		cel.Variable("oldObject", cel.DynType),
 		cel.Variable("request", cel.ObjectType(requestType)),
 		cel.Variable("namespaceObject", cel.ObjectType(namespaceType)),
 	}
-	return newLanguage(conditionLimits, append(options, kubernetesFunctions()...)...)
+	return New(conditionLimits, append(options, kubernetesFunctions()...)...)
 }
