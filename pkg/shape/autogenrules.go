@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -78,7 +79,7 @@ func quoted(names []string) string {
 // podKinds returns which of Pod and its controllers the match takes, sorted. A
 // filter without kinds takes all, which another check refuses.
 func (s *subject) podKinds() (taken []string, all bool) {
-	groups := maps.Clone(podControllers)
+	groups := maps.Clone(manifest.PodControllers)
 	groups["Pod"] = ""
 	work := wildcard.NewMeter()
 	for _, f := range s.allFilters() {
@@ -86,9 +87,9 @@ func (s *subject) podKinds() (taken []string, all bool) {
 			return nil, true
 		}
 		for _, k := range f.kinds {
-			selector := parseKind(k.text)
+			selector := manifest.ParseKind(k.text)
 			for kind, group := range groups {
-				if !slices.Contains(taken, kind) && selector.takes(work, group, "v1", kind) {
+				if !slices.Contains(taken, kind) && selector.Takes(work, group, "v1", kind) {
 					taken = append(taken, kind)
 				}
 			}
@@ -96,10 +97,4 @@ func (s *subject) podKinds() (taken []string, all bool) {
 	}
 	slices.Sort(taken)
 	return taken, false
-}
-
-// takes reports whether a selector takes a kind itself, and not a subresource
-// of it.
-func (k kindSelector) takes(work *wildcard.Meter, group, version, kind string) bool {
-	return work.Fits(k.kind, kind) && work.Fits(k.group, group) && work.Fits(k.version, version) && work.Fits(k.subresource, "")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
 // packedClaims keeps claims, each in one piece of less than a hundred bytes as a
@@ -86,11 +87,11 @@ func (p *packing) position(at *exception.Position) {
 }
 
 func (p *packing) filter(f *matchFilter) {
-	packList(p, &f.kinds, func(k *kindSelector) {
-		p.word(&k.group)
-		p.word(&k.version)
-		p.word(&k.kind)
-		p.word(&k.subresource)
+	packList(p, &f.kinds, func(k *manifest.KindSelector) {
+		p.word(&k.Group)
+		p.word(&k.Version)
+		p.word(&k.Kind)
+		p.word(&k.Subresource)
 	})
 	p.text(&f.name)
 	packList(p, &f.names, p.text)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -87,7 +88,7 @@ func meanings(policies []exception.PolicyRef, leavesOut bool) map[string]string 
 // namesMade reports whether a text of a condition is a kind that controllers
 // make, or its name in URLs.
 func namesMade(text string) bool {
-	return slices.ContainsFunc(madeKinds, func(kind string) bool { return text == kind || text == nameInURLs(kind) })
+	return slices.ContainsFunc(manifest.MadeKinds, func(kind string) bool { return text == kind || text == manifest.NameInURLs(kind) })
 }
 
 func (m *conditionMatcher) made() bool { return m.ofMade }

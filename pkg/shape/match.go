@@ -1,11 +1,7 @@
 package shape
 
 import (
-	"regexp"
-	"strings"
-
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // filter is one entry of a kyverno.io exception's match.any or match.all.
@@ -58,47 +54,4 @@ func texts(value any, path exception.Path) []located {
 		}
 	}
 	return found
-}
-
-// kindSelector is one entry of kinds, cut as Kyverno cuts it.
-type kindSelector struct{ group, version, kind, subresource string }
-
-var versionForm = regexp.MustCompile(`^(v\d((alpha|beta)\d)?|\*)$`)
-
-// parseKind reads the forms Kind, version/Kind, group/version/Kind, each with
-// an optional /subresource or .subresource behind it.
-func parseKind(text string) kindSelector {
-	parts := strings.Split(text, "/")
-	last := len(parts) - 1
-	parts = append(parts[:last:last], strings.Split(parts[last], ".")...)
-	switch len(parts) {
-	case 1:
-		return kindSelector{"*", "*", parts[0], ""}
-	case 2:
-		switch {
-		case parts[0] == "*" && parts[1] == "*":
-			return kindSelector{"*", "*", "*", "*"}
-		case parts[0] == "*" && strings.ToLower(parts[1]) == parts[1]:
-			return kindSelector{"*", "*", "*", parts[1]}
-		case versionForm.MatchString(parts[0]):
-			return kindSelector{"*", parts[0], parts[1], ""}
-		default:
-			return kindSelector{"*", "*", parts[0], parts[1]}
-		}
-	case 3:
-		if versionForm.MatchString(parts[0]) {
-			return kindSelector{"*", parts[0], parts[1], parts[2]}
-		}
-		return kindSelector{parts[0], parts[1], parts[2], ""}
-	case 4:
-		return kindSelector{parts[0], parts[1], parts[2], parts[3]}
-	default:
-		return kindSelector{} // Kyverno matches nothing with it
-	}
-}
-
-// covers reports whether a selector can mean a kind of one of the groups.
-func (k kindSelector) covers(kind string, groups ...string) bool {
-	_, inGroup := wildcard.OverlapsAny(k.group, groups)
-	return inGroup && wildcard.Overlap(k.kind, kind)
 }

@@ -1,6 +1,9 @@
 package shape
 
-import "github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+import (
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+)
 
 // matchBlock is a kyverno.io exception's match, read to be held against
 // resources as Kyverno 1.19 does (pkg/engine/utils/exceptions.go): with any,
@@ -13,7 +16,7 @@ type matchBlock struct {
 // matchFilter is one filter. Each thing that it says must hold, and one text of
 // each list.
 type matchFilter struct {
-	kinds                       []kindSelector
+	kinds                       []manifest.KindSelector
 	name                        string
 	names, namespaces           []string
 	annotations                 map[string]string
@@ -34,12 +37,12 @@ func readMatchFilters(value any) []matchFilter {
 		tree, _ := item.(map[string]any)
 		resources, _ := tree["resources"].(map[string]any)
 		f := matchFilter{
-			names: words(resources["names"]), namespaces: words(resources["namespaces"]), annotations: stringMap(resources["annotations"]),
+			names: manifest.Words(resources["names"]), namespaces: manifest.Words(resources["namespaces"]), annotations: manifest.StringMap(resources["annotations"]),
 			selector: readSelector(resources["selector"]), namespaceSelector: readSelector(resources["namespaceSelector"]),
 		}
 		f.name, _ = resources["name"].(string)
-		for _, kind := range words(resources["kinds"]) {
-			f.kinds = append(f.kinds, parseKind(kind))
+		for _, kind := range manifest.Words(resources["kinds"]) {
+			f.kinds = append(f.kinds, manifest.ParseKind(kind))
 		}
 		for _, field := range []string{"roles", "clusterRoles", "subjects"} {
 			list, _ := tree[field].([]any)
@@ -106,7 +109,7 @@ func (f *matchFilter) takes(work *wildcard.Meter, r *resource) bool {
 
 func (f *matchFilter) takesKind(work *wildcard.Meter, r *resource) bool {
 	for _, k := range f.kinds {
-		if k.takes(work, r.id.Group, r.version, r.id.Kind) {
+		if k.Takes(work, r.id.Group, r.version, r.id.Kind) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -85,10 +86,6 @@ func (m legacyMatcher) takes(work *wildcard.Meter, r *resource) (bool, assumptio
 
 func (m legacyMatcher) made() bool {
 	return slices.ContainsFunc(m.block.filters(), func(f matchFilter) bool {
-		return slices.ContainsFunc(f.kinds, func(k kindSelector) bool { return slices.Contains(madeKinds, k.kind) })
+		return slices.ContainsFunc(f.kinds, func(k manifest.KindSelector) bool { return slices.Contains(manifest.MadeKinds, k.Kind) })
 	})
 }
-
-// madeKinds are kinds whose objects are mostly made by controllers, and then
-// are in no repository.
-var madeKinds = []string{"Pod", "ReplicaSet", "Job", "ControllerRevision", "Endpoints", "EndpointSlice", "Event"}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -70,7 +71,7 @@ func restricts(patterns []located) bool {
 
 func restrictsKinds(kinds []located) bool {
 	for _, k := range kinds {
-		if wildcard.Only(parseKind(k.text).kind) {
+		if wildcard.Only(manifest.ParseKind(k.text).Kind) {
 			return false
 		}
 	}
@@ -81,7 +82,7 @@ func restrictsKinds(kinds []located) bool {
 // for which Kyverno skips the namespaceSelector.
 func (f filter) coversNamespaces() bool {
 	for _, k := range f.kinds {
-		if parseKind(k.text).covers("Namespace", "") {
+		if manifest.ParseKind(k.text).Covers("Namespace", "") {
 			return true
 		}
 	}

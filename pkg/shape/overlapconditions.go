@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -132,10 +133,10 @@ func imagined(texts map[string]string) *resource {
 	plant(tree, []string{"kind"}, r.id.Kind)
 	r.id.Name = first("any", "object.metadata.name", "request.object.metadata.name", "request.name")
 	plant(tree, []string{"metadata", "name"}, r.id.Name)
-	if r.clusterScoped = slices.Contains(clusterScopedKinds[r.id.Group], r.id.Kind); !r.clusterScoped {
+	if r.clusterScoped = slices.Contains(manifest.ClusterScopedKinds[r.id.Group], r.id.Kind); !r.clusterScoped {
 		r.id.Namespace = first("any", "object.metadata.namespace", "request.object.metadata.namespace", "request.namespace", "namespaceObject.metadata.name")
 		plant(tree, []string{"metadata", "namespace"}, r.id.Namespace)
-		home.labels[labelOfNamespace] = r.id.Namespace
+		home.labels[manifest.LabelOfNamespace] = r.id.Namespace
 		r.home = home
 	}
 	return r
@@ -144,12 +145,12 @@ func imagined(texts map[string]string) *resource {
 // kindsHome returns the group of a kind of Kubernetes that is often asked for, ""
 // for any other.
 func kindsHome(kind string) string {
-	for group, kinds := range clusterScopedKinds {
+	for group, kinds := range manifest.ClusterScopedKinds {
 		if slices.Contains(kinds, kind) {
 			return group
 		}
 	}
-	return podControllers[kind]
+	return manifest.PodControllers[kind]
 }
 
 // plant puts a text into a tree. A text that stood in the way was there only to

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -59,7 +60,7 @@ func madeUp(work *wildcard.Meter, x, y []*matchFilter) *resource {
 		f.namespaceSelector.satisfy(work, r.home.labels)
 	}
 	if r.id.Namespace != "" {
-		r.home.labels[labelOfNamespace] = r.id.Namespace
+		r.home.labels[manifest.LabelOfNamespace] = r.id.Namespace
 	}
 	if r.id.Name == "" {
 		r.id.Name = "any"
@@ -117,18 +118,18 @@ func commonKind(work *wildcard.Meter, x, y []*matchFilter) (group, version, kind
 	mine, yours := firstKinds(x), firstKinds(y)
 	for _, a := range mine {
 		for _, b := range yours {
-			if wildcard.In(a.kind) && wildcard.In(b.kind) {
+			if wildcard.In(a.Kind) && wildcard.In(b.Kind) {
 				continue
 			}
-			kind, found = work.Common(a.kind, b.kind)
-			if !found || !work.Fits(a.subresource, "") || !work.Fits(b.subresource, "") {
+			kind, found = work.Common(a.Kind, b.Kind)
+			if !found || !work.Fits(a.Subresource, "") || !work.Fits(b.Subresource, "") {
 				continue
 			}
-			group, found = work.Common(a.group, b.group)
-			if found && wildcard.In(a.group) && wildcard.In(b.group) {
-				group = podControllers[kind]
+			group, found = work.Common(a.Group, b.Group)
+			if found && wildcard.In(a.Group) && wildcard.In(b.Group) {
+				group = manifest.PodControllers[kind]
 			}
-			if version, _ = work.Common(a.version, b.version); version == "any" {
+			if version, _ = work.Common(a.Version, b.Version); version == "any" {
 				version = "v1"
 			}
 			if found {
@@ -142,13 +143,13 @@ func commonKind(work *wildcard.Meter, x, y []*matchFilter) (group, version, kind
 	return "", "", "", false
 }
 
-func firstKinds(filters []*matchFilter) []kindSelector {
+func firstKinds(filters []*matchFilter) []manifest.KindSelector {
 	for _, f := range filters {
 		if len(f.kinds) > 0 {
 			return f.kinds
 		}
 	}
-	return []kindSelector{{group: "*", version: "*", kind: "*"}}
+	return []manifest.KindSelector{{Group: "*", Version: "*", Kind: "*"}}
 }
 
 // fill adds to pairs what patterns ask for and pairs does not have.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -65,7 +66,7 @@ func (s *subject) reachesNamespace(n located) {
 // meansException reports whether an entry of kinds covers PolicyException as
 // Kyverno reads it, or names it in a form that Kyverno would not read.
 func meansException(kind string) bool {
-	if parseKind(kind).covers(exception.Kind, exception.KyvernoGroup, exception.PoliciesGroup) {
+	if manifest.ParseKind(kind).Covers(exception.Kind, exception.KyvernoGroup, exception.PoliciesGroup) {
 		return true
 	}
 	for _, part := range strings.FieldsFunc(kind, func(r rune) bool { return r == '/' || r == '.' }) {

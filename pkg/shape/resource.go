@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -28,9 +29,6 @@ type namespace struct {
 	written bool
 }
 
-// labelOfNamespace is on every Namespace.
-const labelOfNamespace = "kubernetes.io/metadata.name"
-
 // readResource returns nil for what is no object of a cluster.
 func readResource(d *exception.Document) *resource {
 	id := d.Identity()
@@ -39,7 +37,7 @@ func readResource(d *exception.Document) *resource {
 		id.Name = d.Text("metadata", "generateName")
 	}
 	if id.Kind == "" || id.Name == "" || d.Version() == "" || id.Group == "kustomize.config.k8s.io" ||
-		len(id.Name) > longestName || len(id.Namespace) > longestName || len(id.Kind) > longestName || len(id.Group) > longestName {
+		len(id.Name) > manifest.LongestName || len(id.Namespace) > manifest.LongestName || len(id.Kind) > manifest.LongestName || len(id.Group) > manifest.LongestName {
 		return nil
 	}
 	if id.Kind == "Namespace" && id.Group == "" {
@@ -48,8 +46,8 @@ func readResource(d *exception.Document) *resource {
 	labels, _ := d.Lookup("metadata", "labels")
 	annotations, _ := d.Lookup("metadata", "annotations")
 	return &resource{
-		id: id, version: d.Version(), labels: stringMap(labels), annotations: stringMap(annotations),
-		generated: generated, clusterScoped: slices.Contains(clusterScopedKinds[id.Group], id.Kind), tree: sync.OnceValue(d.Object),
+		id: id, version: d.Version(), labels: manifest.StringMap(labels), annotations: manifest.StringMap(annotations),
+		generated: generated, clusterScoped: slices.Contains(manifest.ClusterScopedKinds[id.Group], id.Kind), tree: sync.OnceValue(d.Object),
 	}
 }
 
@@ -83,12 +81,12 @@ func (r *resource) namespaceMatches(work *wildcard.Meter, s *labelSelector) bool
 		return false
 	}
 	for key := range s.labels {
-		if key == labelOfNamespace && !hasPair(work, key, s.labels[key], r.home.labels) {
+		if key == manifest.LabelOfNamespace && !hasPair(work, key, s.labels[key], r.home.labels) {
 			return false
 		}
 	}
 	for _, e := range s.expressions {
-		if one := (&labelSelector{expressions: []labelExpression{e}}); e.key == labelOfNamespace && !one.matches(work, r.home.labels) {
+		if one := (&labelSelector{expressions: []labelExpression{e}}); e.key == manifest.LabelOfNamespace && !one.matches(work, r.home.labels) {
 			return false
 		}
 	}

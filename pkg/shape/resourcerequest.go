@@ -7,6 +7,9 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
 // resourceRequest is a request about a resource at a stage, as the variables
@@ -40,7 +43,7 @@ func (q *resourceRequest) ResolveName(name string) (any, bool) {
 func (q *resourceRequest) Parent() cel.Activation { return nil }
 
 func (q *resourceRequest) sketch(field func(string) (ref.Val, bool), missing assumptions) *sketch {
-	return &sketch{Mapper: noKeys, field: field, missing: missing, noted: q.noted}
+	return &sketch{Mapper: expression.NoKeys, field: field, missing: missing, noted: q.noted}
 }
 
 func (q *resourceRequest) occupied(by occupant) ref.Val {
@@ -48,7 +51,7 @@ func (q *resourceRequest) occupied(by occupant) ref.Val {
 	case asWritten:
 		return q.sketch(q.objectField, assumedServerFields)
 	case noFields:
-		return noKeys
+		return expression.NoKeys
 	default:
 		return types.NullValue
 	}
@@ -64,7 +67,7 @@ func (q *resourceRequest) objectField(name string) (ref.Val, bool) {
 		return assumedServerFields.unknown(), true
 	}
 	value, said := q.tree()[name]
-	return celValue(value), said
+	return expression.Value(value), said
 }
 
 // serverFields are those of metadata that the API server fills in, whatever a
@@ -82,7 +85,7 @@ func (q *resourceRequest) metadataField(name string) (ref.Val, bool) {
 	}
 	metadata, _ := q.tree()["metadata"].(map[string]any)
 	value, said := metadata[name]
-	return celValue(value), said
+	return expression.Value(value), said
 }
 
 // requestField is a field of the admission request. One that would be empty is
@@ -150,26 +153,11 @@ func (q *resourceRequest) resourceField(name string) (ref.Val, bool) {
 	case name == "resource" && !ofKubernetes:
 		return assumedResourceName.unknown(), true
 	case name == "resource":
-		return types.String(nameInURLs(q.id.Kind)), true
+		return types.String(manifest.NameInURLs(q.id.Kind)), true
 	case name == "kind":
 		return nil, false
 	}
 	return q.kindField(name)
-}
-
-// nameInURLs is what a kind of Kubernetes is called in URLs.
-func nameInURLs(kind string) string {
-	word := strings.ToLower(kind)
-	stem, y := strings.CutSuffix(word, "y")
-	switch {
-	case y:
-		return stem + "ies"
-	case word == "endpoints":
-		return word
-	case strings.HasSuffix(word, "s"):
-		return word + "es"
-	}
-	return word + "s"
 }
 
 // namespaceObject is the Namespace of the request, which is null where there is
@@ -197,9 +185,9 @@ func (q *resourceRequest) namespaceObject() ref.Val {
 func (q *resourceRequest) homeField(home *namespace, name string) (ref.Val, bool) {
 	switch {
 	case name == "name":
-		return types.String(home.labels[labelOfNamespace]), true
+		return types.String(home.labels[manifest.LabelOfNamespace]), true
 	case name == "labels" && home.written:
-		return celValue(home.labels), true
+		return expression.Value(home.labels), true
 	case name == "labels":
 		return q.sketch(func(key string) (ref.Val, bool) {
 			if label, is := home.labels[key]; is {
@@ -208,11 +196,9 @@ func (q *resourceRequest) homeField(home *namespace, name string) (ref.Val, bool
 			return assumedNamespaceLabels.unknown(), true
 		}, assumedNamespaceLabels), true
 	case name == "annotations" && home.written:
-		return celValue(home.annotations), len(home.annotations) > 0
+		return expression.Value(home.annotations), len(home.annotations) > 0
 	case name == "annotations":
 		return assumedNamespaceLabels.unknown(), true
 	}
 	return assumedServerFields.unknown(), slices.Contains(serverFields, name)
 }
-
-func celValue(value any) ref.Val { return types.DefaultTypeAdapter.NativeToValue(value) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -30,7 +31,7 @@ type resourcesOfKind struct {
 // them is not known.
 func ReadResources(docs []*exception.Document) *ResourceSet {
 	set := &ResourceSet{kinds: map[string]*resourcesOfKind{}, namespaces: map[string]*namespace{}}
-	for _, d := range objects(docs) {
+	for _, d := range manifest.Objects(docs) {
 		r := readResource(d)
 		if r == nil {
 			continue
@@ -50,7 +51,7 @@ func ReadResources(docs []*exception.Document) *ResourceSet {
 		of.byNamespace[home] = append(of.byNamespace[home], r)
 		if r.isNamespace() {
 			labels := maps.Clone(r.labels)
-			labels[labelOfNamespace] = r.id.Name
+			labels[manifest.LabelOfNamespace] = r.id.Name
 			r.self = &namespace{labels: labels, annotations: r.annotations, written: true}
 			set.namespaces[r.id.Name] = r.self
 		}
@@ -73,7 +74,7 @@ func (set *ResourceSet) home(name string) *namespace {
 	}
 	home := set.namespaces[name]
 	if home == nil {
-		home = &namespace{labels: map[string]string{labelOfNamespace: name}}
+		home = &namespace{labels: map[string]string{manifest.LabelOfNamespace: name}}
 		set.namespaces[name] = home
 	}
 	return home
@@ -100,22 +101,22 @@ func (set *ResourceSet) candidates(work *wildcard.Meter, f *matchFilter, visit f
 
 // ofKinds returns the resources by kind that selectors can take. Groups and
 // versions are left to the filter.
-func (set *ResourceSet) ofKinds(work *wildcard.Meter, selectors []kindSelector) []*resourcesOfKind {
+func (set *ResourceSet) ofKinds(work *wildcard.Meter, selectors []manifest.KindSelector) []*resourcesOfKind {
 	var found []*resourcesOfKind
 	if len(selectors) == 0 {
-		selectors = []kindSelector{{kind: "*"}}
+		selectors = []manifest.KindSelector{{Kind: "*"}}
 	}
 	seen := map[*resourcesOfKind]bool{}
 	for _, k := range selectors {
-		if !wildcard.In(k.kind) {
-			if of := set.kinds[k.kind]; of != nil && !seen[of] {
+		if !wildcard.In(k.Kind) {
+			if of := set.kinds[k.Kind]; of != nil && !seen[of] {
 				seen[of], found = true, append(found, of)
 			}
 			continue
 		}
 		for _, kind := range set.sorted {
 			of := set.kinds[kind]
-			if !seen[of] && work.Fits(k.kind, kind) {
+			if !seen[of] && work.Fits(k.Kind, kind) {
 				seen[of], found = true, append(found, of)
 			}
 		}

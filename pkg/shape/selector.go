@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -32,14 +33,14 @@ func readSelector(value any) *labelSelector {
 	if !isTree {
 		return nil
 	}
-	s := &labelSelector{labels: stringMap(tree["matchLabels"])}
+	s := &labelSelector{labels: manifest.StringMap(tree["matchLabels"])}
 	for key, text := range s.labels {
 		s.broken = s.broken || !labelKey(zeroed.Replace(key)) || !labelValue(zeroed.Replace(text))
 	}
 	items, _ := tree["matchExpressions"].([]any)
 	for _, item := range items {
 		entry, _ := item.(map[string]any)
-		e := labelExpression{values: words(entry["values"])}
+		e := labelExpression{values: manifest.Words(entry["values"])}
 		e.key, _ = entry["key"].(string)
 		e.operator, _ = entry["operator"].(string)
 		s.expressions = append(s.expressions, e)
@@ -119,18 +120,7 @@ func labelKey(key string) bool {
 	if !prefixed {
 		return labelName.MatchString(key)
 	}
-	return len(prefix) <= longestName && labelPrefix.MatchString(prefix) && labelName.MatchString(name)
+	return len(prefix) <= manifest.LongestName && labelPrefix.MatchString(prefix) && labelName.MatchString(name)
 }
 
 func labelValue(value string) bool { return value == "" || labelName.MatchString(value) }
-
-func stringMap(value any) map[string]string {
-	tree, _ := value.(map[string]any)
-	found := make(map[string]string, len(tree))
-	for key, item := range tree {
-		if text, ok := item.(string); ok {
-			found[key] = text
-		}
-	}
-	return found
-}

@@ -25,8 +25,6 @@ type sketch struct {
 	noted         *assumptions
 }
 
-var noKeys = types.NewStringInterfaceMap(types.DefaultTypeAdapter, nil)
-
 // Find returns the value behind a key.
 func (s *sketch) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)

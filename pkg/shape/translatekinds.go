@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -24,17 +25,17 @@ func (t *translator) ofKinds(kinds []located) []string {
 	var either []string
 	unlimited, pod := false, false
 	for _, k := range kinds {
-		s := parseKind(k.text)
-		if s.subresource != "" {
+		s := manifest.ParseKind(k.text)
+		if s.Subresource != "" {
 			t.note(k.path, fmt.Sprintf("%q speaks of a subresource, whose object does not say what it belongs to", k.text), "write the new form by hand with request.resource and request.subResource")
 			continue
 		}
-		if s.kind == "" {
+		if s.Kind == "" {
 			t.note(k.path, fmt.Sprintf("%q is no kind as Kyverno reads it, and matches nothing", k.text), "write Kind, version/Kind or group/version/Kind")
 			continue
 		}
-		pod = pod || fitsPattern(s.group, "") && fitsPattern(s.version, "v1") && fitsPattern(s.kind, "Pod")
-		condition := s.condition()
+		pod = pod || fitsPattern(s.Group, "") && fitsPattern(s.Version, "v1") && fitsPattern(s.Kind, "Pod")
+		condition := kindCondition(s)
 		unlimited = unlimited || condition == ""
 		either = append(either, condition)
 	}
@@ -48,14 +49,14 @@ func (t *translator) ofKinds(kinds []located) []string {
 	return []string{anyOf(either), subresource}
 }
 
-// condition says in CEL what a selector without a subresource says.
-func (k kindSelector) condition() string {
+// kindCondition says in CEL what a selector without a subresource says.
+func kindCondition(k manifest.KindSelector) string {
 	var all []string
-	if !anyText(k.group) || !anyText(k.version) {
-		all = append(all, k.apiVersion())
+	if !anyText(k.Group) || !anyText(k.Version) {
+		all = append(all, apiVersionCondition(k))
 	}
-	if !anyText(k.kind) {
-		all = append(all, test("it.kind", k.kind, inName))
+	if !anyText(k.Kind) {
+		all = append(all, test("it.kind", k.Kind, inName))
 	}
 	if len(all) > 1 {
 		return "(" + strings.Join(all, " && ") + ")"
@@ -63,30 +64,30 @@ func (k kindSelector) condition() string {
 	return strings.Join(all, "")
 }
 
-// apiVersion says in CEL what a selector says of group and version, which an
+// apiVersionCondition says in CEL what a selector says of group and version, which an
 // object writes as one: "v1" for the group without a name, "apps/v1" otherwise.
-func (k kindSelector) apiVersion() string {
+func apiVersionCondition(k manifest.KindSelector) string {
 	const field = "it.apiVersion"
-	group := regular(k.group, inPart) + "/"
+	group := regular(k.Group, inPart) + "/"
 	switch {
-	case k.group == "":
-		if !wildcard.In(k.version) {
-			return field + " == " + celText(k.version)
+	case k.Group == "":
+		if !wildcard.In(k.Version) {
+			return field + " == " + celText(k.Version)
 		}
 		group = ""
-	case anyText(k.group):
+	case anyText(k.Group):
 		group = "(" + group + ")?"
-	case !wildcard.In(k.group + k.version):
-		return field + " == " + celText(k.group+"/"+k.version)
+	case !wildcard.In(k.Group + k.Version):
+		return field + " == " + celText(k.Group+"/"+k.Version)
 	}
-	return field + ".matches(" + celText("^"+group+regular(k.version, inPart)+"$") + ")"
+	return field + ".matches(" + celText("^"+group+regular(k.Version, inPart)+"$") + ")"
 }
 
 // mayBeNamespace reports whether the filter takes an object whose kind is
 // Namespace, of whichever group.
 func (f filter) mayBeNamespace() bool {
 	for _, k := range f.kinds {
-		if fitsPattern(parseKind(k.text).kind, "Namespace") {
+		if fitsPattern(manifest.ParseKind(k.text).Kind, "Namespace") {
 			return true
 		}
 	}

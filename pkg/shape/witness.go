@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // facts are what a made-up request about a made-up resource can differ in from
@@ -146,7 +148,7 @@ func (s *scene) metadataField(name string) (ref.Val, bool) {
 	case "labels", "annotations":
 		s.read |= factDress
 		if s.facts.dress != 0 {
-			return celValue(s.dress(name)), true
+			return expression.Value(s.dress(name)), true
 		}
 	case "uid":
 		return types.String("0b61a1e4-53c1-4b7e-9d0e-5c8a1f0a7c11"), true

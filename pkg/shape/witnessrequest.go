@@ -3,6 +3,9 @@ package shape
 import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
 func requestFields() []string {
@@ -22,7 +25,7 @@ func (s *scene) requestField(name string) (ref.Val, bool) {
 		return s.word(namespace), namespace != 0
 	case "userInfo":
 		s.read |= factSender
-		return celValue(s.userInfo()), true
+		return expression.Value(s.userInfo()), true
 	case "object":
 		return s.newObject(), true
 	case "oldObject":
@@ -30,11 +33,11 @@ func (s *scene) requestField(name string) (ref.Val, bool) {
 	case "kind", "requestKind":
 		s.read |= factSpecies
 		is := s.facts.species
-		return celValue(map[string]any{"group": is.group, "version": is.version, "kind": is.kind}), true
+		return expression.Value(map[string]any{"group": is.group, "version": is.version, "kind": is.kind}), true
 	case "resource", "requestResource":
 		s.read |= factSpecies
 		is := s.facts.species
-		return celValue(map[string]any{"group": is.group, "version": is.version, "resource": nameInURLs(is.kind)}), true
+		return expression.Value(map[string]any{"group": is.group, "version": is.version, "resource": manifest.NameInURLs(is.kind)}), true
 	case "uid":
 		return types.String("6f4d3f52-9f38-4a0c-8a4e-2f7f6f1b9a34"), true
 	case "dryRun":
@@ -63,8 +66,8 @@ func (s *scene) namespaceObject() ref.Val {
 		return types.NullValue
 	}
 	name := s.text(namespace)
-	return celValue(map[string]any{
-		"metadata": map[string]any{"name": name, "labels": map[string]any{labelOfNamespace: name}},
+	return expression.Value(map[string]any{
+		"metadata": map[string]any{"name": name, "labels": map[string]any{manifest.LabelOfNamespace: name}},
 		"spec":     map[string]any{"finalizers": []any{"kubernetes"}},
 		"status":   map[string]any{"phase": "Active"},
 	})

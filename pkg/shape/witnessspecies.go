@@ -6,6 +6,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // species is what made-up resources of a kind have in common.
@@ -17,7 +18,7 @@ type species struct {
 func newSpecies(group, version, kind string, fields map[string]any) *species {
 	is := &species{group, version, kind, map[string]ref.Val{}}
 	for name, value := range fields {
-		is.fields[name] = celValue(value)
+		is.fields[name] = expression.Value(value)
 	}
 	return is
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // view is a map whose values are made when they are asked for: most conditions ask
@@ -17,7 +19,7 @@ type view struct {
 }
 
 func newView(field func(string) (ref.Val, bool), names func() []string) *view {
-	return &view{noKeys, field, names}
+	return &view{expression.NoKeys, field, names}
 }
 
 // Weightless says that nothing walks through a view unless it is asked for.
