@@ -28,7 +28,7 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 	t := s.trial()
 	constant := false
 	for _, c := range conditions {
-		if c.Problem == nil && (t == nil || !t.misses(c.Condition)) && s.language.Constant(c.Condition, expression.Variables()) {
+		if c.Problem == nil && (t == nil || !t.Misses(c.Condition)) && s.language.Constant(c.Condition, expression.Variables()) {
 			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", expression.Shortened(c.Text)), "say what is particular about the resource")
 			constant = true
 		}
@@ -36,7 +36,7 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 	if t == nil || constant {
 		return
 	}
-	if every := t.every(); every != "" {
+	if every := t.Every(); every != "" {
 		s.refuse(ReasonMatchesEverything, s.whereConditions(), "the match conditions are true of every "+every,
 			"say what is particular about the resource: its name, its namespace, a label")
 	}

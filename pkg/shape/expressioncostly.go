@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/witness"
 )
 
 // trial returns the trial of the exception's conditions, which several checks
 // share, or nil when they cannot be tried.
-func (s *subject) trial() *trial {
+func (s *subject) trial() *witness.Trial {
 	if s.tried == nil {
-		s.tried = newTrial(compiledOf(s.conditions()))
+		s.tried = witness.New(compiledOf(s.conditions()))
 	}
 	return s.tried
 }
@@ -22,7 +23,7 @@ func (s *subject) costlyExpression(time.Time) {
 	if s.exc.Identity.Group != exception.PoliciesGroup {
 		return
 	}
-	if t := s.trial(); t != nil && t.exhausted != nil {
-		s.refuse(ReasonBadExpression, s.whereCondition(t.exhausted), "evaluating the condition on a small resource costs too much", "ask for less: compare fields with texts")
+	if t := s.trial(); t != nil && t.Exhausted != nil {
+		s.refuse(ReasonBadExpression, s.whereCondition(t.Exhausted), "evaluating the condition on a small resource costs too much", "ask for less: compare fields with texts")
 	}
 }

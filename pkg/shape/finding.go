@@ -6,6 +6,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/pkg/shape/internal/witness"
 )
 
 // Severity says whether a finding refuses an exception.
@@ -52,7 +53,7 @@ type subject struct {
 	rules    []compiledRule
 	language *expression.Language // of match conditions
 	compiled []matchCondition     // see conditions
-	tried    *trial               // see trial
+	tried    *witness.Trial       // see trial
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {

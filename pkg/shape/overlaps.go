@@ -120,7 +120,7 @@ func (s *Set) witness(work *wildcard.Meter, a, b *claim) *resource {
 	if a.id.Group == exception.PoliciesGroup {
 		return s.reader.witness(a, b)
 	}
-	return witness(work, a.block, b.block)
+	return inBoth(work, a.block, b.block)
 }
 
 // within reports whether the texts of one sorted list, which has some, are all

@@ -9,10 +9,10 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
-// witness returns a resource that both matches take, if it finds one: it makes
+// inBoth returns a resource that both matches take, if it finds one: it makes
 // one up of what they ask for, and then holds it against both. That two matches
 // can meet is only said with such a resource in hand.
-func witness(work *wildcard.Meter, a, b matchBlock) *resource {
+func inBoth(work *wildcard.Meter, a, b matchBlock) *resource {
 	for _, x := range a.alternatives() {
 		for _, y := range b.alternatives() {
 			if work.Spent() {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+	"github.com/polex-dev/polex/pkg/shape/internal/witness"
 )
 
 // reachesByCondition looks at the texts in CEL conditions, and then tries the
@@ -37,17 +38,17 @@ func (s *subject) reachesByCondition() {
 // of a guard's namespace. They reach it when they are true there and not of an
 // otherwise equal resource: of another kind, or of a namespace that nobody
 // could have named.
-func (s *subject) triedOnGuard(t *trial) {
-	if t.reachesException() {
+func (s *subject) triedOnGuard(t *witness.Trial) {
+	if t.ReachesException() {
 		s.refuse(ReasonReachesGuard, s.whereConditions(), "the match conditions are true of a PolicyException: an exception must not exempt exceptions from their checks",
 			"write them about the resources that need it")
 	}
 	for _, pattern := range s.config.GuardNamespaces {
 		namespace := strings.NewReplacer("*", "", "?", "x").Replace(pattern)
-		if t.reachesInto(namespace) {
+		if t.ReachesInto(namespace) {
 			s.refuse(ReasonReachesGuard, s.whereConditions(), fmt.Sprintf("the match conditions are true in %q, a namespace that the guard lives in (%s)", namespace, pattern),
 				"write them about the namespaces that need it")
-		} else if t.reachesNamespace(namespace) {
+		} else if t.ReachesNamespace(namespace) {
 			s.refuse(ReasonReachesGuard, s.whereConditions(), fmt.Sprintf("the match conditions are true of the Namespace %q, which the guard lives in (%s)", namespace, pattern),
 				"say which kind they are about too")
 		}

@@ -1,4 +1,4 @@
-package shape
+package witness
 
 import (
 	"iter"
@@ -52,8 +52,8 @@ func classes(kind string) iter.Seq[class] {
 	}
 }
 
-// every says in words of which classes the conditions are true, "" for none.
-func (t *trial) every() string {
+// Every says in words of which classes the conditions are true, "" for none.
+func (t *Trial) Every() string {
 	var found []class
 	// Of unlike kinds first: what is true of those is true of each kind.
 	for _, kind := range slices.Concat([]string{""}, t.allKinds()) {
@@ -66,14 +66,14 @@ func (t *trial) every() string {
 			break
 		}
 	}
-	if len(found) == 0 || t.exhausted != nil {
+	if len(found) == 0 || t.Exhausted != nil {
 		return ""
 	}
 	return describedClasses(found)
 }
 
 // allKinds are those that the conditions speak of and those that are known.
-func (t *trial) allKinds() []string {
+func (t *Trial) allKinds() []string {
 	kinds := slices.Clone(t.kinds)
 	for _, scope := range allScopes {
 		for _, is := range knownSpecies[scope] {
@@ -85,17 +85,17 @@ func (t *trial) allKinds() []string {
 	return kinds
 }
 
-// misses reports whether a condition is false of some resource, as most are of
+// Misses reports whether a condition is false of some resource, as most are of
 // any.
-func (t *trial) misses(c *expression.Condition) bool {
+func (t *Trial) Misses(c *expression.Condition) bool {
 	t.facts = t.inClass(class{operation: "CREATE", requester: byUser, scope: namespaced, labelled: withoutLabels}, 0, knownSpecies[namespaced][0])
-	return t.exhausted == nil && t.evaluate(c) == types.False
+	return t.Exhausted == nil && t.evaluate(c) == types.False
 }
 
 // holdsOfAll reports whether the conditions are true of the whole class. It
 // stops at the first request that they are not true of. There is none of a kind
 // that is known to have another scope.
-func (t *trial) holdsOfAll(c class) bool {
+func (t *Trial) holdsOfAll(c class) bool {
 	several := persons
 	if c.kind != "" {
 		several = alike
@@ -111,7 +111,7 @@ func (t *trial) holdsOfAll(c class) bool {
 
 // ofClass returns the species of one person's resource: the same for all, or of
 // those that every cluster has, and one that nobody has heard of.
-func (t *trial) ofClass(c class, nth int) *species {
+func (t *Trial) ofClass(c class, nth int) *species {
 	if c.kind != "" {
 		return t.ofKind(c.kind, c.scope)
 	}
@@ -122,7 +122,7 @@ func (t *trial) ofClass(c class, nth int) *species {
 }
 
 // inClass are the facts about one person's resource.
-func (t *trial) inClass(c class, nth int, is *species) facts {
+func (t *Trial) inClass(c class, nth int, is *species) facts {
 	p := &t.persons[nth]
 	about := facts{operation: c.operation, species: is, name: p.name, sender: p.sender(c.requester)}
 	if c.scope == namespaced {

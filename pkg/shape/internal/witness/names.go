@@ -1,4 +1,4 @@
-package shape
+package witness
 
 import (
 	"crypto/sha256"

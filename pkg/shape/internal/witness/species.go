@@ -1,4 +1,4 @@
-package shape
+package witness
 
 import (
 	"strings"
@@ -56,7 +56,7 @@ var (
 
 // ofKind returns the species of a kind, or nil if it is known to have another
 // scope.
-func (t *trial) ofKind(kind, scope string) *species {
+func (t *Trial) ofKind(kind, scope string) *species {
 	for _, in := range allScopes {
 		for _, is := range knownSpecies[in] {
 			switch {
@@ -77,7 +77,7 @@ func (t *trial) ofKind(kind, scope string) *species {
 }
 
 // strange returns one of some species that nobody has heard of.
-func (t *trial) strange(nth int) *species {
+func (t *Trial) strange(nth int) *species {
 	is := t.unheardOf[nth]
 	if is == nil {
 		words := t.reserve(2)

@@ -1,4 +1,4 @@
-package shape
+package witness
 
 import (
 	"github.com/google/cel-go/common/types"

@@ -1,4 +1,4 @@
-package shape
+package witness
 
 import (
 	"github.com/google/cel-go/common/types"
@@ -7,10 +7,10 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
-// trial tries the conditions of an exception on made-up requests. Conditions are
+// Trial tries the conditions of an exception on made-up requests. Conditions are
 // joined by "and"; one that cannot be evaluated on a resource is not true of
 // it, as for Kyverno, where it is an error.
-type trial struct {
+type Trial struct {
 	*scene
 	conditions []*expression.Condition
 	kinds      []string // that the conditions speak of
@@ -20,7 +20,8 @@ type trial struct {
 	unheardOf  [persons]*species
 	answers    []answer
 	left       int // steps that may still be taken
-	exhausted  *expression.Condition
+	// Exhausted is a condition that costs too much to be tried, or nil.
+	Exhausted *expression.Condition
 }
 
 // person is one of several who have nothing in common: what is said of all of them
@@ -41,8 +42,8 @@ const (
 // It leaves room for a list of names as long as a condition can be.
 const trialSteps = 2_000_000
 
-// newTrial returns nil when there is nothing to try.
-func newTrial(conditions []*expression.Condition) *trial {
+// New returns nil when there is nothing to try.
+func New(conditions []*expression.Condition) *Trial {
 	for _, c := range conditions {
 		if c.Problem != nil {
 			return nil
@@ -51,7 +52,7 @@ func newTrial(conditions []*expression.Condition) *trial {
 	if len(conditions) == 0 {
 		return nil
 	}
-	t := &trial{scene: newScene(newNames(conditions)), conditions: conditions, met: map[string]*species{}, left: trialSteps}
+	t := &Trial{scene: newScene(newNames(conditions)), conditions: conditions, met: map[string]*species{}, left: trialSteps}
 	var texts []string
 	t.kinds, texts = spoken(conditions)
 	for i := range t.persons {
@@ -75,8 +76,8 @@ type answer struct {
 const maxAnswers = 64
 
 // holds reports whether all conditions are true of a request about a resource.
-func (t *trial) holds(about facts) bool {
-	if t.exhausted != nil {
+func (t *Trial) holds(about facts) bool {
+	if t.Exhausted != nil {
 		return false
 	}
 	for i := range t.answers {
@@ -91,17 +92,17 @@ func (t *trial) holds(about facts) bool {
 			break
 		}
 	}
-	if t.exhausted == nil && len(t.answers) < maxAnswers {
+	if t.Exhausted == nil && len(t.answers) < maxAnswers {
 		t.answers = append(t.answers, answer{about, t.read, holds})
 	}
 	return holds
 }
 
 // evaluate returns what one condition comes to, or nil if it comes to nothing.
-func (t *trial) evaluate(c *expression.Condition) ref.Val {
+func (t *Trial) evaluate(c *expression.Condition) ref.Val {
 	value, taken, err := c.Program.Eval(t.scene)
 	if t.left -= taken; expression.TooCostly(err) || t.left < 0 {
-		t.exhausted = c
+		t.Exhausted = c
 		return nil
 	}
 	if err != nil {

@@ -1,10 +1,10 @@
-package shape
+package witness
 
 import "slices"
 
-// reachesException tries PolicyExceptions with the names that the conditions
+// ReachesException tries PolicyExceptions with the names that the conditions
 // speak of, in the namespaces that they speak of.
-func (t *trial) reachesException() bool {
+func (t *Trial) ReachesException() bool {
 	for _, is := range exceptionSpecies {
 		for _, name := range append([]word{t.persons[0].name}, t.words...) {
 			for _, namespace := range append([]word{t.persons[0].namespace}, t.words...) {
@@ -17,8 +17,8 @@ func (t *trial) reachesException() bool {
 	return false
 }
 
-// reachesInto tries resources of a namespace.
-func (t *trial) reachesInto(namespace string) bool {
+// ReachesInto tries resources of a namespace.
+func (t *Trial) ReachesInto(namespace string) bool {
 	inside := slices.Clone(knownSpecies[namespaced])
 	for _, kind := range t.kinds {
 		if is := t.ofKind(kind, namespaced); is != nil && !slices.Contains(inside, is) {
@@ -35,8 +35,8 @@ func (t *trial) reachesInto(namespace string) bool {
 	return false
 }
 
-// reachesNamespace tries a namespace itself.
-func (t *trial) reachesNamespace(namespace string) bool {
+// ReachesNamespace tries a namespace itself.
+func (t *Trial) ReachesNamespace(namespace string) bool {
 	return t.tells(facts{species: namespaceSpecies, name: t.known(namespace)}, func(other *facts, nth int) { other.name = t.persons[nth].name })
 }
 
@@ -44,7 +44,7 @@ func (t *trial) reachesNamespace(namespace string) bool {
 // of any operation by any kind of requester, and not of the same about others.
 // Several are tried, for one of them may happen to have the letters that a
 // condition asks for.
-func (t *trial) tells(one facts, differ func(other *facts, nth int)) bool {
+func (t *Trial) tells(one facts, differ func(other *facts, nth int)) bool {
 	for _, one.operation = range allOperations {
 		for _, requester := range allRequesters {
 			one.sender = t.persons[0].sender(requester)
@@ -54,7 +54,7 @@ func (t *trial) tells(one facts, differ func(other *facts, nth int)) bool {
 			for nth := 1; nth < persons; nth++ {
 				other := one
 				differ(&other, nth)
-				if !t.holds(other) && t.exhausted == nil {
+				if !t.holds(other) && t.Exhausted == nil {
 					return true
 				}
 			}
