@@ -18,7 +18,7 @@ import (
 // that matches Deployments and names <rule> alone does nothing for them, nor
 // does one that matches Pods and names autogen-<rule>.
 func (s *subject) autogenRules(time.Time) {
-	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup {
+	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
 		return
 	}
 	taken, all := s.podKinds()
@@ -26,7 +26,7 @@ func (s *subject) autogenRules(time.Time) {
 		return
 	}
 	work := wildcard.NewMeter()
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		path := ref.Path.With("ruleNames")
 		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
 			for _, r := range p.rules {
@@ -82,12 +82,12 @@ func (s *subject) podKinds() (taken []string, all bool) {
 	groups := maps.Clone(manifest.PodControllers)
 	groups["Pod"] = ""
 	work := wildcard.NewMeter()
-	for _, f := range s.allFilters() {
-		if len(f.kinds) == 0 {
+	for _, f := range s.AllFilters() {
+		if len(f.Kinds) == 0 {
 			return nil, true
 		}
-		for _, k := range f.kinds {
-			selector := manifest.ParseKind(k.text)
+		for _, k := range f.Kinds {
+			selector := manifest.ParseKind(k.Text)
 			for kind, group := range groups {
 				if !slices.Contains(taken, kind) && selector.Takes(work, group, "v1", kind) {
 					taken = append(taken, kind)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -37,12 +38,12 @@ type claim struct {
 }
 
 func newClaim(d *exception.Document, e *exception.Exception, now time.Time) *claim {
-	s := &subject{doc: d, exc: e, tree: d.Object()}
-	spec := s.spec()
+	s := &subject{Draft: draft.New(d, e)}
+	spec := s.Spec()
 	c := &claim{id: e.Identity, at: d.Position(), policies: e.Policies}
 	if e.Identity.Group == exception.PoliciesGroup {
 		for _, condition := range s.expressions() {
-			c.conditions = append(c.conditions, condition.text)
+			c.conditions = append(c.conditions, condition.Text)
 		}
 		slices.Sort(c.conditions)
 		c.conditions = slices.Compact(c.conditions)

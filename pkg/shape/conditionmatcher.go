@@ -35,13 +35,13 @@ type conditionMatcher struct {
 
 // conditionMatcher returns nil where a condition cannot be evaluated at all.
 func (s *subject) conditionMatcher() *conditionMatcher {
-	written := s.spec()["matchConditions"]
+	written := s.Spec()["matchConditions"]
 	items, isList := written.([]any)
 	conditions := s.conditions()
 	if written != nil && !isList || len(items) != len(conditions) {
 		return nil // one that is left out might be the one that narrows
 	}
-	return newConditionMatcher(s.language, s.exc.Policies, compiledOf(conditions))
+	return newConditionMatcher(s.language, s.Exc.Policies, compiledOf(conditions))
 }
 
 func newConditionMatcher(l *expression.Language, policies []exception.PolicyRef, conditions []*expression.Condition) *conditionMatcher {

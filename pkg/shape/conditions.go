@@ -2,6 +2,7 @@ package shape
 
 import (
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
@@ -17,24 +18,24 @@ const maxConditions = 64
 // conditions returns the match conditions of a policies.kyverno.io exception,
 // compiled. Those beyond the bound are left out; badExpression tells of them.
 func (s *subject) conditions() []matchCondition {
-	if s.compiled != nil || s.exc.Identity.Group != exception.PoliciesGroup {
+	if s.compiled != nil || s.Exc.Identity.Group != exception.PoliciesGroup {
 		return s.compiled
 	}
 	work := expression.NewCompiling()
 	for _, at := range s.expressions() {
-		s.compiled = append(s.compiled, matchCondition{s.language.Compile(at.text, work), at.path})
+		s.compiled = append(s.compiled, matchCondition{s.language.Compile(at.Text, work), at.Path})
 	}
 	return s.compiled
 }
 
 // expressions returns the match conditions as they are written.
-func (s *subject) expressions() []located {
-	items, _ := s.spec()["matchConditions"].([]any)
-	var found []located
+func (s *subject) expressions() []draft.Located {
+	items, _ := s.Spec()["matchConditions"].([]any)
+	var found []draft.Located
 	for i, item := range items[:min(len(items), maxConditions)] {
 		tree, _ := item.(map[string]any)
 		if text, ok := tree["expression"].(string); ok {
-			found = append(found, located{text, exception.Path{"spec", "matchConditions", i, "expression"}})
+			found = append(found, draft.Located{Text: text, Path: exception.Path{"spec", "matchConditions", i, "expression"}})
 		}
 	}
 	return found

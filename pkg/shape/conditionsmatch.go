@@ -15,7 +15,7 @@ import (
 // that is created, every Deployment. Conditions are joined by "and", so a
 // constant one is there to look like a restriction.
 func (s *subject) conditionsMatchEverything(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
+	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return
 	}
 	path := exception.Path{"spec", "matchConditions"}

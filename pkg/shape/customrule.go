@@ -116,7 +116,7 @@ func (s *subject) customRules(time.Time) {
 	if len(s.rules) == 0 {
 		return
 	}
-	variables := map[string]any{"object": s.tree, "exception": s.view()}
+	variables := map[string]any{"object": s.Tree, "exception": s.view()}
 	for i := range s.rules {
 		r := &s.rules[i]
 		f := Finding{Reason: r.Name, Severity: r.Severity, Path: exception.Path{}, Message: r.Message}

@@ -21,10 +21,10 @@ var reachedKinds = []string{
 // its group reaches, such as ClusterPolicy. Kyverno takes it and exempts
 // nothing, and who asked for it learns of that when the release is blocked.
 func (s *subject) unknownPolicyKind(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
+	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return
 	}
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		if ref.Kind == "" || wildcard.In(ref.Kind) || slices.Contains(reachedKinds, ref.Kind) {
 			continue // an empty one is the schema's, a pattern is wildcardPolicy's
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -39,7 +40,7 @@ func (c *Checker) Exempted(d *exception.Document) Exemption {
 	if !ok || c.config.Resources == nil {
 		return Exemption{}
 	}
-	s := &subject{config: &c.config, doc: d, exc: exc, tree: d.Object(), language: c.language}
+	s := &subject{config: &c.config, Draft: draft.New(d, exc), language: c.language}
 	m := s.matcher()
 	if m == nil {
 		return Exemption{}

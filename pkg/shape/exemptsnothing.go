@@ -28,7 +28,7 @@ func (s *subject) exemptsNothing(time.Time) {
 		return
 	}
 	field := "match"
-	if s.exc.Identity.Group == exception.PoliciesGroup {
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
 		field = "matchConditions"
 	}
 	s.warn(ReasonExemptsNothing, exception.Path{"spec", field}, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")

@@ -16,11 +16,11 @@ import (
 // used twice; more conditions than Kubernetes takes. Where the webhook of
 // Kyverno is off, such a condition breaks its policy instead.
 func (s *subject) badExpression(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
+	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return
 	}
 	path := exception.Path{"spec", "matchConditions"}
-	items, _ := s.spec()["matchConditions"].([]any)
+	items, _ := s.Spec()["matchConditions"].([]any)
 	if len(items) > maxConditions {
 		s.refuse(ReasonBadExpression, path, fmt.Sprintf("there are %d match conditions, and %d are allowed", len(items), maxConditions), "split the exception, or join conditions with &&")
 	}

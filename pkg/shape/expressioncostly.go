@@ -20,7 +20,7 @@ func (s *subject) trial() *witness.Trial {
 // no condition that a request should wait for. It comes after the checks that
 // try conditions.
 func (s *subject) costlyExpression(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
+	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return
 	}
 	if t := s.trial(); t != nil && t.Exhausted != nil {

@@ -24,14 +24,14 @@ type matcher interface {
 // matcher returns the matcher of the exception's API group, or nil where it
 // cannot be told which resources the exception is for.
 func (s *subject) matcher() matcher {
-	if s.exc.Identity.Group == exception.PoliciesGroup {
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
 		if m := s.conditionMatcher(); m != nil {
 			return m
 		}
 		return nil
 	}
-	conditions, _ := s.spec()["conditions"].(map[string]any)
-	return legacyMatcher{block: readMatch(s.spec()["match"]), conditional: len(conditions) > 0}
+	conditions, _ := s.Spec()["conditions"].(map[string]any)
+	return legacyMatcher{block: readMatch(s.Spec()["match"]), conditional: len(conditions) > 0}
 }
 
 // legacyMatcher is for kyverno.io.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
@@ -16,22 +17,22 @@ import (
 // setting permits it.
 func (s *subject) reachesGuard(time.Time) {
 	s.reachesPolicy()
-	if s.exc.Identity.Group == exception.PoliciesGroup {
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
 		s.reachesByCondition()
 		return
 	}
-	for _, f := range s.allFilters() {
-		for _, k := range f.kinds {
-			if meansException(k.text) {
-				s.refuse(ReasonReachesGuard, k.path, fmt.Sprintf("%q covers PolicyException: an exception must not exempt exceptions from their checks", k.text),
+	for _, f := range s.AllFilters() {
+		for _, k := range f.Kinds {
+			if meansException(k.Text) {
+				s.refuse(ReasonReachesGuard, k.Path, fmt.Sprintf("%q covers PolicyException: an exception must not exempt exceptions from their checks", k.Text),
 					"list the kinds that need it")
 			}
 		}
-		for _, n := range f.namespaces {
+		for _, n := range f.Namespaces {
 			s.reachesNamespace(n)
 		}
-		if f.coversNamespaces() && len(f.kinds) > 0 {
-			for _, n := range f.names {
+		if coversNamespaces(f) && len(f.Kinds) > 0 {
+			for _, n := range f.Names {
 				s.reachesNamespace(n)
 			}
 		}
@@ -39,9 +40,9 @@ func (s *subject) reachesGuard(time.Time) {
 }
 
 func (s *subject) reachesPolicy() {
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		field := "policyName"
-		if s.exc.Identity.Group == exception.PoliciesGroup {
+		if s.Exc.Identity.Group == exception.PoliciesGroup {
 			field = "name"
 		}
 		// A policy in a namespace is named namespace/name.
@@ -57,9 +58,9 @@ func (s *subject) reachesPolicy() {
 	}
 }
 
-func (s *subject) reachesNamespace(n located) {
-	if guard, found := wildcard.OverlapsAny(n.text, s.config.GuardNamespaces); found {
-		s.refuse(ReasonReachesGuard, n.path, fmt.Sprintf("%q is or fits a namespace that the guard lives in (%s)", n.text, guard), "name the namespaces that need it")
+func (s *subject) reachesNamespace(n draft.Located) {
+	if guard, found := wildcard.OverlapsAny(n.Text, s.config.GuardNamespaces); found {
+		s.refuse(ReasonReachesGuard, n.Path, fmt.Sprintf("%q is or fits a namespace that the guard lives in (%s)", n.Text, guard), "name the namespaces that need it")
 	}
 }
 

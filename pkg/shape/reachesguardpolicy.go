@@ -21,12 +21,12 @@ func (s *subject) reachesGuardPolicy(time.Time) {
 		return
 	}
 	field := s.policyField()
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		name := ref.Name[strings.LastIndex(ref.Name, "/")+1:]
 		if _, found := wildcard.OverlapsAny(name, s.config.GuardPolicies); found {
 			continue // refused for its name already
 		}
-		for _, p := range s.config.Policies.guardsFor(s.exc.Identity.Group, ref) {
+		for _, p := range s.config.Policies.guardsFor(s.Exc.Identity.Group, ref) {
 			s.refuse(ReasonReachesGuard, ref.Path.With(field), fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name, p.guard),
 				"if the policy is not meant for exceptions, let it leave out PolicyException, in the open")
 			break
@@ -35,7 +35,7 @@ func (s *subject) reachesGuardPolicy(time.Time) {
 }
 
 func (s *subject) policyField() string {
-	if s.exc.Identity.Group == exception.PoliciesGroup {
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
 		return "name"
 	}
 	return "policyName"

@@ -18,8 +18,8 @@ func (s *subject) unknownPolicy(time.Time) {
 	if s.config.Policies == nil {
 		return
 	}
-	group := s.exc.Identity.Group
-	for _, ref := range s.exc.Policies {
+	group := s.Exc.Identity.Group
+	for _, ref := range s.Exc.Policies {
 		if s.counts[Error] >= maxFindings {
 			return
 		}

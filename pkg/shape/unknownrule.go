@@ -13,12 +13,12 @@ import (
 // the rules included that Kyverno makes of it for controllers of Pods. It does
 // nothing today, and covers whatever rule gets that name.
 func (s *subject) unknownRule(time.Time) {
-	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup {
+	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
 		return
 	}
 	work := wildcard.NewMeter()
 	met := map[string]*rulesOfPolicy{} // an exception may name one policy very often
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		of := met[ref.Name]
 		if of == nil {
 			of = readRuleNames(s.config.Policies.find(exception.KyvernoGroup, ref))

@@ -12,12 +12,12 @@ import (
 // no podSecurity rules. It reads as if a few controls were left out; Kyverno
 // does not look at it there and skips the whole rule.
 func (s *subject) uselessPodSecurity(time.Time) {
-	controls, _ := s.spec()["podSecurity"].([]any)
-	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup || len(controls) == 0 {
+	controls, _ := s.Spec()["podSecurity"].([]any)
+	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup || len(controls) == 0 {
 		return
 	}
 	work := wildcard.NewMeter()
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		named, checked := false, false
 		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
 			for _, r := range p.rules {

@@ -13,9 +13,9 @@ import (
 // of policies as they are, so that today a pattern reaches nothing: whoever
 // wrote it meant more than anybody should approve.
 func (s *subject) wildcardPolicy(time.Time) {
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		field := "policyName"
-		if s.exc.Identity.Group == exception.PoliciesGroup {
+		if s.Exc.Identity.Group == exception.PoliciesGroup {
 			field = "name"
 		}
 		name := ref.Name[strings.LastIndex(ref.Name, "/")+1:]

@@ -11,7 +11,7 @@ import (
 // policy will have one day. One that leaves some out is a warning: autogen-*
 // is how some write the forms of a rule for controllers of Pods.
 func (s *subject) wildcardRule(time.Time) {
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		for i, rule := range ref.Rules {
 			path := ref.Path.With("ruleNames").With(i)
 			switch {

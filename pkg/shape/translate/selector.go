@@ -1,4 +1,4 @@
-package shape
+package translate
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -117,10 +118,10 @@ func (t *translator) noSelector(path exception.Path, what string) {
 // inSelectedNamespaces writes the namespaceSelector, which an object of kind
 // Namespace is not asked about. A resource without a namespace has a namespace
 // without labels.
-func (t *translator) inSelectedNamespaces(f filter) []string {
-	path := f.path.With("resources").With("namespaceSelector")
-	all := t.selected(f.resources["namespaceSelector"], path, labelsOf{"namespaceObject.metadata.labels", "namespaceObject != null && has(namespaceObject.metadata.labels)"})
-	if len(all) == 0 || !f.mayBeNamespace() {
+func (t *translator) inSelectedNamespaces(f draft.Filter) []string {
+	path := f.Path.With("resources").With("namespaceSelector")
+	all := t.selected(f.Resources["namespaceSelector"], path, labelsOf{"namespaceObject.metadata.labels", "namespaceObject != null && has(namespaceObject.metadata.labels)"})
+	if len(all) == 0 || !mayBeNamespace(f) {
 		return all
 	}
 	return []string{"(it.kind == 'Namespace' || " + strings.Join(all, " && ") + ")"}

@@ -1,9 +1,10 @@
-package shape
+package translate
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
@@ -18,20 +19,20 @@ const (
 // ofKinds writes the kinds of a filter. Kyverno asks about the kind that a
 // request's path names, and a subresource is often of another one: the object in
 // the request does not say which, so that subresources have no counterpart.
-func (t *translator) ofKinds(kinds []located) []string {
+func (t *translator) ofKinds(kinds []draft.Located) []string {
 	if len(kinds) == 0 {
 		return nil
 	}
 	var either []string
 	unlimited, pod := false, false
 	for _, k := range kinds {
-		s := manifest.ParseKind(k.text)
+		s := manifest.ParseKind(k.Text)
 		if s.Subresource != "" {
-			t.note(k.path, fmt.Sprintf("%q speaks of a subresource, whose object does not say what it belongs to", k.text), "write the new form by hand with request.resource and request.subResource")
+			t.note(k.Path, fmt.Sprintf("%q speaks of a subresource, whose object does not say what it belongs to", k.Text), "write the new form by hand with request.resource and request.subResource")
 			continue
 		}
 		if s.Kind == "" {
-			t.note(k.path, fmt.Sprintf("%q is no kind as Kyverno reads it, and matches nothing", k.text), "write Kind, version/Kind or group/version/Kind")
+			t.note(k.Path, fmt.Sprintf("%q is no kind as Kyverno reads it, and matches nothing", k.Text), "write Kind, version/Kind or group/version/Kind")
 			continue
 		}
 		pod = pod || fitsPattern(s.Group, "") && fitsPattern(s.Version, "v1") && fitsPattern(s.Kind, "Pod")
@@ -85,11 +86,11 @@ func apiVersionCondition(k manifest.KindSelector) string {
 
 // mayBeNamespace reports whether the filter takes an object whose kind is
 // Namespace, of whichever group.
-func (f filter) mayBeNamespace() bool {
-	for _, k := range f.kinds {
-		if fitsPattern(manifest.ParseKind(k.text).Kind, "Namespace") {
+func mayBeNamespace(f draft.Filter) bool {
+	for _, k := range f.Kinds {
+		if fitsPattern(manifest.ParseKind(k.Text).Kind, "Namespace") {
 			return true
 		}
 	}
-	return len(f.kinds) == 0
+	return len(f.Kinds) == 0
 }

@@ -1,4 +1,4 @@
-package shape
+package translate
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 // a namespace is only ever asked about resources of that namespace, so that a
 // condition on it keeps a policy of the same name elsewhere out of reach.
 func (t *translator) policies() {
-	if len(t.exc.Policies) == 0 {
+	if len(t.Exc.Policies) == 0 {
 		t.note(exception.Path{"spec", "exceptions"}, "the exception names no policy", "name the policy that it is an exception from")
 	}
 	met := map[string]bool{}
-	for i, ref := range t.exc.Policies {
+	for i, ref := range t.Exc.Policies {
 		namespace, name, namespaced := strings.Cut(ref.Name, "/")
 		if !namespaced {
 			namespace, name = "", ref.Name
@@ -26,7 +26,7 @@ func (t *translator) policies() {
 			t.namespace = namespace
 		}
 		if namespace != t.namespace {
-			t.note(ref.Path.With("policyName"), fmt.Sprintf("%q and %q do not live in one place, and the new form cannot tell", t.exc.Policies[0].Name, ref.Name), "write an exception for each namespace, and one for the policies of the cluster")
+			t.note(ref.Path.With("policyName"), fmt.Sprintf("%q and %q do not live in one place, and the new form cannot tell", t.Exc.Policies[0].Name, ref.Name), "write an exception for each namespace, and one for the policies of the cluster")
 		}
 		t.rules(ref)
 		kind, known := t.how.PolicyKinds[ref.Name]

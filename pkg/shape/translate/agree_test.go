@@ -1,4 +1,4 @@
-package shape_test
+package translate_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/shape/translate"
 )
 
 // request is one request to the API server: what Kyverno is asked about.
@@ -362,7 +362,7 @@ var matches = []string{
 // request. A match that takes all of them or none would show nothing.
 func TestTranslationExemptsTheSame(t *testing.T) {
 	all := requests(t)
-	how := shape.Translation{PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy"}, WholePolicy: true}
+	how := translate.Translation{PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy"}, WholePolicy: true}
 	for _, match := range matches {
 		t.Run(match, func(t *testing.T) {
 			var old oldMatch
@@ -378,7 +378,7 @@ func TestTranslationExemptsTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			source, notes, err := shape.Translate(doc, how)
+			source, notes, err := translate.Exception(doc, how)
 			if err != nil || len(notes) > 0 {
 				t.Fatalf("%v %v", notes, err)
 			}

@@ -1,18 +1,19 @@
-package shape
+package translate
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // byUser writes the subjects of a filter. Roles have no counterpart: Kyverno
 // looks up which ones a user has, and a condition cannot.
-func (t *translator) byUser(f filter) []string {
+func (t *translator) byUser(f draft.Filter) []string {
 	for _, field := range []string{"roles", "clusterRoles"} {
-		if roles, _ := f.tree[field].([]any); len(roles) > 0 {
-			t.note(f.path.With(field), field+" have no counterpart: the request says who its user is, and not which roles they have", "name subjects: users, groups or service accounts")
+		if roles, _ := f.Tree[field].([]any); len(roles) > 0 {
+			t.note(f.Path.With(field), field+" have no counterpart: the request says who its user is, and not which roles they have", "name subjects: users, groups or service accounts")
 		}
 	}
 	subjects := subjectsOf(f)
@@ -20,11 +21,11 @@ func (t *translator) byUser(f filter) []string {
 		return nil
 	}
 	if !t.onlyAtAdmission() {
-		t.note(f.path.With("subjects"), "Kyverno refuses subjects in an exception for background scans, which know no user", "write background: false first")
+		t.note(f.Path.With("subjects"), "Kyverno refuses subjects in an exception for background scans, which know no user", "write background: false first")
 	}
 	var either []string
 	for i, s := range subjects {
-		at := f.path.With("subjects").With(i)
+		at := f.Path.With("subjects").With(i)
 		switch s.kind {
 		case "User":
 			either = append(either, "has(request.userInfo.username) && "+test("request.userInfo.username", s.name, inFree))
@@ -41,8 +42,8 @@ func (t *translator) byUser(f filter) []string {
 
 type subjectRef struct{ kind, name, namespace string }
 
-func subjectsOf(f filter) []subjectRef {
-	items, _ := f.tree["subjects"].([]any)
+func subjectsOf(f draft.Filter) []subjectRef {
+	items, _ := f.Tree["subjects"].([]any)
 	var found []subjectRef
 	for _, item := range items {
 		entry, _ := item.(map[string]any)
@@ -58,13 +59,13 @@ func subjectsOf(f filter) []subjectRef {
 // asksForUsers reports whether the match takes nothing without a user, as in a
 // background scan. Then it is all the same whether the exception counts there.
 func (t *translator) asksForUsers() bool {
-	asks := func(f filter) bool {
+	asks := func(f draft.Filter) bool {
 		subjects := subjectsOf(f)
 		return len(subjects) > 0 && !slices.ContainsFunc(subjects, func(s subjectRef) bool { return s.kind == "User" && fitsPattern(s.name, "") })
 	}
-	anyOf, allOf := t.filters("any"), t.filters("all")
+	anyOf, allOf := t.Filters("any"), t.Filters("all")
 	if len(anyOf) > 0 {
-		return !slices.ContainsFunc(anyOf, func(f filter) bool { return !asks(f) })
+		return !slices.ContainsFunc(anyOf, func(f draft.Filter) bool { return !asks(f) })
 	}
 	return slices.ContainsFunc(allOf, asks)
 }

@@ -1,10 +1,11 @@
-package shape
+package translate
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // What conditions speak of. A filter is asked about the new object, or the old
@@ -19,9 +20,9 @@ const (
 
 // match writes match.any or match.all as one CEL expression, or notes why not.
 func (t *translator) match() string {
-	filters, between := t.filters("any"), " ||\n"
+	filters, between := t.Filters("any"), " ||\n"
 	if len(filters) == 0 {
-		filters, between = t.filters("all"), " &&\n"
+		filters, between = t.Filters("all"), " &&\n"
 	}
 	if len(filters) == 0 {
 		t.note(exception.Path{"spec", "match"}, "the match names no resource, so the exception exempts nothing", "say which resources it is for")
@@ -39,32 +40,32 @@ func (t *translator) match() string {
 }
 
 // filter returns the conditions of one filter, which are joined by "and".
-func (t *translator) filter(f filter) []string {
+func (t *translator) filter(f draft.Filter) []string {
 	if !saysSomething(f) {
-		t.note(f.path, "the filter is empty, and Kyverno matches nothing with it", "remove it")
+		t.note(f.Path, "the filter is empty, and Kyverno matches nothing with it", "remove it")
 		return nil
 	}
-	at := f.path.With("resources")
-	if operations, _ := f.resources["operations"].([]any); len(operations) > 0 {
+	at := f.Path.With("resources")
+	if operations, _ := f.Resources["operations"].([]any); len(operations) > 0 {
 		t.note(at.With("operations"), "Kyverno does not look at operations in an exception, so that it exempts more than it says", "remove them, or write the new form by hand with request.operation")
 	}
-	conditions := t.ofKinds(f.kinds)
+	conditions := t.ofKinds(f.Kinds)
 	for _, more := range [][]string{
-		named(f), inNamespaces(f), annotated(f.resources["annotations"]),
-		t.selected(f.resources["selector"], at.With("selector"), labelsOf{"it.metadata.labels", "has(it.metadata.labels)"}),
+		named(f), inNamespaces(f), annotated(f.Resources["annotations"]),
+		t.selected(f.Resources["selector"], at.With("selector"), labelsOf{"it.metadata.labels", "has(it.metadata.labels)"}),
 		t.inSelectedNamespaces(f), t.byUser(f),
 	} {
 		conditions = append(conditions, more...)
 	}
 	if len(conditions) == 0 && len(t.notes) == 0 {
-		t.note(f.path, "the filter takes every resource, and a translation would hide that", "say which resources it is for")
+		t.note(f.Path, "the filter takes every resource, and a translation would hide that", "say which resources it is for")
 	}
 	return conditions
 }
 
 // saysSomething reports whether Kyverno takes a filter for one at all.
-func saysSomething(f filter) bool {
-	for _, fields := range []map[string]any{f.tree, f.resources} {
+func saysSomething(f draft.Filter) bool {
+	for _, fields := range []map[string]any{f.Tree, f.Resources} {
 		for key, value := range fields {
 			switch v := value.(type) {
 			case string:
@@ -86,9 +87,9 @@ func saysSomething(f filter) bool {
 }
 
 // named writes the names of a filter. A schema keeps name and names apart.
-func named(f filter) []string {
-	patterns := plain(f.resources["names"])
-	if name, _ := f.resources["name"].(string); name != "" {
+func named(f draft.Filter) []string {
+	patterns := plain(f.Resources["names"])
+	if name, _ := f.Resources["name"].(string); name != "" {
 		patterns = []string{name}
 	}
 	if condition := among("name", patterns); condition != "" {
@@ -99,13 +100,13 @@ func named(f filter) []string {
 
 // inNamespaces writes the namespaces of a filter. An object of kind Namespace is
 // in itself.
-func inNamespaces(f filter) []string {
-	patterns := plain(f.resources["namespaces"])
+func inNamespaces(f draft.Filter) []string {
+	patterns := plain(f.Resources["namespaces"])
 	condition := present(celNamespace, patterns)
 	switch {
 	case condition == "":
 		return nil
-	case f.mayBeNamespace():
+	case mayBeNamespace(f):
 		return []string{fmt.Sprintf("(it.kind == 'Namespace' ? %s : %s)", present(celName, patterns), condition)}
 	default:
 		return []string{condition}

@@ -1,4 +1,4 @@
-package shape_test
+package translate_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/cel"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/shape/translate"
 )
 
 // FuzzTranslate asserts that a translation is either refused with notes, or an
@@ -31,7 +31,7 @@ func FuzzTranslate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, notes, err := shape.Translate(doc, whole)
+		out, notes, err := translate.Exception(doc, whole)
 		switch {
 		case err != nil:
 			if out != nil || notes != nil {
@@ -54,7 +54,7 @@ func FuzzTranslate(f *testing.F) {
 		if _, issues := env.Compile(translated.Text("spec", "matchConditions", 0, "expression")); issues.Err() != nil {
 			t.Fatalf("%v\n%s", issues.Err(), out)
 		}
-		if again, _, _ := shape.Translate(doc, whole); !bytes.Equal(again, out) {
+		if again, _, _ := translate.Exception(doc, whole); !bytes.Equal(again, out) {
 			t.Fatalf("twice is not the same:\n%s%s", out, again)
 		}
 	})
@@ -64,15 +64,15 @@ func FuzzTranslate(f *testing.F) {
 // entry were compared with each.
 func TestTranslateIsBounded(t *testing.T) {
 	head, _, _ := strings.Cut(legacy, legacyMatch)
-	_, notes, err := translate(t, head+"  match: {any: [{resources: {selector: {matchLabels: {"+numbered("'a%d*': 'b'", 10000)+"}}}}]}\n", whole)
+	_, notes, err := translated(t, head+"  match: {any: [{resources: {selector: {matchLabels: {"+numbered("'a%d*': 'b'", 10000)+"}}}}]}\n", whole)
 	if err != nil || len(notes) != 200 {
 		t.Errorf("patterns of labels: %d notes, %v", len(notes), err)
 	}
-	source, notes, err := translate(t, replaced(legacy, "  match:\n", strings.Repeat("  - {policyName: require-probes, ruleNames: [a]}\n", 10000)+"  match:\n"), whole)
+	source, notes, err := translated(t, replaced(legacy, "  match:\n", strings.Repeat("  - {policyName: require-probes, ruleNames: [a]}\n", 10000)+"  match:\n"), whole)
 	if err != nil || len(notes) > 0 || strings.Count(source, "require-probes") != 1 {
 		t.Errorf("one policy many times: %d notes, %v", len(notes), err)
 	}
-	if _, _, err := translate(t, head+"  match: {any: ["+numbered("{resources: {kinds: [Pod], names: ['a%d*']}}", 5000)+"]}\n", whole); err == nil || !strings.Contains(err.Error(), "larger than") {
+	if _, _, err := translated(t, head+"  match: {any: ["+numbered("{resources: {kinds: [Pod], names: ['a%d*']}}", 5000)+"]}\n", whole); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("a translation that no document can hold: %v", err)
 	}
 }

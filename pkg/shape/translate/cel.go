@@ -1,4 +1,4 @@
-package shape
+package translate
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -104,10 +105,10 @@ func celText(text string) string {
 
 // plain returns the texts of a list.
 func plain(value any) []string {
-	items := texts(value, nil)
+	items := draft.TextsOf(value, nil)
 	out := make([]string, len(items))
 	for i, item := range items {
-		out[i] = item.text
+		out[i] = item.Text
 	}
 	return out
 }

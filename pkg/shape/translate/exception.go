@@ -1,4 +1,4 @@
-package shape
+package translate
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // Translation says what a document cannot know about the policies that have
@@ -30,7 +31,7 @@ type Note struct {
 	Hint     string // what to do about it; may be empty
 }
 
-// Translate writes a kyverno.io exception as one of policies.kyverno.io/v1, which
+// Exception writes a kyverno.io exception as one of policies.kyverno.io/v1, which
 // Kyverno 1.20 still heeds. It exempts exactly the resources that Kyverno 1.19.1
 // exempts by the old one, or there is no document: then notes say what has no
 // counterpart. Anything else that stands in the way is an error.
@@ -40,7 +41,7 @@ type Note struct {
 // of spec survives that they could stand by. The same document gives the same
 // text. A seal does not survive a translation: translate the draft and have it
 // reviewed and signed as any other.
-func Translate(doc *exception.Document, how Translation) (source []byte, notes []Note, err error) {
+func Exception(doc *exception.Document, how Translation) (source []byte, notes []Note, err error) {
 	exc, ok := doc.Exception()
 	if !ok || exc.Identity.Group != exception.KyvernoGroup {
 		return nil, nil, fmt.Errorf("%s: this is %q of %q, and a %s of %s is translated", doc.Position(), doc.Text("kind"), doc.APIVersion(), exception.Kind, exception.KyvernoGroup)
@@ -48,8 +49,8 @@ func Translate(doc *exception.Document, how Translation) (source []byte, notes [
 	if problems := exception.CheckSchema(doc); len(problems) > 0 {
 		return nil, nil, fmt.Errorf("%s: %s: validate the exception first", doc.PositionOf(problems[0].Path), problems[0].Message)
 	}
-	t := &translator{how: how, subject: &subject{doc: doc, exc: exc, tree: doc.Object()}}
-	if keys := t.sealKeys(); len(keys) > 0 {
+	t := &translator{how: how, Draft: draft.New(doc, exc)}
+	if keys := t.SealKeys(); len(keys) > 0 {
 		return nil, nil, fmt.Errorf("%s: the exception is sealed, and the seal is of this very text: translate the draft", doc.Position())
 	}
 	if _, err := lifetime.Of(exc); err != nil {
@@ -72,8 +73,11 @@ func Translate(doc *exception.Document, how Translation) (source []byte, notes [
 	return source, nil, err
 }
 
+// maxNotes bounds what is said about one document.
+const maxNotes = 200
+
 type translator struct {
-	*subject
+	*draft.Draft
 	how   Translation
 	notes []Note
 
@@ -82,8 +86,8 @@ type translator struct {
 }
 
 func (t *translator) note(path exception.Path, message, hint string) {
-	if len(t.notes) < maxFindings {
-		t.notes = append(t.notes, Note{Path: path, Position: t.doc.PositionOf(path), Message: message, Hint: hint})
+	if len(t.notes) < maxNotes {
+		t.notes = append(t.notes, Note{Path: path, Position: t.Doc.PositionOf(path), Message: message, Hint: hint})
 	}
 }
 
@@ -91,10 +95,10 @@ func (t *translator) note(path exception.Path, message, hint string) {
 // nothing for. That an exception does not count in background scans is one of
 // them, unless nobody's request could be meant there: see [translator.user].
 func (t *translator) withoutCounterpart() {
-	if _, set := t.spec()["conditions"]; set {
+	if _, set := t.Spec()["conditions"]; set {
 		t.note(exception.Path{"spec", "conditions"}, "conditions are JMESPath, and the new form knows CEL alone", "write them as matchConditions by hand")
 	}
-	if controls, _ := t.spec()["podSecurity"].([]any); len(controls) > 0 {
+	if controls, _ := t.Spec()["podSecurity"].([]any); len(controls) > 0 {
 		t.note(exception.Path{"spec", "podSecurity"}, "an exception from some controls of a Pod Security profile has no counterpart", "except from the policies that check those controls one by one")
 	}
 	if t.onlyAtAdmission() && !t.asksForUsers() {
@@ -102,7 +106,7 @@ func (t *translator) withoutCounterpart() {
 	}
 }
 
-func (t *translator) onlyAtAdmission() bool { return t.spec()["background"] == false }
+func (t *translator) onlyAtAdmission() bool { return t.Spec()["background"] == false }
 
 // translated are the kinds of policies that take the place of a ClusterPolicy's
 // or a Policy's rules.

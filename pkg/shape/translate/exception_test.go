@@ -1,4 +1,4 @@
-package shape_test
+package translate_test
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/shape/translate"
 )
 
-var whole = shape.Translation{
+var whole = translate.Translation{
 	PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy", "team-a/require-probes": "NamespacedValidatingPolicy", "other": "MutatingPolicy"},
 	WholePolicy: true,
 }
@@ -82,18 +82,18 @@ spec:
     ticket: SEC-1
 `
 
-func translate(t *testing.T, source string, how shape.Translation) (string, []shape.Note, error) {
+func translated(t *testing.T, source string, how translate.Translation) (string, []translate.Note, error) {
 	t.Helper()
 	doc, err := exception.Parse([]byte(source), "file.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, notes, err := shape.Translate(doc, how)
+	out, notes, err := translate.Exception(doc, how)
 	return string(out), notes, err
 }
 
 func TestTranslate(t *testing.T) {
-	got, notes, err := translate(t, spoken, whole)
+	got, notes, err := translated(t, spoken, whole)
 	if err != nil || len(notes) > 0 {
 		t.Fatal(notes, err)
 	}
@@ -101,11 +101,11 @@ func TestTranslate(t *testing.T) {
 		t.Errorf("translation (-want +got):\n%s", diff)
 	}
 	for range 20 {
-		if again, _, _ := translate(t, spoken, whole); again != got {
+		if again, _, _ := translated(t, spoken, whole); again != got {
 			t.Fatalf("the same document gives another text:\n%s", again)
 		}
 	}
-	if found := (change{of: got, config: on("1.20")}).findings(t); found != nil {
+	if found := checked(t, got); found != nil {
 		t.Errorf("the translation is not well shaped: %v", found)
 	}
 }
@@ -113,7 +113,7 @@ func TestTranslate(t *testing.T) {
 // TestTranslationKeepsWhatIsResolvedLater: a duration begins when the exception
 // is signed, and only then becomes a time.
 func TestTranslationKeepsWhatIsResolvedLater(t *testing.T) {
-	got, notes, err := translate(t, legacy, whole)
+	got, notes, err := translated(t, legacy, whole)
 	if err != nil || len(notes) > 0 {
 		t.Fatal(notes, err)
 	}
@@ -130,17 +130,17 @@ func TestTranslationNotes(t *testing.T) {
 	const filter = "spec.match.any[0]"
 	for _, tc := range []struct {
 		name, source string
-		how          shape.Translation
+		how          translate.Translation
 		want         []string // line and path
 	}{
-		{"nothing said of the policies", legacy, shape.Translation{}, []string{"11 spec.exceptions[0].policyName", "12 spec.exceptions[0].ruleNames"}},
-		{"some rules", legacy, shape.Translation{PolicyKinds: whole.PolicyKinds}, []string{"12 spec.exceptions[0].ruleNames"}},
-		{"every rule", replaced(legacy, "[check, autogen-check]", "['*']"), shape.Translation{PolicyKinds: whole.PolicyKinds}, nil},
+		{"nothing said of the policies", legacy, translate.Translation{}, []string{"11 spec.exceptions[0].policyName", "12 spec.exceptions[0].ruleNames"}},
+		{"some rules", legacy, translate.Translation{PolicyKinds: whole.PolicyKinds}, []string{"12 spec.exceptions[0].ruleNames"}},
+		{"every rule", replaced(legacy, "[check, autogen-check]", "['*']"), translate.Translation{PolicyKinds: whole.PolicyKinds}, nil},
 		{"no rule", replaced(legacy, "[check, autogen-check]", "[]"), whole, []string{"12 spec.exceptions[0].ruleNames"}},
 		{"no policy", replaced(legacy, "  exceptions:\n  - policyName: require-probes\n    ruleNames: [check, autogen-check]\n", "  exceptions: []\n"), whole, []string{"10 spec.exceptions"}},
 		{"another policy", replaced(legacy, "require-probes", "unheard-of"), whole, []string{"11 spec.exceptions[0].policyName"}},
-		{"no kind of policy", legacy, shape.Translation{WholePolicy: true, PolicyKinds: map[string]string{"require-probes": "ClusterPolicy"}}, []string{"11 spec.exceptions[0].policyName"}},
-		{"moved into a namespace", legacy, shape.Translation{WholePolicy: true, PolicyKinds: map[string]string{"require-probes": "NamespacedValidatingPolicy"}}, []string{"11 spec.exceptions[0].policyName"}},
+		{"no kind of policy", legacy, translate.Translation{WholePolicy: true, PolicyKinds: map[string]string{"require-probes": "ClusterPolicy"}}, []string{"11 spec.exceptions[0].policyName"}},
+		{"moved into a namespace", legacy, translate.Translation{WholePolicy: true, PolicyKinds: map[string]string{"require-probes": "NamespacedValidatingPolicy"}}, []string{"11 spec.exceptions[0].policyName"}},
 		{"two places", replaced(legacy, "  match:\n", "  - {policyName: team-a/require-probes, ruleNames: [a]}\n  match:\n"), whole, []string{"13 spec.exceptions[1].policyName"}},
 		{"conditions", replaced(legacy, "  match:\n", "  conditions: {any: [{key: a, operator: Equals, value: a}]}\n  match:\n"), whole, []string{"13 spec.conditions"}},
 		{"podSecurity", replaced(legacy, "  match:\n", "  podSecurity: [{controlName: Capabilities}]\n  match:\n"), whole, []string{"13 spec.podSecurity"}},
@@ -164,7 +164,7 @@ func TestTranslationNotes(t *testing.T) {
 		{"an unreadable lifetime", replaced(legacy, "7d", "soon"), whole, []string{"8 metadata.annotations[\"polex.dev/expires-in\"]"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			source, notes, err := translate(t, tc.source, tc.how)
+			source, notes, err := translated(t, tc.source, tc.how)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,12 +187,12 @@ func TestTranslationNotes(t *testing.T) {
 
 func TestTranslateRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ source, want string }{
-		"the new form":    {policies, "is translated"},
+		"the new form":    {replaced(legacy, "kyverno.io/v2", "policies.kyverno.io/v1"), "is translated"},
 		"another kind":    {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "is translated"},
 		"a broken schema": {replaced(legacy, "ruleNames", "rules"), "validate the exception first"},
 		"a sealed one":    {replaced(legacy, "    polex.dev/expires-in", "    cosign.sigstore.dev/message: x\n    polex.dev/expires-in"), "translate the draft"},
 	} {
-		source, notes, err := translate(t, tc.source, whole)
+		source, notes, err := translated(t, tc.source, whole)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || source != "" || notes != nil {
 			t.Errorf("%s: %q %v %v", name, source, notes, err)
 		}

@@ -1,4 +1,4 @@
-package shape
+package translate
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 // document writes the new form, and proves that it reads as what was meant.
 func (t *translator) document(condition string) ([]byte, error) {
-	metadata, _ := t.tree["metadata"].(map[string]any)
+	metadata, _ := t.Tree["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	properties := map[string]any{}
 	for property, annotation := range statementsOf {
@@ -45,15 +45,15 @@ func (t *translator) document(condition string) ([]byte, error) {
 
 	var b bytes.Buffer
 	writeYAML(&b, object, "")
-	doc, err := exception.Parse(b.Bytes(), t.doc.File())
+	doc, err := exception.Parse(b.Bytes(), t.Doc.File())
 	if err != nil {
 		return nil, fmt.Errorf("read the translation: %w", err)
 	}
 	if !reflect.DeepEqual(doc.Object(), object) {
-		return nil, fmt.Errorf("%s: the translation does not read as it is meant", t.doc.Position())
+		return nil, fmt.Errorf("%s: the translation does not read as it is meant", t.Doc.Position())
 	}
 	if problems := exception.CheckSchema(doc); len(problems) > 0 {
-		return nil, fmt.Errorf("%s: in the translation, %s", t.doc.Position(), problems[0].Message)
+		return nil, fmt.Errorf("%s: in the translation, %s", t.Doc.Position(), problems[0].Message)
 	}
 	return b.Bytes(), nil
 }
