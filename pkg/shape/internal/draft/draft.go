@@ -3,9 +3,9 @@ package draft
 import (
 	"slices"
 	"strings"
-)
 
-import "github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/exception"
+)
 
 // Draft is an exception that is read to be judged.
 type Draft struct {

@@ -67,6 +67,7 @@ func notEvaluated(...ref.Val) ref.Val {
 	return types.WrapErr(ErrNotEvaluated)
 }
 
+// ErrNotEvaluated is what comes of a function that is only declared.
 var ErrNotEvaluated = errors.New("a function of Kubernetes that is not evaluated here")
 
 func method(id string, result *cel.Type, args ...*cel.Type) overload {

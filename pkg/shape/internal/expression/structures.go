@@ -59,6 +59,7 @@ type provider struct {
 	structures map[string]map[string]*cel.Type
 }
 
+// WithStructures declares object types: their fields, by their names.
 func WithStructures(structures map[string]map[string]*cel.Type) cel.EnvOption {
 	return func(env *cel.Env) (*cel.Env, error) {
 		return cel.CustomTypeProvider(provider{env.CELTypeProvider(), structures})(env)

@@ -42,6 +42,7 @@ func Overlap(a, b string) bool {
 	return row[0]
 }
 
+// OverlapsAny returns the first of some patterns that overlaps with one.
 func OverlapsAny(pattern string, patterns []string) (string, bool) {
 	for _, other := range patterns {
 		if Overlap(pattern, other) {
