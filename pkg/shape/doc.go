@@ -33,8 +33,8 @@
 //
 // Each check stands in a file of its own; reasons.go lists what they find. What
 // they look through lies below: internal/expression is CEL, internal/witness tries
-// conditions, internal/draft reads the exception, internal/manifest any other
-// document, internal/wildcard matches patterns. The package translate writes an
-// exception of kyverno.io as one of policies.kyverno.io. None of them does I/O or
-// knows a clock.
+// conditions, internal/match says which resources an exception is for, and
+// internal/draft reads it; internal/manifest reads any other document, and
+// internal/wildcard matches patterns. The package translate writes an exception of
+// kyverno.io as one of policies.kyverno.io. None of them does I/O or knows a clock.
 package shape

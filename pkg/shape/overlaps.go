@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/match"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -111,16 +112,16 @@ func (s *Set) meeting(work *wildcard.Meter, a, b *claim) (example string, meet b
 		}
 	}
 	if r := s.witness(work, a, b); r != nil {
-		return fmt.Sprintf(" for the same resources, such as %q", r.describe()), true
+		return fmt.Sprintf(" for the same resources, such as %q", r.Describe()), true
 	}
 	return "", false
 }
 
-func (s *Set) witness(work *wildcard.Meter, a, b *claim) *resource {
+func (s *Set) witness(work *wildcard.Meter, a, b *claim) *match.Resource {
 	if a.id.Group == exception.PoliciesGroup {
 		return s.reader.witness(a, b)
 	}
-	return inBoth(work, a.block, b.block)
+	return match.InBoth(work, a.block, b.block)
 }
 
 // within reports whether the texts of one sorted list, which has some, are all

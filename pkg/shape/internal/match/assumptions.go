@@ -1,15 +1,16 @@
-package shape
+package match
 
 import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// assumptions are what was taken as given for want of a file that says it.
-type assumptions uint16
+// Assumptions are what was taken as given for want of a file that says it.
+type Assumptions uint16
 
+// One for each thing that no file says.
 const (
-	assumedSender assumptions = 1 << iota
+	AssumedSender Assumptions = 1 << iota
 	assumedConditions
 	assumedNamespace
 	assumedNamespaceLabels
@@ -24,10 +25,10 @@ const (
 	assumedLast
 )
 
-// texts says it for people, each as the end of "assuming …".
-func (a assumptions) texts() []string {
+// Texts says it for people, each as the end of "assuming …".
+func (a Assumptions) Texts() []string {
 	var said []string
-	for one := assumptions(1); one < assumedLast; one <<= 1 {
+	for one := Assumptions(1); one < assumedLast; one <<= 1 {
 		if a&one != 0 {
 			said = append(said, one.text())
 		}
@@ -35,9 +36,9 @@ func (a assumptions) texts() []string {
 	return said
 }
 
-func (a assumptions) text() string {
+func (a Assumptions) text() string {
 	switch a {
-	case assumedSender:
+	case AssumedSender:
 		return "that the request comes from those that the match asks for"
 	case assumedConditions:
 		return "that the conditions hold"
@@ -67,20 +68,20 @@ func (a assumptions) text() string {
 
 // unknown is a value that a condition cannot be told, with what is assumed
 // where it depends on that.
-func (a assumptions) unknown() ref.Val { return unknowns[a] }
+func (a Assumptions) unknown() ref.Val { return unknowns[a] }
 
 // unknowns has one value for each assumption.
-var unknowns = func() map[assumptions]*types.Unknown {
-	all := map[assumptions]*types.Unknown{}
-	for one := assumptions(1); one < assumedLast; one <<= 1 {
+var unknowns = func() map[Assumptions]*types.Unknown {
+	all := map[Assumptions]*types.Unknown{}
+	for one := Assumptions(1); one < assumedLast; one <<= 1 {
 		all[one] = types.NewUnknown(-int64(one), types.NewAttributeTrail(one.text())) // below the ids of expressions
 	}
 	return all
 }()
 
 // assumedOf says what is assumed with a value that could not be told.
-func assumedOf(value *types.Unknown) assumptions {
-	var all assumptions
+func assumedOf(value *types.Unknown) Assumptions {
+	var all Assumptions
 	for one, unknown := range unknowns {
 		if value.Contains(unknown) {
 			all |= one

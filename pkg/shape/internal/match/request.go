@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"slices"
@@ -16,9 +16,9 @@ import (
 // that Kyverno gives to a condition: what the files of the resource and of its
 // namespace say, and unknown what they cannot say.
 type resourceRequest struct {
-	*resource
+	*Resource
 	stage
-	noted *assumptions // see sketch
+	noted *Assumptions // see sketch
 }
 
 // ResolveName returns a variable's value.
@@ -34,7 +34,7 @@ func (q *resourceRequest) ResolveName(name string) (any, bool) {
 	case name == "oldObject":
 		return q.occupied(q.oldObject), true
 	case name == "request":
-		return q.sketch(q.requestField, assumedSender|assumedServerFields|assumedResourceName), true
+		return q.sketch(q.requestField, AssumedSender|assumedServerFields|assumedResourceName), true
 	}
 	return nil, false
 }
@@ -42,7 +42,7 @@ func (q *resourceRequest) ResolveName(name string) (any, bool) {
 // Parent returns nil: there are no other variables.
 func (q *resourceRequest) Parent() cel.Activation { return nil }
 
-func (q *resourceRequest) sketch(field func(string) (ref.Val, bool), missing assumptions) *sketch {
+func (q *resourceRequest) sketch(field func(string) (ref.Val, bool), missing Assumptions) *sketch {
 	return &sketch{Mapper: expression.NoKeys, field: field, missing: missing, noted: q.noted}
 }
 
@@ -66,7 +66,7 @@ func (q *resourceRequest) objectField(name string) (ref.Val, bool) {
 	case "status":
 		return assumedServerFields.unknown(), true
 	}
-	value, said := q.tree()[name]
+	value, said := q.Tree()[name]
 	return expression.Value(value), said
 }
 
@@ -83,7 +83,7 @@ func (q *resourceRequest) metadataField(name string) (ref.Val, bool) {
 	case name == "namespace" && q.homeless():
 		return assumedNamespace.unknown(), true
 	}
-	metadata, _ := q.tree()["metadata"].(map[string]any)
+	metadata, _ := q.Tree()["metadata"].(map[string]any)
 	value, said := metadata[name]
 	return expression.Value(value), said
 }
@@ -98,11 +98,11 @@ func (q *resourceRequest) requestField(name string) (ref.Val, bool) {
 		if q.generated {
 			return assumedName.unknown(), true
 		}
-		return types.String(q.id.Name), true
+		return types.String(q.Id.Name), true
 	case "namespace":
 		return q.requestNamespace()
 	case "userInfo":
-		return assumedSender.unknown(), true
+		return AssumedSender.unknown(), true
 	case "kind", "requestKind":
 		return q.sketch(q.kindField, 0), true
 	case "resource", "requestResource":
@@ -128,32 +128,32 @@ func (q *resourceRequest) occupiedInRequest(by occupant) ref.Val {
 func (q *resourceRequest) requestNamespace() (ref.Val, bool) {
 	switch {
 	case q.isNamespace():
-		return types.String(q.id.Name), true // the API server's way
+		return types.String(q.Id.Name), true // the API server's way
 	case q.homeless():
 		return assumedNamespace.unknown(), true
 	}
-	return types.String(q.id.Namespace), q.id.Namespace != ""
+	return types.String(q.Id.Namespace), q.Id.Namespace != ""
 }
 
 func (q *resourceRequest) kindField(name string) (ref.Val, bool) {
 	switch name {
 	case "group":
-		return types.String(q.id.Group), true
+		return types.String(q.Id.Group), true
 	case "version":
-		return types.String(q.version), true
+		return types.String(q.Version), true
 	case "kind":
-		return types.String(q.id.Kind), true
+		return types.String(q.Id.Kind), true
 	}
 	return nil, false
 }
 
 func (q *resourceRequest) resourceField(name string) (ref.Val, bool) {
-	ofKubernetes := !strings.Contains(q.id.Group, ".") || strings.HasSuffix(q.id.Group, ".k8s.io")
+	ofKubernetes := !strings.Contains(q.Id.Group, ".") || strings.HasSuffix(q.Id.Group, ".k8s.io")
 	switch {
 	case name == "resource" && !ofKubernetes:
 		return assumedResourceName.unknown(), true
 	case name == "resource":
-		return types.String(manifest.NameInURLs(q.id.Kind)), true
+		return types.String(manifest.NameInURLs(q.Id.Kind)), true
 	case name == "kind":
 		return nil, false
 	}
@@ -163,7 +163,7 @@ func (q *resourceRequest) resourceField(name string) (ref.Val, bool) {
 // namespaceObject is the Namespace of the request, which is null where there is
 // none, or none yet.
 func (q *resourceRequest) namespaceObject() ref.Val {
-	home := q.home
+	home := q.Home
 	switch {
 	case q.homeless():
 		return assumedNamespace.unknown()
@@ -182,20 +182,20 @@ func (q *resourceRequest) namespaceObject() ref.Val {
 	}, missing)
 }
 
-func (q *resourceRequest) homeField(home *namespace, name string) (ref.Val, bool) {
+func (q *resourceRequest) homeField(home *Namespace, name string) (ref.Val, bool) {
 	switch {
 	case name == "name":
-		return types.String(home.labels[manifest.LabelOfNamespace]), true
-	case name == "labels" && home.written:
-		return expression.Value(home.labels), true
+		return types.String(home.Labels[manifest.LabelOfNamespace]), true
+	case name == "labels" && home.Written:
+		return expression.Value(home.Labels), true
 	case name == "labels":
 		return q.sketch(func(key string) (ref.Val, bool) {
-			if label, is := home.labels[key]; is {
+			if label, is := home.Labels[key]; is {
 				return types.String(label), true
 			}
 			return assumedNamespaceLabels.unknown(), true
 		}, assumedNamespaceLabels), true
-	case name == "annotations" && home.written:
+	case name == "annotations" && home.Written:
 		return expression.Value(home.annotations), len(home.annotations) > 0
 	case name == "annotations":
 		return assumedNamespaceLabels.unknown(), true

@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ import (
 type sketch struct {
 	traits.Mapper                                            // of no keys, for its type
 	field         func(name string) (value ref.Val, is bool) // what is unknown is
-	missing       assumptions                                // what is not known of the whole
-	noted         *assumptions
+	missing       Assumptions                                // what is not known of the whole
+	noted         *Assumptions
 }
 
 // Find returns the value behind a key.

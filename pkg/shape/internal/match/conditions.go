@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
-// conditionMatcher is for policies.kyverno.io: the match conditions are
+// ConditionMatcher is for policies.kyverno.io: the match conditions are
 // evaluated on the requests that create, update or delete a resource, as far as
 // its file says what they would be. They are joined by "and"; without any, the
 // exception is for every resource.
@@ -24,27 +24,18 @@ import (
 // nothing (pkg/controllers/deleting/controller.go), and under the failure policy
 // Ignore it changes nothing (pkg/webhooks/resource/mpol/handler.go). What the
 // condition fails on is exempt there, in all but name, and is counted.
-type conditionMatcher struct {
+type ConditionMatcher struct {
 	language  *expression.Language
-	all       *term
-	stages    [][]stage // of those in one, any counts
+	All       *term
+	Stages    [][]stage // of those in one, any counts
 	equals    equalities
 	leavesOut bool // one of the policies leaves out what a condition fails on
 	ofMade    bool
 }
 
-// conditionMatcher returns nil where a condition cannot be evaluated at all.
-func (s *subject) conditionMatcher() *conditionMatcher {
-	written := s.Spec()["matchConditions"]
-	items, isList := written.([]any)
-	conditions := s.conditions()
-	if written != nil && !isList || len(items) != len(conditions) {
-		return nil // one that is left out might be the one that narrows
-	}
-	return newConditionMatcher(s.language, s.Exc.Policies, compiledOf(conditions))
-}
-
-func newConditionMatcher(l *expression.Language, policies []exception.PolicyRef, conditions []*expression.Condition) *conditionMatcher {
+// NewConditions is for conditions that are joined by "and", in an exception from
+// some policies. It returns nil where one does not compile.
+func NewConditions(l *expression.Language, policies []exception.PolicyRef, conditions []*expression.Condition) *ConditionMatcher {
 	terms, ofMade := make([]*term, 0, len(conditions)), false
 	for _, c := range conditions {
 		if c.Problem != nil {
@@ -54,17 +45,17 @@ func newConditionMatcher(l *expression.Language, policies []exception.PolicyRef,
 		ofMade = ofMade || slices.ContainsFunc(c.Literals(), namesMade)
 	}
 	leavesOut := slices.ContainsFunc(policies, func(ref exception.PolicyRef) bool { return !strings.HasSuffix(ref.Kind, "ValidatingPolicy") })
-	m := &conditionMatcher{
-		language: l, all: allOf(terms), stages: stagesOf(policies, terms),
+	m := &ConditionMatcher{
+		language: l, All: allOf(terms), Stages: stagesOf(policies, terms),
 		equals: equalitiesOf(terms, meanings(policies, leavesOut)), leavesOut: leavesOut, ofMade: ofMade,
 	}
 	if !speakOf(terms, "oldObject", "request", "namespaceObject") {
 		// Then a deletion looks the same whatever is deleted.
-		m.stages = slices.DeleteFunc(m.stages, func(alternatives []stage) bool {
+		m.Stages = slices.DeleteFunc(m.Stages, func(alternatives []stage) bool {
 			if alternatives[0].operation != "DELETE" {
 				return false
 			}
-			holds, _ := m.holdsAny(wildcard.NewMeter(), &resource{}, alternatives)
+			holds, _ := m.holdsAny(wildcard.NewMeter(), &Resource{}, alternatives)
 			return !holds
 		})
 	}
@@ -91,24 +82,25 @@ func namesMade(text string) bool {
 	return slices.ContainsFunc(manifest.MadeKinds, func(kind string) bool { return text == kind || text == manifest.NameInURLs(kind) })
 }
 
-func (m *conditionMatcher) made() bool { return m.ofMade }
+// Made reports whether a condition names a kind that controllers make.
+func (m *ConditionMatcher) Made() bool { return m.ofMade }
 
-func (m *conditionMatcher) candidates(work *wildcard.Meter, set *ResourceSet, visit func(*resource) bool) {
+func (m *ConditionMatcher) candidates(work *wildcard.Meter, set *Resources, visit func(*Resource) bool) {
 	set.equal(work, m.equals, visit)
 }
 
 // takes tries the stages one after the other. That a resource is only exempt
 // from some of what is asked about it is an assumption, for no file says which
 // requests come.
-func (m *conditionMatcher) takes(work *wildcard.Meter, r *resource) (bool, assumptions) {
+func (m *ConditionMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptions) {
 	// A name that is yet to be generated is an error where things are changed, and
 	// only unknown where they are validated.
 	if !m.leavesOut && !m.equals.allow(r) {
 		return false, 0
 	}
 	taken, left := false, false
-	var assumed assumptions
-	for _, alternatives := range m.stages {
+	var assumed Assumptions
+	for _, alternatives := range m.Stages {
 		remains := alternatives[0].object == asWritten
 		if taken && (left || !remains) {
 			break
@@ -133,19 +125,19 @@ func (m *conditionMatcher) takes(work *wildcard.Meter, r *resource) (bool, assum
 	return true, assumed
 }
 
-func (m *conditionMatcher) holdsAny(work *wildcard.Meter, r *resource, alternatives []stage) (bool, assumptions) {
+func (m *ConditionMatcher) holdsAny(work *wildcard.Meter, r *Resource, alternatives []stage) (bool, Assumptions) {
 	for _, at := range alternatives {
-		if holds, assumed := m.holds(work, r, at); holds {
+		if holds, assumed := m.Holds(work, r, at); holds {
 			return true, assumed
 		}
 	}
 	return false, 0
 }
 
-// holds reports whether the conditions may be true of a resource at a stage.
-func (m *conditionMatcher) holds(work *wildcard.Meter, r *resource, at stage) (bool, assumptions) {
-	var noted assumptions
-	result, assumed := m.all.try(work, m.language, &resourceRequest{resource: r, stage: at, noted: &noted})
+// Holds reports whether the conditions may be true of a resource at a stage.
+func (m *ConditionMatcher) Holds(work *wildcard.Meter, r *Resource, at stage) (bool, Assumptions) {
+	var noted Assumptions
+	result, assumed := m.All.try(work, m.language, &resourceRequest{Resource: r, stage: at, noted: &noted})
 	if result&canHold != 0 {
 		return true, assumed
 	}

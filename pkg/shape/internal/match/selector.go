@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"regexp"
@@ -9,18 +9,19 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
-// labelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use
+// LabelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use
 // patterns for keys and values, matchExpressions may not. The zero value takes
 // everything, as an empty selector does.
-type labelSelector struct {
-	labels      map[string]string
-	expressions []labelExpression
-	broken      bool // Kubernetes refuses it, and nothing matches
+type LabelSelector struct {
+	Labels      map[string]string
+	Expressions []LabelExpression
+	Broken      bool // Kubernetes refuses it, and nothing matches
 }
 
-type labelExpression struct {
-	key, operator string
-	values        []string
+// LabelExpression is one of matchExpressions.
+type LabelExpression struct {
+	Key, Operator string
+	Values        []string
 }
 
 // zeroed is what Kyverno puts for a pattern that stands for no label of the
@@ -28,59 +29,59 @@ type labelExpression struct {
 var zeroed = strings.NewReplacer("*", "0", "?", "0")
 
 // readSelector returns nil where there is no selector.
-func readSelector(value any) *labelSelector {
+func readSelector(value any) *LabelSelector {
 	tree, isTree := value.(map[string]any)
 	if !isTree {
 		return nil
 	}
-	s := &labelSelector{labels: manifest.StringMap(tree["matchLabels"])}
-	for key, text := range s.labels {
-		s.broken = s.broken || !labelKey(zeroed.Replace(key)) || !labelValue(zeroed.Replace(text))
+	s := &LabelSelector{Labels: manifest.StringMap(tree["matchLabels"])}
+	for key, text := range s.Labels {
+		s.Broken = s.Broken || !labelKey(zeroed.Replace(key)) || !labelValue(zeroed.Replace(text))
 	}
 	items, _ := tree["matchExpressions"].([]any)
 	for _, item := range items {
 		entry, _ := item.(map[string]any)
-		e := labelExpression{values: manifest.Words(entry["values"])}
-		e.key, _ = entry["key"].(string)
-		e.operator, _ = entry["operator"].(string)
-		s.expressions = append(s.expressions, e)
-		s.broken = s.broken || !e.valid()
+		e := LabelExpression{Values: manifest.Words(entry["values"])}
+		e.Key, _ = entry["key"].(string)
+		e.Operator, _ = entry["operator"].(string)
+		s.Expressions = append(s.Expressions, e)
+		s.Broken = s.Broken || !e.valid()
 	}
 	return s
 }
 
-func (e labelExpression) valid() bool {
-	if !labelKey(e.key) || slices.ContainsFunc(e.values, func(value string) bool { return !labelValue(value) }) {
+func (e LabelExpression) valid() bool {
+	if !labelKey(e.Key) || slices.ContainsFunc(e.Values, func(value string) bool { return !labelValue(value) }) {
 		return false
 	}
-	switch e.operator {
+	switch e.Operator {
 	case "In", "NotIn":
-		return len(e.values) > 0
+		return len(e.Values) > 0
 	case "Exists", "DoesNotExist":
-		return len(e.values) == 0
+		return len(e.Values) == 0
 	}
 	return false
 }
 
 // matches reports whether a selector takes an object with the labels.
-func (s *labelSelector) matches(work *wildcard.Meter, labels map[string]string) bool {
-	if s.broken {
+func (s *LabelSelector) matches(work *wildcard.Meter, labels map[string]string) bool {
+	if s.Broken {
 		return false
 	}
-	for key, value := range s.labels {
+	for key, value := range s.Labels {
 		if !hasPair(work, key, value, labels) {
 			return false
 		}
 	}
-	for _, e := range s.expressions {
-		value, set := labels[e.key]
-		work.Spend(1 + len(e.values))
+	for _, e := range s.Expressions {
+		value, set := labels[e.Key]
+		work.Spend(1 + len(e.Values))
 		ok := false
-		switch e.operator {
+		switch e.Operator {
 		case "In":
-			ok = set && slices.Contains(e.values, value)
+			ok = set && slices.Contains(e.Values, value)
 		case "NotIn":
-			ok = !set || !slices.Contains(e.values, value)
+			ok = !set || !slices.Contains(e.Values, value)
 		case "Exists":
 			ok = set
 		case "DoesNotExist":

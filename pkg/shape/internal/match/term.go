@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"errors"
@@ -27,9 +27,9 @@ const anyOutcome = canHold | canMiss | canFail
 // "unknown && error" is unknown, though it is true in no case; taken apart, it
 // is known not to hold.
 type term struct {
-	expr     *ast.AST
+	Expr     *ast.AST
 	operator string // "" for what is not taken apart
-	parts    []*term
+	Parts    []*term
 	program  *expression.Program // of a whole condition; of what is not taken apart, made when it is needed
 }
 
@@ -45,10 +45,10 @@ func termOf(c *expression.Condition) *term {
 }
 
 // allOf joins conditions by "and".
-func allOf(conditions []*term) *term { return &term{operator: operators.LogicalAnd, parts: conditions} }
+func allOf(conditions []*term) *term { return &term{operator: operators.LogicalAnd, Parts: conditions} }
 
 func termFor(checked *ast.AST, left *int) *term {
-	t := &term{expr: checked}
+	t := &term{Expr: checked}
 	e := checked.Expr()
 	if e.Kind() != ast.CallKind || *left <= 0 {
 		return t
@@ -58,7 +58,7 @@ func termFor(checked *ast.AST, left *int) *term {
 		t.operator = e.AsCall().FunctionName()
 		for _, arg := range e.AsCall().Args() {
 			*left--
-			t.parts = append(t.parts, termFor(ast.NewCheckedAST(ast.NewAST(arg, checked.SourceInfo()), checked.TypeMap(), checked.ReferenceMap()), left))
+			t.Parts = append(t.Parts, termFor(ast.NewCheckedAST(ast.NewAST(arg, checked.SourceInfo()), checked.TypeMap(), checked.ReferenceMap()), left))
 		}
 	}
 	return t
@@ -67,7 +67,7 @@ func termFor(checked *ast.AST, left *int) *term {
 // try says what a term can come to for a request about a resource, and what is
 // assumed if it comes to something that it need not. Most conditions are known
 // as a whole.
-func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, assumptions) {
+func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, Assumptions) {
 	if t.program != nil || t.operator == "" {
 		result, assumed := t.evaluate(work, l, about)
 		if result != anyOutcome || t.operator == "" {
@@ -76,7 +76,7 @@ func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resource
 	}
 	switch t.operator {
 	case operators.LogicalNot:
-		result, assumed := t.parts[0].try(work, l, about)
+		result, assumed := t.Parts[0].try(work, l, about)
 		return result.swapped(), assumed
 	case operators.LogicalOr:
 		result, assumed := t.join(work, l, about, func(o outcome) outcome { return o.swapped() })
@@ -89,11 +89,11 @@ func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resource
 // join is "and" in CEL's way: false if one part is, whatever the others are,
 // and an error if one part is and none is false. Each part is turned by as
 // before.
-func (t *term) join(work *wildcard.Meter, l *expression.Language, about *resourceRequest, as func(outcome) outcome) (outcome, assumptions) {
+func (t *term) join(work *wildcard.Meter, l *expression.Language, about *resourceRequest, as func(outcome) outcome) (outcome, Assumptions) {
 	every, either := anyOutcome, outcome(0)
-	var assumed assumptions
-	for i := range t.parts {
-		result, assuming := t.parts[i].try(work, l, about)
+	var assumed Assumptions
+	for i := range t.Parts {
+		result, assuming := t.Parts[i].try(work, l, about)
 		if result = as(result); result == canMiss || result == 0 {
 			return result, 0
 		}
@@ -121,10 +121,10 @@ func (o outcome) swapped() outcome {
 // are taken in it.
 const evaluationSteps = 20
 
-func (t *term) evaluate(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, assumptions) {
+func (t *term) evaluate(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, Assumptions) {
 	if t.program == nil {
 		var err error
-		if t.program, err = l.Plan(t.expr); err != nil {
+		if t.program, err = l.Plan(t.Expr); err != nil {
 			return anyOutcome, assumedConditions
 		}
 	}

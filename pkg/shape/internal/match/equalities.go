@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"maps"
@@ -22,7 +22,7 @@ type equalities struct{ kinds, names, namespaces []string }
 func equalitiesOf(conditions []*term, of map[string]string) equalities {
 	var all equalities
 	for _, c := range conditions {
-		all = all.both(readEqualities(c.expr.Expr(), of))
+		all = all.both(readEqualities(c.Expr.Expr(), of))
 	}
 	return all
 }
@@ -130,10 +130,10 @@ func meaning(e ast.Expr, of map[string]string) string {
 // allow reports whether a resource's name can be one of the names. The API
 // server makes one of generateName's first 58 characters and five of its own
 // (k8s.io/apiserver/pkg/storage/names).
-func (e equalities) allow(r *resource) bool {
+func (e equalities) allow(r *Resource) bool {
 	const most, added = 58, 5
 	return e.names == nil || !r.generated || slices.ContainsFunc(e.names, func(name string) bool {
-		prefix := r.id.Name[:min(len(r.id.Name), most)]
+		prefix := r.Id.Name[:min(len(r.Id.Name), most)]
 		return len(name) == len(prefix)+added && strings.HasPrefix(name, prefix)
 	})
 }
@@ -176,7 +176,7 @@ func fieldPath(e ast.Expr, of map[string]string) string {
 
 // equal calls visit with every resource that equalities leave, until it returns
 // false.
-func (set *ResourceSet) equal(work *wildcard.Meter, e equalities, visit func(*resource) bool) {
+func (set *Resources) equal(work *wildcard.Meter, e equalities, visit func(*Resource) bool) {
 	kinds := e.kinds
 	if kinds == nil {
 		kinds = set.sorted
@@ -202,15 +202,15 @@ func (set *ResourceSet) equal(work *wildcard.Meter, e equalities, visit func(*re
 // equal returns the resources of a kind that equalities leave. A name that is
 // yet to be generated can be any, and so can a namespace that no file says. The
 // index by namespace has what is called Namespace under its own name.
-func (of *resourcesOfKind) equal(kind string, e equalities) [][]*resource {
+func (of *resourcesOfKind) equal(kind string, e equalities) [][]*Resource {
 	index, texts, others := of.byName, e.names, of.generated
 	if e.names == nil {
 		index, texts, others = of.byNamespace, e.namespaces, of.byNamespace[""]
 		if e.namespaces == nil || kind == "Namespace" {
-			return [][]*resource{of.all}
+			return [][]*Resource{of.all}
 		}
 	}
-	lists := [][]*resource{others}
+	lists := [][]*Resource{others}
 	for _, text := range slices.Compact(slices.Sorted(slices.Values(texts))) {
 		lists = append(lists, index[text])
 	}

@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"testing"

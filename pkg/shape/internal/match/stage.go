@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"slices"
@@ -61,7 +61,7 @@ func onSchedule(ref exception.PolicyRef) bool { return strings.HasSuffix(ref.Kin
 
 // speakOf reports whether one of the conditions names one of the variables.
 func speakOf(conditions []*term, variables ...string) bool {
-	return slices.ContainsFunc(conditions, func(c *term) bool { return expression.Mentions(c.expr, variables) })
+	return slices.ContainsFunc(conditions, func(c *term) bool { return expression.Mentions(c.Expr, variables) })
 }
 
 // speakOfNull reports whether one of the conditions asks whether anything is
@@ -69,7 +69,7 @@ func speakOf(conditions []*term, variables ...string) bool {
 func speakOfNull(conditions []*term) bool {
 	found := false
 	for _, c := range conditions {
-		ast.PreOrderVisit(c.expr.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		ast.PreOrderVisit(c.Expr.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 			found = found || e.Kind() == ast.LiteralKind && e.AsLiteral() == types.NullValue
 		}))
 	}

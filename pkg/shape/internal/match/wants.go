@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"slices"
@@ -10,13 +10,13 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
-// want is what a condition asks of a field: that its text fits one of the
+// Want is what a condition asks of a field: that its text fits one of the
 // patterns. It is what a resource is made up of, which then is tried.
-type want struct{ field, patterns []string }
+type Want struct{ field, patterns []string }
 
-// wants reads what has to be there for an expression to be true, as far as it is
+// Wants reads what has to be there for an expression to be true, as far as it is
 // plainly written: of two that are joined by "||", the first.
-func wants(e ast.Expr, of map[string]string) []want {
+func Wants(e ast.Expr, of map[string]string) []Want {
 	switch e.Kind() {
 	case ast.SelectKind:
 		if e.AsSelect().IsTestOnly() {
@@ -24,7 +24,7 @@ func wants(e ast.Expr, of map[string]string) []want {
 		}
 	case ast.ComprehensionKind:
 		if name, subject, body := soleElement(e.AsComprehension()); name != "" {
-			return wants(body, renamed(of, name, subject))
+			return Wants(body, renamed(of, name, subject))
 		}
 	case ast.CallKind:
 		return wantsOfCall(e.AsCall(), of)
@@ -32,7 +32,7 @@ func wants(e ast.Expr, of map[string]string) []want {
 	return nil
 }
 
-func wantsOfCall(call ast.CallExpr, of map[string]string) []want {
+func wantsOfCall(call ast.CallExpr, of map[string]string) []Want {
 	args := call.Args()
 	if call.IsMemberFunction() && len(args) == 1 {
 		text, ok := literalText(args[0])
@@ -48,9 +48,9 @@ func wantsOfCall(call ast.CallExpr, of map[string]string) []want {
 	}
 	switch call.FunctionName() {
 	case operators.LogicalAnd:
-		return slices.Concat(wants(args[0], of), wants(args[1], of))
+		return slices.Concat(Wants(args[0], of), Wants(args[1], of))
 	case operators.LogicalOr:
-		return wants(args[0], of)
+		return Wants(args[0], of)
 	case operators.Equals:
 		one, other := args[0], args[1]
 		if one.Kind() == ast.LiteralKind {
@@ -71,11 +71,11 @@ func wantsOfCall(call ast.CallExpr, of map[string]string) []want {
 }
 
 // wanted leaves out what is no field of a variable.
-func wanted(field []string, patterns ...string) []want {
+func wanted(field []string, patterns ...string) []Want {
 	if len(field) < 2 || field[0] == "" || len(patterns) == 0 {
 		return nil
 	}
-	return []want{{field, patterns}}
+	return []Want{{field, patterns}}
 }
 
 // steps are the way to a field, from a variable on: "" at the beginning for
@@ -100,9 +100,9 @@ func steps(e ast.Expr, of map[string]string) []string {
 	return []string{""}
 }
 
-// common returns for each field that is wanted a text that all wants of it take,
+// CommonWants returns for each field that is wanted a text that all wants of it take,
 // by the field's steps, or false where it finds none.
-func commonWants(work *wildcard.Meter, all []want) (map[string]string, bool) {
+func CommonWants(work *wildcard.Meter, all []Want) (map[string]string, bool) {
 	texts := map[string]string{}
 	patterns := map[string][]string{}
 	for _, w := range all {

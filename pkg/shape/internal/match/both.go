@@ -1,4 +1,4 @@
-package shape
+package match
 
 import (
 	"maps"
@@ -9,12 +9,12 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
-// inBoth returns a resource that both matches take, if it finds one: it makes
+// InBoth returns a resource that both matches take, if it finds one: it makes
 // one up of what they ask for, and then holds it against both. That two matches
 // can meet is only said with such a resource in hand.
-func inBoth(work *wildcard.Meter, a, b matchBlock) *resource {
-	for _, x := range a.alternatives() {
-		for _, y := range b.alternatives() {
+func InBoth(work *wildcard.Meter, a, b Block) *Resource {
+	for _, x := range a.Alternatives() {
+		for _, y := range b.Alternatives() {
 			if work.Spent() {
 				return nil
 			}
@@ -27,50 +27,50 @@ func inBoth(work *wildcard.Meter, a, b matchBlock) *resource {
 }
 
 // madeUp makes a resource that the filters of both sides are likely to take.
-func madeUp(work *wildcard.Meter, x, y []*matchFilter) *resource {
+func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
 	if usersOf(x) && usersOf(y) {
 		return nil // who both are for would have to be made up too
 	}
 	// Names first: they are what most matches differ in.
-	name, found := commonText(work, x, y, func(f *matchFilter) []string {
-		if f.name != "" {
-			return []string{f.name}
+	name, found := commonText(work, x, y, func(f *Filter) []string {
+		if f.Name != "" {
+			return []string{f.Name}
 		}
-		return f.names
+		return f.Names
 	})
 	if !found {
 		return nil
 	}
-	home, found := commonText(work, x, y, func(f *matchFilter) []string { return f.namespaces })
+	home, found := commonText(work, x, y, func(f *Filter) []string { return f.Namespaces })
 	if !found {
 		return nil
 	}
-	r := &resource{labels: map[string]string{}, annotations: map[string]string{}}
-	if r.id.Group, r.version, r.id.Kind, found = commonKind(work, x, y); !found {
+	r := &Resource{labels: map[string]string{}, annotations: map[string]string{}}
+	if r.Id.Group, r.Version, r.Id.Kind, found = commonKind(work, x, y); !found {
 		return nil
 	}
-	r.id.Name, r.id.Namespace = name, home
-	if r.id.Kind == "Namespace" && r.id.Namespace != "" {
-		r.id.Name, r.id.Namespace = r.id.Namespace, "" // it is in itself
+	r.Id.Name, r.Id.Namespace = name, home
+	if r.Id.Kind == "Namespace" && r.Id.Namespace != "" {
+		r.Id.Name, r.Id.Namespace = r.Id.Namespace, "" // it is in itself
 	}
-	r.home = &namespace{labels: map[string]string{}, written: true}
+	r.Home = &Namespace{Labels: map[string]string{}, Written: true}
 	for _, f := range append(x[:len(x):len(x)], y...) {
-		fill(work, r.annotations, f.annotations)
-		f.selector.satisfy(work, r.labels)
-		f.namespaceSelector.satisfy(work, r.home.labels)
+		fill(work, r.annotations, f.Annotations)
+		f.Selector.satisfy(work, r.labels)
+		f.NamespaceSelector.satisfy(work, r.Home.Labels)
 	}
-	if r.id.Namespace != "" {
-		r.home.labels[manifest.LabelOfNamespace] = r.id.Namespace
+	if r.Id.Namespace != "" {
+		r.Home.Labels[manifest.LabelOfNamespace] = r.Id.Namespace
 	}
-	if r.id.Name == "" {
-		r.id.Name = "any"
+	if r.Id.Name == "" {
+		r.Id.Name = "any"
 	}
 	return r
 }
 
-func usersOf(filters []*matchFilter) bool {
+func usersOf(filters []*Filter) bool {
 	for _, f := range filters {
-		if f.users {
+		if f.Users {
 			return true
 		}
 	}
@@ -79,7 +79,7 @@ func usersOf(filters []*matchFilter) bool {
 
 // commonText returns a text that fits a pattern of each side, or "" where a side
 // says none.
-func commonText(work *wildcard.Meter, x, y []*matchFilter, of func(*matchFilter) []string) (text string, found bool) {
+func commonText(work *wildcard.Meter, x, y []*Filter, of func(*Filter) []string) (text string, found bool) {
 	mine, yours := firstSaid(x, of), firstSaid(y, of)
 	if len(mine) == 0 {
 		mine = []string{"*"}
@@ -103,7 +103,7 @@ func commonText(work *wildcard.Meter, x, y []*matchFilter, of func(*matchFilter)
 	return "", false
 }
 
-func firstSaid(filters []*matchFilter, of func(*matchFilter) []string) []string {
+func firstSaid(filters []*Filter, of func(*Filter) []string) []string {
 	for _, f := range filters {
 		if said := of(f); len(said) > 0 {
 			return said
@@ -114,7 +114,7 @@ func firstSaid(filters []*matchFilter, of func(*matchFilter) []string) []string 
 
 // commonKind returns a kind that a selector of each side takes. One side at
 // least must name it.
-func commonKind(work *wildcard.Meter, x, y []*matchFilter) (group, version, kind string, found bool) {
+func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind string, found bool) {
 	mine, yours := firstKinds(x), firstKinds(y)
 	for _, a := range mine {
 		for _, b := range yours {
@@ -143,10 +143,10 @@ func commonKind(work *wildcard.Meter, x, y []*matchFilter) (group, version, kind
 	return "", "", "", false
 }
 
-func firstKinds(filters []*matchFilter) []manifest.KindSelector {
+func firstKinds(filters []*Filter) []manifest.KindSelector {
 	for _, f := range filters {
-		if len(f.kinds) > 0 {
-			return f.kinds
+		if len(f.Kinds) > 0 {
+			return f.Kinds
 		}
 	}
 	return []manifest.KindSelector{{Group: "*", Version: "*", Kind: "*"}}
@@ -166,25 +166,25 @@ func fill(work *wildcard.Meter, pairs, patterns map[string]string) {
 
 // satisfy adds labels that a selector asks for. Whether the selector then takes
 // them is for the caller to see: another may forbid what this one asks for.
-func (s *labelSelector) satisfy(work *wildcard.Meter, labels map[string]string) {
+func (s *LabelSelector) satisfy(work *wildcard.Meter, labels map[string]string) {
 	if s == nil {
 		return
 	}
-	fill(work, labels, s.labels)
-	for _, e := range s.expressions {
-		if _, set := labels[e.key]; set {
+	fill(work, labels, s.Labels)
+	for _, e := range s.Expressions {
+		if _, set := labels[e.Key]; set {
 			continue
 		}
 		switch {
-		case e.operator == "In" && len(e.values) > 0:
-			labels[e.key] = e.values[0]
-		case e.operator == "Exists":
-			labels[e.key] = "any"
+		case e.Operator == "In" && len(e.Values) > 0:
+			labels[e.Key] = e.Values[0]
+		case e.Operator == "Exists":
+			labels[e.Key] = "any"
 		}
 	}
 }
 
-// describe names a witness for people.
-func (r *resource) describe() string {
-	return r.id.Kind + " " + strings.TrimPrefix(r.id.Namespace+"/"+r.id.Name, "/")
+// Describe names a witness for people.
+func (r *Resource) Describe() string {
+	return r.Id.Kind + " " + strings.TrimPrefix(r.Id.Namespace+"/"+r.Id.Name, "/")
 }
