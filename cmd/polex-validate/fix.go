@@ -8,6 +8,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/shape/translate"
 )
 
 // fixer writes exceptions of kyverno.io as ones of policies.kyverno.io. Others
@@ -26,11 +27,11 @@ func (f *fixer) document(doc *exception.Document) {
 		f.passed(doc)
 		return
 	}
-	how := shape.Translation{WholePolicy: f.wholePolicy}
+	how := translate.Translation{WholePolicy: f.wholePolicy}
 	if f.policies != nil {
 		how.PolicyKinds = f.policies.Successors(exc)
 	}
-	source, notes, err := shape.Translate(doc, how)
+	source, notes, err := translate.Exception(doc, how)
 	if err != nil {
 		result := cli.ResultFor(doc)
 		result.Outcome, result.Reason, result.Message = cli.Refuse, "no-counterpart", err.Error()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
 // This file knows which rules Kyverno 1.19 makes of a rule for Pods, as its
@@ -15,11 +16,6 @@ import (
 const annotationControllers = "pod-policies.kyverno.io/autogen-controllers"
 
 const cronJob = "CronJob"
-
-// podControllers are the kinds that rules are made for, with their API groups.
-var podControllers = map[string]string{
-	"DaemonSet": "apps", "Deployment": "apps", "ReplicaSet": "apps", "StatefulSet": "apps", "ReplicationController": "", "Job": "batch", cronJob: "batch",
-}
 
 // autogenControllers returns the kinds that rules are made for in a policy, or
 // none: one rule that asks for a name or a selector, or that generates, is
@@ -33,12 +29,15 @@ func autogenControllers(rules []any, d *exception.Document) []string {
 		}
 		for _, side := range []string{"match", "exclude"} {
 			for _, resources := range descriptions(tree[side]) {
-				kinds := words(resources["kinds"])
-				if name, _ := resources["name"].(string); name != "" || len(words(resources["names"])) > 0 || resources["selector"] != nil || resources["annotations"] != nil ||
+				kinds := manifest.Words(resources["kinds"])
+				if name, _ := resources["name"].(string); name != "" || len(manifest.Words(resources["names"])) > 0 || resources["selector"] != nil || resources["annotations"] != nil ||
 					len(kinds) > 1 && slices.ContainsFunc(kinds, meansPod) {
 					return nil
 				}
-				needed = needed || slices.ContainsFunc(kinds, func(kind string) bool { _, controller := podControllers[kind]; return controller || kind == "Pod" })
+				needed = needed || slices.ContainsFunc(kinds, func(kind string) bool {
+					_, controller := manifest.PodControllers[kind]
+					return controller || kind == "Pod"
+				})
 			}
 		}
 	}
@@ -81,10 +80,10 @@ func blocksAutogen(rule map[string]any) bool {
 func autogenRules(tree map[string]any, name string, controllers []string) map[string][]string {
 	var matched, excluded []string
 	for _, resources := range descriptions(tree["match"]) {
-		matched = append(matched, words(resources["kinds"])...)
+		matched = append(matched, manifest.Words(resources["kinds"])...)
 	}
 	for _, resources := range descriptions(tree["exclude"]) {
-		excluded = append(excluded, words(resources["kinds"])...)
+		excluded = append(excluded, manifest.Words(resources["kinds"])...)
 	}
 	if strings.HasPrefix(name, "autogen-") || !carriesOver(tree) || !slices.ContainsFunc(matched, meansPod) ||
 		len(excluded) > 0 && !slices.ContainsFunc(excluded, meansPod) {
@@ -135,16 +134,5 @@ func descriptions(value any) []map[string]any {
 
 // meansPod reports whether an entry of kinds names Pod, whatever its version.
 func meansPod(kind string) bool {
-	return parseKind(kind).kind == "Pod"
-}
-
-func words(value any) []string {
-	items, _ := value.([]any)
-	var found []string
-	for _, item := range items {
-		if text, ok := item.(string); ok {
-			found = append(found, text)
-		}
-	}
-	return found
+	return manifest.ParseKind(kind).Kind == "Pod"
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // autogenRules finds an exception whose rules are not those for the kinds that
@@ -16,19 +18,19 @@ import (
 // that matches Deployments and names <rule> alone does nothing for them, nor
 // does one that matches Pods and names autogen-<rule>.
 func (s *subject) autogenRules(time.Time) {
-	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup {
+	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
 		return
 	}
 	taken, all := s.podKinds()
 	if len(taken) == 0 || all {
 		return
 	}
-	work := newMeter()
-	for _, ref := range s.exc.Policies {
+	work := wildcard.NewMeter()
+	for _, ref := range s.Exc.Policies {
 		path := ref.Path.With("ruleNames")
 		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
 			for _, r := range p.rules {
-				if !work.spend(1) {
+				if !work.Spend(1) {
 					return
 				}
 				if len(r.controllers) > 0 && r.namedBy(work, ref.Rules) {
@@ -40,20 +42,20 @@ func (s *subject) autogenRules(time.Time) {
 }
 
 // autogenForms looks at one rule, of which some form is named.
-func (s *subject) autogenForms(work *meter, path exception.Path, named []string, r rule, taken []string) {
+func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named []string, r rule, taken []string) {
 	forms := maps.Clone(r.controllers)
 	forms[r.name] = []string{"Pod"}
 	var missing, needing, idle []string
 	for _, form := range slices.Sorted(maps.Keys(forms)) {
 		kinds := slices.DeleteFunc(slices.Clone(forms[form]), func(kind string) bool { return !slices.Contains(taken, kind) })
-		switch isNamed := work.fitsAny(named, form); {
+		switch isNamed := work.FitsAny(named, form); {
 		case len(kinds) > 0 && !isNamed:
 			missing, needing = append(missing, form), append(needing, kinds...)
 		case len(kinds) == 0 && isNamed && form != r.name && slices.Contains(named, form):
 			idle = append(idle, form)
 		}
 	}
-	if work.spent() {
+	if work.Spent() {
 		return
 	}
 	if len(missing) > 0 {
@@ -77,17 +79,17 @@ func quoted(names []string) string {
 // podKinds returns which of Pod and its controllers the match takes, sorted. A
 // filter without kinds takes all, which another check refuses.
 func (s *subject) podKinds() (taken []string, all bool) {
-	groups := maps.Clone(podControllers)
+	groups := maps.Clone(manifest.PodControllers)
 	groups["Pod"] = ""
-	work := newMeter()
-	for _, f := range s.allFilters() {
-		if len(f.kinds) == 0 {
+	work := wildcard.NewMeter()
+	for _, f := range s.AllFilters() {
+		if len(f.Kinds) == 0 {
 			return nil, true
 		}
-		for _, k := range f.kinds {
-			selector := parseKind(k.text)
+		for _, k := range f.Kinds {
+			selector := manifest.ParseKind(k.Text)
 			for kind, group := range groups {
-				if !slices.Contains(taken, kind) && selector.takes(work, group, "v1", kind) {
+				if !slices.Contains(taken, kind) && selector.Takes(work, group, "v1", kind) {
 					taken = append(taken, kind)
 				}
 			}
@@ -95,10 +97,4 @@ func (s *subject) podKinds() (taken []string, all bool) {
 	}
 	slices.Sort(taken)
 	return taken, false
-}
-
-// takes reports whether a selector takes a kind itself, and not a subresource
-// of it.
-func (k kindSelector) takes(work *meter, group, version, kind string) bool {
-	return work.fits(k.kind, kind) && work.fits(k.group, group) && work.fits(k.version, version) && work.fits(k.subresource, "")
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/match"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // claim is what the exceptions of a [Set] are held against each other by.
@@ -15,7 +18,7 @@ type claim struct {
 	id       exception.Identity
 	at       exception.Position
 	policies []exception.PolicyRef
-	block    matchBlock // kyverno.io
+	block    match.Block // kyverno.io
 	// names are those of the resources that the claim is for, or its conditions,
 	// and namespaces are the resources'; sorted. They are not used when a pattern
 	// or nothing says them, or when they are very many: then it is wide.
@@ -36,18 +39,18 @@ type claim struct {
 }
 
 func newClaim(d *exception.Document, e *exception.Exception, now time.Time) *claim {
-	s := &subject{doc: d, exc: e, tree: d.Object()}
-	spec := s.spec()
+	s := &subject{Draft: draft.New(d, e)}
+	spec := s.Spec()
 	c := &claim{id: e.Identity, at: d.Position(), policies: e.Policies}
 	if e.Identity.Group == exception.PoliciesGroup {
 		for _, condition := range s.expressions() {
-			c.conditions = append(c.conditions, condition.text)
+			c.conditions = append(c.conditions, condition.Text)
 		}
 		slices.Sort(c.conditions)
 		c.conditions = slices.Compact(c.conditions)
 		c.restraint = digestOf(spec["images"], spec["allowedValues"])
 	} else {
-		c.block = readMatch(spec["match"])
+		c.block = match.Read(spec["match"])
 		c.controls, c.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"])
 	}
 	c.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"], spec["allowedValues"])
@@ -92,24 +95,24 @@ func (c *claim) list() {
 	if c.id.Group == exception.PoliciesGroup {
 		c.names, c.anywhere = slices.Concat(namesIn(c.conditions), c.conditions), true
 	} else {
-		c.names, c.nameless = c.said(func(f *matchFilter) []string {
-			if f.name != "" {
-				return []string{f.name}
+		c.names, c.nameless = c.said(func(f *match.Filter) []string {
+			if f.Name != "" {
+				return []string{f.Name}
 			}
-			return f.names
+			return f.Names
 		})
-		c.namespaces, c.anywhere = c.said(func(f *matchFilter) []string { return f.namespaces })
+		c.namespaces, c.anywhere = c.said(func(f *match.Filter) []string { return f.Namespaces })
 	}
 	if len(c.policies)*(len(c.names)+len(c.namespaces)) > maxKeys {
 		c.names, c.namespaces, c.nameless, c.anywhere = nil, nil, true, true
 	}
 }
 
-func (c *claim) said(of func(*matchFilter) []string) (names []string, wide bool) {
-	for _, filters := range c.block.alternatives() {
-		plain := slices.IndexFunc(filters, func(f *matchFilter) bool {
+func (c *claim) said(of func(*match.Filter) []string) (names []string, wide bool) {
+	for _, filters := range c.block.Alternatives() {
+		plain := slices.IndexFunc(filters, func(f *match.Filter) bool {
 			list := of(f)
-			return len(list) > 0 && !slices.ContainsFunc(list, hasWildcard)
+			return len(list) > 0 && !slices.ContainsFunc(list, wildcard.In)
 		})
 		if plain < 0 {
 			return nil, true
@@ -118,21 +121,4 @@ func (c *claim) said(of func(*matchFilter) []string) (names []string, wide bool)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), false
-}
-
-// alternatives returns sets of filters. A resource that all of one set take is
-// taken.
-func (b matchBlock) alternatives() [][]*matchFilter {
-	var sets [][]*matchFilter
-	for i := range b.any {
-		sets = append(sets, []*matchFilter{&b.any[i]})
-	}
-	if len(sets) > 0 || len(b.all) == 0 {
-		return sets
-	}
-	var all []*matchFilter
-	for i := range b.all {
-		all = append(all, &b.all[i])
-	}
-	return [][]*matchFilter{all}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
+	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // packedClaims keeps claims, each in one piece of less than a hundred bytes as a
@@ -64,8 +66,8 @@ func (p *packing) claim(c *claim) {
 		p.word(&ref.Kind)
 		packList(p, &ref.Rules, p.word)
 	})
-	packList(p, &c.block.any, p.filter)
-	packList(p, &c.block.all, p.filter)
+	packList(p, &c.block.Any, p.filter)
+	packList(p, &c.block.All, p.filter)
 	packList(p, &c.conditions, p.text)
 	p.text((*string)(&c.controls))
 	p.text((*string)(&c.restraint))
@@ -85,36 +87,36 @@ func (p *packing) position(at *exception.Position) {
 	packNumber(p, &at.Column)
 }
 
-func (p *packing) filter(f *matchFilter) {
-	packList(p, &f.kinds, func(k *kindSelector) {
-		p.word(&k.group)
-		p.word(&k.version)
-		p.word(&k.kind)
-		p.word(&k.subresource)
+func (p *packing) filter(f *match.Filter) {
+	packList(p, &f.Kinds, func(k *manifest.KindSelector) {
+		p.word(&k.Group)
+		p.word(&k.Version)
+		p.word(&k.Kind)
+		p.word(&k.Subresource)
 	})
-	p.text(&f.name)
-	packList(p, &f.names, p.text)
-	packList(p, &f.namespaces, p.word)
-	p.pairs(&f.annotations)
-	p.selector(&f.selector)
-	p.selector(&f.namespaceSelector)
-	p.flag(&f.users)
-	p.flag(&f.empty)
+	p.text(&f.Name)
+	packList(p, &f.Names, p.text)
+	packList(p, &f.Namespaces, p.word)
+	p.pairs(&f.Annotations)
+	p.selector(&f.Selector)
+	p.selector(&f.NamespaceSelector)
+	p.flag(&f.Users)
+	p.flag(&f.Empty)
 }
 
-func (p *packing) selector(s **labelSelector) {
+func (p *packing) selector(s **match.LabelSelector) {
 	there := *s != nil
 	if p.flag(&there); !there {
 		return
 	}
 	if p.reading {
-		*s = &labelSelector{}
+		*s = &match.LabelSelector{}
 	}
-	p.pairs(&(*s).labels)
-	packList(p, &(*s).expressions, func(e *labelExpression) {
-		p.word(&e.key)
-		p.word(&e.operator)
-		packList(p, &e.values, p.text)
+	p.pairs(&(*s).Labels)
+	packList(p, &(*s).Expressions, func(e *match.LabelExpression) {
+		p.word(&e.Key)
+		p.word(&e.Operator)
+		packList(p, &e.Values, p.text)
 	})
-	p.flag(&(*s).broken)
+	p.flag(&(*s).Broken)
 }

@@ -2,7 +2,6 @@ package shape_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -349,43 +348,5 @@ func TestExemptedByConditionsIsBounded(t *testing.T) {
 	// With an index, the same is within the bounds.
 	if diff := cmp.Diff("ConfigMap team-a/c-0007", short(exempted(t, config, conditional("e", validating, "object.metadata.name == 'c-0007' && !"+costly)).Resources)); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestTranslationExemptsTheSameFiles holds the two forms of a match against each
-// other.
-func TestTranslationExemptsTheSameFiles(t *testing.T) {
-	named := slices.DeleteFunc(strings.Split(strings.TrimSpace(resources), "\n"), func(line string) bool { return strings.Contains(line, "generateName") })
-	config := having("# one a line\n" + strings.Join(named, "\n---\n") + "\n")
-	how := shape.Translation{PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy"}, WholePolicy: true}
-	some := 0
-	for _, match := range matches {
-		head, _, _ := strings.Cut(legacy, "  match:\n")
-		if strings.Contains(match, "subjects") {
-			head += "  background: false\n"
-		}
-		old := head + "  match: {" + match + "}\n"
-		d, err := exception.Parse([]byte(old), "file.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		source, notes, err := shape.Translate(d, how)
-		if err != nil || len(notes) > 0 {
-			t.Fatal(match, notes, err)
-		}
-		// The translation names kinds where the match has patterns for them.
-		said := func(found shape.Exemption) string {
-			return short(found.Resources) + " " + strings.TrimSuffix(assumedIn(found), "made")
-		}
-		before, after := exempted(t, config, old), exempted(t, config, string(source))
-		if said(before) != said(after) || !after.Known || after.Cut {
-			t.Errorf("%s exempts %q, and translated %q", match, said(before), said(after))
-		}
-		if before.Count > 0 {
-			some++
-		}
-	}
-	if some < len(matches)/2 {
-		t.Errorf("%d of %d matches exempt anything", some, len(matches))
 	}
 }

@@ -1,19 +1,15 @@
 package shape
 
 import (
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/ast"
-
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
-// condition is one match condition of a policies.kyverno.io exception.
-type condition struct {
-	located
-	name    string
-	checked *ast.AST    // nil when it does not compile
-	program cel.Program // nil when it does not compile
-	problem error       // why it does not
+// matchCondition is one match condition of a policies.kyverno.io exception.
+type matchCondition struct {
+	*expression.Condition
+	path exception.Path
 }
 
 // maxConditions is Kubernetes' own bound.
@@ -21,50 +17,53 @@ const maxConditions = 64
 
 // conditions returns the match conditions of a policies.kyverno.io exception,
 // compiled. Those beyond the bound are left out; badExpression tells of them.
-func (s *subject) conditions() []condition {
-	if s.compiled != nil || s.exc.Identity.Group != exception.PoliciesGroup {
+func (s *subject) conditions() []matchCondition {
+	if s.compiled != nil || s.Exc.Identity.Group != exception.PoliciesGroup {
 		return s.compiled
 	}
-	s.compiled = s.expressions()
-	for i := range s.compiled {
-		c := &s.compiled[i]
-		if c.checked, c.problem = s.language.predicate(c.text); c.problem == nil {
-			c.program, c.problem = s.language.plan(c.checked)
-		}
+	work := expression.NewCompiling()
+	for _, at := range s.expressions() {
+		s.compiled = append(s.compiled, matchCondition{s.language.Compile(at.Text, work), at.Path})
 	}
 	return s.compiled
 }
 
 // expressions returns the match conditions as they are written.
-func (s *subject) expressions() []condition {
-	items, _ := s.spec()["matchConditions"].([]any)
-	var found []condition
+func (s *subject) expressions() []draft.Located {
+	items, _ := s.Spec()["matchConditions"].([]any)
+	var found []draft.Located
 	for i, item := range items[:min(len(items), maxConditions)] {
 		tree, _ := item.(map[string]any)
-		text, ok := tree["expression"].(string)
-		if !ok {
-			continue
+		if text, ok := tree["expression"].(string); ok {
+			found = append(found, draft.Located{Text: text, Path: exception.Path{"spec", "matchConditions", i, "expression"}})
 		}
-		c := condition{located: located{text, exception.Path{"spec", "matchConditions", i, "expression"}}}
-		c.name, _ = tree["name"].(string)
-		found = append(found, c)
 	}
 	return found
 }
 
-// literals returns the texts that a condition is written with.
-func (c condition) literals() []string {
-	if c.checked == nil {
-		return nil
+// compiledOf returns conditions without their places.
+func compiledOf(conditions []matchCondition) []*expression.Condition {
+	all := make([]*expression.Condition, len(conditions))
+	for i, c := range conditions {
+		all[i] = c.Condition
 	}
-	var found []string
-	ast.PreOrderVisit(c.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.LiteralKind {
-			return
+	return all
+}
+
+// whereConditions is the place to speak of all conditions.
+func (s *subject) whereConditions() exception.Path {
+	if len(s.compiled) == 1 {
+		return s.compiled[0].path
+	}
+	return exception.Path{"spec", "matchConditions"}
+}
+
+// whereCondition is the place of one.
+func (s *subject) whereCondition(c *expression.Condition) exception.Path {
+	for _, one := range s.compiled {
+		if one.Condition == c {
+			return one.path
 		}
-		if text, ok := e.AsLiteral().Value().(string); ok {
-			found = append(found, text)
-		}
-	}))
-	return found
+	}
+	return s.whereConditions()
 }

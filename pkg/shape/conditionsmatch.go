@@ -2,10 +2,10 @@ package shape
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // conditionsMatchEverything finds a policies.kyverno.io exception that does not
@@ -15,7 +15,7 @@ import (
 // that is created, every Deployment. Conditions are joined by "and", so a
 // constant one is there to look like a restriction.
 func (s *subject) conditionsMatchEverything(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
+	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return
 	}
 	path := exception.Path{"spec", "matchConditions"}
@@ -25,41 +25,19 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 			`add a condition such as object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
 		return
 	}
+	t := s.trial()
 	constant := false
 	for _, c := range conditions {
-		if c.problem == nil && s.language.constant(c.checked, conditionVariables()) {
-			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", shortened(c.text)), "say what is particular about the resource")
+		if c.Problem == nil && (t == nil || !t.Misses(c.Condition)) && s.language.Constant(c.Condition, expression.Variables()) {
+			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q is true of every resource", expression.Shortened(c.Text)), "say what is particular about the resource")
 			constant = true
 		}
 	}
-	if t := s.trial(); t != nil && !constant {
-		s.matchesClass(t)
+	if t == nil || constant {
+		return
 	}
-}
-
-func (s *subject) matchesClass(t *trial) {
-	kinds, _ := spoken(t.conditions)
-	for _, scope := range allScopes {
-		for _, r := range t.known[scope] {
-			if !slices.Contains(kinds, r.kind) {
-				kinds = append(kinds, r.kind)
-			}
-		}
-	}
-	var found []class
-	// Of unlike kinds first: what is true of those is true of each kind.
-	for _, kind := range slices.Concat([]string{""}, kinds) {
-		for _, c := range classes(kind) {
-			if t.holdsOfAll(c) {
-				found = append(found, c)
-			}
-		}
-		if kind == "" && len(found) > 0 {
-			break
-		}
-	}
-	if len(found) > 0 && t.exhausted == nil {
-		s.refuse(ReasonMatchesEverything, t.where(), "the match conditions are true of every "+describedClasses(found),
+	if every := t.Every(); every != "" {
+		s.refuse(ReasonMatchesEverything, s.whereConditions(), "the match conditions are true of every "+every,
 			"say what is particular about the resource: its name, its namespace, a label")
 	}
 }

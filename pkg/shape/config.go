@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // What an exception can be asked to say, for [Config.Require].
@@ -87,7 +89,7 @@ type Limit struct {
 // Checker checks the shape of documents. It can be used by several goroutines.
 type Checker struct {
 	config   Config
-	language *language // of match conditions
+	language *expression.Language // of match conditions
 	rules    []compiledRule
 	engine   int
 }
@@ -105,7 +107,7 @@ func New(c Config) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	conditions, err := conditionLanguage()
+	conditions, err := expression.ForConditions()
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +158,7 @@ func checkPlaces(c *Config) error {
 		return fmt.Errorf("a namespace that exceptions may live in is empty")
 	}
 	for _, pattern := range slices.Concat(c.GuardPolicies, c.GuardNamespaces) {
-		if pattern == "" || onlyWildcards(pattern) {
+		if pattern == "" || wildcard.Only(pattern) {
 			return fmt.Errorf("%q is no name to guard: it would refuse every exception or none", pattern)
 		}
 	}

@@ -3,13 +3,17 @@ package shape
 import (
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // Rule is a check of one's own: what must be true of every exception, in CEL.
@@ -33,12 +37,14 @@ type Rule struct {
 // compiledRule is a rule ready to be evaluated.
 type compiledRule struct {
 	Rule
-	program cel.Program
+	language *expression.Language
+	checked  *ast.AST
+	idle     *sync.Pool // of programs, for documents are checked at once
 }
 
 // ruleLimits are wider than those of conditions: who writes a rule is trusted,
 // and it looks at a whole document.
-var ruleLimits = limits{text: 10_240, depth: 100, steps: 1_000_000, weight: exception.MaxDocument}
+var ruleLimits = expression.Limits{Text: 10_240, Depth: 100, Steps: 1_000_000, Weight: exception.MaxDocument}
 
 var ruleName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
@@ -59,7 +65,7 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 	compiled := make([]compiledRule, 0, len(rules))
 	for i, r := range rules {
 		if !ruleName.MatchString(r.Name) || len(r.Name) > maxRuleName {
-			return nil, fmt.Errorf("rule %d: %q is no name for a rule: use lower case words with dashes between them, such as no-friday", i+1, shortened(r.Name))
+			return nil, fmt.Errorf("rule %d: %q is no name for a rule: use lower case words with dashes between them, such as no-friday", i+1, expression.Shortened(r.Name))
 		}
 		if by, ok := taken[r.Name]; ok {
 			return nil, fmt.Errorf("rule %d: %q is already the name of %s", i+1, r.Name, by)
@@ -68,23 +74,38 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 		if r.Severity != Error && r.Severity != Warning {
 			return nil, fmt.Errorf("rule %q: there is no severity %d", r.Name, r.Severity)
 		}
-		checked, err := l.predicate(r.Expression)
+		checked, err := l.Predicate(r.Expression, expression.NewCompiling())
 		if err != nil {
 			return nil, fmt.Errorf("rule %q does not compile: %w", r.Name, err)
 		}
-		program, err := l.plan(checked)
+		planned, err := l.Plan(checked)
 		if err != nil {
 			return nil, fmt.Errorf("rule %q cannot be evaluated: %w", r.Name, err)
 		}
-		compiled = append(compiled, compiledRule{r, program})
+		c := compiledRule{r, l, checked, &sync.Pool{}}
+		c.idle.Put(planned)
+		compiled = append(compiled, c)
 	}
 	return compiled, nil
 }
 
-func ruleLanguage() (*language, error) {
-	return newLanguage(ruleLimits,
+// eval evaluates a rule with a program that nobody else uses.
+func (r *compiledRule) eval(variables any) (value ref.Val, err error) {
+	p, ok := r.idle.Get().(*expression.Program)
+	if !ok {
+		if p, err = r.language.Plan(r.checked); err != nil {
+			return nil, err
+		}
+	}
+	defer r.idle.Put(p)
+	value, _, err = p.Eval(variables)
+	return value, err
+}
+
+func ruleLanguage() (*expression.Language, error) {
+	return expression.New(ruleLimits,
 		ext.Strings(), ext.Sets(), ext.Lists(), ext.Math(),
-		withStructures(viewStructures()),
+		expression.WithStructures(viewStructures()),
 		cel.Variable("object", cel.DynType),
 		cel.Variable("exception", cel.ObjectType(viewType)),
 	)
@@ -95,18 +116,19 @@ func (s *subject) customRules(time.Time) {
 	if len(s.rules) == 0 {
 		return
 	}
-	variables := map[string]any{"object": s.tree, "exception": s.view()}
-	for _, r := range s.rules {
+	variables := map[string]any{"object": s.Tree, "exception": s.view()}
+	for i := range s.rules {
+		r := &s.rules[i]
 		f := Finding{Reason: r.Name, Severity: r.Severity, Path: exception.Path{}, Message: r.Message}
-		switch value, _, err := r.program.Eval(variables); {
+		switch value, err := r.eval(variables); {
 		case err != nil:
-			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, shortened(err.Error()))
+			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, expression.Shortened(err.Error()))
 			f.Hint = "write what the rule asks for, or let the rule ask first whether it is there: has(object.spec.x) && …"
 		case value == types.True:
 			continue
 		case f.Message == "":
 			f.Message = fmt.Sprintf("the exception breaks the rule %s", r.Name)
-			f.Hint = "the rule asks for " + shortened(r.Expression)
+			f.Hint = "the rule asks for " + expression.Shortened(r.Expression)
 		}
 		s.add(f)
 	}

@@ -31,9 +31,10 @@
 // Evaluation is bounded by counting steps and weighing values. A configuration
 // can add rules of its own, in CEL too, see [Rule].
 //
-// Beside the checks stands [Translate], which writes an exception of kyverno.io as
-// one of policies.kyverno.io where that exempts exactly the same.
-//
-// Each check stands in a file of its own; reasons.go lists what they find. The
-// package does no I/O and knows no clock.
+// Each check stands in a file of its own; reasons.go lists what they find. What
+// they look through lies below: internal/expression is CEL, internal/witness tries
+// conditions, internal/match says which resources an exception is for, and
+// internal/draft reads it; internal/manifest reads any other document, and
+// internal/wildcard matches patterns. The package translate writes an exception of
+// kyverno.io as one of policies.kyverno.io. None of them does I/O or knows a clock.
 package shape

@@ -21,7 +21,7 @@ var (
 // Pods that does, and a field without the values that it may take, or the
 // reverse.
 func (s *subject) badPodSecurity(time.Time) {
-	entries, _ := s.spec()["podSecurity"].([]any)
+	entries, _ := s.Spec()["podSecurity"].([]any)
 	for i, item := range entries {
 		entry, _ := item.(map[string]any)
 		path := exception.Path{"spec", "podSecurity", i}

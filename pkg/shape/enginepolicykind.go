@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // reachedKinds are the kinds that Kyverno looks up exceptions of
@@ -20,11 +21,11 @@ var reachedKinds = []string{
 // its group reaches, such as ClusterPolicy. Kyverno takes it and exempts
 // nothing, and who asked for it learns of that when the release is blocked.
 func (s *subject) unknownPolicyKind(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
+	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return
 	}
-	for _, ref := range s.exc.Policies {
-		if ref.Kind == "" || hasWildcard(ref.Kind) || slices.Contains(reachedKinds, ref.Kind) {
+	for _, ref := range s.Exc.Policies {
+		if ref.Kind == "" || wildcard.In(ref.Kind) || slices.Contains(reachedKinds, ref.Kind) {
 			continue // an empty one is the schema's, a pattern is wildcardPolicy's
 		}
 		hint := "write one of " + strings.Join(reachedKinds, ", ")

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // badSelector finds a label selector that Kyverno's webhook refuses: one that
@@ -13,10 +15,10 @@ import (
 // in its matchLabels; a selector of either sort that is malformed matches
 // nothing later, so the same is asked of it.
 func (s *subject) badSelector(time.Time) {
-	for _, f := range s.allFilters() {
+	for _, f := range s.AllFilters() {
 		for _, field := range []string{"selector", "namespaceSelector"} {
-			if selector, isMapping := f.resources[field].(map[string]any); isMapping {
-				s.selector(selector, f.path.With("resources").With(field))
+			if selector, isMapping := f.Resources[field].(map[string]any); isMapping {
+				s.selector(selector, f.Path.With("resources").With(field))
 			}
 		}
 	}
@@ -31,10 +33,10 @@ func (s *subject) selector(selector map[string]any, path exception.Path) {
 	}
 	for key, value := range labels {
 		at := path.With("matchLabels").With(key)
-		if !hasWildcard(key) && !exception.IsQualifiedName(key) {
+		if !wildcard.In(key) && !exception.IsQualifiedName(key) {
 			s.refuse(ReasonBadSelector, at, fmt.Sprintf("%q is not the key of a label", key), "write it like example.com/name or name")
 		}
-		if text, isText := value.(string); isText && !hasWildcard(text) && !exception.IsLabelValue(text) {
+		if text, isText := value.(string); isText && !wildcard.In(text) && !exception.IsLabelValue(text) {
 			s.refuse(ReasonBadSelector, at, fmt.Sprintf("%q is not a label's value", text), labelHint)
 		}
 	}
@@ -51,7 +53,7 @@ func (s *subject) selectorExpression(expression map[string]any, path exception.P
 	if key, isText := expression["key"].(string); isText && !exception.IsQualifiedName(key) {
 		s.refuse(ReasonBadSelector, path.With("key"), fmt.Sprintf("%q is not the key of a label", key), "write it like example.com/name or name")
 	}
-	values := texts(expression["values"], path.With("values"))
+	values := draft.TextsOf(expression["values"], path.With("values"))
 	switch operator, _ := expression["operator"].(string); operator {
 	case "In", "NotIn":
 		if len(values) == 0 {
@@ -65,8 +67,8 @@ func (s *subject) selectorExpression(expression map[string]any, path exception.P
 		s.refuse(ReasonBadSelector, path.With("operator"), fmt.Sprintf("%q is no operator of a selector", operator), "write In, NotIn, Exists or DoesNotExist")
 	}
 	for _, value := range values {
-		if !exception.IsLabelValue(value.text) {
-			s.refuse(ReasonBadSelector, value.path, fmt.Sprintf("%q is not a label's value", value.text), labelHint)
+		if !exception.IsLabelValue(value.Text) {
+			s.refuse(ReasonBadSelector, value.Path, fmt.Sprintf("%q is not a label's value", value.Text), labelHint)
 		}
 	}
 }

@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // backgroundUserInfo finds an exception for requests of certain people that is
 // also meant for background scans, where there is no request. Kyverno's webhook
 // refuses it; background is true where it is not said.
 func (s *subject) backgroundUserInfo(time.Time) {
-	if background, said := s.spec()["background"].(bool); said && !background {
+	if background, said := s.Spec()["background"].(bool); said && !background {
 		return
 	}
-	for _, f := range s.allFilters() {
+	for _, f := range s.AllFilters() {
 		for _, field := range []string{"roles", "clusterRoles", "subjects"} {
-			if items, _ := f.tree[field].([]any); len(items) > 0 {
-				s.refuse(ReasonBackgroundUserInfo, f.path.With(field), "Kyverno knows no "+field+" in a background scan, and this exception is for background scans too",
+			if items, _ := f.Tree[field].([]any); len(items) > 0 {
+				s.refuse(ReasonBackgroundUserInfo, f.Path.With(field), "Kyverno knows no "+field+" in a background scan, and this exception is for background scans too",
 					"write background: false, or match by what the resource is")
 			}
 		}
@@ -29,16 +30,16 @@ func (s *subject) backgroundUserInfo(time.Time) {
 // a role is namespace:name, and a subject is a User, a Group or, in a namespace,
 // a ServiceAccount.
 func (s *subject) badUserInfo(time.Time) {
-	for _, f := range s.allFilters() {
-		for _, role := range texts(f.tree["roles"], f.path.With("roles")) {
-			if strings.Count(role.text, ":") != 1 {
-				s.refuse(ReasonBadUserInfo, role.path, fmt.Sprintf("%q is not a role's namespace and name", role.text), "write it as namespace:name")
+	for _, f := range s.AllFilters() {
+		for _, role := range draft.TextsOf(f.Tree["roles"], f.Path.With("roles")) {
+			if strings.Count(role.Text, ":") != 1 {
+				s.refuse(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role's namespace and name", role.Text), "write it as namespace:name")
 			}
 		}
-		subjects, _ := f.tree["subjects"].([]any)
+		subjects, _ := f.Tree["subjects"].([]any)
 		for i, item := range subjects {
 			if person, isMapping := item.(map[string]any); isMapping {
-				s.badSubject(person, f.path.With("subjects").With(i))
+				s.badSubject(person, f.Path.With("subjects").With(i))
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // MaxExempted is the most resources that an [Exemption] lists.
@@ -38,19 +40,19 @@ func (c *Checker) Exempted(d *exception.Document) Exemption {
 	if !ok || c.config.Resources == nil {
 		return Exemption{}
 	}
-	s := &subject{config: &c.config, doc: d, exc: exc, tree: d.Object(), language: c.language}
+	s := &subject{config: &c.config, Draft: draft.New(d, exc), language: c.language}
 	m := s.matcher()
 	if m == nil {
 		return Exemption{}
 	}
 	found := Exemption{Known: true}
-	var assumed assumptions
-	found.Cut = c.config.Resources.each(m, func(id exception.Identity, assuming assumptions) bool {
+	var assumed match.Assumptions
+	found.Cut = match.Each(c.config.Resources, m, func(id exception.Identity, assuming match.Assumptions) bool {
 		found.Resources = append(found.Resources, id)
 		assumed |= assuming
 		return true
 	})
-	found.Count, found.Assumed = len(found.Resources), assumed.texts()
+	found.Count, found.Assumed = len(found.Resources), assumed.Texts()
 	slices.SortFunc(found.Resources, compareIdentities)
 	if len(found.Resources) > MaxExempted {
 		found.Resources = slices.Clone(found.Resources[:MaxExempted])
@@ -58,25 +60,30 @@ func (c *Checker) Exempted(d *exception.Document) Exemption {
 	return found
 }
 
-// each calls visit with every resource that an exception is for, once, until it
-// returns false, and reports whether there may be more.
-func (set *ResourceSet) each(m matcher, visit func(exception.Identity, assumptions) bool) (cut bool) {
-	work, met := newMeter(), map[exception.Identity]bool{}
-	m.candidates(work, set, func(r *resource) bool {
-		if met[r.id] {
-			return true
-		}
-		if takes, assuming := m.takes(work, r); takes {
-			met[r.id] = true
-			if !visit(r.id, assuming) {
-				return false
-			}
-		}
-		return !work.spent()
-	})
-	return work.spent()
-}
-
 func compareIdentities(a, b exception.Identity) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// matcher returns the matcher of the exception's API group, or nil where it
+// cannot be told which resources the exception is for.
+func (s *subject) matcher() match.Matcher {
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
+		if m := s.conditionMatcher(); m != nil {
+			return m
+		}
+		return nil
+	}
+	conditions, _ := s.Spec()["conditions"].(map[string]any)
+	return match.NewLegacy(match.Read(s.Spec()["match"]), len(conditions) > 0)
+}
+
+// conditionMatcher returns nil where a condition cannot be evaluated at all.
+func (s *subject) conditionMatcher() *match.ConditionMatcher {
+	written := s.Spec()["matchConditions"]
+	items, isList := written.([]any)
+	conditions := s.conditions()
+	if written != nil && !isList || len(items) != len(conditions) {
+		return nil // one that is left out might be the one that narrows
+	}
+	return match.NewConditions(s.language, s.Exc.Policies, compiledOf(conditions))
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // exemptsNothing finds an exception that none of the repository's resources
@@ -16,11 +17,11 @@ func (s *subject) exemptsNothing(time.Time) {
 		return
 	}
 	m := s.matcher()
-	if m == nil || m.made() {
+	if m == nil || m.Made() {
 		return
 	}
 	exempts := false
-	cut := s.config.Resources.each(m, func(exception.Identity, assumptions) bool {
+	cut := match.Each(s.config.Resources, m, func(exception.Identity, match.Assumptions) bool {
 		exempts = true
 		return false
 	})
@@ -28,7 +29,7 @@ func (s *subject) exemptsNothing(time.Time) {
 		return
 	}
 	field := "match"
-	if s.exc.Identity.Group == exception.PoliciesGroup {
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
 		field = "matchConditions"
 	}
 	s.warn(ReasonExemptsNothing, exception.Path{"spec", field}, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")

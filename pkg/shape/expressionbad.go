@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // badExpression finds a match condition that Kyverno would not admit, or that
@@ -15,17 +16,17 @@ import (
 // used twice; more conditions than Kubernetes takes. Where the webhook of
 // Kyverno is off, such a condition breaks its policy instead.
 func (s *subject) badExpression(time.Time) {
-	if s.exc.Identity.Group != exception.PoliciesGroup {
+	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return
 	}
 	path := exception.Path{"spec", "matchConditions"}
-	items, _ := s.spec()["matchConditions"].([]any)
+	items, _ := s.Spec()["matchConditions"].([]any)
 	if len(items) > maxConditions {
 		s.refuse(ReasonBadExpression, path, fmt.Sprintf("there are %d match conditions, and %d are allowed", len(items), maxConditions), "split the exception, or join conditions with &&")
 	}
 	for _, c := range s.conditions() {
-		if c.problem != nil && c.text != "" { // an empty one is for the schema
-			s.refuse(ReasonBadExpression, c.path, "the condition does not compile: "+c.problem.Error(), conditionHint(c.problem.Error()))
+		if c.Problem != nil && c.Text != "" { // an empty one is for the schema
+			s.refuse(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
 		}
 	}
 	s.conditionNames(path, items)
@@ -33,7 +34,7 @@ func (s *subject) badExpression(time.Time) {
 
 func conditionHint(problem string) string {
 	if strings.Contains(problem, "undeclared reference") {
-		return "a condition can use " + strings.Join(conditionVariables(), ", ") + " and the CEL functions of Kubernetes"
+		return "a condition can use " + strings.Join(expression.Variables(), ", ") + " and the CEL functions of Kubernetes"
 	}
 	return `write a CEL expression that is true of what is exempt, such as object.metadata.name == "web"`
 }
@@ -53,7 +54,7 @@ func (s *subject) conditionNames(path exception.Path, items []any) {
 		case used:
 			s.refuse(ReasonBadExpression, at, fmt.Sprintf("the condition %d is already named %q", before+1, name), "name each condition after what it asks")
 		case !conditionName.MatchString(name):
-			s.refuse(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", shortened(name)), "use letters, digits, - and _, such as only-web")
+			s.refuse(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", expression.Shortened(name)), "use letters, digits, - and _, such as only-web")
 		}
 		if _, used := first[name]; !used {
 			first[name] = i

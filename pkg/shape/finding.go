@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/pkg/shape/internal/witness"
 )
 
 // Severity says whether a finding refuses an exception.
@@ -40,18 +43,16 @@ const maxFindings = 200
 
 // subject is the document that the checks look at, and what they found.
 type subject struct {
+	*draft.Draft
 	config *Config
 	engine int // the minor number of Kyverno's release; 0 is not asked
-	doc    *exception.Document
-	exc    *exception.Exception
-	tree   map[string]any
 	found  []Finding
 	counts map[Severity]int
 
 	rules    []compiledRule
-	language *language   // of match conditions
-	compiled []condition // see conditions
-	tried    *trial      // see trial
+	language *expression.Language // of match conditions
+	compiled []matchCondition     // see conditions
+	tried    *witness.Trial       // see trial
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {
@@ -68,7 +69,7 @@ func (s *subject) add(f Finding) {
 	}
 	s.counts[f.Severity]++
 	if f.Position == (exception.Position{}) {
-		f.Position = s.doc.PositionOf(f.Path)
+		f.Position = s.Doc.PositionOf(f.Path)
 	}
 	s.found = append(s.found, f)
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // hiddenCharacter finds what a reviewer cannot see or is shown in another
@@ -20,19 +21,19 @@ func (s *subject) hiddenCharacter(time.Time) {
 	before := len(s.found)
 	seen := map[string]bool{}
 	for _, name := range s.identifiers() {
-		for _, r := range name.text {
+		for _, r := range name.Text {
 			if r <= ' ' && r != ' ' || r > '~' {
-				seen[name.path.String()] = true
-				s.refuse(ReasonHiddenCharacter, name.path, fmt.Sprintf("the name %+q has the character %U", name.text, r), "write names in plain ASCII")
+				seen[name.Path.String()] = true
+				s.refuse(ReasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
 				break
 			}
 		}
 	}
-	source := s.doc.Source()
+	source := s.Doc.Source()
 	if isPlain(source) {
 		return
 	}
-	s.hiddenIn(s.tree, nil, seen)
+	s.hiddenIn(s.Tree, nil, seen)
 	if len(s.found) > before {
 		return
 	}
@@ -42,7 +43,7 @@ func (s *subject) hiddenCharacter(time.Time) {
 	for i := 0; i < len(source); {
 		r, size := utf8.DecodeRune(source[i:])
 		if hidden(r) {
-			at := s.doc.SourcePosition()
+			at := s.Doc.SourcePosition()
 			if line == 0 {
 				column += at.Column - 1
 			}
@@ -102,23 +103,23 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 }
 
 // identifiers are the texts by which something is chosen.
-func (s *subject) identifiers() []located {
-	names := []located{
-		{s.exc.Identity.Name, exception.Path{"metadata", "name"}},
-		{s.exc.Identity.Namespace, exception.Path{"metadata", "namespace"}},
+func (s *subject) identifiers() []draft.Located {
+	names := []draft.Located{
+		{Text: s.Exc.Identity.Name, Path: exception.Path{"metadata", "name"}},
+		{Text: s.Exc.Identity.Namespace, Path: exception.Path{"metadata", "namespace"}},
 	}
-	for _, ref := range s.exc.Policies {
-		if s.exc.Identity.Group == exception.PoliciesGroup {
-			names = append(names, located{ref.Name, ref.Path.With("name")}, located{ref.Kind, ref.Path.With("kind")})
+	for _, ref := range s.Exc.Policies {
+		if s.Exc.Identity.Group == exception.PoliciesGroup {
+			names = append(names, draft.Located{Text: ref.Name, Path: ref.Path.With("name")}, draft.Located{Text: ref.Kind, Path: ref.Path.With("kind")})
 			continue
 		}
-		names = append(names, located{ref.Name, ref.Path.With("policyName")})
+		names = append(names, draft.Located{Text: ref.Name, Path: ref.Path.With("policyName")})
 		for i, rule := range ref.Rules {
-			names = append(names, located{rule, ref.Path.With("ruleNames").With(i)})
+			names = append(names, draft.Located{Text: rule, Path: ref.Path.With("ruleNames").With(i)})
 		}
 	}
-	for _, f := range s.allFilters() {
-		names = append(names, slices.Concat(f.kinds, f.names, f.namespaces)...)
+	for _, f := range s.AllFilters() {
+		names = append(names, slices.Concat(f.Kinds, f.Names, f.Namespaces)...)
 	}
 	return names
 }

@@ -13,7 +13,7 @@ import (
 // does not say clearly when. A duration is judged as it is, for it begins when
 // the exception is signed.
 func (s *subject) lifetime(now time.Time) {
-	life, err := lifetime.Of(s.exc)
+	life, err := lifetime.Of(s.Exc)
 	if err != nil {
 		var bad *lifetime.Error
 		if !errors.As(err, &bad) {
@@ -23,8 +23,8 @@ func (s *subject) lifetime(now time.Time) {
 		return
 	}
 	at, in := !life.ExpiresAt.IsZero(), life.ExpiresIn != 0
-	if at && in && len(s.sealKeys()) == 0 {
-		s.refuse(ReasonBadLifetime, s.exc.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.exc.ExpiresIn.Text, s.exc.ExpiresAt.Text), "keep one of the two")
+	if at && in && len(s.SealKeys()) == 0 {
+		s.refuse(ReasonBadLifetime, s.Exc.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Exc.ExpiresIn.Text, s.Exc.ExpiresAt.Text), "keep one of the two")
 		return
 	}
 	switch limit := s.maxLifetime(); {
@@ -34,11 +34,11 @@ func (s *subject) lifetime(now time.Time) {
 				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing")
 		}
 	case at && !life.ExpiresAt.After(now):
-		s.refuse(ReasonExpired, s.exc.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.exc.ExpiresAt.Text), "remove it, or ask for it anew")
+		s.refuse(ReasonExpired, s.Exc.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.Exc.ExpiresAt.Text), "remove it, or ask for it anew")
 	case limit > 0 && at && life.ExpiresAt.Sub(now) > limit:
-		s.tooLong(s.exc.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(now))+" from now", limit)
+		s.tooLong(s.Exc.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(now))+" from now", limit)
 	case limit > 0 && life.ExpiresIn > limit:
-		s.tooLong(s.exc.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit)
+		s.tooLong(s.Exc.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // maxLifetime returns the shortest of the maxima that concern an exception, or
@@ -26,9 +27,9 @@ func (s *subject) maxLifetime() time.Duration {
 // exceptsFrom reports whether one of the exception's policies is one of these,
 // with or without its namespace. No patterns mean any.
 func (s *subject) exceptsFrom(patterns []string) bool {
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		for _, name := range []string{ref.Name, ref.Name[strings.LastIndex(ref.Name, "/")+1:]} {
-			if _, found := overlapsAny(name, patterns); found {
+			if _, found := wildcard.OverlapsAny(name, patterns); found {
 				return true
 			}
 		}
@@ -42,8 +43,8 @@ func (s *subject) weighs(severities []string) bool {
 	if len(severities) == 0 {
 		return true
 	}
-	for _, ref := range s.exc.Policies {
-		known := s.config.Policies.find(s.exc.Identity.Group, ref)
+	for _, ref := range s.Exc.Policies {
+		known := s.config.Policies.find(s.Exc.Identity.Group, ref)
 		if len(known) == 0 {
 			return true
 		}
@@ -60,16 +61,16 @@ func (s *subject) weighs(severities []string) bool {
 // namespaces. Where it does not say, it can; and what the expressions of
 // policies.kyverno.io leave out is not read here, so that they always can.
 func (s *subject) mayReach(patterns []string) bool {
-	if len(patterns) == 0 || s.exc.Identity.Group == exception.PoliciesGroup {
+	if len(patterns) == 0 || s.Exc.Identity.Group == exception.PoliciesGroup {
 		return true
 	}
-	filters := s.allFilters()
+	filters := s.AllFilters()
 	for _, f := range filters {
-		if len(f.namespaces) == 0 {
+		if len(f.Namespaces) == 0 {
 			return true
 		}
-		for _, n := range f.namespaces {
-			if _, found := overlapsAny(n.text, patterns); found {
+		for _, n := range f.Namespaces {
+			if _, found := wildcard.OverlapsAny(n.Text, patterns); found {
 				return true
 			}
 		}

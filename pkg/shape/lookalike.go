@@ -14,14 +14,14 @@ import (
 func (s *subject) lookAlike(time.Time) {
 	first := map[[2]string]string{} // by where it stands, and without case and space
 	for _, name := range s.identifiers() {
-		plain := [2]string{lookedAtWith(name.path), strings.ToLower(strings.Trim(name.text, " "))}
+		plain := [2]string{lookedAtWith(name.Path), strings.ToLower(strings.Trim(name.Text, " "))}
 		switch earlier, met := first[plain]; {
-		case strings.Trim(name.text, " ") != name.text:
-			s.refuse(ReasonLookAlike, name.path, fmt.Sprintf("the name %q begins or ends with white space", name.text), "remove it")
-		case met && earlier != name.text:
-			s.refuse(ReasonLookAlike, name.path, fmt.Sprintf("%q and %q differ in letter case alone", name.text, earlier), "write the name as the resource or policy has it")
+		case strings.Trim(name.Text, " ") != name.Text:
+			s.refuse(ReasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text), "remove it")
+		case met && earlier != name.Text:
+			s.refuse(ReasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ in letter case alone", name.Text, earlier), "write the name as the resource or policy has it")
 		case !met:
-			first[plain] = name.text
+			first[plain] = name.Text
 		}
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // matchesEverything finds a kyverno.io exception whose match does not narrow
@@ -14,20 +17,20 @@ import (
 // asks for labels to be absent, annotations, operations (Kyverno does not look
 // at them in an exception), and who sent the request.
 func (s *subject) matchesEverything(time.Time) {
-	if s.exc.Identity.Group != exception.KyvernoGroup {
+	if s.Exc.Identity.Group != exception.KyvernoGroup {
 		return
 	}
-	anyOf, allOf := s.filters("any"), s.filters("all")
+	anyOf, allOf := s.Filters("any"), s.Filters("all")
 	if len(anyOf) == 0 && len(allOf) == 0 {
 		s.refuse(ReasonMatchesEverything, exception.Path{"spec", "match"}, "the match does not say which resources are exempt", matchHint)
 		return
 	}
 	for _, f := range anyOf {
-		s.narrowed(f.path, []filter{f})
+		s.narrowed(f.Path, []draft.Filter{f})
 	}
 	for _, f := range allOf {
-		if len(f.resources) == 0 {
-			s.refuse(ReasonMatchesEverything, f.path, "the filter says nothing about resources", matchHint)
+		if len(f.Resources) == 0 {
+			s.refuse(ReasonMatchesEverything, f.Path, "the filter says nothing about resources", matchHint)
 			return
 		}
 	}
@@ -39,12 +42,12 @@ func (s *subject) matchesEverything(time.Time) {
 const matchHint = "say kinds, and names or namespaces, of the resources that need it"
 
 // narrowed looks at filters that must all match.
-func (s *subject) narrowed(path exception.Path, filters []filter) {
+func (s *subject) narrowed(path exception.Path, filters []draft.Filter) {
 	var kinds, rest bool
 	for _, f := range filters {
-		kinds = kinds || restrictsKinds(f.kinds)
-		rest = rest || restricts(f.names) || restricts(f.namespaces) ||
-			selects(f.resources["selector"]) || selects(f.resources["namespaceSelector"]) && !f.coversNamespaces()
+		kinds = kinds || restrictsKinds(f.Kinds)
+		rest = rest || restricts(f.Names) || restricts(f.Namespaces) ||
+			selects(f.Resources["selector"]) || selects(f.Resources["namespaceSelector"]) && !coversNamespaces(f)
 	}
 	switch {
 	case !kinds && !rest:
@@ -58,18 +61,18 @@ func (s *subject) narrowed(path exception.Path, filters []filter) {
 
 // restricts reports whether a list of patterns, of which any may match, leaves
 // something out.
-func restricts(patterns []located) bool {
+func restricts(patterns []draft.Located) bool {
 	for _, p := range patterns {
-		if onlyWildcards(p.text) {
+		if wildcard.Only(p.Text) {
 			return false
 		}
 	}
 	return len(patterns) > 0
 }
 
-func restrictsKinds(kinds []located) bool {
+func restrictsKinds(kinds []draft.Located) bool {
 	for _, k := range kinds {
-		if onlyWildcards(parseKind(k.text).kind) {
+		if wildcard.Only(manifest.ParseKind(k.Text).Kind) {
 			return false
 		}
 	}
@@ -78,13 +81,13 @@ func restrictsKinds(kinds []located) bool {
 
 // coversNamespaces reports whether the filter takes objects of kind Namespace,
 // for which Kyverno skips the namespaceSelector.
-func (f filter) coversNamespaces() bool {
-	for _, k := range f.kinds {
-		if parseKind(k.text).covers("Namespace", "") {
+func coversNamespaces(f draft.Filter) bool {
+	for _, k := range f.Kinds {
+		if manifest.ParseKind(k.Text).Covers("Namespace", "") {
 			return true
 		}
 	}
-	return len(f.kinds) == 0
+	return len(f.Kinds) == 0
 }
 
 // selects reports whether a label selector asks for a label to be present.
@@ -92,7 +95,7 @@ func selects(value any) bool {
 	selector, _ := value.(map[string]any)
 	labels, _ := selector["matchLabels"].(map[string]any)
 	for key := range labels {
-		if !onlyWildcards(key) {
+		if !wildcard.Only(key) {
 			return true
 		}
 	}

@@ -11,16 +11,16 @@ import (
 // reviewed as such, until a later change of one word fills it.
 func (s *subject) namesNothing(time.Time) {
 	field := "exceptions"
-	if s.exc.Identity.Group == exception.PoliciesGroup {
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
 		field = "policyRefs"
 	}
-	if items, isList := s.spec()[field].([]any); isList && len(items) == 0 {
+	if items, isList := s.Spec()[field].([]any); isList && len(items) == 0 {
 		s.refuse(ReasonNamesNothing, exception.Path{"spec", field}, "the exception names no policy", "name the policy that it is an exception from")
 	}
 	if field != "exceptions" {
 		return
 	}
-	items, _ := s.spec()[field].([]any)
+	items, _ := s.Spec()[field].([]any)
 	for i, item := range items {
 		ref, _ := item.(map[string]any)
 		if rules, isList := ref["ruleNames"].([]any); isList && len(rules) == 0 {
@@ -28,9 +28,4 @@ func (s *subject) namesNothing(time.Time) {
 				"name the rules, and their autogen- forms for controllers of Pods")
 		}
 	}
-}
-
-func (s *subject) spec() map[string]any {
-	spec, _ := s.tree["spec"].(map[string]any)
-	return spec
 }

@@ -10,9 +10,9 @@ import (
 // sealed is one document, and kubectl's List would be sealed as a whole.
 func (s *subject) notAnException() {
 	hint := fmt.Sprintf("write apiVersion: %s/v2 or %s/v1, and kind: %s", exception.KyvernoGroup, exception.PoliciesGroup, exception.Kind)
-	if kind := s.doc.Text("kind"); kind == "List" || kind == exception.Kind+"List" {
+	if kind := s.Doc.Text("kind"); kind == "List" || kind == exception.Kind+"List" {
 		hint = "write each exception as a document of its own"
 	}
 	s.refuse(ReasonNotAnException, exception.Path{"kind"},
-		fmt.Sprintf("this is %q of %q, and a %s is expected", s.doc.Text("kind"), s.doc.APIVersion(), exception.Kind), hint)
+		fmt.Sprintf("this is %q of %q, and a %s is expected", s.Doc.Text("kind"), s.Doc.APIVersion(), exception.Kind), hint)
 }

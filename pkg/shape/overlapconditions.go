@@ -5,46 +5,48 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
+	"github.com/polex-dev/polex/pkg/shape/internal/match"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // conditionReader holds the conditions of the newest exception of a [Set]
 // against those of others. It keeps those that it compiled last, for exceptions
 // from one policy are often written alike; a claim keeps texts alone.
 type conditionReader struct {
-	language *language
-	read     map[string]condition
+	language *expression.Language
+	read     map[string]*expression.Condition
 
 	newest *claim
-	names  []string // that its conditions are written with
-	work   *meter   // for all that it is held against
+	names  []string        // that its conditions are written with
+	work   *wildcard.Meter // for all that it is held against
 }
 
 // maxRead bounds the conditions that are kept.
 const maxRead = 256
 
-func (r *conditionReader) matcher(c *claim) *conditionMatcher {
+func (r *conditionReader) matcher(c *claim) *match.ConditionMatcher {
 	if r.language == nil {
 		var err error
-		if r.language, err = conditionLanguage(); err != nil {
+		if r.language, err = expression.ForConditions(); err != nil {
 			return nil
 		}
 	}
-	conditions := make([]condition, 0, len(c.conditions))
+	conditions, work := make([]*expression.Condition, 0, len(c.conditions)), expression.NewCompiling()
 	for _, text := range c.conditions {
 		one, ok := r.read[text]
 		if !ok {
-			one = condition{located: located{text: text}}
-			if one.checked, one.problem = r.language.predicate(text); one.problem == nil {
-				one.program, one.problem = r.language.plan(one.checked)
-			}
+			one = r.language.Compile(text, work)
 			if r.read == nil || len(r.read) == maxRead {
-				r.read = map[string]condition{}
+				r.read = map[string]*expression.Condition{}
 			}
 			r.read[text] = one
 		}
 		conditions = append(conditions, one)
 	}
-	return newConditionMatcher(r.language, c.policies, conditions)
+	return match.NewConditions(r.language, c.policies, conditions)
 }
 
 // Steps that looking at the names of another exception counts, and compiling its
@@ -59,12 +61,12 @@ const (
 // witness returns a resource that the conditions of both exceptions are true of,
 // if it finds one: it makes one up of the texts that they compare fields with.
 // Who sends the request may matter to one of them.
-func (r *conditionReader) witness(a, b *claim) *resource {
+func (r *conditionReader) witness(a, b *claim) *match.Resource {
 	if r.newest != a {
-		r.newest, r.names, r.work = a, namesIn(a.conditions), &meter{left: maxReadingSteps}
+		r.newest, r.names, r.work = a, namesIn(a.conditions), &wildcard.Meter{Left: maxReadingSteps}
 	}
 	work := r.work
-	if !work.spend(namesSteps) || !maybeSame(r.names, namesIn(b.conditions)) || !work.spend(compilingSteps) {
+	if !work.Spend(namesSteps) || !maybeSame(r.names, namesIn(b.conditions)) || !work.Spend(compilingSteps) {
 		return nil
 	}
 	x, y := r.matcher(a), r.matcher(b)
@@ -72,21 +74,21 @@ func (r *conditionReader) witness(a, b *claim) *resource {
 		return nil
 	}
 	of := map[string]string{"object": "object", "oldObject": "object", "request": "request", "namespaceObject": "namespaceObject"}
-	var all []want
-	for _, t := range slices.Concat(x.all.parts, y.all.parts) {
-		all = append(all, wants(t.expr.Expr(), of)...)
+	var all []match.Want
+	for _, t := range slices.Concat(x.All.Parts, y.All.Parts) {
+		all = append(all, match.Wants(t.Expr.Expr(), of)...)
 	}
-	texts, found := commonWants(work, all)
+	texts, found := match.CommonWants(work, all)
 	if !found {
 		return nil
 	}
 	made := imagined(texts)
-	for _, at := range slices.Concat(slices.Concat(x.stages...), slices.Concat(y.stages...)) {
-		mine, assumed := x.holds(work, made, at)
-		if !mine || assumed&^assumedSender != 0 {
+	for _, at := range slices.Concat(slices.Concat(x.Stages...), slices.Concat(y.Stages...)) {
+		mine, assumed := x.Holds(work, made, at)
+		if !mine || assumed&^match.AssumedSender != 0 {
 			continue
 		}
-		if yours, assumedToo := y.holds(work, made, at); yours && (assumedToo == 0 || assumedToo == assumedSender && assumed == 0) {
+		if yours, assumedToo := y.Holds(work, made, at); yours && (assumedToo == 0 || assumedToo == match.AssumedSender && assumed == 0) {
 			return made
 		}
 	}
@@ -95,9 +97,9 @@ func (r *conditionReader) witness(a, b *claim) *resource {
 
 // imagined makes a resource of texts for its fields, as commonWants returns
 // them. What is not asked for is any.
-func imagined(texts map[string]string) *resource {
+func imagined(texts map[string]string) *match.Resource {
 	tree := map[string]any{}
-	home := &namespace{labels: map[string]string{}, written: true}
+	home := &match.Namespace{Labels: map[string]string{}, Written: true}
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		path := strings.Split(key, "\x00")
 		switch {
@@ -106,7 +108,7 @@ func imagined(texts map[string]string) *resource {
 		case path[0] == "request" && path[1] == "object" && len(path) > 2:
 			plant(tree, path[2:], texts[key])
 		case path[0] == "namespaceObject" && path[1] == "metadata" && len(path) == 4 && path[2] == "labels":
-			home.labels[path[3]] = texts[key]
+			home.Labels[path[3]] = texts[key]
 		}
 	}
 	first := func(otherwise string, fields ...string) string {
@@ -117,26 +119,26 @@ func imagined(texts map[string]string) *resource {
 		}
 		return otherwise
 	}
-	r := &resource{tree: func() map[string]any { return tree }}
-	r.id.Kind = first("Deployment", "object.kind", "request.kind.kind")
-	r.id.Group, r.version = kindsHome(r.id.Kind), "v1"
+	r := &match.Resource{Tree: func() map[string]any { return tree }}
+	r.Id.Kind = first("Deployment", "object.kind", "request.kind.kind")
+	r.Id.Group, r.Version = kindsHome(r.Id.Kind), "v1"
 	if apiVersion := first("", "object.apiVersion"); apiVersion != "" {
 		group, version, grouped := strings.Cut(apiVersion, "/")
 		if !grouped {
 			group, version = "", apiVersion
 		}
-		r.id.Group, r.version = group, version
+		r.Id.Group, r.Version = group, version
 	}
-	r.id.Group, r.version = first(r.id.Group, "request.kind.group"), first(r.version, "request.kind.version")
-	plant(tree, []string{"apiVersion"}, strings.TrimPrefix(r.id.Group+"/"+r.version, "/"))
-	plant(tree, []string{"kind"}, r.id.Kind)
-	r.id.Name = first("any", "object.metadata.name", "request.object.metadata.name", "request.name")
-	plant(tree, []string{"metadata", "name"}, r.id.Name)
-	if r.clusterScoped = slices.Contains(clusterScopedKinds[r.id.Group], r.id.Kind); !r.clusterScoped {
-		r.id.Namespace = first("any", "object.metadata.namespace", "request.object.metadata.namespace", "request.namespace", "namespaceObject.metadata.name")
-		plant(tree, []string{"metadata", "namespace"}, r.id.Namespace)
-		home.labels[labelOfNamespace] = r.id.Namespace
-		r.home = home
+	r.Id.Group, r.Version = first(r.Id.Group, "request.kind.group"), first(r.Version, "request.kind.version")
+	plant(tree, []string{"apiVersion"}, strings.TrimPrefix(r.Id.Group+"/"+r.Version, "/"))
+	plant(tree, []string{"kind"}, r.Id.Kind)
+	r.Id.Name = first("any", "object.metadata.name", "request.object.metadata.name", "request.name")
+	plant(tree, []string{"metadata", "name"}, r.Id.Name)
+	if r.ClusterScoped = slices.Contains(manifest.ClusterScopedKinds[r.Id.Group], r.Id.Kind); !r.ClusterScoped {
+		r.Id.Namespace = first("any", "object.metadata.namespace", "request.object.metadata.namespace", "request.namespace", "namespaceObject.metadata.name")
+		plant(tree, []string{"metadata", "namespace"}, r.Id.Namespace)
+		home.Labels[manifest.LabelOfNamespace] = r.Id.Namespace
+		r.Home = home
 	}
 	return r
 }
@@ -144,12 +146,12 @@ func imagined(texts map[string]string) *resource {
 // kindsHome returns the group of a kind of Kubernetes that is often asked for, ""
 // for any other.
 func kindsHome(kind string) string {
-	for group, kinds := range clusterScopedKinds {
+	for group, kinds := range manifest.ClusterScopedKinds {
 		if slices.Contains(kinds, kind) {
 			return group
 		}
 	}
-	return podControllers[kind]
+	return manifest.PodControllers[kind]
 }
 
 // plant puts a text into a tree. A text that stood in the way was there only to

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/match"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // Bounds for one exception: how many others it is held against, how much work
@@ -22,12 +24,12 @@ const (
 // nothing is.
 func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 	var found []Finding
-	work, compared := &meter{left: maxOverlapSteps}, 0
+	work, compared := &wildcard.Meter{Left: maxOverlapSteps}, 0
 	met := map[int]bool{}
 	for _, ref := range c.policies {
 		for _, list := range s.index.near(c, refKey(c.id.Group, ref)) {
 			for _, number := range list {
-				if compared == maxCompared || len(found) == maxOverlaps || work.spent() {
+				if compared == maxCompared || len(found) == maxOverlaps || work.Spent() {
 					return found
 				}
 				if met[number] {
@@ -57,7 +59,7 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 
 // shares says what an exception and another both except from, of a policy that
 // the first names, and for which resources; "" is nothing.
-func (s *Set) shares(work *meter, c *claim, ref exception.PolicyRef, other *claim) string {
+func (s *Set) shares(work *wildcard.Meter, c *claim, ref exception.PolicyRef, other *claim) string {
 	rule, same := sharedRule(work, ref, other)
 	if !same {
 		return ""
@@ -74,7 +76,7 @@ func (s *Set) shares(work *meter, c *claim, ref exception.PolicyRef, other *clai
 
 // sharedRule reports whether two exceptions are from the same rule of a policy,
 // and returns its name; policies.kyverno.io has no rules, and it is "".
-func sharedRule(work *meter, ref exception.PolicyRef, other *claim) (rule string, same bool) {
+func sharedRule(work *wildcard.Meter, ref exception.PolicyRef, other *claim) (rule string, same bool) {
 	for _, theirs := range other.policies {
 		if theirs.Name != ref.Name || theirs.Kind != ref.Kind {
 			continue
@@ -84,11 +86,11 @@ func sharedRule(work *meter, ref exception.PolicyRef, other *claim) (rule string
 		}
 		for _, a := range ref.Rules {
 			for _, b := range theirs.Rules {
-				if rule, same = work.common(a, b); same {
+				if rule, same = work.Common(a, b); same {
 					return rule, true
 				}
 			}
-			if work.spent() {
+			if work.Spent() {
 				return "", false
 			}
 		}
@@ -98,7 +100,7 @@ func sharedRule(work *meter, ref exception.PolicyRef, other *claim) (rule string
 
 // meeting reports whether there is a resource that both exceptions are for, and
 // says which.
-func (s *Set) meeting(work *meter, a, b *claim) (example string, meet bool) {
+func (s *Set) meeting(work *wildcard.Meter, a, b *claim) (example string, meet bool) {
 	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
 	}
@@ -110,16 +112,16 @@ func (s *Set) meeting(work *meter, a, b *claim) (example string, meet bool) {
 		}
 	}
 	if r := s.witness(work, a, b); r != nil {
-		return fmt.Sprintf(" for the same resources, such as %q", r.describe()), true
+		return fmt.Sprintf(" for the same resources, such as %q", r.Describe()), true
 	}
 	return "", false
 }
 
-func (s *Set) witness(work *meter, a, b *claim) *resource {
+func (s *Set) witness(work *wildcard.Meter, a, b *claim) *match.Resource {
 	if a.id.Group == exception.PoliciesGroup {
 		return s.reader.witness(a, b)
 	}
-	return witness(work, a.block, b.block)
+	return match.InBoth(work, a.block, b.block)
 }
 
 // within reports whether the texts of one sorted list, which has some, are all

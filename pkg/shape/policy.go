@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
 // Policy is a policy as its document names it.
@@ -40,14 +41,10 @@ type rule struct {
 	controllers map[string][]string
 }
 
-// longestName is the longest name that the API server takes. A document with a
-// longer one is no policy and no resource, and is not worth a comparison.
-const longestName = 253
-
 // readPolicy returns nil for a document that is no policy.
 func readPolicy(d *exception.Document) *policy {
 	id := d.Identity()
-	if !slices.Contains(policyKinds[id.Group], id.Kind) || id.Name == "" || len(id.Name) > longestName || len(id.Namespace) > longestName {
+	if !slices.Contains(policyKinds[id.Group], id.Kind) || id.Name == "" || len(id.Name) > manifest.LongestName || len(id.Namespace) > manifest.LongestName {
 		return nil
 	}
 	if id.Kind == "ClusterPolicy" {
@@ -96,7 +93,7 @@ func readRules(spec map[string]any, d *exception.Document) []rule {
 	for _, item := range items {
 		tree, _ := item.(map[string]any)
 		name, _ := tree["name"].(string)
-		if name == "" || len(name) > longestName {
+		if name == "" || len(name) > manifest.LongestName {
 			continue
 		}
 		validate, _ := tree["validate"].(map[string]any)

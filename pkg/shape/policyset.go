@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
 // PolicySet is what is known of the policies that exceptions are from. Without
@@ -38,7 +39,7 @@ type policyKey struct{ group, kind, name string }
 // times, say once for each cluster, has the rules of all of them.
 func ReadPolicies(docs []*exception.Document) *PolicySet {
 	set := &PolicySet{byRef: map[policyKey][]*policy{}, homeless: map[string][]*policy{}, named: map[string][]*policy{}, guards: map[string][]*policy{}, names: map[string][]string{}}
-	for _, d := range objects(docs) {
+	for _, d := range manifest.Objects(docs) {
 		p := readPolicy(d)
 		if p == nil {
 			continue
@@ -110,26 +111,6 @@ func (set *PolicySet) find(group string, ref exception.PolicyRef) []*policy {
 	found := set.byRef[policyKey{group: group, name: ref.Name}]
 	if _, name, namespaced := strings.Cut(ref.Name, "/"); namespaced && len(set.homeless[name]) > 0 {
 		found = slices.Concat(found, set.homeless[name])
-	}
-	return found
-}
-
-// objects takes lists apart, as kubectl does.
-func objects(docs []*exception.Document) []*exception.Document {
-	var found []*exception.Document
-	for _, d := range docs {
-		if !strings.HasSuffix(d.Text("kind"), "List") {
-			found = append(found, d)
-			continue
-		}
-		items, _ := d.Object()["items"].([]any)
-		for _, item := range items {
-			object, _ := item.(map[string]any)
-			// What was parsed is an object of JSON's types, within the limits.
-			if one, err := exception.FromObject(object); err == nil && len(object) > 0 {
-				found = append(found, one)
-			}
-		}
 	}
 	return found
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // reachesGuardPolicy finds an exception from a policy that is itself about
@@ -19,12 +21,12 @@ func (s *subject) reachesGuardPolicy(time.Time) {
 		return
 	}
 	field := s.policyField()
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		name := ref.Name[strings.LastIndex(ref.Name, "/")+1:]
-		if _, found := overlapsAny(name, s.config.GuardPolicies); found {
+		if _, found := wildcard.OverlapsAny(name, s.config.GuardPolicies); found {
 			continue // refused for its name already
 		}
-		for _, p := range s.config.Policies.guardsFor(s.exc.Identity.Group, ref) {
+		for _, p := range s.config.Policies.guardsFor(s.Exc.Identity.Group, ref) {
 			s.refuse(ReasonReachesGuard, ref.Path.With(field), fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name, p.guard),
 				"if the policy is not meant for exceptions, let it leave out PolicyException, in the open")
 			break
@@ -33,7 +35,7 @@ func (s *subject) reachesGuardPolicy(time.Time) {
 }
 
 func (s *subject) policyField() string {
-	if s.exc.Identity.Group == exception.PoliciesGroup {
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
 		return "name"
 	}
 	return "policyName"
@@ -88,9 +90,9 @@ func matchesExceptions(value any, group string) bool {
 	covers := func(filter any) (covered, asked bool) {
 		tree, _ := filter.(map[string]any)
 		resources, _ := tree["resources"].(map[string]any)
-		kinds := words(resources["kinds"])
+		kinds := manifest.Words(resources["kinds"])
 		return slices.ContainsFunc(kinds, func(kind string) bool {
-			return parseKind(kind).covers(exception.Kind, group)
+			return manifest.ParseKind(kind).Covers(exception.Kind, group)
 		}), len(kinds) > 0
 	}
 	block, _ := value.(map[string]any)
@@ -127,8 +129,8 @@ func leavesOutExceptions(value any, group string) bool {
 		if len(filter) != 1 || len(resources) != 1 {
 			continue
 		}
-		for _, kind := range words(resources["kinds"]) {
-			if k := parseKind(kind); k.version == "*" && (k.group == "*" || k.group == group) && k.kind == exception.Kind {
+		for _, kind := range manifest.Words(resources["kinds"]) {
+			if k := manifest.ParseKind(kind); k.Version == "*" && (k.Group == "*" || k.Group == group) && k.Kind == exception.Kind {
 				return true
 			}
 		}
@@ -153,9 +155,9 @@ func constrainsExceptions(value any) bool {
 
 func takesExceptions(item any, group string) bool {
 	rule, _ := item.(map[string]any)
-	groups := words(rule["apiGroups"])
+	groups := manifest.Words(rule["apiGroups"])
 	return (slices.Contains(groups, "*") || slices.Contains(groups, group)) &&
-		slices.ContainsFunc(words(rule["resources"]), func(resource string) bool {
+		slices.ContainsFunc(manifest.Words(rule["resources"]), func(resource string) bool {
 			name, _, _ := strings.Cut(resource, "/")
 			return name == "*" || strings.EqualFold(name, "policyexceptions")
 		})
@@ -165,10 +167,10 @@ func takesExceptions(item any, group string) bool {
 // its groups.
 func takesAll(item any) bool {
 	rule, _ := item.(map[string]any)
-	operations := words(rule["operations"])
-	return rule["resourceNames"] == nil && rule["scope"] == nil && slices.Contains(words(rule["apiVersions"]), "*") &&
+	operations := manifest.Words(rule["operations"])
+	return rule["resourceNames"] == nil && rule["scope"] == nil && slices.Contains(manifest.Words(rule["apiVersions"]), "*") &&
 		(slices.Contains(operations, "*") || slices.Contains(operations, "CREATE") && slices.Contains(operations, "UPDATE")) &&
-		slices.ContainsFunc(words(rule["resources"]), func(resource string) bool {
+		slices.ContainsFunc(manifest.Words(rule["resources"]), func(resource string) bool {
 			return resource == "*" || resource == "*/*" || resource == "policyexceptions"
 		})
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // scope finds an exception that is wider than the configuration asks for: in a
@@ -15,32 +17,32 @@ import (
 // what an expression restricts is for [Config.Rules] to ask.
 func (s *subject) scope(time.Time) {
 	allowed := s.config.Namespaces
-	if _, found := overlapsAny(s.exc.Identity.Namespace, allowed); len(allowed) > 0 && !found {
+	if _, found := wildcard.OverlapsAny(s.Exc.Identity.Namespace, allowed); len(allowed) > 0 && !found {
 		s.refuse(ReasonWrongNamespace, exception.Path{"metadata", "namespace"},
-			fmt.Sprintf("exceptions do not live in the namespace %q", s.exc.Identity.Namespace), "write "+strings.Join(allowed, " or "))
+			fmt.Sprintf("exceptions do not live in the namespace %q", s.Exc.Identity.Namespace), "write "+strings.Join(allowed, " or "))
 	}
-	if most := s.config.MaxPolicies; most > 0 && len(s.exc.Policies) > most {
-		s.refuse(ReasonTooManyPolicies, s.exc.Policies[most].Path,
-			fmt.Sprintf("the exception names %d policies, and %d may be named", len(s.exc.Policies), most), "write an exception for each, so that each is decided on its own")
+	if most := s.config.MaxPolicies; most > 0 && len(s.Exc.Policies) > most {
+		s.refuse(ReasonTooManyPolicies, s.Exc.Policies[most].Path,
+			fmt.Sprintf("the exception names %d policies, and %d may be named", len(s.Exc.Policies), most), "write an exception for each, so that each is decided on its own")
 	}
-	for _, f := range s.allFilters() {
-		at := f.path.With("resources")
-		if s.config.RequireNames && !restricts(f.names) {
+	for _, f := range s.AllFilters() {
+		at := f.Path.With("resources")
+		if s.config.RequireNames && !restricts(f.Names) {
 			s.refuse(ReasonMissingNames, at, "the filter names no resources", "list names, a pattern such as web-* at the widest")
 		}
-		if s.config.RequireNamespaces && !restricts(f.namespaces) {
+		if s.config.RequireNamespaces && !restricts(f.Namespaces) {
 			s.refuse(ReasonMissingNamespaces, at, "the filter names no namespaces", "list the namespaces of the resources that need it")
 		}
-		if s.config.RequireSubjects && !f.namesSenders() {
-			s.refuse(ReasonMissingSubjects, f.path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
+		if s.config.RequireSubjects && !namesSenders(f) {
+			s.refuse(ReasonMissingSubjects, f.Path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
 		}
 	}
 }
 
 // namesSenders reports whether the filter is for requests of some senders only.
-func (f filter) namesSenders() bool {
+func namesSenders(f draft.Filter) bool {
 	for _, field := range []string{"subjects", "roles", "clusterRoles"} {
-		if items, _ := f.tree[field].([]any); len(items) > 0 {
+		if items, _ := f.Tree[field].([]any); len(items) > 0 {
 			return true
 		}
 	}

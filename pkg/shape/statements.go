@@ -22,10 +22,10 @@ func (s *subject) statements(time.Time) {
 		said                     exception.Statement
 		reason, message, example string
 	}{
-		RequireReason: {s.exc.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
-		RequireTicket: {s.exc.Ticket, ReasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
-		RequireOwner:  {s.exc.Owner, ReasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
-		RequireCategory: {s.exc.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
+		RequireReason: {s.Exc.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
+		RequireTicket: {s.Exc.Ticket, ReasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
+		RequireOwner:  {s.Exc.Owner, ReasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
+		RequireCategory: {s.Exc.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
 			exception.AnnotationCategory + ": waiver, or mitigated"},
 	}
 	for _, what := range s.config.Require {
@@ -33,10 +33,10 @@ func (s *subject) statements(time.Time) {
 			s.refuse(r.reason, exception.Path{"metadata", "annotations"}, r.message, "add the annotation "+r.example)
 		}
 	}
-	if c := s.exc.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
+	if c := s.Exc.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
 		s.refuse(ReasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
 	}
-	for _, c := range s.exc.Conflicts {
+	for _, c := range s.Exc.Conflicts {
 		if c.Annotation.Path[len(c.Annotation.Path)-1] == exception.AnnotationExpiresAt {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // superseded finds an exception that takes the place of a live one, which is
@@ -51,7 +52,7 @@ func (c *claim) beyond(live *claim) []string {
 		key := refKey(live.id.Group, ref)
 		theirs[key] = append(theirs[key], ref.Rules...)
 	}
-	work := newMeter()
+	work := wildcard.NewMeter()
 	for _, ref := range c.policies {
 		rules, named := theirs[refKey(c.id.Group, ref)]
 		if !named {
@@ -81,13 +82,13 @@ func (c *claim) beyond(live *claim) []string {
 
 // covered reports whether one of the patterns takes whatever a rule's name or
 // pattern takes.
-func covered(work *meter, patterns []string, rule string) bool {
+func covered(work *wildcard.Meter, patterns []string, rule string) bool {
 	for _, p := range patterns {
-		if work.spent() {
+		if work.Spent() {
 			return false
 		}
 		// "?" would take a "*" for one character.
-		if p == rule || work.fits(p, rule) && (!strings.Contains(rule, "*") || !strings.Contains(p, "?")) {
+		if p == rule || work.Fits(p, rule) && (!strings.Contains(rule, "*") || !strings.Contains(p, "?")) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // unknownPolicy finds an exception from a policy that does not exist, or that
@@ -17,12 +18,12 @@ func (s *subject) unknownPolicy(time.Time) {
 	if s.config.Policies == nil {
 		return
 	}
-	group := s.exc.Identity.Group
-	for _, ref := range s.exc.Policies {
+	group := s.Exc.Identity.Group
+	for _, ref := range s.Exc.Policies {
 		if s.counts[Error] >= maxFindings {
 			return
 		}
-		if ref.Name == "" || hasWildcard(ref.Name) || len(s.config.Policies.find(group, ref)) > 0 {
+		if ref.Name == "" || wildcard.In(ref.Name) || len(s.config.Policies.find(group, ref)) > 0 {
 			continue // said by the checks on the schema and on wildcards
 		}
 		if group == exception.PoliciesGroup && !slices.Contains(policyKinds[group], ref.Kind) {

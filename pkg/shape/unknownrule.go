@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // unknownRule finds the name or pattern of a rule that the policy does not have,
 // the rules included that Kyverno makes of it for controllers of Pods. It does
 // nothing today, and covers whatever rule gets that name.
 func (s *subject) unknownRule(time.Time) {
-	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup {
+	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
 		return
 	}
-	work := newMeter()
+	work := wildcard.NewMeter()
 	met := map[string]*rulesOfPolicy{} // an exception may name one policy very often
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		of := met[ref.Name]
 		if of == nil {
 			of = readRuleNames(s.config.Policies.find(exception.KyvernoGroup, ref))
@@ -30,7 +31,7 @@ func (s *subject) unknownRule(time.Time) {
 			if s.counts[Error] >= maxFindings {
 				return
 			}
-			if of.known[text] || hasWildcard(text) && anyFits(work, text, of.names) {
+			if of.known[text] || wildcard.In(text) && anyFits(work, text, of.names) {
 				continue
 			}
 			s.refuse(ReasonUnknownRule, ref.Path.With("ruleNames").With(i), fmt.Sprintf("the policy %q has no rule %q", ref.Name, text), of.hint(text))
@@ -53,12 +54,12 @@ func readRuleNames(policies []*policy) *rulesOfPolicy {
 	return of
 }
 
-func anyFits(work *meter, pattern string, names []string) bool {
+func anyFits(work *wildcard.Meter, pattern string, names []string) bool {
 	for _, name := range names {
-		if work.spent() {
+		if work.Spent() {
 			return false
 		}
-		if work.fits(pattern, name) {
+		if work.Fits(pattern, name) {
 			return true
 		}
 	}

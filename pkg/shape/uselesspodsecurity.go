@@ -5,22 +5,23 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // uselessPodSecurity finds spec.podSecurity in an exception from rules that are
 // no podSecurity rules. It reads as if a few controls were left out; Kyverno
 // does not look at it there and skips the whole rule.
 func (s *subject) uselessPodSecurity(time.Time) {
-	controls, _ := s.spec()["podSecurity"].([]any)
-	if s.config.Policies == nil || s.exc.Identity.Group != exception.KyvernoGroup || len(controls) == 0 {
+	controls, _ := s.Spec()["podSecurity"].([]any)
+	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup || len(controls) == 0 {
 		return
 	}
-	work := newMeter()
-	for _, ref := range s.exc.Policies {
+	work := wildcard.NewMeter()
+	for _, ref := range s.Exc.Policies {
 		named, checked := false, false
 		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
 			for _, r := range p.rules {
-				if !work.spend(1) {
+				if !work.Spend(1) {
 					return
 				}
 				if !r.namedBy(work, ref.Rules) {
@@ -39,12 +40,12 @@ func (s *subject) uselessPodSecurity(time.Time) {
 
 // namedBy reports whether one of the patterns fits the rule or one that is made
 // of it.
-func (r rule) namedBy(work *meter, patterns []string) bool {
-	if work.fitsAny(patterns, r.name) {
+func (r rule) namedBy(work *wildcard.Meter, patterns []string) bool {
+	if work.FitsAny(patterns, r.name) {
 		return true
 	}
 	for made := range r.controllers {
-		if work.fitsAny(patterns, made) {
+		if work.FitsAny(patterns, made) {
 			return true
 		}
 	}

@@ -5,18 +5,20 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // wildcardImage finds an image or an allowed value that fits anything. In
 // podSecurity, where it takes in every container of resources that are named
 // otherwise, it is a warning.
 func (s *subject) wildcardImage(time.Time) {
-	spec := s.spec()
-	if s.exc.Identity.Group == exception.PoliciesGroup {
+	spec := s.Spec()
+	if s.Exc.Identity.Group == exception.PoliciesGroup {
 		for _, field := range []string{"images", "allowedValues"} {
-			for _, p := range texts(spec[field], exception.Path{"spec", field}) {
-				if onlyWildcards(p.text) {
-					s.refuse(ReasonWildcardImage, p.path, fmt.Sprintf("%q stands for anything", p.text), "say which of them are needed")
+			for _, p := range draft.TextsOf(spec[field], exception.Path{"spec", field}) {
+				if wildcard.Only(p.Text) {
+					s.refuse(ReasonWildcardImage, p.Path, fmt.Sprintf("%q stands for anything", p.Text), "say which of them are needed")
 				}
 			}
 		}
@@ -25,9 +27,9 @@ func (s *subject) wildcardImage(time.Time) {
 	controls, _ := spec["podSecurity"].([]any)
 	for i, item := range controls {
 		control, _ := item.(map[string]any)
-		for _, p := range texts(control["images"], exception.Path{"spec", "podSecurity", i, "images"}) {
-			if onlyWildcards(p.text) {
-				s.warn(ReasonWildcardImage, p.path, fmt.Sprintf("%q stands for every image, also for those still to come", p.text), "say which images need it")
+		for _, p := range draft.TextsOf(control["images"], exception.Path{"spec", "podSecurity", i, "images"}) {
+			if wildcard.Only(p.Text) {
+				s.warn(ReasonWildcardImage, p.Path, fmt.Sprintf("%q stands for every image, also for those still to come", p.Text), "say which images need it")
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // wildcardMatch finds what looks like a restriction in a filter that is narrow
@@ -12,23 +14,23 @@ import (
 // selector that asks for no label to be present. A later change that takes the
 // real restriction away would leave a match that still looks narrow.
 func (s *subject) wildcardMatch(time.Time) {
-	for _, f := range s.allFilters() {
-		if s.isRefused(ReasonMatchesEverything, f.path) {
+	for _, f := range s.AllFilters() {
+		if s.isRefused(ReasonMatchesEverything, f.Path) {
 			continue // said already, for the whole filter
 		}
 		for _, what := range []struct {
 			noun     string
-			patterns []located
-		}{{"name", f.names}, {"namespace", f.namespaces}} {
+			patterns []draft.Located
+		}{{"name", f.Names}, {"namespace", f.Namespaces}} {
 			for _, p := range what.patterns {
-				if onlyWildcards(p.text) {
-					s.refuse(ReasonWildcardMatch, p.path, fmt.Sprintf("%q fits any %s", p.text, what.noun), "say which, or leave the list out")
+				if wildcard.Only(p.Text) {
+					s.refuse(ReasonWildcardMatch, p.Path, fmt.Sprintf("%q fits any %s", p.Text, what.noun), "say which, or leave the list out")
 				}
 			}
 		}
 		for _, field := range []string{"selector", "namespaceSelector"} {
-			at := f.path.With("resources").With(field)
-			if value, there := f.resources[field]; there && !selects(value) && !s.isRefusedBelow(ReasonBadSelector, at) {
+			at := f.Path.With("resources").With(field)
+			if value, there := f.Resources[field]; there && !selects(value) && !s.isRefusedBelow(ReasonBadSelector, at) {
 				s.refuse(ReasonWildcardMatch, at, "the "+field+" asks for no label to be present", "ask for a label, or leave the selector out")
 			}
 		}

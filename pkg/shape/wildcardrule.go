@@ -3,19 +3,21 @@ package shape
 import (
 	"fmt"
 	"time"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // wildcardRule finds a pattern for rules, which covers the rules that the
 // policy will have one day. One that leaves some out is a warning: autogen-*
 // is how some write the forms of a rule for controllers of Pods.
 func (s *subject) wildcardRule(time.Time) {
-	for _, ref := range s.exc.Policies {
+	for _, ref := range s.Exc.Policies {
 		for i, rule := range ref.Rules {
 			path := ref.Path.With("ruleNames").With(i)
 			switch {
-			case onlyWildcards(rule):
+			case wildcard.Only(rule):
 				s.refuse(ReasonWildcardRule, path, fmt.Sprintf("%q stands for every rule of the policy, also for those still to be written", rule), "name the rules")
-			case hasWildcard(rule):
+			case wildcard.In(rule):
 				s.warn(ReasonWildcardRule, path, fmt.Sprintf("%q is a pattern, which also covers rules still to be written", rule), "name the rules")
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/shape/translate"
 )
 
 // translatedMatches are matches of kyverno.io whose translation Kyverno reads.
@@ -78,7 +78,7 @@ func TestTranslationInKyverno(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		translated, notes, err := shape.Translate(doc, shape.Translation{PolicyKinds: map[string]string{policy: "ValidatingPolicy"}})
+		translated, notes, err := translate.Exception(doc, translate.Translation{PolicyKinds: map[string]string{policy: "ValidatingPolicy"}})
 		if err != nil || len(notes) > 0 {
 			t.Fatal(match, notes, err)
 		}

@@ -1,0 +1,37 @@
+package expression
+
+import "github.com/google/cel-go/common/ast"
+
+// Condition is a match condition, compiled.
+type Condition struct {
+	Text    string
+	Checked *ast.AST // nil when it does not compile
+	Program *Program // nil when it does not compile
+	Problem error    // why it does not
+}
+
+// Compile compiles a condition, as long as there is work left.
+func (l *Language) Compile(text string, work *Compiling) *Condition {
+	c := &Condition{Text: text}
+	if c.Checked, c.Problem = l.Predicate(text, work); c.Problem == nil {
+		c.Program, c.Problem = l.Plan(c.Checked)
+	}
+	return c
+}
+
+// Literals returns the texts that a condition is written with.
+func (c *Condition) Literals() []string {
+	if c.Checked == nil {
+		return nil
+	}
+	var found []string
+	ast.PreOrderVisit(c.Checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.LiteralKind {
+			return
+		}
+		if text, ok := e.AsLiteral().Value().(string); ok {
+			found = append(found, text)
+		}
+	}))
+	return found
+}

@@ -1,0 +1,115 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/interpreter"
+)
+
+// Language is a CEL environment that bounds what an expression may cost. It can
+// be used by several goroutines.
+type Language struct {
+	env     *cel.Env
+	limits  Limits
+	calls   map[string]call
+	planner interpreter.Interpreter
+}
+
+// Limits are counted, never timed: the same expression is refused on every
+// machine.
+type Limits struct {
+	Text   int // characters of an expression
+	Depth  int // of nesting
+	Steps  int // of one evaluation
+	Weight int // of any value that an evaluation makes, see weigh
+}
+
+// New sets up a language of bools. The options declare what it has besides CEL's
+// own.
+func New(l Limits, options ...cel.EnvOption) (*Language, error) {
+	env, err := cel.NewEnv(append([]cel.EnvOption{
+		cel.ParserExpressionSizeLimit(l.Text),
+		cel.ParserRecursionLimit(l.Depth),
+		cel.EagerlyValidateDeclarations(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.CrossTypeNumericComparisons(true),
+		cel.OptionalTypes(),
+	}, options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("set up CEL: %w", err)
+	}
+	known, err := calls(env)
+	if err != nil {
+		return nil, fmt.Errorf("set up CEL: %w", err)
+	}
+	planner, err := newPlanner(env)
+	if err != nil {
+		return nil, fmt.Errorf("set up CEL: %w", err)
+	}
+	return &Language{env: env, limits: l, calls: known, planner: planner}, nil
+}
+
+// Predicate compiles an expression that must be a bool. The error is for
+// people, and quotes what is of the expression.
+func (l *Language) Predicate(text string, work *Compiling) (*ast.AST, error) {
+	if n := len([]rune(text)); n > l.limits.Text {
+		return nil, fmt.Errorf("it has %d characters, and %d are allowed", n, l.limits.Text)
+	}
+	if err := work.take(parsingCharacter * len(text)); err != nil {
+		return nil, err
+	}
+	parsed, issues := l.env.Parse(text)
+	if issues.Err() != nil {
+		return nil, described(issues)
+	}
+	if err := work.take(checkingWork(parsed.NativeRep().Expr())); err != nil {
+		return nil, err
+	}
+	if err := checkPatterns(parsed.NativeRep().Expr()); err != nil {
+		return nil, err
+	}
+	checked, issues := l.env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, described(issues)
+	}
+	if !checked.OutputType().IsExactType(cel.BoolType) {
+		return nil, fmt.Errorf("it is of type %s, and a bool is needed: compare it with something", checked.OutputType())
+	}
+	return checked.NativeRep(), nil
+}
+
+// maxIssues bounds how many of CEL's complaints about an expression are told.
+const maxIssues = 3
+
+func described(issues *cel.Issues) error {
+	var told []string
+	for i, e := range issues.Errors() {
+		if i == maxIssues {
+			told = append(told, fmt.Sprintf("and %d more", len(issues.Errors())-maxIssues))
+			break
+		}
+		message, _, _ := strings.Cut(e.Message, " (in container")
+		if e.Location.Line() > 0 {
+			told = append(told, fmt.Sprintf("%d:%d: %q", e.Location.Line(), max(e.Location.Column(), 0)+1, Shortened(message)))
+		} else {
+			told = append(told, fmt.Sprintf("%q", Shortened(message)))
+		}
+	}
+	if len(told) == 0 {
+		return fmt.Errorf("%q", Shortened(issues.Err().Error()))
+	}
+	return errors.New(strings.Join(told, ", "))
+}
+
+// Shortened cuts a text that is too long to show.
+func Shortened(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+package expression
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// A pattern of a few characters can be of any size: (x{100}){10} is compiled to a
+// thousand x. So its size is told before it is compiled, and what it is compiled
+// and matched for depends on that.
+
+// maxPatternSize is the size of all patterns of an expression together. A name as
+// Kubernetes wants it, ([-a-z0-9]{0,61}[a-z0-9])?, is of about a hundred.
+const maxPatternSize = 10_000
+
+// patternSize is about how many instructions a pattern is compiled to. One that
+// does not compile has none.
+func patternSize(text string) int {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	return expandedSize(parsed)
+}
+
+func expandedSize(e *syntax.Regexp) int {
+	n := 1
+	if e.Op == syntax.OpLiteral {
+		n = len(e.Rune)
+	}
+	for _, part := range e.Sub {
+		n += expandedSize(part)
+	}
+	if e.Op == syntax.OpRepeat {
+		n *= max(e.Min, e.Max, 1)
+	}
+	return n
+}
+
+// checkPatterns refuses an expression whose constant patterns are too large to be
+// compiled.
+func checkPatterns(e ast.Expr) error {
+	total := 0
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind {
+			return
+		}
+		switch call := e.AsCall(); call.FunctionName() {
+		case "matches", "find", "findAll":
+			for _, arg := range call.Args() {
+				if arg.Kind() != ast.LiteralKind {
+					continue
+				}
+				if text, ok := arg.AsLiteral().(types.String); ok {
+					total += patternSize(string(text))
+				}
+			}
+		}
+	}))
+	if total > maxPatternSize {
+		return fmt.Errorf("its patterns are of size %d with what they repeat, and %d is allowed", total, maxPatternSize)
+	}
+	return nil
+}
+
+// Steps for a pattern, by its size: to compile one instruction, and how many
+// instructions are tried in a step.
+const (
+	stepsToCompile = 4
+	triedInStep    = 8
+)
+
+// priceOfPattern is for a pattern that is compiled for one text.
+func priceOfPattern(args []ref.Val) int {
+	pattern, _ := args[1].(types.String)
+	n := patternSize(string(pattern))
+	return len(pattern) + stepsToCompile*n + priceOfMatch(n)(args)
+}
+
+// priceOfMatch is for a pattern that is compiled.
+func priceOfMatch(n int) func([]ref.Val) int {
+	return func(args []ref.Val) int { return (size(args[0]) + 1) * n / triedInStep }
+}
+
+func matchesCompiled(pattern *regexp.Regexp) functions.FunctionOp {
+	return func(args ...ref.Val) ref.Val {
+		text, ok := args[0].(types.String)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(args[0])
+		}
+		return types.Bool(pattern.MatchString(string(text)))
+	}
+}

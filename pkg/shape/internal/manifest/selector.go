@@ -1,0 +1,57 @@
+package manifest
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+)
+
+// KindSelector is one entry of kinds, cut as Kyverno cuts it.
+type KindSelector struct{ Group, Version, Kind, Subresource string }
+
+var versionForm = regexp.MustCompile(`^(v\d((alpha|beta)\d)?|\*)$`)
+
+// ParseKind reads the forms Kind, version/Kind, group/version/Kind, each with
+// an optional /subresource or .subresource behind it.
+func ParseKind(text string) KindSelector {
+	parts := strings.Split(text, "/")
+	last := len(parts) - 1
+	parts = append(parts[:last:last], strings.Split(parts[last], ".")...)
+	switch len(parts) {
+	case 1:
+		return KindSelector{"*", "*", parts[0], ""}
+	case 2:
+		switch {
+		case parts[0] == "*" && parts[1] == "*":
+			return KindSelector{"*", "*", "*", "*"}
+		case parts[0] == "*" && strings.ToLower(parts[1]) == parts[1]:
+			return KindSelector{"*", "*", "*", parts[1]}
+		case versionForm.MatchString(parts[0]):
+			return KindSelector{"*", parts[0], parts[1], ""}
+		default:
+			return KindSelector{"*", "*", parts[0], parts[1]}
+		}
+	case 3:
+		if versionForm.MatchString(parts[0]) {
+			return KindSelector{"*", parts[0], parts[1], parts[2]}
+		}
+		return KindSelector{parts[0], parts[1], parts[2], ""}
+	case 4:
+		return KindSelector{parts[0], parts[1], parts[2], parts[3]}
+	default:
+		return KindSelector{} // Kyverno matches nothing with it
+	}
+}
+
+// Covers reports whether a selector can mean a kind of one of the groups.
+func (k KindSelector) Covers(kind string, groups ...string) bool {
+	_, inGroup := wildcard.OverlapsAny(k.Group, groups)
+	return inGroup && wildcard.Overlap(k.Kind, kind)
+}
+
+// Takes reports whether a selector takes a kind itself, and not a subresource
+// of it.
+func (k KindSelector) Takes(work *wildcard.Meter, group, version, kind string) bool {
+	return work.Fits(k.Kind, kind) && work.Fits(k.Group, group) && work.Fits(k.Version, version) && work.Fits(k.Subresource, "")
+}

@@ -1,0 +1,65 @@
+package wildcard
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCommon(t *testing.T) {
+	for _, tc := range []struct{ a, b, want string }{
+		{"web", "web", "web"}, {"web", "Web", ""}, {"web", "w*", "web"}, {"?eb", "web", "web"}, {"w*", "*b", "wanyb"}, {"web-*", "*", "web-any"}, {"web-?", "web-*", "web-x"},
+		{"web-*", "api-*", ""}, {"a*", "?", ""}, {"ab?", "a?c", ""}, {"*-db", "*-api", ""}, {"", "*", ""}, {"*web*", "*api*", ""},
+	} {
+		got, found := NewMeter().Common(tc.a, tc.b)
+		if found && got != tc.want || found != (tc.want != "" || tc.a == "") {
+			t.Errorf("common(%q, %q) = %q, %v", tc.a, tc.b, got, found)
+		}
+	}
+}
+
+// FuzzCommon: what is found fits both, and two patterns of which one is a text
+// always have it.
+func FuzzCommon(f *testing.F) {
+	f.Add("a*b", "?c*b")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if len(a) > 30 || len(b) > 30 {
+			return
+		}
+		text, found := NewMeter().Common(a, b)
+		if found && (!NewMeter().Fits(a, text) || !NewMeter().Fits(b, text)) {
+			t.Errorf("%q fits not both %q and %q", text, a, b)
+		}
+		if !In(b) && found != NewMeter().Fits(a, b) {
+			t.Errorf("common(%q, %q) is %v", a, b, found)
+		}
+		if found && !Overlap(a, b) {
+			t.Errorf("%q fits %q and %q, which do not overlap", text, a, b)
+		}
+	})
+}
+
+// TestMeter spends all that there is: then nothing fits, and it ends soon.
+func TestMeter(t *testing.T) {
+	work := NewMeter()
+	slow := strings.Repeat("a", 2000) + "b"
+	if work.Fits("*"+slow+"*", strings.Repeat("a", 100_000)) || !work.Spent() {
+		t.Error("the work is not cut short")
+	}
+	if work.Fits("a", "a") || work.FitsAny([]string{"a"}, "a") {
+		t.Error("something fits after that")
+	}
+}
+
+// FuzzFits holds the matching of patterns against its plain definition.
+func FuzzFits(f *testing.F) {
+	f.Add("a*b?", "aXXbc")
+	f.Add("*?é*", "éé")
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		if len(pattern) > 30 || len(text) > 30 || string([]rune(text)) != text || string([]rune(pattern)) != pattern {
+			return
+		}
+		if got, want := NewMeter().Fits(pattern, text), fits([]rune(pattern), []rune(text)); got != want {
+			t.Errorf("fits(%q, %q) = %v", pattern, text, got)
+		}
+	})
+}

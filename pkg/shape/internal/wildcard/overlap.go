@@ -1,0 +1,53 @@
+package wildcard
+
+import "strings"
+
+// Only reports whether a pattern fits any name: it is made of "*" and
+// "?" alone, and has a "*".
+func Only(pattern string) bool {
+	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?") == ""
+}
+
+// In reports whether a pattern has a wildcard.
+func In(pattern string) bool { return strings.ContainsAny(pattern, "*?") }
+
+// Overlap reports whether some text fits both patterns, either of which may be
+// a plain name. Letter case does not count, which is stricter than Kyverno. It
+// takes time in the product of the lengths, one of which is a setting's.
+func Overlap(a, b string) bool {
+	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
+	if len(x) < len(y) {
+		x, y = y, x
+	}
+	// row[j] says whether what is left of x and y[j:] overlap; rows are made
+	// from the end of x to its beginning.
+	row, next := make([]bool, len(y)+1), make([]bool, len(y)+1)
+	for i := len(x); i >= 0; i-- {
+		row, next = next, row
+		for j := len(y); j >= 0; j-- {
+			switch {
+			case i == len(x) && j == len(y):
+				row[j] = true
+			case i < len(x) && x[i] == '*':
+				row[j] = next[j] || j < len(y) && row[j+1]
+			case j < len(y) && y[j] == '*':
+				row[j] = row[j+1] || i < len(x) && next[j]
+			case i == len(x) || j == len(y):
+				row[j] = false
+			default:
+				row[j] = (x[i] == y[j] || x[i] == '?' || y[j] == '?') && next[j+1]
+			}
+		}
+	}
+	return row[0]
+}
+
+// OverlapsAny returns the first of some patterns that overlaps with one.
+func OverlapsAny(pattern string, patterns []string) (string, bool) {
+	for _, other := range patterns {
+		if Overlap(pattern, other) {
+			return other, true
+		}
+	}
+	return "", false
+}

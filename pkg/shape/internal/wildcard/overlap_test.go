@@ -1,0 +1,62 @@
+package wildcard
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOverlap(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want bool
+	}{
+		{"", "", true}, {"", "*", true}, {"", "?", false}, {"a", "a", true}, {"a", "A", true}, {"a", "b", false}, {"a", "", false},
+		{"a*", "*b", true}, {"a*c", "ab*", true}, {"a*c", "*d", false}, {"a?c", "abc", true}, {"a?c", "ac", false}, {"*", "**", true},
+		{"?*?", "a", false}, {"?*?", "ab", true}, {"a*b*c", "*b*", true}, {"x*", "*y*z", true}, {"ab*", "a?c*", true}, {"ab*", "ac*", false}, {"ä*", "?b", true},
+		{"*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
+	} {
+		if got := Overlap(tc.a, tc.b); got != tc.want {
+			t.Errorf("overlap(%q, %q) = %v", tc.a, tc.b, got)
+		}
+		if got := Overlap(tc.b, tc.a); got != tc.want {
+			t.Errorf("overlap(%q, %q) = %v", tc.b, tc.a, got)
+		}
+	}
+}
+
+// FuzzOverlap holds overlap against the plain definition of a pattern, where
+// one side is a text.
+func FuzzOverlap(f *testing.F) {
+	f.Add("a*b?", "aXXbc")
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		if In(text) || len(pattern) > 30 || len(text) > 30 {
+			return
+		}
+		p, s := []rune(strings.ToLower(pattern)), []rune(strings.ToLower(text))
+		if got, want := Overlap(pattern, text), fits(p, s); got != want {
+			t.Errorf("overlap(%q, %q) = %v", pattern, text, got)
+		}
+	})
+}
+
+func fits(pattern, text []rune) bool {
+	// reach[i] says whether the pattern so far fits text[:i].
+	reach := make([]bool, len(text)+1)
+	reach[0] = true
+	for _, p := range pattern {
+		next := make([]bool, len(text)+1)
+		for i := range reach {
+			switch {
+			case !reach[i]:
+			case p == '*':
+				for j := i; j <= len(text); j++ {
+					next[j] = true
+				}
+			case i < len(text) && (p == '?' || p == text[i]):
+				next[i+1] = true
+			}
+		}
+		reach = next
+	}
+	return reach[len(text)]
+}

@@ -1,0 +1,62 @@
+package translate_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// legacy is an exception with nothing wrong.
+const legacy = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: web-probes
+  namespace: team-a
+  annotations:
+    polex.dev/reason: the vendor's image has no health endpoint
+    polex.dev/expires-in: 7d
+spec:
+  exceptions:
+  - policyName: require-probes
+    ruleNames: [check, autogen-check]
+  match:
+    any:
+    - resources:
+        kinds: [Deployment]
+        names: [web]
+        namespaces: [team-a]
+`
+
+const legacyMatch = `  match:
+    any:
+    - resources:
+        kinds: [Deployment]
+        names: [web]
+        namespaces: [team-a]
+`
+
+func replaced(text, old, with string) string {
+	if !strings.Contains(text, old) {
+		panic("there is no " + old)
+	}
+	return strings.Replace(text, old, with, 1)
+}
+
+// checked returns what is wrong with an exception for Kyverno 1.20.
+func checked(t *testing.T, source string) []shape.Finding {
+	t.Helper()
+	doc, err := exception.Parse([]byte(source), "file.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checker, err := shape.New(shape.Config{KyvernoVersion: "1.20"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checker.Check(doc, now)
+}
