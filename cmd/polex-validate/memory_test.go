@@ -19,7 +19,7 @@ import (
 // it has read against a bound. There may be tens of thousands, and a document
 // takes many thousand bytes once it is parsed.
 func TestMemory(t *testing.T) {
-	t.Chdir(t.TempDir()) // no configuration of this repository
+	t.Chdir(t.TempDir())        // no configuration of this repository
 	const few, many = 300, 4800 // what is on its way while it is weighed counts little among so many
 	for _, tc := range []struct {
 		name      string
