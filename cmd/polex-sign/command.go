@@ -16,8 +16,18 @@ const help = `Seal exceptions with your own identity: Sigstore's keyless signing
 
 PATH is a file, a folder or - for standard input. The sealed documents go to
 standard output, or to --output; comments and the order of keys stay as they
-were. With --promote, everything that waits under unsigned/ in the commit that
-HEAD names is sealed and moved to signed/, all of it or nothing.
+were.
+
+With --promote, everything that waits under unsigned/ in the commit that HEAD or
+--source names is sealed and moved to signed/, all of it or nothing. --commit
+commits that on HEAD; --push commits it on what the remote has and pushes it
+without force, again when the remote has moved; --pull-request-mode pushes it to a
+branch of its own; --dry-run shows what would be done. A run that was cut off
+anywhere is finished or taken back by the next.
+
+With --sealed-output, the sealed files go to a folder, for a second job to verify
+and commit with --sealed-input: the job that signs need not write, and the job
+that writes need not sign.
 
 The identity comes from --identity-token, from the environment that the command
 runs in (GitHub Actions with id-token: write), or, on a terminal, from signing
@@ -32,13 +42,13 @@ polex-verify --bundle.
 
 Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
 refused, 2 for a command line that cannot be meant, and 3 if Sigstore, a file or
-the repository failed. Then nothing was written.`
+the repository failed. Then nothing was written, or the next run completes it.`
 
 const example = `  # one file, by hand
   polex-sign unsigned/mongo.yaml --output signed/mongo.yaml
 
   # what a workflow runs after a merge
-  polex-sign --promote --commit`
+  polex-sign --promote --push --source "$GITHUB_SHA"`
 
 type options struct {
 	config string
@@ -78,7 +88,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.output, "output", "", "`file` to write the sealed documents to (default: standard output)")
 	flags.StringVar(&o.bundle, "bundle", "", "`file` to write the Sigstore bundle (v0.3) of the one document to, which signs the message in its seal")
 	flags.BoolVar(&o.promote, "promote", false, "seal what waits in the repository's unsigned folder and move it to the signed one")
-	o.promoteOptions.add(flags)
+	o.addPromote(flags)
 	flags.StringVar(&o.key, "key", "", "`file` with an encrypted private key, as cosign makes it, instead of a keyless identity")
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity `token` to sign with, or the file that holds it")
 	flags.StringVar(&o.fulcioURL, "fulcio-url", "", "`address` of the certificate authority (default: the public-good one)")
@@ -126,7 +136,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 
 // check refuses flags that contradict each other, before anything is done.
 func (o *options) check(paths []string) error {
-	if err := o.promoteOptions.check(o.promote); err != nil {
+	if err := o.checkPromote(o.promote); err != nil {
 		return err
 	}
 	switch {
@@ -161,7 +171,7 @@ func (o *options) load() (*cli.Config, error) {
 	if err := cfg.Section("directories", &d); err != nil {
 		return nil, err
 	}
-	if err := o.promoteOptions.load(cfg); err != nil {
+	if err := o.loadPromote(cfg); err != nil {
 		return nil, err
 	}
 	for _, setting := range []struct {

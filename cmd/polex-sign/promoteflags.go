@@ -28,7 +28,7 @@ type promoteOptions struct {
 	sealedInput  string
 }
 
-func (o *promoteOptions) add(flags *pflag.FlagSet) {
+func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
 	flags.StringVar(&o.unsigned, "unsigned", "", "`folder` that holds what waits (default: unsigned)")
 	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
 	flags.StringVar(&o.source, "source", "", "`commit` to read the unsigned folder from: HEAD, a branch, a tag or a whole hash (default: HEAD)")
@@ -50,9 +50,9 @@ func (o *promoteOptions) add(flags *pflag.FlagSet) {
 func (o *promoteOptions) commits() bool { return o.commit || o.pushes() }
 func (o *promoteOptions) pushes() bool  { return o.push || o.pullRequest }
 
-// check refuses what contradicts itself. without is what is left out where there
+// checkPromote refuses what contradicts itself. without is what is left out where there
 // is no --promote.
-func (o *promoteOptions) check(promote bool) error {
+func (o *promoteOptions) checkPromote(promote bool) error {
 	given := *o
 	given.replace = false
 	switch {
@@ -74,8 +74,8 @@ func (o *promoteOptions) check(promote bool) error {
 	return nil
 }
 
-// load takes how a queue is promoted from the configuration.
-func (o *promoteOptions) load(cfg *cli.Config) error {
+// loadPromote takes how a queue is promoted from the configuration.
+func (o *promoteOptions) loadPromote(cfg *cli.Config) error {
 	var p cli.Promote
 	if err := cfg.Section("promote", &p); err != nil {
 		return err

@@ -29,7 +29,7 @@ func (p *promotion) findRemote() error {
 		return &cli.UsageError{Err: err, Hint: "name it with --remote and --branch"}
 	}
 	p.push = gitchange.Push{To: to, Attempts: p.options.attempts,
-		Pause: gitchange.Backoff(firstPause, mostPause, func(n int64) int64 { return rand.Int64N(n) })} // #nosec G404 -- no secret
+		Pause: gitchange.Backoff(firstPause, mostPause, rand.Int64N)}
 	return err
 }
 

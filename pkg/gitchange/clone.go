@@ -129,7 +129,7 @@ func gitFolders(root string) (own, common string, err error) {
 			own = filepath.Join(root, own)
 		}
 	}
-	leads, err := os.ReadFile(filepath.Join(own, "commondir"))
+	leads, err := os.ReadFile(filepath.Join(own, "commondir")) // #nosec G703 -- where Git itself looks
 	if errors.Is(err, fs.ErrNotExist) {
 		return own, own, nil
 	}

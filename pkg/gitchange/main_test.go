@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -125,7 +126,7 @@ func carry(o order, step func(string) error) (gitchange.Result, string, error) {
 func seal(only string) gitchange.Propose {
 	return func(tree *gittree.Tree) (gitchange.Change, error) {
 		change := gitchange.Change{Write: map[string][]byte{}}
-		if _, err := tree.Find("unsigned"); err != nil {
+		if _, err := tree.Find("unsigned"); errors.Is(err, fs.ErrNotExist) {
 			return change, nil
 		}
 		err := tree.Walk("unsigned", func(e gittree.Entry) error {

@@ -101,10 +101,8 @@ func (c *Clone) removeFile(name string) error {
 	if err := c.work.Remove(name); err != nil {
 		return err
 	}
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if c.work.Remove(dir) != nil {
-			break // it is not empty
-		}
+	// The first that is not empty ends it.
+	for dir := path.Dir(name); dir != "." && c.work.Remove(dir) == nil; dir = path.Dir(dir) {
 	}
 	return nil
 }

@@ -92,6 +92,14 @@ func (r *repository) commit(message string) {
 	r.git("commit", "--quiet", "--allow-empty", "--message="+message)
 }
 
+// commitAt commits what is staged at some time.
+func (r *repository) commitAt(message string, at time.Time) {
+	r.tb.Helper()
+	cmd := exec.Command("git", "-C", r.Dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit", "--quiet", "--message="+message)
+	cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE="+at.Format(time.RFC3339))
+	r.must(cmd.Run())
+}
+
 func (r *repository) head() string {
 	r.tb.Helper()
 	return strings.TrimSpace(r.git("rev-parse", "HEAD"))
@@ -161,7 +169,7 @@ func (r *repository) open() *queue {
 // apply seals the queue with what is given and carries it out, with a commit
 // unless there is no author. It returns the moves and the commit.
 func (q *queue) apply(sealed []*exception.Document, by *gitchange.Author) (moves []string, hash string, err error) {
-	promotion, err := q.Plan.Seal(sealed)
+	promotion, err := q.Seal(sealed)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,0 +1,4 @@
+package promote
+
+// Differs is differs, for tests: no honest signer makes what it has to refuse.
+var Differs = differs
