@@ -64,7 +64,7 @@ only_notes() {
     /*) ;;
     *) set -- "./$1" ;;
   esac
-  [ -d "$1" ] && [ -z "$(find "$1" ! -type d ! -name '.git*' ! -name '*.md' -print -quit)" ]
+  [ -d "$1" ] && [ -z "$(find "$1" ! -type d ! -name .gitkeep ! -name '*.md' -print -quit)" ]
 }
 
 # lines_of TEXT splits an input of several lines into the array lines.

@@ -50,14 +50,16 @@ commands polex-sign
 
 status=0
 report polex-sign "${arguments[@]}" || status=$?
-if [ "$status" -ne 0 ]; then
-  summarize "$scratch/summary.md"
-  exit "$status"
-fi
 count=$(found '[.results[] | select(.outcome == "passed")] | length')
+if [ "$status" -eq 0 ] && [ "${count:-0}" -gt 0 ]; then
+  found -f "$(dirname "${BASH_SOURCE[0]}")/signed.jq" >"$scratch/signed.md"
+  summarize "$scratch/signed.md"
+else
+  summarize "$scratch/summary.md"
+fi
+if [ "$status" -ne 0 ]; then exit "$status"; fi
+
 output count "${count:-0}"
 output branch "$branch"
 output commit "$(found '[.results[].details.commit // empty][0] // ""')"
 output files "$(found '[.results[] | select(.outcome == "passed").file] | unique[]')"
-found -f "$(dirname "${BASH_SOURCE[0]}")/signed.jq" >"$scratch/signed.md"
-summarize "$scratch/signed.md"

@@ -27,7 +27,7 @@ if [ "$(git cat-file -t "$ref:$INPUT_PATH" 2>/dev/null)" = tree ]; then
   empty=true
   while IFS= read -r -d '' name; do
     case ${name##*/} in
-      .git* | *.md) ;;
+      .gitkeep | *.md) ;;
       *) empty=false ;;
     esac
   done < <(git ls-tree -r -z --name-only "$ref:$INPUT_PATH")
