@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
 	"github.com/polex-dev/polex/pkg/sign"
@@ -117,6 +119,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		report := &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(asked)}
+		maps.Copy(report.Docs, reviewconfig.Docs())
 		if asked.Policies, err = shapeconfig.Policies(cfg, nil, report); err != nil {
 			return err
 		}

@@ -77,10 +77,10 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if len(plan.Moves) == 0 {
 		return p.nothing()
 	}
-	docs := plan.Documents()
-	p.report.Documents += len(docs)
+	p.report.Documents += len(plan.Documents())
+	record := func() ([]*exception.Document, error) { return p.record(ctx, queue, plan) }
 	if p.options.dryRun {
-		return p.foresee(plan)
+		return p.foresee(plan, record)
 	}
 	if p.options.pullRequest {
 		if p.push.As = p.options.pullRequestName; p.push.As == "" {
@@ -90,7 +90,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 			return p.onBranch(commit, err)
 		}
 	}
-	sealed, err := p.sealed(ctx, plan, docs)
+	sealed, err := p.sealed(ctx, plan, record)
 	if err != nil {
 		return err
 	}
@@ -142,9 +142,10 @@ func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, er
 }
 
 // sealed signs the documents, or takes them from the job that did.
-func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, docs []*exception.Document) ([]*exception.Document, error) {
+func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recording) ([]*exception.Document, error) {
+	docs := plan.Documents()
 	if p.options.sealedInput == "" {
-		return p.seal(ctx, docs, p.streams.Out)
+		return p.seal(ctx, docs, record, p.streams.Out)
 	}
 	c, err := p.trusted.Config(p.config)
 	if err != nil {

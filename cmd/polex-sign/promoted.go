@@ -23,7 +23,7 @@ const (
 
 // foresee says what a run would do, once everything is checked that a run checks
 // before it signs.
-func (p *promotion) foresee(plan *promote.Plan) error {
+func (p *promotion) foresee(plan *promote.Plan, record recording) error {
 	c, err := p.trusted.Config(p.config)
 	if err != nil {
 		return err
@@ -41,7 +41,11 @@ func (p *promotion) foresee(plan *promote.Plan) error {
 		return &cli.UsageError{Err: err}
 	}
 	if p.report.Err() == nil {
-		prepared, err := sign.Prepare(plan.Documents(), p.now, rules)
+		recorded, err := record()
+		if err != nil {
+			return err
+		}
+		prepared, err := sign.Prepare(recorded, p.now, rules)
 		if err != nil {
 			return err
 		}

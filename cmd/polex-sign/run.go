@@ -38,7 +38,7 @@ func (r *run) files(ctx context.Context, paths []string) error {
 	if r.options.bundle != "" && len(docs) > 1 {
 		return cli.Usagef("--bundle is about one document, and there are %d", len(docs))
 	}
-	sealed, err := r.seal(ctx, docs, r.refusedTo())
+	sealed, err := r.seal(ctx, docs, nil, r.refusedTo())
 	if err != nil {
 		return err
 	}
@@ -59,9 +59,14 @@ func (r *run) refusedTo() io.Writer {
 	return r.streams.Out
 }
 
+// recording returns documents as they are to be signed, once they were checked.
+type recording func() ([]*exception.Document, error)
+
 // seal checks and signs a batch. When anything on the report refuses or cannot
-// be decided, the report is written and nothing is signed.
-func (r *run) seal(ctx context.Context, docs []*exception.Document, refusedTo io.Writer) ([]*exception.Document, error) {
+// be decided, the report is written and nothing is signed. What is checked is what
+// somebody wrote, so that messages name its lines; a record, where it is not nil,
+// is of the same documents.
+func (r *run) seal(ctx context.Context, docs []*exception.Document, record recording, refusedTo io.Writer) ([]*exception.Document, error) {
 	c, err := r.trusted.Config(r.config)
 	if err != nil {
 		return nil, err
@@ -72,6 +77,11 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, refusedTo io
 	}
 	if err := r.report.Err(); err != nil {
 		return nil, errors.Join(r.format.Write(refusedTo, r.report), err)
+	}
+	if record != nil {
+		if docs, err = record(); err != nil {
+			return nil, err
+		}
 	}
 	signer, err := r.signer(ctx, c, rules)
 	if err != nil {

@@ -80,6 +80,19 @@ func (d *Document) Object() map[string]any {
 // Source returns the document's own bytes, without the rest of its stream.
 func (d *Document) Source() []byte { return bytes.Clone(d.source) }
 
+// Join returns the documents of one file as that file: the bytes of each, one
+// after the other.
+func Join(docs []*Document) []byte {
+	var b bytes.Buffer
+	for _, doc := range docs {
+		b.Write(doc.source)
+		if !bytes.HasSuffix(doc.source, []byte("\n")) {
+			b.WriteByte('\n')
+		}
+	}
+	return b.Bytes()
+}
+
 // SourcePosition returns the place where the first byte of [Document.Source]
 // stands.
 func (d *Document) SourcePosition() Position { return d.at }

@@ -15,6 +15,14 @@ const (
 	AnnotationExpiresAt   = "polex.dev/expires-at"
 )
 
+// The annotations that are recorded beside who requested and approved it, when
+// it is signed: the commit that brought the request, and where all of that is
+// known from.
+const (
+	AnnotationMergeCommit  = "polex.dev/merge-commit"
+	AnnotationRecordedFrom = "polex.dev/recorded-from"
+)
+
 // Statement is something that the document says, with the place where it says
 // it. An empty Text means that it does not say it.
 type Statement struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/polex-dev/polex/pkg/gittree"
 )
@@ -150,6 +151,9 @@ func (c *Clone) Tree(commit plumbing.Hash) (*gittree.Tree, error) {
 	}
 	return tree, nil
 }
+
+// Objects returns the objects of the clone, for whoever only reads them.
+func (c *Clone) Objects() storer.EncodedObjectStorer { return c.repository.Storer }
 
 // Root returns the path of the work tree.
 func (c *Clone) Root() string { return c.work.Name() }

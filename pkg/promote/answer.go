@@ -13,12 +13,10 @@ import (
 // recorded are the annotations that are set before a document is sealed, from
 // who reviewed it: those, and no others. For policies.kyverno.io one of them is
 // a native property.
-var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest, annotationMergeCommit}
+var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest,
+	exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom}
 
-const (
-	annotationMergeCommit = "polex.dev/merge-commit"
-	propertyApprovedBy    = "approved-by"
-)
+const propertyApprovedBy = "approved-by"
 
 // differs says where a message is not what was asked for, but for what signing
 // adds: the time that a duration became, the defaults of the API server, and the

@@ -59,14 +59,20 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 // trailer says where the log has what was replaced: "Polex-Replaces:
 // signed/a.yaml 123". A seal that cannot be read has no entry to name.
 func (r Replaced) trailer() string {
-	line := TrailerReplaces + ": " + r.Path
-	if !plainPath(r.Path) {
-		line = TrailerReplaces + ": " + strconv.QuoteToASCII(r.Path) // a name can hold lines of its own
-	}
+	line := TrailerReplaces + ": " + InTrailer(r.Path)
 	for _, doc := range r.Documents {
 		if entry, err := LogEntryOf(doc); err == nil && entry != nil {
 			line += fmt.Sprintf(" %d", entry.Index)
 		}
 	}
 	return line + "\n"
+}
+
+// InTrailer is a path as it stands in a commit's message: quoted, unless it is a
+// plain one, for a name can hold lines of its own.
+func InTrailer(name string) string {
+	if plainPath(name) {
+		return name
+	}
+	return strconv.QuoteToASCII(name)
 }

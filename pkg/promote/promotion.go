@@ -1,7 +1,6 @@
 package promote
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -127,7 +126,7 @@ func (p *Promotion) propose(done *Done, signedOffBy string) gitchange.Propose {
 			if !sameReplaced(now.Replaces, sealed.Replaces) {
 				return gitchange.Change{}, fmt.Errorf("what %s replaces has changed since it was signed: run it again", now.From)
 			}
-			change.Write[now.To] = text(sealed.Documents)
+			change.Write[now.To] = exception.Join(sealed.Documents)
 			change.Remove = append(change.Remove, now.From)
 			done.Moves = append(done.Moves, sealed)
 		}
@@ -156,15 +155,4 @@ func sameReplaced(now, then []Replaced) bool {
 		}
 	}
 	return true
-}
-
-func text(docs []*exception.Document) []byte {
-	var b bytes.Buffer
-	for _, doc := range docs {
-		b.Write(doc.Source())
-		if !bytes.HasSuffix(b.Bytes(), []byte("\n")) {
-			b.WriteByte('\n')
-		}
-	}
-	return b.Bytes()
 }

@@ -67,6 +67,7 @@ func TestScripts(t *testing.T) {
 			"browser":  browser,
 			"tuf":      tuf,
 			"actions":  actions,
+			"github":   gitHub,
 			"keypair":  keypair,
 			"reported": reported(t),
 		},

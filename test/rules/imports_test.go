@@ -24,7 +24,9 @@ var house = map[string][]string{
 	"sign":      {"exception", "seal", "trust", "verify", "lifetime"},
 	"gittree":   {},
 	"gitchange": {"gittree"},
+	"review":    {"exception"},
 	"promote":   {"exception", "gitchange", "gittree", "seal", "trust", "verify", "sign", "lifetime", "shape"},
+	"prune":     {"exception", "gitchange", "gittree", "lifetime", "promote"},
 	"guard":     {"exception", "seal", "trust", "verify", "lifetime"},
 	"ledger":    {"exception", "gittree", "seal", "trust", "verify", "lifetime"},
 }
@@ -45,9 +47,9 @@ var powers = []struct {
 }{
 	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "gittree", "gitchange", "promote", "guard", "ledger"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "gitchange", "guard", "ledger"}},
-	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"sign", "guard"}},
+	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"sign", "review", "guard"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
-	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "gitchange", "promote", "ledger"}},
+	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "gitchange", "promote", "prune", "ledger"}},
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard"}},
 }
 

@@ -46,6 +46,17 @@ type Sigstore struct {
 // Promote is the section that says how what waits is promoted.
 type Promote struct {
 	Updates string `json:"updates"` // refuse or replace
+	Review
+}
+
+// Review is the part of [Promote] that says what is recorded of the review of
+// what is signed, and what is asked of it.
+type Review struct {
+	Record              string `json:"record"` // auto, none, api, event or trailers
+	RequireApprovals    int    `json:"requireApprovals"`
+	RequireCodeOwners   bool   `json:"requireCodeOwners"`
+	AllowStaleApprovals bool   `json:"allowStaleApprovals"`
+	ApprovalsFrom       string `json:"approvalsFrom"` // api or trailers
 }
 
 // sections are the keys that a configuration may have.

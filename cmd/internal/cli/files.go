@@ -13,6 +13,9 @@ const maxSecret = 1 << 20
 // ReadFile reads a small file that the user names.
 func ReadFile(path string) ([]byte, error) { return readBounded(path, maxSecret) }
 
+// ReadFileUpTo reads a file of at most limit bytes.
+func ReadFileUpTo(path string, limit int64) ([]byte, error) { return readBounded(path, limit) }
+
 // WriteFile writes a file through a temporary one beside it, so that a reader
 // sees the old content or the new one, and never a part.
 func WriteFile(path string, content []byte) (err error) {

@@ -214,3 +214,11 @@ func AtLeastOnePath(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+// NoPath is the argument check of a command that knows by itself what it reads.
+func NoPath(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &UsageError{Err: fmt.Errorf("%s takes no path, and %q is one", cmd.CommandPath(), args[0]), Hint: cmd.CommandPath() + " --help says what it reads"}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package reviewconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/review"
+)
+
+// File is one that is to be signed.
+type File struct {
+	Path string
+	// Origin is the hash of the commit that gave it its content, or "" where the
+	// history does not go back to it.
+	Origin    string
+	Documents []*exception.Document
+}
+
+// Recorder writes into documents how they came to be signed.
+type Recorder struct {
+	reviewer *review.Reviewer
+	history  history
+	source   string
+}
+
+// Record returns the documents of all files in their order, each with its record.
+// It returns [exception.Refusals] when one of them lacks what is asked for, and
+// another error when that cannot be known. Each commit is looked up once.
+func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Document, error) {
+	origins, order, err := r.origins(files)
+	if err != nil {
+		return nil, err
+	}
+	var refusals exception.Refusals
+	for _, f := range files {
+		for _, doc := range f.Documents {
+			refusals = append(refusals, review.Claims(doc)...)
+		}
+	}
+	records := map[string]*review.Record{}
+	for _, commit := range order {
+		record, err := r.reviewer.Record(ctx, *origins[commit])
+		var refused exception.Refusals
+		switch {
+		case errors.As(err, &refused):
+			refusals = append(refusals, refused...)
+		case err != nil:
+			return nil, err
+		}
+		records[commit] = record
+	}
+	if len(refusals) > 0 {
+		return nil, refusals
+	}
+	var documents []*exception.Document
+	for _, f := range files {
+		for _, doc := range f.Documents {
+			out, err := records[f.Origin].Write(doc)
+			var refused *exception.Refusal
+			if errors.As(err, &refused) {
+				refusals = append(refusals, refused)
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			documents = append(documents, out)
+		}
+	}
+	if len(refusals) > 0 {
+		return nil, refusals
+	}
+	return documents, nil
+}
+
+// origins returns the files by the commits that brought them, and those in order.
+func (r *Recorder) origins(files []File) (map[string]*review.Origin, []string, error) {
+	origins := map[string]*review.Origin{}
+	var order []string
+	for _, f := range files {
+		if f.Origin == "" {
+			return nil, nil, &review.UnknownError{What: fmt.Sprintf("find the commit that brought %q", f.Path), Err: errors.New("the history does not go back to it"),
+				Advice: "in GitHub Actions, check it out with fetch-depth: 0"}
+		}
+		content, err := r.history.ReadFile(r.source, f.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		o := origins[f.Origin]
+		if o == nil {
+			o = &review.Origin{Commit: f.Origin}
+			origins[f.Origin] = o
+			order = append(order, f.Origin)
+		}
+		o.Files = append(o.Files, review.File{Path: f.Path, Blob: plumbing.ComputeHash(plumbing.BlobObject, content).String()})
+	}
+	return origins, order, nil
+}

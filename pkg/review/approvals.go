@@ -1,0 +1,167 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// reviewed is one review. The API's author_association is no proof of anything,
+// and is not read.
+type reviewed struct {
+	ID          int64  `json:"id"`
+	User        *user  `json:"user"` // nil when the account is gone
+	State       string `json:"state"`
+	CommitID    string `json:"commit_id"`
+	SubmittedAt string `json:"submitted_at"` // RFC 3339, UTC
+}
+
+// The states of a review that decide something. A comment takes nothing back.
+const (
+	approved         = "APPROVED"
+	changesRequested = "CHANGES_REQUESTED"
+	dismissed        = "DISMISSED"
+)
+
+// maxApprovers bounds how many people are looked up, for anybody can approve a
+// pull request of a public repository.
+const maxApprovers = 100
+
+// verdict is who approved, and why others do not count.
+type verdict struct {
+	approvers []string
+	ignored   []string
+}
+
+func (v *verdict) ignore(who *user, why string) {
+	v.ignored = append(v.ignored, fmt.Sprintf("%q does not count: %s", who.Login, why))
+}
+
+func (v *verdict) hint() string {
+	if len(v.ignored) == 0 {
+		return "nobody else approved it"
+	}
+	slices.Sort(v.ignored)
+	return "the approval of " + strings.Join(v.ignored, "; that of ")
+}
+
+// approvals returns who approved a pull request.
+func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*verdict, error) {
+	what := fmt.Sprintf("read the reviews of pull request %d", m.Number)
+	last := map[int64]reviewed{}
+	var problem error
+	err := pages(ctx, r.api, fmt.Sprintf("/repos/%s/pulls/%d/reviews", r.api.repository, m.Number), func(page []reviewed) {
+		for _, given := range page {
+			if given.User == nil || given.State != approved && given.State != changesRequested && given.State != dismissed {
+				continue
+			}
+			if given.SubmittedAt == "" || given.User.ID == 0 {
+				problem = &UnknownError{What: fmt.Sprintf("%s: review %d does not say when or by whom it was given", what, given.ID)}
+			}
+			before, again := last[given.User.ID]
+			if !again || cmp.Or(strings.Compare(before.SubmittedAt, given.SubmittedAt), cmp.Compare(before.ID, given.ID)) <= 0 {
+				last[given.User.ID] = given
+			}
+		}
+	})
+	if err == nil {
+		err = problem
+	}
+	if err != nil {
+		return nil, unanswered(what, err)
+	}
+	v := &verdict{}
+	var counted []*user
+	for _, given := range last {
+		if given.State == approved && r.counts(m, given, v) {
+			counted = append(counted, given.User)
+		}
+	}
+	if len(counted) > maxApprovers {
+		return nil, &UnknownError{What: fmt.Sprintf("more than %d people approved pull request %d", maxApprovers, m.Number)}
+	}
+	if len(counted) == 0 {
+		return v, nil
+	}
+	head, err := r.head(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(counted, func(a, b *user) int { return cmp.Compare(a.ID, b.ID) })
+	for _, who := range counted {
+		if err := r.mayCount(ctx, head, who, v); err != nil {
+			return nil, err
+		}
+	}
+	if len(v.approvers) > 0 {
+		changed, err := r.changed(ctx, head, files)
+		if err != nil {
+			return nil, err
+		}
+		if changed != "" {
+			v.approvers = nil
+			v.ignored = []string{fmt.Sprintf("commit %s does not count: %q has another content there than what is to be signed", m.Head.SHA, changed)}
+		}
+	}
+	sortLogins(v.approvers)
+	return v, nil
+}
+
+// counts reports whether an approval may count, by what it says itself.
+func (r *Reviewer) counts(m *merged, given reviewed, v *verdict) bool {
+	switch {
+	case given.User.Type != "User":
+		v.ignore(given.User, "it is no person")
+	case given.User.is(m.User):
+		v.ignore(given.User, "they asked for it themselves")
+	case given.CommitID != m.Head.SHA && !r.config.InsecureAllowStaleApprovals:
+		v.ignore(given.User, "it is of another commit than the last")
+	default:
+		return true
+	}
+	return false
+}
+
+// mayCount puts a person among the approvers who may be one by what they are.
+func (r *Reviewer) mayCount(ctx context.Context, head *headCommit, who *user, v *verdict) error {
+	if err := checkLogin(who.Login); err != nil {
+		return err
+	}
+	if who.is(head.Author) || who.is(head.Committer) {
+		v.ignore(who, "they made the last commit")
+		return nil
+	}
+	may, err := r.mayWrite(ctx, who)
+	switch {
+	case err != nil:
+		return err
+	case !may:
+		v.ignore(who, "they may not write to the repository")
+	default:
+		v.approvers = append(v.approvers, who.Login)
+	}
+	return nil
+}
+
+// mayWrite reports whether a person may write to the repository.
+func (r *Reviewer) mayWrite(ctx context.Context, who *user) (bool, error) {
+	key := strings.ToLower(who.Login)
+	if may, known := r.writes[key]; known {
+		return may, nil
+	}
+	var held struct {
+		Permission string `json:"permission"` // admin, write, read or none
+		User       *user  `json:"user"`
+	}
+	_, err := r.api.get(ctx, "/repos/"+r.api.repository+"/collaborators/"+who.Login+"/permission", nil, &held)
+	if err == nil && (held.User == nil || held.User.ID != who.ID) {
+		err = fmt.Errorf("the answer is about somebody else")
+	}
+	if err != nil {
+		return false, unanswered(fmt.Sprintf("ask whether %s may write to the repository", who.Login), err)
+	}
+	r.writes[key] = held.Permission == "admin" || held.Permission == "write"
+	return r.writes[key], nil
+}

@@ -1,0 +1,114 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// headCommit is the commit that was approved. Who made it is what GitHub makes of
+// the addresses in it, which whoever made it chose: it takes approvals away and
+// never gives one.
+type headCommit struct {
+	SHA    string `json:"sha"`
+	Commit struct {
+		Tree struct {
+			SHA string `json:"sha"`
+		} `json:"tree"`
+	} `json:"commit"`
+	Author    *user `json:"author"`
+	Committer *user `json:"committer"`
+}
+
+// head returns the last commit of a pull request.
+func (r *Reviewer) head(ctx context.Context, m *merged) (*headCommit, error) {
+	var head headCommit
+	_, err := r.api.get(ctx, "/repos/"+r.api.repository+"/commits/"+m.Head.SHA, onePerPage, &head)
+	if err == nil && (head.SHA != m.Head.SHA || !hashForm.MatchString(head.Commit.Tree.SHA)) {
+		err = fmt.Errorf("the answer is about commit %q", head.SHA)
+	}
+	if err != nil {
+		return nil, unanswered("read commit "+m.Head.SHA+", which was approved", err)
+	}
+	return &head, nil
+}
+
+// onePerPage keeps the answer short: the files of a commit are not read.
+var onePerPage = map[string][]string{"per_page": {"1"}}
+
+// treeEntry is one line of a folder.
+type treeEntry struct {
+	Path string `json:"path"`
+	Mode string `json:"mode"`
+	Type string `json:"type"`
+	SHA  string `json:"sha"`
+}
+
+// maxFolders is how many folders of the approved commit are read.
+const maxFolders = 200
+
+// changed returns the first file whose content in the approved commit is another
+// than here, or "". A merge by hand can bring what nobody saw, and so can two pull
+// requests that change one file.
+func (r *Reviewer) changed(ctx context.Context, head *headCommit, files []File) (string, error) {
+	folders := map[string][]treeEntry{}
+	for _, f := range files {
+		at, err := r.folder(ctx, head.Commit.Tree.SHA, path.Dir(f.Path), folders)
+		if err != nil {
+			return "", err
+		}
+		same := false
+		for _, e := range at {
+			same = same || e.Path == path.Base(f.Path) && e.Mode == "100644" && e.SHA == f.Blob
+		}
+		if !same {
+			return f.Path, nil
+		}
+	}
+	return "", nil
+}
+
+// folder returns what a folder held; nothing when there was none.
+func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[string][]treeEntry) ([]treeEntry, error) {
+	if held, again := known[dir]; again {
+		return held, nil
+	}
+	hash := root
+	if dir != "." {
+		above, err := r.folder(ctx, root, path.Dir(dir), known)
+		if err != nil {
+			return nil, err
+		}
+		hash = ""
+		for _, e := range above {
+			if e.Path == path.Base(dir) && e.Type == "tree" {
+				hash = e.SHA
+			}
+		}
+		if hash == "" {
+			known[dir] = nil
+			return nil, nil
+		}
+	}
+	if len(known) >= maxFolders || strings.Count(dir, "/") >= maxFolders {
+		return nil, &UnknownError{What: fmt.Sprintf("what was approved lies in more than %d folders", maxFolders)}
+	}
+	what := fmt.Sprintf("read what folder %q held when it was approved", dir)
+	if !hashForm.MatchString(hash) {
+		return nil, &UnknownError{What: fmt.Sprintf("%s: %q is no hash", what, hash)}
+	}
+	var held struct {
+		Tree      []treeEntry `json:"tree"`
+		Truncated bool        `json:"truncated"`
+	}
+	_, err := r.api.get(ctx, "/repos/"+r.api.repository+"/git/trees/"+hash, nil, &held)
+	if err == nil && held.Truncated {
+		err = fmt.Errorf("the answer is not whole")
+	}
+	if err != nil {
+		return nil, unanswered(what, err)
+	}
+	known[dir] = held.Tree
+	return held.Tree, nil
+}

@@ -1,0 +1,147 @@
+package review
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// user is an account. Type is User, Bot, Organization or Mannequin.
+type user struct {
+	ID    int64  `json:"id"`
+	Login string `json:"login"`
+	Type  string `json:"type"`
+}
+
+func (u *user) is(other *user) bool {
+	return u != nil && other != nil && (u.ID == other.ID || strings.EqualFold(u.Login, other.Login))
+}
+
+// pull is a pull request, as the API and the event of one have it.
+type pull struct {
+	Number         int    `json:"number"`
+	HTMLURL        string `json:"html_url"`
+	MergedAt       string `json:"merged_at"`
+	MergeCommitSHA string `json:"merge_commit_sha"`
+	User           *user  `json:"user"`
+	Commits        int    `json:"commits"` // only of a single one
+	Head           struct {
+		SHA string `json:"sha"`
+	} `json:"head"`
+	Base struct {
+		Ref  string `json:"ref"`
+		Repo *struct {
+			FullName string `json:"full_name"`
+		} `json:"repo"`
+	} `json:"base"`
+}
+
+// mergedInto reports whether it was merged, and into this branch of this
+// repository: commits are shared with forks, and with other branches.
+func (p *pull) mergedInto(repository, branch string) bool {
+	return p.MergedAt != "" && p.Base.Ref == branch && p.Base.Repo != nil && strings.EqualFold(p.Base.Repo.FullName, repository)
+}
+
+// check refuses what could not be a pull request of this server, and returns its
+// address.
+func (p *pull) check(server, repository string) (address string, err error) {
+	address = fmt.Sprintf("%s/%s/pull/%d", server, repository, p.Number)
+	switch {
+	case p.Number <= 0:
+		return "", &UnknownError{What: fmt.Sprintf("a pull request has the number %d", p.Number)}
+	case !strings.EqualFold(p.HTMLURL, address):
+		return "", &UnknownError{What: fmt.Sprintf("pull request %d says that its address is %q, which is not %q", p.Number, p.HTMLURL, address)}
+	case !hashForm.MatchString(p.Head.SHA):
+		return "", &UnknownError{What: fmt.Sprintf("pull request %d says that its last commit is %q", p.Number, p.Head.SHA)}
+	case p.User == nil:
+		return "", &UnknownError{What: fmt.Sprintf("pull request %d does not say who asked for it", p.Number)}
+	}
+	return address, checkLogin(p.User.Login)
+}
+
+// merged is the pull request by which an origin came to the branch.
+type merged struct {
+	pull
+	address string
+	// bases are the commits of the branch that may be the one which the pull
+	// request was merged onto, the nearest first: see [Reviewer.brought].
+	bases []string
+}
+
+// find returns the pull request that brought a commit, or nil.
+func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
+	var candidates []pull
+	err := pages(ctx, r.api, "/repos/"+r.api.repository+"/commits/"+commit+"/pulls", func(found []pull) {
+		for _, p := range found {
+			if p.mergedInto(r.api.repository, r.config.Branch) {
+				candidates = append(candidates, p)
+			}
+		}
+	})
+	if err != nil {
+		return nil, unanswered("look for the pull request of commit "+commit, err)
+	}
+	if len(candidates) > maxCandidates {
+		return nil, &UnknownError{What: fmt.Sprintf("commit %s is of more than %d pull requests", commit, maxCandidates)}
+	}
+	var found []*merged
+	for _, p := range candidates {
+		m := &merged{pull: p}
+		switch brought, err := r.brought(ctx, m, commit); {
+		case err != nil:
+			return nil, err
+		case brought:
+			found = append(found, m)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		found[0].address, err = found[0].check(r.api.server, r.api.repository)
+		return found[0], err
+	default:
+		return nil, &UnknownError{What: fmt.Sprintf("commit %s is the merge of %d pull requests, %d and %d among them", commit, len(found), found[0].Number, found[1].Number)}
+	}
+}
+
+const (
+	maxCandidates = 20   // pull requests that may have brought a commit
+	maxCommits    = 1000 // of a pull request
+)
+
+// brought reports whether commit is the one that a pull request was merged as,
+// or one of the series that it was rebased into, which ends in that one.
+//
+// It fills bases as well: what the branch was before. A merge commit's first
+// parent is that. One parent alone does not tell a squash from the last commit of
+// a rebased series, whose parent is of the pull request itself, so that there
+// every commit counts which the series may have begun after.
+func (r *Reviewer) brought(ctx context.Context, m *merged, commit string) (bool, error) {
+	if !hashForm.MatchString(m.MergeCommitSHA) {
+		return false, &UnknownError{What: fmt.Sprintf("pull request %d says that it was merged as %q", m.Number, m.MergeCommitSHA)}
+	}
+	if m.MergeCommitSHA == commit && !r.config.RequireCodeOwners {
+		return true, nil // nobody asks what was before
+	}
+	last, err := r.config.History.Commit(m.MergeCommitSHA)
+	if err != nil {
+		return false, missing(fmt.Sprintf("read commit %s, as which pull request %d was merged", m.MergeCommitSHA, m.Number), err)
+	}
+	series := 1
+	if len(last.Parents) == 1 {
+		var whole pull
+		if _, err := r.api.get(ctx, fmt.Sprintf("/repos/%s/pulls/%d", r.api.repository, m.Number), nil, &whole); err != nil {
+			return false, unanswered(fmt.Sprintf("read pull request %d", m.Number), err)
+		}
+		if whole.Number != m.Number || whole.Commits < 1 || whole.Commits > maxCommits {
+			return false, &UnknownError{What: fmt.Sprintf("pull request %d has %d commits, and 1 to %d are looked at", m.Number, whole.Commits, maxCommits)}
+		}
+		series = whole.Commits
+	}
+	if m.bases, err = ancestors(r.config.History, m.MergeCommitSHA, series); err != nil {
+		return false, err
+	}
+	return m.MergeCommitSHA == commit || slices.Contains(m.bases[:max(0, min(len(m.bases), series-1))], commit), nil
+}

@@ -1,0 +1,45 @@
+package review
+
+// The reasons for which what a commit brings is not signed. The list is closed.
+const (
+	ReasonNoPullRequest       = "no-pull-request"
+	ReasonNotApproved         = "not-approved"
+	ReasonNoCodeOwnerApproval = "no-code-owner-approval"
+	ReasonClaimsReview        = "claims-review"
+	ReasonUnrecordable        = "unrecordable"
+)
+
+// Reason is a reason with a line on what it means.
+type Reason struct{ Name, Doc string }
+
+// Reasons returns all of them.
+func Reasons() []Reason {
+	return []Reason{
+		{ReasonNoPullRequest, "approvals are asked for, and the commit that brought the file is no merged pull request"},
+		{ReasonNotApproved, "fewer people approved it than the configuration asks for"},
+		{ReasonNoCodeOwnerApproval, "no code owner of the file approved it, or it has none"},
+		{ReasonClaimsReview, "the request says itself who asked for it or approved it, or where"},
+		{ReasonUnrecordable, "the document is laid out in a way that the record cannot be written into"},
+	}
+}
+
+// UnknownError says that something which decides cannot be known.
+type UnknownError struct {
+	What   string // untrusted text quoted
+	Advice string // what to do about it; may be empty
+	Err    error  // the cause; may be nil
+}
+
+// Error returns what cannot be known, and why.
+func (e *UnknownError) Error() string {
+	if e.Err == nil {
+		return e.What
+	}
+	return e.What + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it; it may be empty.
+func (e *UnknownError) Hint() string { return e.Advice }

@@ -1,0 +1,100 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Source is where a record comes from.
+type Source string
+
+// The sources. The API's is the only one that shows who approved; trailers say
+// what whoever wrote the commit wanted them to say.
+const (
+	SourceAPI      Source = "api"
+	SourceEvent    Source = "event"
+	SourceTrailers Source = "trailers"
+)
+
+// Record is how a commit came to the branch. What is not known is empty.
+type Record struct {
+	Source Source
+	// Commit is the hash of the commit on the branch, Branch the branch's name
+	// without refs/heads/.
+	Commit, Branch string
+	// PullRequest is its address, or its reference where there is no address
+	// (group/project!12); Number is 0 when there is none.
+	PullRequest string
+	Number      int
+	// Requester and Approvers are logins, Approvers in order and without those
+	// whose approval does not count. From trailers they are "Name <address>".
+	Requester string
+	Approvers []string
+}
+
+// Additions returns what the record adds to a document of a kind: annotations,
+// and the native field where the kind has one.
+func (r *Record) Additions(kind exception.GroupKind) []exception.Addition {
+	approved := annotation(exception.AnnotationApprovedBy)
+	if kind.IsException() && kind.Group == exception.PoliciesGroup {
+		approved = exception.Path{"spec", "properties", "approved-by"}
+	}
+	var additions []exception.Addition
+	for _, a := range []exception.Addition{
+		{Path: annotation(exception.AnnotationRequestedBy), Value: r.Requester},
+		{Path: approved, Value: strings.Join(r.Approvers, ", ")},
+		{Path: annotation(exception.AnnotationPullRequest), Value: r.PullRequest},
+		{Path: annotation(exception.AnnotationMergeCommit), Value: r.Commit},
+		{Path: annotation(exception.AnnotationRecordedFrom), Value: string(r.Source)},
+	} {
+		if a.Value != "" {
+			additions = append(additions, a)
+		}
+	}
+	return additions
+}
+
+func annotation(key string) exception.Path { return exception.Path{"metadata", "annotations", key} }
+
+// Write returns the document with the record in it; comments and the order of
+// keys stay as they were. A document that claims a record of its own is an
+// [*exception.Refusal], and so is one that the record cannot be written into.
+func (r *Record) Write(doc *exception.Document) (*exception.Document, error) {
+	if claims := Claims(doc); len(claims) > 0 {
+		return nil, claims[0]
+	}
+	out, err := doc.Add(r.Additions(doc.GroupKind())...)
+	if err != nil {
+		return nil, &exception.Refusal{Position: doc.Position(), Reason: ReasonUnrecordable,
+			Message: fmt.Sprintf("who approved it cannot be written into it: %s", err)}
+	}
+	return out, nil
+}
+
+// Claims returns a refusal for everything in a document that a record says: who
+// writes a request must not write who approved it. An empty claim is one, too.
+func Claims(doc *exception.Document) exception.Refusals {
+	paths := []exception.Path{
+		annotation(exception.AnnotationRequestedBy),
+		annotation(exception.AnnotationApprovedBy),
+		annotation(exception.AnnotationPullRequest),
+		annotation(exception.AnnotationMergeCommit),
+		annotation(exception.AnnotationRecordedFrom),
+	}
+	if kind := doc.GroupKind(); kind.IsException() && kind.Group == exception.PoliciesGroup {
+		// Only the first of them has a meaning; people would believe the others as well.
+		for _, key := range []string{"approved-by", "requested-by", "pull-request", "merge-commit"} {
+			paths = append(paths, exception.Path{"spec", "properties", key})
+		}
+	}
+	var refusals exception.Refusals
+	for _, path := range paths {
+		if _, there := doc.Lookup(path...); there {
+			refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(path), Reason: ReasonClaimsReview,
+				Message: fmt.Sprintf("the request says %s itself", path), Hint: "remove it: it is recorded when the exception is signed"})
+		}
+	}
+	return refusals
+}

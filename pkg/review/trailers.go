@@ -1,0 +1,116 @@
+package review
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Trailers are what the last paragraph of a commit's message says of its review.
+type Trailers struct {
+	// Approvers are the values of Approved-by, "Name <address>", each address once.
+	// Reviewed-by is none of them: GitLab writes it for everybody who looked.
+	Approvers []Signer
+	// MergeRequest is GitLab's reference, group/project!12, or "".
+	MergeRequest string
+}
+
+// Signer is whom a trailer names.
+type Signer struct{ Name, Email string }
+
+// String returns "Name <address>".
+func (s Signer) String() string { return s.Name + " <" + s.Email + ">" }
+
+const (
+	maxMessage  = 1 << 20
+	maxTrailers = 100 // lines
+	maxTrailer  = 500 // bytes of a line
+)
+
+var (
+	trailerForm      = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]{0,63}): (.+)$`)
+	signerForm       = regexp.MustCompile(`^([^<>,;"]{1,100}) <([A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,190})>$`)
+	mergeRequestForm = regexp.MustCompile(`^See merge request ((?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)+[A-Za-z0-9_][A-Za-z0-9_.-]*![1-9][0-9]*)$`)
+)
+
+// ParseTrailers reads the last paragraph of a commit's message, unless it is the
+// only one, which is the subject. A paragraph with any other line than a trailer
+// or GitLab's reference holds none: it is prose. An approval by nobody who could
+// be named, and two references, are an error.
+func ParseTrailers(message string) (Trailers, error) {
+	var t Trailers
+	if len(message) > maxMessage {
+		return t, fmt.Errorf("the message is longer than %d bytes", maxMessage)
+	}
+	message = strings.TrimRight(strings.ReplaceAll(message, "\r\n", "\n"), "\n \t")
+	at := strings.LastIndex(message, "\n\n")
+	if at < 0 {
+		return t, nil
+	}
+	lines := strings.Split(message[at+2:], "\n")
+	if len(lines) > maxTrailers {
+		return t, nil
+	}
+	for _, line := range lines {
+		if len(line) > maxTrailer || !trailerForm.MatchString(line) && !mergeRequestForm.MatchString(line) {
+			return t, nil
+		}
+	}
+	seen := map[string]bool{}
+	for _, line := range lines {
+		if m := mergeRequestForm.FindStringSubmatch(line); m != nil {
+			if t.MergeRequest != "" {
+				return Trailers{}, fmt.Errorf("it names two merge requests, %s and %s", t.MergeRequest, m[1])
+			}
+			t.MergeRequest = m[1]
+			continue
+		}
+		m := trailerForm.FindStringSubmatch(line)
+		if !strings.EqualFold(m[1], "Approved-by") {
+			continue
+		}
+		who, err := parseSigner(m[2])
+		if err != nil {
+			return Trailers{}, fmt.Errorf("%s: %w", m[1], err)
+		}
+		if address := strings.ToLower(who.Email); !seen[address] {
+			seen[address] = true
+			t.Approvers = append(t.Approvers, who)
+		}
+	}
+	return t, nil
+}
+
+func parseSigner(text string) (Signer, error) {
+	m := signerForm.FindStringSubmatch(text)
+	if m == nil || strings.TrimSpace(m[1]) != m[1] || strings.ContainsFunc(m[1], func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return Signer{}, fmt.Errorf("%q is not written as Name <address>", text)
+	}
+	return Signer{Name: m[1], Email: m[2]}, nil
+}
+
+func (r *Reviewer) fromTrailers(o Origin, record *Record) (*Record, error) {
+	commit, err := r.config.History.Commit(o.Commit)
+	if err != nil {
+		return nil, missing("read commit "+o.Commit, err)
+	}
+	t, err := ParseTrailers(commit.Message)
+	if err != nil {
+		return nil, &UnknownError{What: "read the trailers of commit " + o.Commit, Err: err}
+	}
+	record.PullRequest = t.MergeRequest
+	v := &verdict{}
+	for _, who := range t.Approvers {
+		if strings.EqualFold(who.Email, commit.AuthorEmail) {
+			v.ignore(&user{Login: who.String()}, "they wrote the commit")
+			continue
+		}
+		record.Approvers = append(record.Approvers, who.String())
+	}
+	sortLogins(record.Approvers)
+	if len(record.Approvers) < r.config.RequireApprovals {
+		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d who have to approve it are named in the message of commit %s", len(record.Approvers), r.config.RequireApprovals, o.Commit), v.hint())
+	}
+	return record, nil
+}

@@ -1,0 +1,70 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// gitHub is the script command
+//
+//	github CLONE [APPROVER...]
+//
+// It sets the environment of a workflow for the merge at the clone's HEAD, and
+// starts a GitHub API that knows it as pull request 12 of alice, approved by whom
+// the command names. They may write, and what they approved is what the merge's
+// second parent holds.
+func gitHub(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 1 {
+		ts.Fatalf("usage: github clone [approver...]")
+	}
+	git := func(revision string) string {
+		out, err := exec.Command("git", "-C", ts.MkAbs(args[0]), "rev-parse", revision).Output()
+		ts.Check(err)
+		return strings.TrimSpace(string(out))
+	}
+	type object = map[string]any
+	type list = []any
+	merge, approved, root, folder := git("HEAD"), git("HEAD^2"), git("HEAD^2^{tree}"), git("HEAD^2:unsigned")
+	alice := object{"id": 1, "login": "alice", "type": "User"}
+	reviews := list{}
+	answers := map[string]any{
+		"/commits/" + merge + "/pulls": list{object{"number": 12, "html_url": "https://github.com/acme/exceptions/pull/12", "user": alice, "merged_at": "2026-11-20T10:11:12Z",
+			"merge_commit_sha": merge, "head": object{"sha": approved}, "base": object{"ref": "main", "repo": object{"full_name": "acme/exceptions"}}}},
+		"/commits/" + approved: object{"sha": approved, "author": alice, "commit": object{"tree": object{"sha": root}}},
+		"/git/trees/" + root:   object{"tree": list{object{"path": "unsigned", "type": "tree", "mode": "040000", "sha": folder}}},
+	}
+	var files list
+	out, err := exec.Command("git", "-C", ts.MkAbs(args[0]), "ls-tree", "--name-only", folder).Output()
+	ts.Check(err)
+	for _, name := range strings.Fields(string(out)) {
+		files = append(files, object{"path": name, "type": "blob", "mode": "100644", "sha": git("HEAD^2:unsigned/" + name)})
+	}
+	answers["/git/trees/"+folder] = object{"tree": files}
+	for i, login := range args[1:] {
+		who := object{"id": 2 + i, "login": login, "type": "User"}
+		reviews = append(reviews, object{"id": i, "user": who, "state": "APPROVED", "commit_id": approved, "submitted_at": "2026-11-20T09:00:00Z"})
+		answers["/collaborators/"+login+"/permission"] = object{"permission": "write", "user": who}
+	}
+	answers["/pulls/12/reviews"] = reviews
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, there := answers[strings.TrimPrefix(r.URL.Path, "/repos/acme/exceptions")]
+		if !there || r.Header.Get("Authorization") != "Bearer ghs_0123456789" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	ts.Defer(server.Close)
+	event := ts.MkAbs("event.json")
+	ts.Check(os.WriteFile(event, []byte("{}"), 0o600))
+	for name, value := range map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_API_URL": server.URL, "GITHUB_EVENT_PATH": event,
+		"GITHUB_REF": "refs/heads/main", "GITHUB_REPOSITORY": "acme/exceptions", "GITHUB_SERVER_URL": "https://github.com", "GITHUB_TOKEN": "ghs_0123456789"} {
+		ts.Setenv(name, value)
+	}
+}
