@@ -20,6 +20,8 @@ case $INPUT_STEP in
   seal-and-commit) ;;
   *) fail 2 "There is no step $INPUT_STEP: seal, commit and seal-and-commit are known." ;;
 esac
+# The job that commits asks GitHub nothing.
+if [ "$INPUT_STEP" = commit ]; then unset GITHUB_TOKEN; fi
 branch=
 if [ "$INPUT_STEP" != seal ]; then
   case $INPUT_PULL_REQUEST in

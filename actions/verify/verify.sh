@@ -42,5 +42,6 @@ commands polex-verify
 status=0
 report polex-verify --config "$scratch/base/$INPUT_CONFIG" --git . --ref "$ref" --path "$INPUT_PATH" || status=$?
 summarize "$scratch/summary.md"
-output count "$(found '.summary.passed')"
+count=$(found '.summary.passed')
+output count "${count:-0}"
 exit "$status"

@@ -19,8 +19,8 @@ var bothJobs = map[string]string{"seal": "success", "commit": "success"}
 // pushed is what GitHub says of a push to main, and what it gives the jobs for
 // their identity. That only one of them may have it is for test/actions to check:
 // act gives it to all.
-func pushed(s *sandbox.Sandbox, commit string) play {
-	return play{workflow: mergeFile, event: "push", env: s.Environ(),
+func pushed(s *sandbox.Sandbox, g *gitHub, commit string) play {
+	return play{workflow: mergeFile, event: "push", env: s.Environ(), api: g.url,
 		payload: fmt.Sprintf(`{"ref": "refs/heads/main", "after": %q, "repository": {"full_name": "%s/%s", "default_branch": "main"}}`, commit, owner, name)}
 }
 
@@ -29,9 +29,10 @@ func TestMerge(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, mergeFile)
 	repository := runner.remoted(t, template(t, s))
+	github := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow, "unsigned/team/api.yaml": another})
 
-	first := pushed(s, merged)
+	first := pushed(s, github, merged)
 	first.builds = true
 	log := repository.run(t, first)
 	log.ended(t, bothJobs)
@@ -39,6 +40,9 @@ func TestMerge(t *testing.T) {
 	repository.verified(t, s)
 	log.summarizes(t, "In commit "+repository.tip(t), "| file | exception | until | log entry |",
 		"| signed/web.yaml | PolicyException.kyverno.io team-a/web |")
+	if text := repository.git(t, "-C", repository.remote, "show", "main:signed/web.yaml"); !strings.Contains(text, `"polex.dev/approved-by": "bob"`) {
+		t.Error("it does not say who approved it")
+	}
 	message := repository.git(t, "-C", repository.remote, "log", "-1", "--format=%an <%ae>%n%B", "main")
 	for _, part := range []string{"github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>\n", "Polex-Source-Commit: " + merged, "Polex-Log-Index: "} {
 		if !strings.Contains(message, part) {
@@ -48,7 +52,7 @@ func TestMerge(t *testing.T) {
 
 	// Run again, as somebody can on GitHub, it finds everything done.
 	tip := repository.tip(t)
-	log = repository.run(t, pushed(s, merged))
+	log = repository.run(t, pushed(s, github, merged))
 	log.ended(t, bothJobs)
 	if now := repository.tip(t); now != tip {
 		t.Errorf("the second run made %s of %s", now, tip)
@@ -62,7 +66,7 @@ func TestMerge(t *testing.T) {
 	// And a merge that asks for nothing is committed by nobody.
 	repository.git(t, "pull", "--quiet")
 	merged = repository.merge(t, map[string]string{"unsigned/README.md": "Nothing waits.\n"})
-	log = repository.run(t, pushed(s, merged))
+	log = repository.run(t, pushed(s, github, merged))
 	if log.results["seal"] != "success" || log.results["commit"] == "failure" || repository.tip(t) != merged {
 		t.Errorf("a merge of nothing ended with %q and left main at %s: %s", log.results, repository.tip(t), log.text)
 	}
@@ -80,12 +84,13 @@ func TestMergeByOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			repository := runner.remoted(t, template(t, s))
+			github := repository.gitHub(t, true)
 			merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
 			token, err := sandbox.RequestToken(t.Context(), s.Dir, other, "sigstore")
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := pushed(s, merged)
+			p := pushed(s, github, merged)
 			p.env = []string{"SIGSTORE_ID_TOKEN=" + token}
 			log := repository.run(t, p)
 			if log.results["seal"] != "failure" || log.results["commit"] == "success" || repository.tip(t) != merged {
@@ -99,13 +104,29 @@ func TestMergeByOthers(t *testing.T) {
 	}
 }
 
+// TestMergeWithoutApproval: that it was merged is not enough.
+func TestMergeWithoutApproval(t *testing.T) {
+	runner := newRunner(t)
+	s := sigstore(t, mergeFile)
+	repository := runner.remoted(t, template(t, s))
+	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+	log := repository.run(t, pushed(s, repository.gitHub(t, false), merged))
+	if log.results["seal"] != "failure" || log.results["commit"] == "success" || repository.tip(t) != merged {
+		t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.results, repository.tip(t), merged, log.text)
+	}
+	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}}, log.annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
 // TestMergeOfSloppy: one that is refused keeps all of a merge from being signed.
 func TestMergeOfSloppy(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, mergeFile)
 	repository := runner.remoted(t, template(t, s))
+	github := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow, "unsigned/sloppy.yaml": sloppy})
-	log := repository.run(t, pushed(s, merged))
+	log := repository.run(t, pushed(s, github, merged))
 	if log.results["seal"] != "failure" || log.results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.results, repository.tip(t), merged)
 	}
@@ -122,8 +143,9 @@ func TestSignInOneJob(t *testing.T) {
 	files := template(t, s)
 	files[mergeFile] = readmeWorkflow(t, "sign", "on:\n  push:\n")
 	repository := runner.remoted(t, files)
+	github := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
-	log := repository.run(t, pushed(s, merged))
+	log := repository.run(t, pushed(s, github, merged))
 	log.ended(t, map[string]string{"sign": "success"})
 	repository.signed(t, merged, "signed/web.yaml")
 	repository.verified(t, s)

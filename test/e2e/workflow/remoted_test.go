@@ -33,12 +33,21 @@ func (r *runner) remoted(t *testing.T, files map[string]string) *remoted {
 	return made
 }
 
-// merge puts files on main of the remote, as a merge does, and returns the commit.
+// merge puts files on main of the remote as the merge of a pull request does, and
+// returns its commit.
 func (r *remoted) merge(t *testing.T, files map[string]string) string {
 	t.Helper()
+	as := func(author string, args ...string) {
+		t.Helper()
+		r.git(t, append([]string{"-c", "user.name=" + author, "-c", "user.email=" + author + "@example.com"}, args...)...)
+	}
+	r.git(t, "switch", "--quiet", "--create", "work")
 	r.write(t, files)
 	r.git(t, "add", "--all")
-	r.git(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message", "a merge")
+	as("alice", "commit", "--quiet", "--message", "Ask for it")
+	r.git(t, "switch", "--quiet", "main")
+	as("bob", "merge", "--quiet", "--no-ff", "--message", "Merge a pull request", "work")
+	r.git(t, "branch", "--quiet", "--delete", "work")
 	r.git(t, "push", "--quiet")
 	return r.git(t, "rev-parse", "HEAD")
 }

@@ -134,6 +134,7 @@ type play struct {
 	event    string
 	payload  string // what GitHub says of the event
 	env      []string
+	api      string // the address of GitHub's
 	// builds has the actions build their commands, as they do where actions/setup
 	// has not run. It takes its time: without it, they are those of the test.
 	builds bool
@@ -149,6 +150,10 @@ func (r *repository) run(t *testing.T, p play) played {
 	args := []string{p.event, "--workflows", p.workflow, "--eventpath", file, "--platform", "ubuntu-24.04=-self-hosted", "--json", "--no-cache-server", "--action-cache-path", t.TempDir()}
 	if !p.builds {
 		p.env = append(slices.Clone(p.env), "POLEX_BIN="+r.commands)
+	}
+	if p.api != "" {
+		p.env = append(p.env, "GITHUB_API_URL="+p.api, "GITHUB_REPOSITORY="+owner+"/"+name)
+		args = append(args, "--secret", "GITHUB_TOKEN="+token)
 	}
 	for _, variable := range p.env {
 		args = append(args, "--env", variable)
