@@ -20,7 +20,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := append(releases(t), "BUILT="+built(t), "ACTIONS="+actions)
+	given := append(releases(t), "BUILT="+built(t), "ACTIONS="+actions, "EXAMPLES="+filepath.Join(filepath.Dir(actions), "examples"))
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
 		out, err := exec.Command("go", "env", name).Output()
 		if err != nil {
@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GITHUB_OUTPUT", filepath.Join(env.WorkDir, "output"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision, "outputs": outputs},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision, "outputs": outputs, "gitlab": gitlab, "token": token},
 	})
 }
 
