@@ -81,4 +81,10 @@ run 0 polex-sign ../drafts/short.yaml --output ../drafts/expired.yaml
 sleep 3
 run 1 polex-verify --config .polex.yaml ../drafts/expired.yaml
 
+say 'A nightly run takes what has expired out of Git, so that nothing deploys it again.'
+mv ../drafts/expired.yaml signed/short.yaml
+git add --all
+git commit --quiet --message 'What was signed for two seconds'
+run 0 polex-prune --commit
+
 say 'That was the whole path. The README says what a seal proves, and what it does not.'

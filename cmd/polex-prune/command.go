@@ -50,7 +50,7 @@ type options struct {
 	signed     string
 	warnBefore string
 	dryRun     bool
-	commit     *commitflags.Flags
+	commit     commitflags.Flags
 }
 
 func newCommand(streams cli.Streams) *cobra.Command {
@@ -69,7 +69,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
 	flags.StringVar(&o.warnBefore, "warn-before", "", "name what ends within this `duration`, such as 72h or 2w")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be taken away, and change nothing")
-	o.commit = commitflags.Add(cmd, "what is taken away")
+	o.commit.Add(flags, "what is taken away")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := o.load(streams, format)
 		if err != nil {
@@ -125,13 +125,13 @@ func (r *run) prune(ctx context.Context) error {
 		return &cli.UsageError{Err: err}
 	}
 	if err != nil {
-		return commitflags.Hint(err)
+		return commitflags.Hint(err, "")
 	}
 	return r.report(result)
 }
 
 func (r *run) carryOut(ctx context.Context, clone *gitchange.Clone) (gitchange.Result, error) {
-	flags := r.options.commit
+	flags := &r.options.commit
 	var by gitchange.Author
 	var to gitchange.Push
 	var err error

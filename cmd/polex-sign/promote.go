@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/mail"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/commitflags"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
@@ -20,27 +20,22 @@ import (
 // promotion is one run of polex-sign --promote.
 type promotion struct {
 	*run
-	clone  *gitchange.Clone
-	author gitchange.Author
-	push   gitchange.Push
+	clone   *gitchange.Clone
+	author  gitchange.Author
+	push    gitchange.Push
+	skipped map[string]bool // files that were said to be
 }
 
 // promote seals the repository's queue.
 func (r *run) promote(ctx context.Context) error {
-	clone, err := gitchange.Open(gitchange.Options{Dir: "."})
-	if errors.Is(err, gitchange.ErrBusy) {
-		return cli.Hint(err, "wait for it to end, and run this again")
-	}
+	clone, err := commitflags.Open(r.streams.Err)
 	if err != nil {
 		return err
 	}
 	defer clone.Close() //nolint:errcheck // the kernel would do it
-	if clone.Recovered != "" {
-		_, _ = fmt.Fprintln(r.streams.Err, clone.Recovered)
-	}
 	p := &promotion{run: r, clone: clone}
 	if r.options.commits() {
-		if err := p.findAuthor(); err != nil {
+		if p.author, err = r.options.By(clone, r.now); err != nil {
 			return err
 		}
 	}
@@ -77,6 +72,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if len(plan.Moves) == 0 {
 		return p.nothing()
 	}
+	before := p.report.Documents
 	p.report.Documents += len(plan.Documents())
 	record := func() ([]*exception.Document, error) { return p.record(ctx, queue, plan) }
 	if p.options.dryRun {
@@ -105,7 +101,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	switch {
 	case p.options.pushes():
 		done, err = promotion.Push(ctx, p.author, p.push)
-	case p.options.commit:
+	case p.options.Commit:
 		done, err = promotion.Commit(ctx, p.author)
 	default:
 		done, err = promotion.Apply()
@@ -113,6 +109,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if err != nil {
 		return pushHint(err)
 	}
+	p.report.Documents = before
 	return p.done(done)
 }
 
@@ -120,8 +117,8 @@ func (p *promotion) carryOut(ctx context.Context) error {
 // the remote has once it has everything of this clone.
 func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, error) {
 	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace}
-	if p.options.push && !p.options.pullRequest && !p.options.dryRun {
-		landed, err := promote.Land(ctx, p.clone, options, p.push, p.options.signCommit)
+	if p.options.Push && !p.options.pullRequest && !p.options.dryRun {
+		landed, err := promote.Land(ctx, p.clone, options, p.push, p.options.SignCommit)
 		if err != nil {
 			return nil, plumbing.ZeroHash, pushHint(err)
 		}
@@ -168,23 +165,6 @@ func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recor
 	return plan.TakeOver(p.options.sealedInput, verifier, p.now)
 }
 
-// findAuthor makes sure that somebody commits before anything is signed.
-func (p *promotion) findAuthor() error {
-	p.author = gitchange.Author{When: p.now, Sign: p.options.signCommit}
-	if p.options.author != "" {
-		address, err := mail.ParseAddress(p.options.author)
-		if err != nil || address.Name == "" {
-			return cli.Usagef("--author %q is not written as Name <address>", p.options.author)
-		}
-		p.author.Name, p.author.Email = address.Name, address.Address
-	}
-	_, err := p.clone.Signature(p.author)
-	if errors.Is(err, gitchange.ErrNoAuthor) {
-		return &cli.UsageError{Err: err, Hint: "set Git's user.name and user.email, or pass --author 'Name <address>'"}
-	}
-	return err
-}
-
 // nothing ends a run that had nothing to sign.
 func (p *promotion) nothing() error {
 	if p.report.Documents == 0 {
@@ -194,9 +174,17 @@ func (p *promotion) nothing() error {
 	return errors.Join(p.format.Write(p.streams.Out, p.report), p.report.Err())
 }
 
-// skip puts on the report what is not this run's to sign.
+// skip puts on the report what is not this run's to sign, as soon as that is
+// known: it may be while it is pushed.
 func (p *promotion) skip(skipped []promote.Skip) {
+	if p.skipped == nil {
+		p.skipped = map[string]bool{}
+	}
 	for _, s := range skipped {
+		if p.skipped[s.File] {
+			continue
+		}
+		p.skipped[s.File] = true
 		p.report.Documents++
 		p.report.Add(cli.Result{Outcome: cli.Warn, File: s.File, Reason: s.Reason, Message: s.Message})
 	}

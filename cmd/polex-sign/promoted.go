@@ -67,8 +67,10 @@ func (p *promotion) foresee(plan *promote.Plan, record recording) error {
 
 // done says what became of each file.
 func (p *promotion) done(done *promote.Done) error {
+	p.skip(done.Skipped)
 	for _, m := range done.Moves {
 		for _, doc := range m.Documents {
+			p.report.Documents++
 			entry, err := promote.LogEntryOf(doc)
 			if err != nil {
 				return err
@@ -154,5 +156,6 @@ func (p *promotion) handOver(plan *promote.Plan, sealed []*exception.Document) e
 	if err != nil {
 		return err
 	}
+	p.report.Documents -= len(sealed) // they are counted as they are done
 	return p.done(&promote.Done{Moves: promotion.Moves()})
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/commitflags"
 )
 
 // promoteOptions are the flags that only --promote has.
@@ -12,13 +13,7 @@ type promoteOptions struct {
 	source           string
 	replace          bool // of the configuration
 
-	commit     bool
-	author     string
-	signCommit bool
-
-	push           bool
-	remote, branch string
-	attempts       int
+	commitflags.Flags
 
 	pullRequest     bool
 	pullRequestName string
@@ -33,13 +28,7 @@ func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
 	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
 	flags.StringVar(&o.source, "source", "", "`commit` to read the unsigned folder from: HEAD, a branch, a tag or a whole hash (default: HEAD)")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything and say what would be done; sign and write nothing")
-	flags.BoolVar(&o.commit, "commit", false, "commit the promotion")
-	flags.StringVar(&o.author, "author", "", "`name` <address> of the commit (default: Git's user.name and user.email)")
-	flags.BoolVar(&o.signCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey)")
-	flags.BoolVar(&o.push, "push", false, "commit the promotion on what the remote has, and push it")
-	flags.StringVar(&o.remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")
-	flags.StringVar(&o.branch, "branch", "", "`branch` of the remote (default: the one that HEAD's branch follows)")
-	flags.IntVar(&o.attempts, "push-attempts", 0, "`number` of times that a push is tried while others push (default: 10)")
+	o.Add(flags, "the promotion")
 	flags.BoolVar(&o.pullRequest, "pull-request-mode", false, "push the commit to a branch of its own, for a pull request, and leave the work tree as it is")
 	flags.StringVar(&o.pullRequestName, "pull-request-branch", "", "`name` of that branch (default: polex/signed- and the beginning of the source's hash)")
 	flags.StringVar(&o.sealedOutput, "sealed-output", "", "new `folder` to write the sealed files to, for another job to commit; the repository stays as it is")
@@ -47,8 +36,8 @@ func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
 }
 
 // commits and pushes report what is to come of a promotion.
-func (o *promoteOptions) commits() bool { return o.commit || o.pushes() }
-func (o *promoteOptions) pushes() bool  { return o.push || o.pullRequest }
+func (o *promoteOptions) commits() bool { return o.Commit || o.pushes() }
+func (o *promoteOptions) pushes() bool  { return o.Push || o.pullRequest }
 
 // checkPromote refuses what contradicts itself. without is what is left out where there
 // is no --promote.
@@ -58,12 +47,6 @@ func (o *promoteOptions) checkPromote(promote bool) error {
 	switch {
 	case !promote && given != promoteOptions{}:
 		return cli.Usagef("--commit, --push, --source, --dry-run and what else is about a promotion go with --promote")
-	case o.signCommit && !o.commits():
-		return cli.Usagef("--sign-commit signs the commit that --commit or --push makes")
-	case !o.pushes() && (o.remote != "" || o.branch != "" || o.attempts != 0):
-		return cli.Usagef("--remote, --branch and --push-attempts go with --push")
-	case o.attempts < 0 || o.attempts > 100:
-		return cli.Usagef("--push-attempts is 1 to 100")
 	case o.pullRequestName != "" && !o.pullRequest:
 		return cli.Usagef("--pull-request-branch goes with --pull-request-mode")
 	case o.sealedOutput != "" && (o.commits() || o.sealedInput != "" || o.dryRun):
@@ -71,7 +54,7 @@ func (o *promoteOptions) checkPromote(promote bool) error {
 	case o.sealedInput != "" && o.dryRun:
 		return cli.Usagef("--dry-run is about what would be signed, and --sealed-input signs nothing")
 	}
-	return nil
+	return o.CheckFor(o.commits(), o.pushes())
 }
 
 // loadPromote takes how a queue is promoted from the configuration.

@@ -101,7 +101,7 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, record recor
 		return nil, errors.Join(r.format.Write(refusedTo, r.report), r.report.Err())
 	}
 	if err != nil {
-		return nil, cli.Hint(err, "nothing was written; run it again once the cause is gone")
+		return nil, undone(err)
 	}
 	return sealed, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // signer makes the signer that the flags ask for.
@@ -39,7 +40,20 @@ func (r *run) signer(ctx context.Context, c trust.Config, rules sign.Rules) (*si
 	if errors.Is(err, sign.ErrTokenExpired) {
 		return nil, cli.Hint(err, "get a fresh one; tokens of a workflow live for minutes")
 	}
-	return signer, err
+	if err != nil {
+		return nil, undone(err)
+	}
+	return signer, nil
+}
+
+// undone says what to do about an error of whoever is asked for a signature:
+// whatever it was, there is nothing to clear up.
+func undone(err error) error {
+	var rejected *verify.Rejected
+	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonCertificateNotValid {
+		return cli.Hint(err, "nothing was written; the certificate has to outlive the batch: sign less at once, or more at a time with --concurrency")
+	}
+	return cli.Hint(err, "nothing was written; run it again once the cause is gone")
 }
 
 // token finds an identity token: the one that was given, the one that the
@@ -52,9 +66,12 @@ func (r *run) token(ctx context.Context) (string, error) {
 	if client == "" {
 		client = sign.DefaultClientID
 	}
-	token, err := sign.AmbientToken(ctx, client)
+	token, err := sign.AmbientToken(ctx, client, sign.Patience{})
+	if err == nil {
+		return token, nil
+	}
 	if !errors.Is(err, sign.ErrNoToken) {
-		return token, err
+		return "", undone(err)
 	}
 	terminal, ok := r.streams.In.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,18 +24,45 @@ type Addition struct {
 // already, in the order given. Adding a key that exists is an error.
 func (d *Document) Add(additions ...Addition) (*Document, error) {
 	out := d
-	for i := len(additions) - 1; i >= 0; i-- {
-		next, err := out.add(additions[i])
+	for len(additions) > 0 {
+		first := len(additions) - out.together(additions)
+		next, err := out.add(additions[first:])
 		if err != nil {
-			return nil, fmt.Errorf("add %s: %w", additions[i].Path, err)
+			return nil, fmt.Errorf("add %s: %w", additions[first].Path, err)
 		}
-		out = next
+		out, additions = next, additions[:first]
 	}
 	out.Index = d.Index
 	return out, nil
 }
 
-func (d *Document) add(a Addition) (*Document, error) {
+// together is how many of the last additions can be made as one: those to a
+// mapping that holds something already. Reading the text again is what takes
+// time, and a seal has several parts.
+func (d *Document) together(additions []Addition) int {
+	last := additions[len(additions)-1].Path
+	mapping := last[:len(last)-1]
+	parent, _, whole := d.root.find(mapping)
+	if !whole || parent.kind != mappingNode || len(parent.entries) == 0 {
+		return 1
+	}
+	n := 0
+	for n < len(additions) {
+		path := additions[len(additions)-1-n].Path
+		if len(path) != len(last) || !slices.Equal(path[:len(path)-1], mapping) {
+			break
+		}
+		if _, ok := path[len(path)-1].(string); !ok {
+			break
+		}
+		n++
+	}
+	return max(n, 1)
+}
+
+// add makes one addition, or several to one mapping that holds something.
+func (d *Document) add(group []Addition) (*Document, error) {
+	a := group[0]
 	var parent *node
 	var missing []string
 	for n := len(a.Path) - 1; n >= 0 && parent == nil; n-- {
@@ -51,54 +78,69 @@ func (d *Document) add(a Addition) (*Document, error) {
 	if parent == nil || parent.kind != mappingNode {
 		return nil, fmt.Errorf("%s is empty or no mapping: remove it, or fill it", a.Path[:len(a.Path)-1])
 	}
-	if parent.entry(missing[0]) != nil {
-		return nil, fmt.Errorf("it is there already")
+	there := map[string]bool{}
+	for _, other := range group {
+		// Of several, each lacks one key only.
+		key, _ := other.Path[len(a.Path)-len(missing)].(string)
+		if there[key] || parent.entry(key) != nil {
+			return nil, fmt.Errorf("%s is there already", other.Path)
+		}
+		there[key] = true
 	}
 	if d.source == nil {
 		return nil, fmt.Errorf("the document has no source to add to")
 	}
 
-	var source []byte
-	var err error
+	insert := d.insertBlock
 	if parent.flow {
-		source, err = d.insertFlow(parent, missing, a.Value)
-	} else {
-		source, err = d.insertBlock(parent, missing, a.Value)
+		insert = d.insertFlow
 	}
-	if err != nil {
-		return nil, err
+	at, text := 0, ""
+	for _, each := range group {
+		keys := missing
+		if len(group) > 1 {
+			keys = []string{each.Path[len(each.Path)-1].(string)}
+		}
+		place, more, err := insert(parent, keys, each.Value)
+		if err != nil {
+			return nil, err
+		}
+		at, text = place, text+more
 	}
-	return d.reread(source, a)
+	return d.reread(splice(d.source, at, text), group)
 }
 
 // reread proves that the text edit did what was meant and nothing else.
-func (d *Document) reread(source []byte, a Addition) (*Document, error) {
+func (d *Document) reread(source []byte, group []Addition) (*Document, error) {
 	out, err := parse(source, d.at, d.json)
 	if err != nil {
 		return nil, err
 	}
 	want := d.Object()
-	at := want
-	for _, step := range a.Path[:len(a.Path)-1] {
-		key := step.(string)
-		if _, ok := at[key]; !ok {
-			at[key] = map[string]any{}
+	for _, a := range group {
+		at := want
+		for _, step := range a.Path[:len(a.Path)-1] {
+			key := step.(string)
+			if _, ok := at[key]; !ok {
+				at[key] = map[string]any{}
+			}
+			at = at[key].(map[string]any)
 		}
-		at = at[key].(map[string]any)
+		at[a.Path[len(a.Path)-1].(string)] = a.Value
 	}
-	at[a.Path[len(a.Path)-1].(string)] = a.Value
 	if out == nil || !reflect.DeepEqual(out.Object(), want) {
 		return nil, fmt.Errorf("the text around it is laid out in a way that cannot be added to: write the mapping over several lines")
 	}
 	return out, nil
 }
 
-func (d *Document) insertBlock(parent *node, keys []string, value string) ([]byte, error) {
+// insertBlock returns the lines to put in, and where.
+func (d *Document) insertBlock(parent *node, keys []string, value string) (at int, lines string, err error) {
 	first := parent.entries[0]
 	start := d.offset(first.line, 1)
 	indent := string(d.source[start:d.offset(first.line, first.column)])
 	if strings.Trim(indent, " ") != "" {
-		return nil, fmt.Errorf("the mapping does not begin on a line of its own")
+		return 0, "", fmt.Errorf("the mapping does not begin on a line of its own")
 	}
 	eol := "\n"
 	if end := bytes.IndexByte(d.source[start:], '\n'); end > 0 && d.source[start+end-1] == '\r' {
@@ -112,19 +154,20 @@ func (d *Document) insertBlock(parent *node, keys []string, value string) ([]byt
 		}
 		text.WriteString(eol)
 	}
-	return splice(d.source, start, text.String()), nil
+	return start, text.String(), nil
 }
 
 // insertFlow puts the pair behind the opening brace, and repeats the white
-// space that stands there, so that a document over several lines stays one.
-func (d *Document) insertFlow(parent *node, keys []string, value string) ([]byte, error) {
+// space that stands there, so that a document over several lines stays one. It
+// returns what to put in, and where.
+func (d *Document) insertFlow(parent *node, keys []string, value string) (at int, pair string, err error) {
 	brace := d.offset(parent.line, parent.column)
 	if brace >= len(d.source) || d.source[brace] != '{' {
-		return nil, fmt.Errorf("the mapping's opening brace was not found")
+		return 0, "", fmt.Errorf("the mapping's opening brace was not found")
 	}
 	after := d.source[brace+1:]
 	space := string(after[:len(after)-len(bytes.TrimLeft(after, " \t\r\n"))])
-	pair := quoted(value)
+	pair = quoted(value)
 	for i := len(keys) - 1; i >= 0; i-- {
 		pair = quoted(keys[i]) + ": " + pair
 		if i > 0 {
@@ -139,7 +182,7 @@ func (d *Document) insertFlow(parent *node, keys []string, value string) ([]byte
 			text = space + pair + ","
 		}
 	}
-	return splice(d.source, brace+1, text), nil
+	return brace + 1, text, nil
 }
 
 // offset turns a position into an index of the source.
@@ -169,15 +212,29 @@ func splice(source []byte, at int, text string) []byte {
 	return append(out, source[at:]...)
 }
 
-var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+/=._-]{3,}$`)
-
 // plainOrQuoted writes YAML that every reader takes for this very text.
 func plainOrQuoted(text string) string {
-	if value, problem := plainScalar(text); problem == "" && value == text && plainText.MatchString(text) {
+	if value, problem := plainScalar(text); problem == "" && value == text && plainText(text) {
 		return text
 	}
 	return quoted(text)
 }
+
+// plainText says whether a text is a word of four letters or more, base64 or the
+// like. Seals are long: this is no place for a regular expression.
+func plainText(text string) bool {
+	if len(text) < 4 || !letter(text[0]) {
+		return false
+	}
+	for i := range len(text) {
+		if c := text[i]; !letter(c) && (c < '0' || c > '9') && !strings.ContainsRune("+/=._-", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+func letter(c byte) bool { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') }
 
 // quoted writes a JSON string, which is a YAML string too.
 func quoted(text string) string {

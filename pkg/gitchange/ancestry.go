@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -15,14 +16,22 @@ const MaxHistory = 200_000
 // ErrHistory says that history goes on beyond [MaxHistory].
 var ErrHistory = fmt.Errorf("there are more than %d commits to look at", MaxHistory)
 
-// commit reads a commit, or returns nil for one that a shallow clone does not
-// have.
+// commit reads a commit.
 func (c *Clone) commit(hash plumbing.Hash) (*object.Commit, error) {
 	commit, err := object.GetCommit(c.repository.Storer, hash)
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", hash, err)
 	}
 	return commit, nil
+}
+
+// CommittedAt returns when a commit was made, as it says itself.
+func (c *Clone) CommittedAt(hash plumbing.Hash) (time.Time, error) {
+	commit, err := c.commit(hash)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return commit.Committer.When, nil
 }
 
 // parents returns the parents of a commit that the clone has: a shallow one has
@@ -41,23 +50,33 @@ func (c *Clone) parents(commit *object.Commit) ([]plumbing.Hash, error) {
 	return commit.ParentHashes, nil
 }
 
-// Contains reports whether a commit is another, or one that leads to it.
-func (c *Clone) Contains(commit, of plumbing.Hash) (bool, error) {
+// Contains reports whether a commit is another, or has it in its history.
+func (c *Clone) Contains(commit, other plumbing.Hash) (bool, error) {
+	return c.containsSince(commit, other, plumbing.ZeroHash)
+}
+
+// containsSince is Contains for one that is known not to be in the history of
+// since: it looks no further back than that.
+func (c *Clone) containsSince(commit, other, since plumbing.Hash) (bool, error) {
 	found := false
-	err := c.ancestors(commit, func(hash plumbing.Hash) bool {
-		found = hash == of
+	err := c.ancestors(commit, since, func(hash plumbing.Hash) bool {
+		found = hash == other
 		return !found
 	})
 	return found, err
 }
 
 // ancestors calls visit for a commit and all that lead to it, each once, the
-// nearer ones first, until visit returns false.
-func (c *Clone) ancestors(commit plumbing.Hash, visit func(plumbing.Hash) bool) error {
+// nearer ones first, until visit returns false. It goes no further back than
+// since, where that is not zero.
+func (c *Clone) ancestors(commit, since plumbing.Hash, visit func(plumbing.Hash) bool) error {
 	met := map[plumbing.Hash]bool{commit: true}
 	for waiting := []plumbing.Hash{commit}; len(waiting) > 0; waiting = waiting[1:] {
 		if !visit(waiting[0]) {
 			return nil
+		}
+		if waiting[0] == since {
+			continue
 		}
 		at, err := c.commit(waiting[0])
 		if err != nil {
@@ -91,7 +110,7 @@ func (c *Clone) Unpushed(tip plumbing.Hash) ([]plumbing.Hash, error) {
 		return nil, err
 	}
 	there := map[plumbing.Hash]bool{}
-	if err := c.ancestors(tip, func(hash plumbing.Hash) bool {
+	if err := c.ancestors(tip, plumbing.ZeroHash, func(hash plumbing.Hash) bool {
 		there[hash] = true
 		return hash != head.Commit // the usual case ends here
 	}); err != nil {

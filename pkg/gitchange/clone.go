@@ -155,9 +155,6 @@ func (c *Clone) Tree(commit plumbing.Hash) (*gittree.Tree, error) {
 // Objects returns the objects of the clone, for whoever only reads them.
 func (c *Clone) Objects() storer.EncodedObjectStorer { return c.repository.Storer }
 
-// Root returns the path of the work tree.
-func (c *Clone) Root() string { return c.work.Name() }
-
 // do runs one step.
 func (c *Clone) do(name string, step func() error) error {
 	if c.options.Step != nil {

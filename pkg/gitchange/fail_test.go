@@ -269,3 +269,47 @@ func TestCancelled(t *testing.T) {
 	}
 	r.clean()
 }
+
+// TestHeadMovesUnderway: what others do while a run is under way is kept, or is
+// kept out by Git's own locks.
+func TestHeadMovesUnderway(t *testing.T) {
+	origin := newRepository(t, waiting)
+	steps := start(t, order{Dir: origin.copy().dir, Mode: "commit", KillAt: -1}).Steps
+	kept, out := 0, 0
+	for n, step := range steps[:len(steps)-1] {
+		if strings.Contains(step, "team") || n > 0 && step == steps[n-1] {
+			continue // as the one before
+		}
+		r := origin.copy()
+		r.tb = t
+		head, count := r.head(), 0
+		var theirs error
+		_, _, err := carry(order{Dir: r.dir, Mode: "commit"}, func(string) error {
+			if count++; count == n+1 {
+				_, theirs = r.try("commit", "--quiet", "--allow-empty", "--message=Theirs")
+			}
+			return nil
+		})
+		history := r.git("log", "--format=%s")
+		switch {
+		case theirs == nil && !strings.Contains(history, "Theirs"):
+			t.Errorf("before %s: their commit is lost", step)
+		case theirs == nil && errors.Is(err, gitchange.ErrMoved):
+			kept++
+			if r.git("rev-parse", "HEAD^") != head+"\n" {
+				t.Errorf("before %s: the history is %s", step, history)
+			}
+		case theirs != nil:
+			out++
+			if err != nil {
+				t.Errorf("before %s: their commit failed, and so did ours: %v", step, err)
+			}
+		case err != nil:
+			t.Errorf("before %s: %v", step, err)
+		}
+		r.clean()
+	}
+	if kept < 3 || out < 3 {
+		t.Errorf("%d commits of others were kept, and %d kept out", kept, out)
+	}
+}

@@ -86,8 +86,8 @@ func TestKilledTwice(t *testing.T) {
 		t.Fatalf("no journal in %q", undisturbed.Steps)
 	}
 	killed := 0
-	for n := journal + 1; n < len(undisturbed.Steps)-1; n += 2 {
-		for m := 0; ; m += 3 {
+	for n := journal + 1; n < len(undisturbed.Steps)-1; n += 3 {
+		for m := 0; ; m += 5 {
 			r := origin.copy()
 			r.tb = t
 			start(t, order{Dir: r.dir, Mode: "commit", KillAt: n})
@@ -105,5 +105,28 @@ func TestKilledTwice(t *testing.T) {
 	}
 	if killed < 12 {
 		t.Errorf("only %d were killed twice", killed)
+	}
+}
+
+// TestKilledIsFinished: once the journal is there, the next run finishes the very
+// commit that was begun, so that nothing has to be signed a second time.
+func TestKilledIsFinished(t *testing.T) {
+	t.Parallel()
+	origin := newRepository(t, waiting)
+	alone := origin.copy()
+	undisturbed := start(t, order{Dir: alone.dir, Mode: "commit", KillAt: -1})
+	want := endOf(alone, "commit")
+	journal := slices.Index(undisturbed.Steps, "rename the journal")
+	for n := journal + 1; n < len(undisturbed.Steps)-1; n++ {
+		r := origin.copy()
+		r.tb = t
+		start(t, order{Dir: r.dir, Mode: "commit", KillAt: n})
+		again := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+		if again.Recovered != "finished the commit "+undisturbed.Commit+" of a run that was cut off" {
+			t.Errorf("killed before %q: %+v", undisturbed.Steps[n], again)
+		}
+		if got := endOf(r, "commit"); got != want {
+			t.Errorf("killed before %q: the end is\n%s\nand undisturbed\n%s", undisturbed.Steps[n], got, want)
+		}
 	}
 }

@@ -36,7 +36,6 @@ type order struct {
 	Mode     string // commit, apply, push, nothing
 	KillAt   int    // the step before which it kills itself; -1 for none
 	FileSize uint64 // the most bytes that it may write into one file; 0 for any
-	As       string // of a push
 	Only     string // takes this file alone
 	Attempts int
 }
@@ -116,7 +115,7 @@ func carry(o order, step func(string) error) (gitchange.Result, string, error) {
 	case "push":
 		var to gitchange.Remote
 		if to, err = c.Remote(gitchange.Remote{}); err == nil {
-			result, err = c.Push(ctx, by, gitchange.Push{To: to, As: o.As, Attempts: o.Attempts}, seal(o.Only))
+			result, err = c.Push(ctx, by, gitchange.Push{To: to, Attempts: o.Attempts}, seal(o.Only))
 		}
 	}
 	return result, c.Recovered, err

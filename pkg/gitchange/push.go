@@ -103,7 +103,8 @@ func (c *Clone) attempt(ctx context.Context, p Push, commit, tip plumbing.Hash) 
 	if now, err = c.Fetch(ctx, p.To); err != nil {
 		return false, tip, fmt.Errorf("%w; and it could not be asked whether it has the commit: %w", refused(to, pushErr), err)
 	}
-	there, err := c.Contains(now, commit)
+	// The commit was made on the tip, and cannot be before it.
+	there, err := c.containsSince(now, commit, tip)
 	switch {
 	case err != nil:
 		return false, now, err
@@ -129,8 +130,12 @@ func (c *Clone) follow(p Push, commit plumbing.Hash, by Author) (left string, er
 	if mine, err := c.Remote(Remote{}); err != nil || mine != p.To {
 		return fmt.Sprintf("the work tree is not on %s, and stays as it is", p.To), nil //nolint:nilerr // it is not on it
 	}
-	if behind, err := c.Contains(commit, head.Commit); err != nil || !behind && head.Commit != p.Instead {
-		return "the local branch has commits of its own, and stays as it is", err
+	behind, err := c.Contains(commit, head.Commit)
+	if err != nil && !errors.Is(err, ErrHistory) {
+		return "", err
+	}
+	if !behind && head.Commit != p.Instead {
+		return "the local branch has commits of its own, and stays as it is", nil
 	}
 	author, err := c.Signature(by)
 	if err != nil {

@@ -210,7 +210,8 @@ func TestFollow(t *testing.T) {
 			r.git("checkout", "--quiet", "-b", "topic")
 			r.git("branch", "--quiet", "--set-upstream-to=origin/main")
 		}},
-		"no branch": {local: func(r *repository) { r.git("checkout", "--quiet", "--detach") }, left: "is not on"},
+		"commits of its own": {local: func(r *repository) { r.write("mine.txt", "x"); r.commit("Mine") }, left: "commits of its own"},
+		"no branch":          {local: func(r *repository) { r.git("checkout", "--quiet", "--detach") }, left: "is not on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,7 @@ func newRepository(tb testing.TB, files map[string]string) *repository {
 	if err := os.Mkdir(r.dir, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	r.git("init", "--quiet", "--initial-branch=main")
+	r.git("init", "--quiet", "--template=", "--initial-branch=main")
 	for name, content := range files {
 		r.write(name, content)
 	}
@@ -43,7 +43,7 @@ func newRepository(tb testing.TB, files map[string]string) *repository {
 func (r *repository) bare() *repository {
 	r.tb.Helper()
 	remote := &repository{tb: r.tb, dir: filepath.Join(filepath.Dir(r.dir), "remote.git")}
-	r.git("clone", "--quiet", "--bare", ".", remote.dir)
+	r.git("clone", "--quiet", "--template=", "--bare", ".", remote.dir)
 	r.git("remote", "add", "origin", remote.dir)
 	r.git("fetch", "--quiet", "origin")
 	r.git("branch", "--quiet", "--set-upstream-to=origin/main")
@@ -54,7 +54,7 @@ func (r *repository) bare() *repository {
 func (r *repository) clone(name string) *repository {
 	r.tb.Helper()
 	c := &repository{tb: r.tb, dir: filepath.Join(filepath.Dir(r.dir), name)}
-	r.git("clone", "--quiet", r.dir, c.dir)
+	r.git("clone", "--quiet", "--template=", r.dir, c.dir)
 	return c
 }
 

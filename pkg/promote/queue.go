@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -54,8 +55,10 @@ type Queue struct {
 	options Options
 	head    gitchange.Head
 	source  plumbing.Hash
-	tree    *gittree.Tree
-	files   []*file
+	// committedAt is when the source was made, as it says.
+	committedAt time.Time
+	tree        *gittree.Tree
+	files       []*file
 	// signed are the exceptions in signed files, by the name of the file's content,
 	// so that none is parsed again when the remote has moved.
 	signed map[plumbing.Hash][]exception.Identity
@@ -86,6 +89,9 @@ func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
 	}
 	q := &Queue{clone: clone, options: o, source: source, signed: map[plumbing.Hash][]exception.Identity{}}
 	if q.head, err = clone.Head(); err != nil {
+		return nil, err
+	}
+	if q.committedAt, err = clone.CommittedAt(source); err != nil {
 		return nil, err
 	}
 	if q.tree, err = clone.Tree(source); err != nil {

@@ -162,10 +162,11 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 			continue
 		}
 		witnessed = s.WitnessedAt
-		// What was sealed before it was asked for is another approval's.
-		if m.Origin != nil && witnessed.Before(m.Origin.CommittedAt.Add(-skew)) {
+		// Whoever signed had read the source; what was sealed before is another
+		// approval's.
+		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
 			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSealedEarlier,
-				Message: fmt.Sprintf("it was sealed at %s, and asked for at %s", witnessed.UTC().Format(time.RFC3339), m.Origin.CommittedAt.UTC().Format(time.RFC3339))}
+				Message: fmt.Sprintf("it was sealed at %s, and the commit that asks for it is of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
 		}
 	}
 	if problem := differs(asked, verified.Message(), witnessed); problem != "" {

@@ -83,7 +83,13 @@ func TestTakeOver(t *testing.T) {
 			name := filepath.Join(dir, promote.ManifestName)
 			content, err := os.ReadFile(name)
 			r.must(err)
-			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), "signed/a.yaml", ".github/workflows/a.yaml", 1)), 0o600))
+			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"to": "signed/a.yaml"`, `"to": ".github/workflows/a.yaml"`, 1)), 0o600))
+		}},
+		{name: "a manifest of what does not wait", asked: time.Now(), want: promote.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			name := filepath.Join(dir, promote.ManifestName)
+			content, err := os.ReadFile(name)
+			r.must(err)
+			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"from": "unsigned/a.yaml"`, `"from": "unsigned/x.yaml"`, 1)), 0o600))
 		}},
 		{name: "a manifest that is a link", asked: time.Now(), want: promote.ReasonNotRegular, spoil: func(r *repository, dir string) {
 			name := filepath.Join(dir, promote.ManifestName)

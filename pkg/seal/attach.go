@@ -19,23 +19,24 @@ func Attach(doc *exception.Document, s *Seal) (*exception.Document, error) {
 		additions = append(additions, exception.Addition{
 			Path: exception.Path{"metadata", "annotations", p.key(index)}, Value: value})
 	}
-	message, err := encodeGzip(s.Message)
+	var gzipped packer
+	message, err := gzipped.pack(s.Message)
 	if err != nil {
 		return nil, err
 	}
 	add(partMessage, 0, message)
 	for i, sig := range s.Signatures {
-		if err := attachSet(add, i, sig); err != nil {
+		if err := gzipped.attachSet(add, i, sig); err != nil {
 			return nil, err
 		}
 	}
 	return doc.Add(additions...)
 }
 
-func attachSet(add func(part, int, string), index int, sig Signature) error {
+func (p *packer) attachSet(add func(part, int, string), index int, sig Signature) error {
 	add(partSignature, index, base64.StdEncoding.EncodeToString(sig.Signature))
 	if sig.Certificate != nil {
-		text, err := encodeGzip(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: sig.Certificate}))
+		text, err := p.pack(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: sig.Certificate}))
 		if err != nil {
 			return err
 		}
@@ -46,14 +47,14 @@ func attachSet(add func(part, int, string), index int, sig Signature) error {
 		if err != nil {
 			return fmt.Errorf("write Rekor bundle: %w", err)
 		}
-		text, err := encodeGzip(raw)
+		text, err := p.pack(raw)
 		if err != nil {
 			return err
 		}
 		add(partBundle, index, text)
 	}
 	if sig.BundleV03 != nil {
-		text, err := encodeGzip(sig.BundleV03)
+		text, err := p.pack(sig.BundleV03)
 		if err != nil {
 			return err
 		}

@@ -99,14 +99,25 @@ func (u *unpacker) gunzip(packed []byte, limit int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func encodeGzip(raw []byte) (string, error) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write(raw); err != nil {
+// packer writes values of annotations. What it compresses with is large, and is
+// used again for each.
+type packer struct {
+	z   *gzip.Writer
+	out bytes.Buffer
+}
+
+func (p *packer) pack(raw []byte) (string, error) {
+	p.out.Reset()
+	if p.z == nil {
+		p.z = gzip.NewWriter(&p.out)
+	} else {
+		p.z.Reset(&p.out)
+	}
+	if _, err := p.z.Write(raw); err != nil {
 		return "", fmt.Errorf("gzip: %w", err)
 	}
-	if err := z.Close(); err != nil {
+	if err := p.z.Close(); err != nil {
 		return "", fmt.Errorf("gzip: %w", err)
 	}
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+	return base64.StdEncoding.EncodeToString(p.out.Bytes()), nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -30,16 +31,18 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 	}
 	sealed := make([]*exception.Document, len(prepared))
 	var done atomic.Int64
+	// What is logged is written and verified while the next is on its way.
+	uploads := make(chan struct{}, s.config.Concurrency)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(s.config.Concurrency)
+	group.SetLimit(s.config.Concurrency + runtime.GOMAXPROCS(0))
 	for i, doc := range prepared {
 		group.Go(func() error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			out, err := s.seal(ctx, doc)
+			out, err := s.seal(ctx, doc, uploads)
 			if err != nil {
 				return fmt.Errorf("sign %s: %w", doc.Position(), err)
+			}
+			if err := s.verify(out, now); err != nil {
+				return &UnverifiedError{Position: doc.Position(), Err: err}
 			}
 			sealed[i] = out
 			if s.config.Progress != nil {
@@ -51,18 +54,22 @@ func (s *Signer) Seal(ctx context.Context, docs []*exception.Document, now time.
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	for i, doc := range sealed {
-		if err := s.verify(doc, now); err != nil {
-			return nil, &UnverifiedError{Position: prepared[i].Position(), Err: err}
-		}
-	}
 	return sealed, nil
 }
 
-func (s *Signer) seal(ctx context.Context, doc *exception.Document) (*exception.Document, error) {
+// seal has a document signed, as soon as uploads has room, and attaches the seal.
+func (s *Signer) seal(ctx context.Context, doc *exception.Document, uploads chan struct{}) (*exception.Document, error) {
 	message, err := seal.Message(doc)
 	if err != nil {
 		return nil, err
+	}
+	select {
+	case uploads <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	pb, err := s.sign(ctx, message)
 	if errors.Is(err, errLogged) {
@@ -71,8 +78,9 @@ func (s *Signer) seal(ctx context.Context, doc *exception.Document) (*exception.
 		pb, err = s.sign(ctx, message)
 	}
 	if err != nil {
-		return nil, err
+		return nil, err // and leaves no room: this ends the batch
 	}
+	<-uploads
 	signature, err := s.signatureOf(pb, message)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func TestAmbientToken(t *testing.T) {
 	f := start(t)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", f.TokenRequestURL)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", f.TokenRequestToken)
-	token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID)
+	token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Patience{})
 	if err != nil {
 		t.Fatalf("AmbientToken: %v", err)
 	}

@@ -6,11 +6,15 @@
 //     live object will be exactly what was signed. One that fails stops the
 //     batch before anything is asked of Sigstore.
 //  2. One key, one token and one certificate serve the whole batch (keyless),
-//     or a private key does.
+//     or a private key does. The certificate has to be for that key, for the
+//     identity that the token names, and valid at every upload.
 //  3. The signatures are stamped by a timestamp authority, where one is asked,
 //     and uploaded to the log in parallel, within a bound. The log's entry is the
-//     one that the upload itself answers with: it is never searched for.
-//  4. Each sealed document is verified as anybody else would verify it.
+//     one that the upload itself answers with: it is never searched for. An
+//     upload whose answer was lost is fetched by the hash of what was sent.
+//  4. Each sealed document is verified as anybody else would verify it, while the
+//     next ones are uploaded.
 //
-// A failure anywhere hands out nothing.
+// A server that stumbles is asked again, within bounds: see [Patience]. A failure
+// anywhere hands out nothing.
 package sign

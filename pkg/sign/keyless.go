@@ -2,12 +2,10 @@ package sign
 
 import (
 	"context"
+	"crypto"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -23,7 +21,8 @@ var ErrTokenExpired = errors.New("the identity token has expired")
 // Keyless makes a signer for the identity that the OIDC token names: one
 // ephemeral key, and one certificate from Fulcio, which lives for minutes. An
 // empty fulcioURL means the public-good instance. The token is sent to Fulcio
-// and nowhere else; one that has expired at now is not sent at all.
+// and nowhere else; one that has expired at now is not sent at all. A
+// certificate for another key or another identity is an error.
 func Keyless(ctx context.Context, config Config, fulcioURL, token string, now time.Time) (*Signer, error) {
 	if fulcioURL == "" {
 		fulcioURL = PublicFulcioURL
@@ -31,24 +30,25 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 	if err := config.complete(); err != nil {
 		return nil, err
 	}
-	if err := checkToken(token, now); err != nil {
+	claims, err := readToken(token)
+	if err != nil {
+		return nil, err
+	}
+	if err := claims.unexpired(now); err != nil {
 		return nil, err
 	}
 	keypair, err := sgsign.NewEphemeralKeypair(nil)
 	if err != nil {
 		return nil, fmt.Errorf("make key: %w", err)
 	}
-	fulcio := sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: strings.TrimSuffix(fulcioURL, "/"), Timeout: requestTimeout,
-		Transport: patient{ctx: ctx, next: http.DefaultTransport}})
+	connections := newConnections(config.Concurrency)
+	fulcio := sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: strings.TrimSuffix(fulcioURL, "/"), Timeout: -1,
+		Transport: patient{ctx: ctx, next: connections, patience: config.Patience}})
 	der, err := fulcio.GetCertificate(ctx, keypair, &sgsign.CertificateProviderOptions{IDToken: token})
 	if err != nil {
 		return nil, fmt.Errorf("certificate from %s: %w", fulcioURL, err)
 	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, fmt.Errorf("certificate from %s: %w", fulcioURL, err)
-	}
-	id, err := verify.IdentityOf(cert)
+	id, err := identityIn(der, keypair.GetPublicKey(), claims)
 	if err != nil {
 		return nil, fmt.Errorf("certificate from %s: %w", fulcioURL, err)
 	}
@@ -60,25 +60,20 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 	return s, nil
 }
 
-// checkToken looks at a token's own claims, which nobody has verified yet, to
-// say early and clearly what Fulcio would only refuse.
-func checkToken(token string, now time.Time) error {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return errors.New("the identity token is not a JSON web token")
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(parts[1])
+// identityIn reads whom a certificate names, and refuses one that would sign in
+// somebody else's name before anything is logged with it. Whether its authority
+// is trusted is verified with each signature.
+func identityIn(der []byte, key crypto.PublicKey, claims tokenClaims) (trust.Identity, error) {
+	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return errors.New("the identity token is not a JSON web token")
+		return trust.Identity{}, err
 	}
-	var claims struct {
-		Expiry float64 `json:"exp"`
+	if own, ok := key.(interface{ Equal(crypto.PublicKey) bool }); !ok || !own.Equal(cert.PublicKey) {
+		return trust.Identity{}, errors.New("it is for another key than the one that was sent")
 	}
-	if err := json.Unmarshal(raw, &claims); err != nil {
-		return errors.New("the identity token is not a JSON web token")
+	id, err := verify.IdentityOf(cert)
+	if err != nil {
+		return trust.Identity{}, err
 	}
-	if at := time.Unix(int64(claims.Expiry), 0); claims.Expiry > 0 && !now.Before(at) {
-		return fmt.Errorf("%w, at %s", ErrTokenExpired, at.UTC().Format(time.RFC3339))
-	}
-	return nil
+	return id, claims.describe(id)
 }

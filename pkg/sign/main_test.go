@@ -24,7 +24,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	undisturbed = &fixture{wire: &wire{}}
+	undisturbed = &fixture{wire: &wire{}, rest: &rest{}}
 	undisturbed.Sandbox, err = sandbox.Start(context.Background(), sandbox.Options{Dir: dir, Intercept: undisturbed.wire.intercept})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,26 +1,27 @@
 package sign_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/base64"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
-
-	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 )
 
-// answer is a server that says the same to everything.
-func answer(status int, body string) func(*testing.T, *fixture) hook {
+// fault is something that a server gets wrong.
+type fault func(*testing.T, *fixture) hook
+
+// answer is a server that says the same to everything. Headers are names and
+// values in turn.
+func answer(status int, body string, headers ...string) fault {
 	return func(*testing.T, *fixture) hook {
 		return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
-			if status != http.StatusNotFound { // a router's own word, unlike the rest
-				w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Type", "application/json")
+			for i := 0; i+1 < len(headers); i += 2 {
+				w.Header().Set(headers[i], headers[i+1])
 			}
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, body)
@@ -28,7 +29,12 @@ func answer(status int, body string) func(*testing.T, *fixture) hook {
 	}
 }
 
-// cut sends the first half of the true answer, every time.
+// tooBig is more than anybody needs to say, under a status of success.
+func tooBig(t *testing.T, f *fixture) hook {
+	return answer(http.StatusCreated, strings.Repeat(" ", 1<<20)+"{}")(t, f)
+}
+
+// cut sends the first half of the true answer.
 func cut(*testing.T, *fixture) hook {
 	return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
 		true := httptest.NewRecorder()
@@ -42,7 +48,7 @@ func cut(*testing.T, *fixture) hook {
 	}
 }
 
-// hangUp closes the connection without a word.
+// hangUp closes the connection without a word, and before anything was done.
 func hangUp(t *testing.T, _ *fixture) hook {
 	return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
 		connection, _, err := http.NewResponseController(w).Hijack()
@@ -54,8 +60,25 @@ func hangUp(t *testing.T, _ *fixture) hook {
 	}
 }
 
+// lost does what was asked, and closes the connection without a word.
+func lost(t *testing.T, f *fixture) hook {
+	quit := hangUp(t, f)
+	return func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(httptest.NewRecorder(), r)
+		quit(server, next, w, r)
+	}
+}
+
+// mute never answers.
+func mute(*testing.T, *fixture) hook {
+	return func(_ string, _ http.Handler, _ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client hangs up
+		<-r.Context().Done()
+	}
+}
+
 // rewrite changes the true answer.
-func rewrite(edit func(body []byte) []byte) func(*testing.T, *fixture) hook {
+func rewrite(edit func(body []byte) []byte) fault {
 	return func(*testing.T, *fixture) hook {
 		return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
 			true := httptest.NewRecorder()
@@ -63,63 +86,66 @@ func rewrite(edit func(body []byte) []byte) func(*testing.T, *fixture) hook {
 			for name, values := range true.Header() {
 				w.Header()[name] = values
 			}
+			w.Header().Del("Content-Length")
 			w.WriteHeader(true.Code)
 			_, _ = w.Write(edit(true.Body.Bytes()))
 		}
 	}
 }
 
-// onEntry changes the entry that a log answers an upload with.
-func onEntry(edit func(entry map[string]any)) func(*testing.T, *fixture) hook {
-	return rewrite(func(body []byte) []byte {
-		var entries map[string]map[string]any
-		decoder := json.NewDecoder(bytes.NewReader(body))
-		decoder.UseNumber()
-		if decoder.Decode(&entries) != nil {
-			return body
+// only is a fault in the requests that meet a condition.
+func only(concerned func(server string, r *http.Request) bool, h hook) hook {
+	return func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if concerned(server, r) {
+			h(server, next, w, r)
+			return
 		}
-		for _, entry := range entries {
-			edit(entry)
-		}
-		changed, _ := json.Marshal(entries)
-		return changed
-	})
+		next.ServeHTTP(w, r)
+	}
 }
 
-// record asks a Fulcio for a certificate for a key that nobody keeps.
-func record(t *testing.T, fulcioURL, token string) []byte {
-	t.Helper()
-	pair, err := sgsign.NewEphemeralKeypair(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	recorder := &recorder{}
-	_, err = sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: fulcioURL, Transport: recorder}).GetCertificate(
-		context.Background(), pair, &sgsign.CertificateProviderOptions{IDToken: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return recorder.body
+func at(server string) func(string, *http.Request) bool {
+	return func(asked string, _ *http.Request) bool { return asked == server }
 }
 
-type recorder struct{ body []byte }
-
-func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		return nil, err
+// firstOf is the first request only of those that meet a condition.
+func firstOf(concerned func(server string, r *http.Request) bool) func(string, *http.Request) bool {
+	var met atomic.Bool
+	return func(server string, r *http.Request) bool {
+		return concerned(server, r) && met.CompareAndSwap(false, true)
 	}
-	defer response.Body.Close()
-	if r.body, err = io.ReadAll(response.Body); err != nil {
-		return nil, err
-	}
-	response.Body = io.NopCloser(bytes.NewReader(r.body))
-	return response, nil
 }
 
-func isNil(v any) bool { return v == nil || reflect.ValueOf(v).IsNil() }
+// recorder keeps the last answer to a request that meets a condition.
+type recorder struct {
+	concerned func(server string, r *http.Request) bool
 
-// flip changes one character of base64 to another one.
+	mu     sync.Mutex
+	answer *httptest.ResponseRecorder
+}
+
+func (c *recorder) hook(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+	if !c.concerned(server, r) {
+		next.ServeHTTP(w, r)
+		return
+	}
+	heard := httptest.NewRecorder()
+	next.ServeHTTP(heard, r)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answer = heard
+	c.replay(server, next, w, r)
+}
+
+func (c *recorder) replay(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
+	for name, values := range c.answer.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(c.answer.Code)
+	_, _ = w.Write(c.answer.Body.Bytes())
+}
+
+// flip changes one bit of what is base64.
 func flip(text string) string {
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(raw) == 0 {

@@ -5,13 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +17,6 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 const (
@@ -32,7 +26,7 @@ const (
 
 // configV2 is the sandbox's log of version 2, and its timestamp authority.
 func (f *fixture) configV2() sign.Config {
-	return sign.Config{RekorURL: f.RekorV2URL, RekorVersion: 2, TimestampURL: f.TimestampURL, Root: f.root}
+	return sign.Config{RekorURL: f.RekorV2URL, RekorVersion: 2, TimestampURL: f.TimestampURL, Root: f.root, Patience: sign.Patience{Sleep: f.rest.sleep}}
 }
 
 // servicesV2 are the logs of version 2 that are signed with: the sandbox's and,
@@ -200,177 +194,6 @@ func TestConfigRefuses(t *testing.T) {
 	}
 	if n := f.wire.count(certificateRequest); n != 0 {
 		t.Errorf("%d certificates were asked for", n)
-	}
-}
-
-// onEntryV2 changes the entry that a log of version 2 answers with.
-func onEntryV2(edit func(entry map[string]any)) func(*testing.T, *fixture) hook {
-	return rewrite(func(body []byte) []byte {
-		var entry map[string]any
-		if json.Unmarshal(body, &entry) != nil {
-			return body
-		}
-		edit(entry)
-		changed, _ := json.Marshal(entry)
-		return changed
-	})
-}
-
-// anotherEntry answers with a true entry of somebody else.
-func anotherEntry(t *testing.T, f *fixture) hook {
-	logged, err := f.ForgeEntryV2(t.Context(), []byte(`{"kind":"hashedrekord","apiVersion":"0.0.2","spec":{}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return onEntryV2(func(entry map[string]any) {
-		entry["logIndex"] = fmt.Sprint(logged.GetLogIndex())
-		entry["canonicalizedBody"] = base64.StdEncoding.EncodeToString(logged.GetCanonicalizedBody())
-	})(t, f)
-}
-
-// Whatever a log of version 2 or a timestamp authority answers, what does not
-// verify is not handed out.
-func TestSealV2Fails(t *testing.T) {
-	inProof := func(edit func(proof map[string]any)) func(*testing.T, *fixture) hook {
-		return onEntryV2(func(entry map[string]any) { edit(entry["inclusionProof"].(map[string]any)) })
-	}
-	strangersStamp := func(*testing.T, *fixture) hook {
-		return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
-			response, err := undisturbed.ForgeTimestamp([]byte("whatever"), time.Now())
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusInternalServerError)
-				return
-			}
-			w.WriteHeader(http.StatusCreated)
-			_, _ = w.Write(response)
-		}
-	}
-	anotherStamp := func(_ *testing.T, f *fixture) hook {
-		return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
-			response, err := f.ForgeTimestamp([]byte("another signature"), time.Now())
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusInternalServerError)
-				return
-			}
-			w.WriteHeader(http.StatusCreated)
-			_, _ = w.Write(response)
-		}
-	}
-	for _, tc := range []struct {
-		name   string
-		server string
-		hook   func(*testing.T, *fixture) hook
-		want   string
-		reason verify.Reason // of the self-verification, where it is that which refuses
-	}{
-		{name: "503 for good", server: sandbox.ServerRekorV2, hook: answer(http.StatusServiceUnavailable, `{"code":14,"message":"pushback"}`), want: "it returned 503: {\"code\":14,\"message\":\"pushback\"}"},
-		{name: "400", server: sandbox.ServerRekorV2, hook: answer(http.StatusBadRequest, `{"code":3,"message":"invalid hashedrekord request"}`), want: "invalid hashedrekord request"},
-		{name: "a log of version 1", server: sandbox.ServerRekorV2, hook: answer(http.StatusNotFound, "404 page not found"), want: "it returned 404"},
-		{name: "a frozen log", server: sandbox.ServerRekorV2, hook: answer(http.StatusMethodNotAllowed, "This log has been frozen"), want: "it returned 405: This log has been frozen"},
-		{name: "a page", server: sandbox.ServerRekorV2, hook: answer(http.StatusCreated, "<html>sign in to the proxy</html>"), want: "its answer is not a log entry"},
-		{name: "empty", server: sandbox.ServerRekorV2, hook: answer(http.StatusCreated, ""), want: "its answer is not a log entry"},
-		{name: "an empty entry", server: sandbox.ServerRekorV2, hook: answer(http.StatusCreated, "{}"), want: "does not verify", reason: verify.ReasonUnsupportedLogEntry},
-		{name: "cut off", server: sandbox.ServerRekorV2, hook: cut, want: "EOF"},
-		{name: "the same entry for good", server: sandbox.ServerRekorV2, hook: answer(http.StatusConflict, `{"code":6}`), want: "has this very entry already"},
-		{name: "no proof", server: sandbox.ServerRekorV2, hook: onEntryV2(func(e map[string]any) { delete(e, "inclusionProof") }), want: "does not verify", reason: verify.ReasonMalformedSeal},
-		{name: "a proof of another place", server: sandbox.ServerRekorV2, hook: onEntryV2(func(e map[string]any) { e["logIndex"] = "7" }), want: "does not verify", reason: verify.ReasonUnprovenLogEntry},
-		{name: "a checkpoint that nobody signed", server: sandbox.ServerRekorV2, hook: inProof(func(p map[string]any) {
-			c := p["checkpoint"].(map[string]any)
-			c["envelope"] = strings.Replace(c["envelope"].(string), "127.0.0.1\n1\n", "127.0.0.1\n2\n", 1)
-		}), want: "does not verify", reason: verify.ReasonUnprovenLogEntry},
-		{name: "another log", server: sandbox.ServerRekorV2, hook: onEntryV2(func(e map[string]any) {
-			e["logId"].(map[string]any)["keyId"] = base64.StdEncoding.EncodeToString(make([]byte, 32))
-		}), want: "does not verify", reason: verify.ReasonUnprovenLogEntry},
-		{name: "another version", server: sandbox.ServerRekorV2, hook: onEntryV2(func(e map[string]any) {
-			e["kindVersion"].(map[string]any)["version"] = "0.0.1"
-		}), want: "does not verify", reason: verify.ReasonLogEntryMismatch},
-		{name: "somebody else's entry", server: sandbox.ServerRekorV2, hook: anotherEntry, want: "does not verify", reason: verify.ReasonUnsupportedLogEntry},
-
-		{name: "no timestamps today", server: sandbox.ServerTimestamp, hook: answer(http.StatusServiceUnavailable, "down"), want: "it returned 503: down"},
-		{name: "a timestamp authority that refuses", server: sandbox.ServerTimestamp, hook: answer(http.StatusBadRequest, "no thanks"), want: "no thanks"},
-		{name: "a page for a timestamp", server: sandbox.ServerTimestamp, hook: answer(http.StatusOK, "<html>"), want: "timestamp authority http://"},
-		{name: "an empty timestamp", server: sandbox.ServerTimestamp, hook: answer(http.StatusOK, ""), want: "timestamp authority http://"},
-		{name: "a timestamp that is cut off", server: sandbox.ServerTimestamp, hook: cut, want: "EOF"},
-		{name: "a stranger's timestamp", server: sandbox.ServerTimestamp, hook: strangersStamp, want: "does not verify", reason: verify.ReasonNoWitnessedTime},
-		{name: "a timestamp of something else", server: sandbox.ServerTimestamp, hook: anotherStamp, want: "does not verify", reason: verify.ReasonNoWitnessedTime},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			f := start(t)
-			s := f.keyless(t, f.configV2())
-			inner := tc.hook(t, f)
-			f.wire.meddle(func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
-				if server == tc.server {
-					inner(server, next, w, r)
-					return
-				}
-				next.ServeHTTP(w, r)
-			})
-			out, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-			if err == nil || out != nil {
-				t.Fatalf("Seal handed out %d documents, error %v", len(out), err)
-			}
-			if !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %q does not contain %q", err, tc.want)
-			}
-			var rejected *verify.Rejected
-			if errors.As(err, &rejected); tc.reason != "" && (rejected == nil || rejected.Reason != tc.reason) {
-				t.Errorf("error %v, want the reason %s", err, tc.reason)
-			}
-			if tc.server == sandbox.ServerTimestamp && tc.reason == "" && f.wire.count(uploadV2Request) != 0 {
-				t.Error("something was logged that nobody witnessed")
-			}
-		})
-	}
-}
-
-// A log or a timestamp authority that stumbles is asked again. Where the answer
-// to an upload was lost, the log has the entry and will not hand it out: then
-// another signature is logged.
-func TestSealV2Recovers(t *testing.T) {
-	lost := func(t *testing.T, f *fixture) hook {
-		quit := hangUp(t, f)
-		return func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(httptest.NewRecorder(), r)
-			quit(server, next, w, r)
-		}
-	}
-	for _, tc := range []struct {
-		name            string
-		server          string
-		stumble         func(*testing.T, *fixture) hook
-		uploads, stamps int
-	}{
-		{"503", sandbox.ServerRekorV2, answer(http.StatusServiceUnavailable, "pushback"), 2, 1},
-		{"429", sandbox.ServerRekorV2, answer(http.StatusTooManyRequests, ""), 2, 1},
-		{"hung up", sandbox.ServerRekorV2, hangUp, 2, 1},
-		{"logged and hung up", sandbox.ServerRekorV2, lost, 3, 2},
-		{"no timestamp at first", sandbox.ServerTimestamp, answer(http.StatusServiceUnavailable, ""), 1, 2},
-		{"the timestamp authority hung up", sandbox.ServerTimestamp, hangUp, 1, 2},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			f := start(t)
-			s := f.keyless(t, f.configV2())
-			var stumbled atomic.Bool
-			stumble := tc.stumble(t, f)
-			f.wire.meddle(func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
-				if server == tc.server && stumbled.CompareAndSwap(false, true) {
-					stumble(server, next, w, r)
-					return
-				}
-				next.ServeHTTP(w, r)
-			})
-			sealed, err := s.Seal(t.Context(), batch(t, 1), time.Now())
-			if err != nil {
-				t.Fatalf("Seal: %v", err)
-			}
-			mustVerify(t, f.policy(t), sealed)
-			got := []int{f.wire.count(uploadV2Request), f.wire.count(timestampRequest)}
-			if diff := cmp.Diff([]int{tc.uploads, tc.stamps}, got); diff != "" {
-				t.Errorf("uploads and timestamps (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 

@@ -25,8 +25,6 @@ const (
 // DefaultConcurrency is how many uploads run at once when nothing else is said.
 const DefaultConcurrency = 8
 
-const requestTimeout = 30 * time.Second // retries included
-
 // Config is what every signer needs.
 type Config struct {
 	// RekorURL is the address of the log. An empty one means the public-good
@@ -46,11 +44,14 @@ type Config struct {
 
 	// Root is the trusted root under which what was made is verified.
 	Root *trust.Root
-	// Policy, where it is not nil, is a trust policy that what was made has to
-	// pass as well.
+	// Policy, where it is not nil, is the trust policy that what was made has to
+	// pass instead of one under Root that trusts the signer alone.
 	Policy *trust.Policy
 
 	Rules Rules
+	// Patience says how long Fulcio, the log and the timestamp authority are
+	// waited for.
+	Patience Patience
 	// Progress, where it is not nil, is called after each upload.
 	Progress func(done, total int)
 }
@@ -62,41 +63,34 @@ type Signer struct {
 	certificate []byte // DER; nil for a key
 	identity    trust.Identity
 	witnesses   *witnesses
-	verifiers   []*verify.Verifier
+	verifier    *verify.Verifier
 }
 
 // Identity returns whom the certificate names; it is zero for a key.
 func (s *Signer) Identity() trust.Identity { return s.identity }
 
-// newSigner completes a signer: its log, and the verifiers of what it makes.
+// newSigner completes a signer: its log, and the verifier of what it makes.
 func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self trust.AuthorityConfig) (*Signer, error) {
-	if config.Root == nil {
+	if config.Root == nil && config.Policy == nil {
 		return nil, errors.New("sign: no trusted root to verify with what is made")
 	}
 	if err := config.complete(); err != nil {
 		return nil, err
 	}
-	witnesses, err := newWitnesses(config)
-	if err != nil {
+	s := &Signer{config: config, keypair: keypair, certificate: certificate, witnesses: newWitnesses(config, newConnections(config.Concurrency))}
+	policy := config.Policy
+	if policy == nil {
+		var err error
+		if policy, err = trust.New(trust.Config{
+			Authorities: []trust.AuthorityConfig{self}, Kinds: []string{"*"},
+			InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded,
+		}, config.Root); err != nil {
+			return nil, fmt.Errorf("verify with what is made: %w", err)
+		}
+	}
+	var err error
+	if s.verifier, err = verify.New(policy); err != nil {
 		return nil, err
-	}
-	s := &Signer{config: config, keypair: keypair, certificate: certificate, witnesses: witnesses}
-	own, err := trust.New(trust.Config{
-		Authorities: []trust.AuthorityConfig{self}, Kinds: []string{"*"},
-		InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded,
-	}, config.Root)
-	if err != nil {
-		return nil, fmt.Errorf("verify with what is made: %w", err)
-	}
-	for _, policy := range []*trust.Policy{own, config.Policy} {
-		if policy == nil {
-			continue
-		}
-		v, err := verify.New(policy)
-		if err != nil {
-			return nil, err
-		}
-		s.verifiers = append(s.verifiers, v)
 	}
 	return s, nil
 }
@@ -148,18 +142,14 @@ func (e *UnverifiedError) Error() string {
 // Unwrap returns the cause.
 func (e *UnverifiedError) Unwrap() error { return e.Err }
 
-// verify checks a sealed document under the signer's own identity, and under
-// the policy that it was given. One that starts later is checked as of then.
+// verify checks a sealed document under the policy that the signer was given, or
+// else under its own identity. One that starts later is checked as of then.
 func (s *Signer) verify(sealed *exception.Document, now time.Time) error {
 	if life, err := lifetime.OfDocument(sealed); err == nil && life.StartsAt.After(now) {
 		now = life.StartsAt
 	}
-	for _, v := range s.verifiers {
-		if _, err := v.Verify(sealed, now); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := s.verifier.Verify(sealed, now)
+	return err
 }
 
 var _ sgsign.CertificateProvider = certificateOnce(nil)

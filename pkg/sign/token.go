@@ -2,18 +2,21 @@ package sign
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 
+	"github.com/sigstore/cosign/v2/pkg/cosign/env"
 	"github.com/sigstore/cosign/v2/pkg/providers"
 	"github.com/sigstore/sigstore/pkg/oauthflow"
 
-	// The environments that hand a workload its token: GitHub Actions first.
+	// The environments that hand a workload its token, beside GitHub Actions.
 	_ "github.com/sigstore/cosign/v2/pkg/providers/buildkite"
 	_ "github.com/sigstore/cosign/v2/pkg/providers/envvar"
 	_ "github.com/sigstore/cosign/v2/pkg/providers/filesystem"
-	_ "github.com/sigstore/cosign/v2/pkg/providers/github"
 )
 
 // ErrNoToken says that nothing around the process hands out identity tokens.
@@ -22,7 +25,14 @@ var ErrNoToken = errors.New("there is no identity to sign with")
 // AmbientToken asks the environment for an identity token for clientID: GitHub
 // Actions, Buildkite, a mounted service account token, or SIGSTORE_ID_TOKEN. It
 // returns [ErrNoToken] when there is none to ask.
-func AmbientToken(ctx context.Context, clientID string) (string, error) {
+func AmbientToken(ctx context.Context, clientID string, patience Patience) (string, error) {
+	if address, bearer := env.Getenv(env.VariableGitHubRequestURL), env.Getenv(env.VariableGitHubRequestToken); address != "" && bearer != "" {
+		token, err := gitHubToken(ctx, address, bearer, clientID, patience)
+		if err != nil {
+			return "", fmt.Errorf("identity token of GitHub Actions: %w", err)
+		}
+		return token, nil
+	}
 	if !providers.Enabled(ctx) {
 		return "", ErrNoToken
 	}
@@ -31,6 +41,35 @@ func AmbientToken(ctx context.Context, clientID string) (string, error) {
 		return "", fmt.Errorf("identity token: %w", err)
 	}
 	return token, nil
+}
+
+// gitHubToken asks the service that GitHub names to a job with id-token: write.
+// It is asked as patiently as Sigstore; cosign's provider takes whatever the
+// service answers for a token.
+func gitHubToken(ctx context.Context, address, bearer, clientID string, patience Patience) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"&audience="+url.QueryEscape(clientID), nil)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+bearer)
+	request.Header.Set("User-Agent", "polex")
+	response, err := patient{ctx: ctx, next: http.DefaultTransport, patience: patience}.client().Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close() //nolint:errcheck // only read
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", returned(response.StatusCode, answer)
+	}
+	var said struct{ Value string }
+	if err := json.Unmarshal(answer, &said); err != nil || said.Value == "" {
+		return "", errors.New("its answer holds no token")
+	}
+	return said.Value, nil
 }
 
 // Flow is how a person proves who they are.

@@ -1,7 +1,9 @@
 package sign_test
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,16 +71,37 @@ func isUpload(server string, r *http.Request) bool {
 	return server == sandbox.ServerRekor && r.Method == http.MethodPost && r.URL.Path == "/api/v1/log/entries"
 }
 
-// fixture is a sandbox with its wire and its root.
+// fixture is a Sigstore with its wire and its root: a sandbox, or what
+// [everywhere] names.
 type fixture struct {
 	*sandbox.Sandbox
 	wire *wire
 	root *trust.Root
+	rest *rest
+}
+
+// rest takes the waits between two tries, and lets none of them pass.
+type rest struct {
+	mu    sync.Mutex
+	waits []time.Duration
+}
+
+func (r *rest) sleep(ctx context.Context, d time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waits = append(r.waits, d)
+	return ctx.Err()
+}
+
+func (r *rest) taken() []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.waits)
 }
 
 func start(tb testing.TB) *fixture {
 	tb.Helper()
-	f := &fixture{wire: &wire{}}
+	f := &fixture{wire: &wire{}, rest: &rest{}}
 	var err error
 	f.Sandbox, err = sandbox.Start(tb.Context(), sandbox.Options{Dir: tb.TempDir(), Intercept: f.wire.intercept})
 	if err != nil {
@@ -98,7 +121,7 @@ func start(tb testing.TB) *fixture {
 
 func (f *fixture) token(tb testing.TB, id sandbox.Identity) string {
 	tb.Helper()
-	token, err := f.Token(id, "sigstore")
+	token, err := sandbox.RequestToken(tb.Context(), f.Dir, id, "sigstore")
 	if err != nil {
 		tb.Fatalf("mint token: %v", err)
 	}
@@ -106,7 +129,7 @@ func (f *fixture) token(tb testing.TB, id sandbox.Identity) string {
 }
 
 func (f *fixture) config() sign.Config {
-	return sign.Config{RekorURL: f.RekorURL, Root: f.root}
+	return sign.Config{RekorURL: f.RekorURL, Root: f.root, Patience: sign.Patience{Sleep: f.rest.sleep}}
 }
 
 func (f *fixture) keyless(tb testing.TB, config sign.Config) *sign.Signer {

@@ -2,14 +2,19 @@ package sign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
-	"github.com/sigstore/rekor/pkg/client"
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 )
+
+// errLogged says that a log has this very entry and does not hand it out: one of
+// version 2 never does, and one of version 1 not before it is in its tree.
+var errLogged = errors.New("it has this very entry already, and does not hand it out again")
 
 var _ sgsign.Transparency = (*witnesses)(nil)
 
@@ -20,26 +25,22 @@ type witnesses struct {
 	log          *sgsign.Rekor
 	logURL       string
 	timestampURL string // "" asks none
+	connections  http.RoundTripper
+	patience     Patience
 }
 
-func newWitnesses(config Config) (*witnesses, error) {
-	w := &witnesses{logURL: config.RekorURL, timestampURL: config.TimestampURL}
-	options := &sgsign.RekorOptions{BaseURL: config.RekorURL, Timeout: requestTimeout, Version: uint32(config.RekorVersion)} //nolint:gosec // 1 or 2
-	// The clients and the timeout are set here, for the library would otherwise
-	// set them on first use, which is a race between parallel uploads.
-	if config.RekorVersion == 2 {
-		options.ClientV2 = rekorV2{address: config.RekorURL}
-	} else {
-		// Without a wait the client would spend all retries within the same instant.
-		rekor, err := client.GetRekorClient(config.RekorURL, client.WithUserAgent("polex"),
-			client.WithRetryCount(retries), client.WithRetryWaitMin(firstWait), client.WithRetryWaitMax(longWait))
-		if err != nil {
-			return nil, fmt.Errorf("log %s: %w", config.RekorURL, err)
-		}
-		options.Client = rekor.Entries
-	}
+func newWitnesses(config Config, connections http.RoundTripper) *witnesses {
+	w := &witnesses{logURL: config.RekorURL, timestampURL: config.TimestampURL, connections: connections, patience: config.Patience}
+	options := &sgsign.RekorOptions{BaseURL: config.RekorURL, Version: uint32(config.RekorVersion)} //nolint:gosec // 1 or 2
+	// Every request to the log has the context of its own upload.
+	client := patient{ctx: context.Background(), next: connections, patience: config.Patience}.client()
+	address := strings.TrimSuffix(config.RekorURL, "/")
+	// The library would set its own on first use, which is a race between parallel
+	// uploads.
+	options.Client, options.ClientV2 = rekorV1{address, client}, rekorV2{address, client}
+	options.Timeout = -1 // the client's matter
 	w.log = sgsign.NewRekor(options)
-	return w, nil
+	return w
 }
 
 // GetTransparencyLogEntry adds the timestamp and the log entry to a bundle that
@@ -57,8 +58,8 @@ func (w *witnesses) GetTransparencyLogEntry(ctx context.Context, signer []byte, 
 }
 
 func (w *witnesses) stamp(ctx context.Context, b *protobundle.Bundle) error {
-	authority := sgsign.NewTimestampAuthority(&sgsign.TimestampAuthorityOptions{URL: w.timestampURL, Timeout: requestTimeout,
-		Transport: patient{ctx: ctx, next: http.DefaultTransport}})
+	authority := sgsign.NewTimestampAuthority(&sgsign.TimestampAuthorityOptions{URL: w.timestampURL, Timeout: -1,
+		Transport: patient{ctx: ctx, next: w.connections, patience: w.patience}})
 	response, err := authority.GetTimestamp(ctx, b.GetMessageSignature().GetSignature())
 	if err != nil {
 		return err

@@ -66,6 +66,7 @@ func TestScripts(t *testing.T) {
 			"binary":   binary,
 			"browser":  browser,
 			"tuf":      tuf,
+			"fault":    fault,
 			"actions":  actions,
 			"github":   gitHub,
 			"keypair":  keypair,

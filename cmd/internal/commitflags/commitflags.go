@@ -10,7 +10,7 @@ import (
 	"net/mail"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/gitchange"
@@ -28,9 +28,7 @@ type Flags struct {
 }
 
 // Add gives a command the flags. what names the change, "the promotion" say.
-func Add(cmd *cobra.Command, what string) *Flags {
-	f := &Flags{}
-	flags := cmd.Flags()
+func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 	flags.BoolVar(&f.Commit, "commit", false, "commit "+what)
 	flags.StringVar(&f.Author, "author", "", "`name` <address> of the commit (default: Git's user.name and user.email)")
 	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey)")
@@ -38,18 +36,23 @@ func Add(cmd *cobra.Command, what string) *Flags {
 	flags.StringVar(&f.Remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")
 	flags.StringVar(&f.Branch, "branch", "", "`branch` of the remote (default: the one that HEAD's branch follows)")
 	flags.IntVar(&f.Attempts, "push-attempts", 0, "`number` of times that a push is tried while others push (default: 10)")
-	return f
 }
 
 // Commits reports whether a commit is made.
 func (f *Flags) Commits() bool { return f.Commit || f.Push }
 
-// Check refuses flags that go with a commit where none is made.
-func (f *Flags) Check() error {
+// Check refuses flags that go with a commit or a push where none is made.
+func (f *Flags) Check() error { return f.CheckFor(f.Commits(), f.Push) }
+
+// CheckFor is [Flags.Check] for a command that commits or pushes for other reasons,
+// too.
+func (f *Flags) CheckFor(commits, pushes bool) error {
 	switch {
-	case !f.Commits() && (f.Author != "" || f.SignCommit):
-		return cli.Usagef("--author and --sign-commit go with --commit or --push")
-	case !f.Push && (f.Remote != "" || f.Branch != "" || f.Attempts != 0):
+	case !commits && f.SignCommit:
+		return cli.Usagef("--sign-commit signs the commit that --commit or --push makes")
+	case !commits && f.Author != "":
+		return cli.Usagef("--author is of the commit that --commit or --push makes")
+	case !pushes && (f.Remote != "" || f.Branch != "" || f.Attempts != 0):
 		return cli.Usagef("--remote, --branch and --push-attempts go with --push")
 	case f.Attempts < 0 || f.Attempts > 100:
 		return cli.Usagef("--push-attempts is 1 to 100")
@@ -103,17 +106,18 @@ func (f *Flags) To(clone *gitchange.Clone) (gitchange.Push, error) {
 		return gitchange.Push{}, &cli.UsageError{Err: err, Hint: "name it with --remote and --branch"}
 	}
 	return gitchange.Push{To: to, Attempts: f.Attempts,
-		Pause: gitchange.Backoff(firstPause, mostPause, func(n int64) int64 { return rand.Int64N(n) })}, err // #nosec G404 -- no secret
+		Pause: gitchange.Backoff(firstPause, mostPause, rand.Int64N)}, err
 }
 
-// Hint says what to do about a change that did not come through.
-func Hint(err error) error {
+// Hint says what to do about a change that did not come through. otherwise is what
+// else there is to do about a protected branch, or "".
+func Hint(err error, otherwise string) error {
 	var refused *gitchange.RefusedError
 	switch {
 	case errors.Is(err, gitchange.ErrOutrun):
 		return cli.Hint(err, "nothing was changed; run it again when fewer push at once")
 	case errors.As(err, &refused):
-		return cli.Hint(err, "nothing was changed; if the branch is protected, let this identity push to it")
+		return cli.Hint(err, "nothing was changed; if the branch is protected, let this identity push to it"+otherwise)
 	case errors.Is(err, gitchange.ErrMoved), errors.Is(err, gitchange.ErrInTheWay):
 		return cli.Hint(err, "nothing was changed")
 	}

@@ -18,19 +18,12 @@ import (
 // sandbox, with the real Sigstore: what the sandbox does for polex, the real one
 // does, too.
 func TestScripts(t *testing.T) {
-	variables := strings.Join([]string{
-		"POLEX_SANDBOX=" + box.Dir, "CONFIG=" + theReal().config, "CONFIG_V2=" + theRealV2().config, "ROOT=" + real.TrustedRootPath,
-		"FULCIO=" + real.FulcioURL, "REKOR=" + real.RekorURL, "REKOR_V2=" + real.RekorV2URL, "TIMESTAMP=" + real.TimestampURL,
-		"ISSUER=" + box.IssuerURL, "PERSON_ISSUER=" + box.PersonIssuerURL,
-		"TOKEN_REQUEST_URL=" + box.TokenRequestURL, "TOKEN_REQUEST_TOKEN=" + box.TokenRequestToken,
-	}, "\n")
 	scripts, err := filepath.Glob(fromRoot("test/cli/testdata/sign-*.txtar"))
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("there are no scripts: %v", err)
 	}
 	before := treeSize(t)
-	env := []string{"POLEX_TEST_SIGSTORE=" + write(t, "sigstore", variables)}
-	passed := goTest(t, env, "^TestScripts$/^(bundle|promote|sign-.*)$", "./test/cli")
+	passed := goTest(t, variables(t), "^TestScripts$/^(bundle|promote|sign-.*)$", "./test/cli")
 	if want := len(scripts) + 2; len(passed) != want { // with bundle and promote
 		t.Errorf("passed: %q, want %d", passed, want)
 	}
@@ -48,6 +41,19 @@ func TestRekorV2(t *testing.T) {
 			t.Errorf("%s: nothing was asked", pkg)
 		}
 	}
+}
+
+// variables describe the real Sigstore to the tests of other packages, which
+// have a sandbox otherwise.
+func variables(t *testing.T) []string {
+	t.Helper()
+	described := strings.Join([]string{
+		"POLEX_SANDBOX=" + box.Dir, "CONFIG=" + theReal().config, "CONFIG_V2=" + theRealV2().config, "ROOT=" + real.TrustedRootPath,
+		"FULCIO=" + real.FulcioURL, "REKOR=" + real.RekorURL, "REKOR_V2=" + real.RekorV2URL, "TIMESTAMP=" + real.TimestampURL,
+		"ISSUER=" + box.IssuerURL, "PERSON_ISSUER=" + box.PersonIssuerURL,
+		"TOKEN_REQUEST_URL=" + box.TokenRequestURL, "TOKEN_REQUEST_TOKEN=" + box.TokenRequestToken,
+	}, "\n")
+	return []string{"POLEX_TEST_SIGSTORE=" + write(t, "sigstore", described)}
 }
 
 // goTest runs the tests of a package that match, and returns those below another

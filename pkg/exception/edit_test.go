@@ -1,0 +1,74 @@
+package exception_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Several additions at once are the same text as one after the other, the last
+// one first.
+func TestAddSeveral(t *testing.T) {
+	annotation := func(name, value string) exception.Addition {
+		return exception.Addition{Path: exception.Path{"metadata", "annotations", name}, Value: value}
+	}
+	additions := []exception.Addition{annotation("one", "first"), {Path: exception.Path{"metadata", "namespace"}, Value: "team-a"},
+		annotation("two", "2"), annotation("three", "third: quoted"), annotation("four", strings.Repeat("long", 2000))}
+	for name, text := range map[string]string{
+		"block style":             "kind: PolicyException\nmetadata:\n  name: a # why\n  annotations:\n    old: \"1\"\nspec: {}\n",
+		"windows":                 "kind: PolicyException\r\nmetadata:\r\n  name: a\r\n  annotations:\r\n    old: \"1\"\r\n",
+		"no annotations yet":      "kind: PolicyException\nmetadata:\n  name: a\n",
+		"flow style":              "---\n{kind: PolicyException, metadata: {name: a, annotations: {old: \"1\"}}}\n",
+		"flow style, nothing yet": "---\n{kind: PolicyException, metadata: {name: a, annotations: {}}}\n",
+		"flow within block style": "kind: PolicyException\nmetadata:\n  name: a\n  annotations: {old: \"1\"}\n",
+		"pretty printed JSON":     "{\n  \"kind\": \"PolicyException\",\n  \"metadata\": {\n    \"name\": \"a\",\n    \"annotations\": {\n      \"old\": \"1\"\n    }\n  }\n}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc, err := exception.Parse([]byte(text), "a.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			once, err := doc.Add(additions...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := doc
+			for i := len(additions) - 1; i >= 0; i-- {
+				if one, err = one.Add(additions[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(one.Source()), string(once.Source())); diff != "" {
+				t.Errorf("at once (-one by one +at once):\n%s", diff)
+			}
+			for _, a := range additions {
+				if got := once.Text(a.Path...); got != a.Value {
+					t.Errorf("%s is %q, want %q", a.Path, got, a.Value)
+				}
+			}
+		})
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	doc, err := exception.Parse([]byte("kind: PolicyException\nmetadata:\n  name: a\n  annotations:\n    old: \"1\"\n"), "a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(steps ...any) exception.Addition { return exception.Addition{Path: steps, Value: "x"} }
+	for name, additions := range map[string][]exception.Addition{
+		"a key that exists":           {at("metadata", "name")},
+		"one of several":              {at("metadata", "annotations", "new"), at("metadata", "annotations", "old")},
+		"the same twice":              {at("metadata", "annotations", "new"), at("metadata", "annotations", "new")},
+		"a place in no list":          {at("metadata", "annotations", 0)},
+		"a place in no list, and key": {at("metadata", "annotations", 0), at("metadata", "annotations", "new")},
+		"below a text":                {at("kind", "new")},
+	} {
+		if out, err := doc.Add(additions...); err == nil || out != nil {
+			t.Errorf("%s: %v, want an error", name, out)
+		}
+	}
+}

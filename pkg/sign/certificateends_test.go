@@ -1,0 +1,99 @@
+package sign_test
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-openapi/runtime"
+	"github.com/sigstore/rekor/pkg/generated/models"
+	"github.com/sigstore/rekor/pkg/types"
+
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// One certificate serves a batch, so it has to be valid at every upload. Where it
+// ends before the last one, nothing of the batch is handed out.
+func TestCertificateEndsHalfWay(t *testing.T) {
+	f := start(t)
+	s := f.keyless(t, f.config())
+	sealed, err := s.Seal(t.Context(), batch(t, 1), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := seal.Read(sealed[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := x509.ParseCertificate(read.Signatures[0].Certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const after = 11 // uploads, the one above included
+	for _, tc := range []struct {
+		name   string
+		at     time.Time
+		reason verify.Reason // "" if all is well
+	}{
+		{"in its last second", certificate.NotAfter, ""},
+		{"a second too late", certificate.NotAfter.Add(time.Second), verify.ReasonCertificateNotValid},
+		{"before it began", certificate.NotBefore.Add(-time.Second), verify.ReasonCertificateNotValid},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f.wire.mu.Lock()
+			f.wire.seen = nil
+			f.wire.mu.Unlock()
+			f.wire.meddle(only(func(server string, r *http.Request) bool {
+				return isUpload(server, r) && f.wire.count(uploadRequest) >= after
+			},
+				f.loggedAt(t, tc.at)))
+			out, err := s.Seal(t.Context(), batch(t, 100), time.Now())
+			if tc.reason == "" {
+				if err != nil || len(out) != 100 {
+					t.Fatalf("Seal: %d documents, %v", len(out), err)
+				}
+				return
+			}
+			f.refuses(t, out, err, refusal{"does not verify, and is not handed out", tc.reason})
+			if !strings.Contains(err.Error(), "the certificate was valid from") {
+				t.Errorf("error %v does not say until when", err)
+			}
+			if n := f.wire.count(uploadRequest); n >= 100 {
+				t.Errorf("%d uploads, though the certificate ended after %d", n, after)
+			}
+		})
+	}
+}
+
+// loggedAt logs an entry as of another time.
+func (f *fixture) loggedAt(t *testing.T, at time.Time) hook {
+	return func(_ string, _ http.Handler, w http.ResponseWriter, r *http.Request) {
+		proposed, err := models.UnmarshalProposedEntry(r.Body, runtime.JSONConsumer())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		entry, err := types.CreateVersionedEntry(proposed)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		body, err := types.CanonicalizeEntry(r.Context(), entry)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		logged, err := f.ForgeEntry(r.Context(), body, at)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(map[string]any{"entry": logged})
+	}
+}

@@ -1,0 +1,300 @@
+package sign_test
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// What Fulcio gets wrong for good ends the batch before anything is logged.
+func TestCertificateFaults(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		fault   fault
+		asked   int
+		patient time.Duration
+		want    string
+	}{
+		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, `{"message":"down for maintenance"}`), asked: 4,
+			want: `it returned 503: {"message":"down for maintenance"} (asked 4 times)`},
+		{name: "429 for good", fault: answer(http.StatusTooManyRequests, "slow down"), asked: 4, want: "it returned 429: slow down (asked 4 times)"},
+		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "slow down", "Retry-After", "3600"), asked: 1,
+			want: "it returned 429: slow down (and asks not to be asked again for 1h0m0s)"},
+		{name: "403", fault: answer(http.StatusForbidden, "no"), asked: 1, want: "Fulcio returned 403: no"},
+		{name: "404", fault: answer(http.StatusNotFound, "page not found"), asked: 1, want: "Fulcio returned 404"},
+		{name: "a way to somebody else", fault: answer(http.StatusTemporaryRedirect, "", "Location", "/elsewhere"), asked: 1,
+			want: "it returned 307, and what it leads to is not followed"},
+		{name: "a page", fault: answer(http.StatusOK, "<html>sign in to the proxy</html>"), asked: 1, want: "invalid character '<'"},
+		{name: "empty", fault: answer(http.StatusOK, ""), asked: 1, want: "unexpected end of JSON"},
+		{name: "null", fault: answer(http.StatusOK, "null"), asked: 1, want: "no certificates"},
+		{name: "no certificate", fault: answer(http.StatusOK, `{"signedCertificateEmbeddedSct":{"chain":{"certificates":[]}}}`), asked: 1, want: "no certificates"},
+		{name: "not a certificate", fault: answer(http.StatusOK, `{"signedCertificateEmbeddedSct":{"chain":{"certificates":["x"]}}}`), asked: 1, want: "unable to parse"},
+		{name: "too big", fault: tooBig, asked: 1, want: "its answer is larger than 1024 KiB"},
+		{name: "cut off", fault: cut, asked: 4, want: "unexpected EOF (asked 4 times)"},
+		{name: "hung up", fault: hangUp, asked: 4, want: "EOF (asked 4 times)"},
+		{name: "mute", fault: mute, asked: 4, patient: 20 * time.Millisecond, want: "no answer within 20ms (asked 4 times)"},
+		{name: "for somebody else's key", fault: forAnotherKey, asked: 1, want: "it is for another key than the one that was sent"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+				t.Parallel()
+				f := place(t)
+				f.wire.meddle(only(at(sandbox.ServerFulcio), tc.fault(t, f)))
+				before := f.wire.count(certificateRequest)
+				config := f.config()
+				config.Patience.Answer = tc.patient
+				s, err := sign.Keyless(t.Context(), config, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
+				if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL) {
+					t.Errorf("Keyless: %v, %v, want an error of %s with %q", s, err, f.FulcioURL, tc.want)
+				}
+				if n := f.wire.count(certificateRequest) - before; n != tc.asked {
+					t.Errorf("asked %d times, want %d", n, tc.asked)
+				}
+				if n := len(f.rest.taken()); n != tc.asked-1 {
+					t.Errorf("%d waits between %d requests", n, tc.asked)
+				}
+			})
+		})
+	}
+}
+
+// A Fulcio that stumbles once is asked again.
+func TestCertificateFaultsPass(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		fault   fault
+		patient time.Duration
+		atLeast time.Duration // that is waited
+	}{
+		{name: "500", fault: answer(http.StatusInternalServerError, "oops")},
+		{name: "429", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "7"), atLeast: 7 * time.Second},
+		{name: "503", fault: answer(http.StatusServiceUnavailable, "", "Retry-After", "60"), atLeast: time.Minute},
+		{name: "cut off", fault: cut},
+		{name: "hung up", fault: hangUp},
+		{name: "certified and hung up", fault: lost},
+		{name: "mute", fault: mute, patient: time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+				t.Parallel()
+				f := place(t)
+				f.wire.meddle(only(firstOf(at(sandbox.ServerFulcio)), tc.fault(t, f)))
+				config := f.config()
+				config.Patience.Answer = tc.patient
+				sealed, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
+				if err != nil {
+					t.Fatalf("Seal: %v", err)
+				}
+				mustVerify(t, f.policy(t), sealed)
+				waits := f.rest.taken()
+				if len(waits) != 1 || waits[0] < tc.atLeast+250*time.Millisecond || waits[0] > tc.atLeast+500*time.Millisecond {
+					t.Errorf("waited %v, want once and %s and a quarter to a half second", waits, tc.atLeast)
+				}
+				if diff := cmp.Diff(2, f.wire.count(certificateRequest)); diff != "" {
+					t.Errorf("requests (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// The token is spent once: that it ends while the batch is uploaded, or that
+// Fulcio is gone by then, changes nothing.
+func TestTokenEndsHalfWay(t *testing.T) {
+	everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+		f := place(t)
+		s := f.keyless(t, f.config())
+		refuse := answer(http.StatusUnauthorized, "token has expired")(t, f)
+		f.wire.meddle(only(func(server string, _ *http.Request) bool {
+			return server == sandbox.ServerFulcio || server == sandbox.ServerIssuer
+		}, refuse))
+		sealed, err := s.Seal(t.Context(), batch(t, 20), time.Now())
+		if err != nil {
+			t.Fatalf("Seal: %v", err)
+		}
+		mustVerify(t, f.policy(t), sealed)
+		if n := f.wire.count(certificateRequest); n != 1 {
+			t.Errorf("%d certificates, want 1", n)
+		}
+	})
+}
+
+// forAnotherKey answers with what somebody else got for the same identity.
+func forAnotherKey(t *testing.T, f *fixture) hook {
+	t.Helper()
+	theirs := &recorder{concerned: at(sandbox.ServerFulcio)}
+	f.wire.meddle(theirs.hook)
+	f.keyless(t, f.config())
+	f.wire.mu.Lock()
+	f.wire.seen = nil
+	f.wire.mu.Unlock()
+	return theirs.replay
+}
+
+// forged has an authority certify the key that Fulcio is asked to certify, for
+// the identity of the true certificate, which edit may change.
+func forged(t *testing.T, by *sandbox.Sandbox, edit func(*x509.Certificate)) hook {
+	return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+		heard := httptest.NewRecorder()
+		next.ServeHTTP(heard, r)
+		type chained struct {
+			Chain struct {
+				Certificates []string `json:"certificates"`
+			} `json:"chain"`
+		}
+		var said struct {
+			Embedded chained `json:"signedCertificateEmbeddedSct"`
+		}
+		if err := json.Unmarshal(heard.Body.Bytes(), &said); err != nil || len(said.Embedded.Chain.Certificates) == 0 {
+			t.Errorf("the true answer: %v: %s", err, heard.Body)
+			return
+		}
+		block, _ := pem.Decode([]byte(said.Embedded.Chain.Certificates[0]))
+		true, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		template := &x509.Certificate{NotBefore: true.NotBefore, NotAfter: true.NotAfter, KeyUsage: true.KeyUsage, ExtKeyUsage: true.ExtKeyUsage, URIs: true.URIs}
+		for _, extension := range true.Extensions {
+			// Fulcio's own; the rest is the new authority's to say.
+			if strings.HasPrefix(extension.Id.String(), "1.3.6.1.4.1.57264.1.") {
+				template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: extension.Id, Value: extension.Value})
+			}
+		}
+		edit(template)
+		der, err := by.ForgeCertificate(r.Context(), sandbox.Forgery{Template: template, PublicKey: true.PublicKey})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		said.Embedded.Chain.Certificates = []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(said)
+	}
+}
+
+// A certificate for the right key that names somebody else is not signed with,
+// though an authority of the trusted root issued it.
+func TestCertificateForAnotherIdentity(t *testing.T) {
+	f := start(t)
+	for _, tc := range []struct {
+		name string
+		edit func(*x509.Certificate)
+		want string
+	}{
+		{"another workflow", func(c *x509.Certificate) {
+			c.URIs = []*url.URL{{Scheme: "https", Host: "github.com", Path: "/mallory/fork/.github/workflows/sign.yaml@refs/heads/main"}}
+		}, `it is for "https://github.com/mallory/fork/.github/workflows/sign.yaml@refs/heads/main", and the token for the workflow "acme/exceptions/`},
+		{"a person", func(c *x509.Certificate) { c.URIs, c.EmailAddresses = nil, []string{"mallory@example.com"} }, `it is for "mallory@example.com", and the token`},
+		{"another issuer", func(c *x509.Certificate) {
+			c.ExtraExtensions = c.ExtraExtensions[:0]
+			c.ExtraExtensions = append(c.ExtraExtensions, pkix.Extension{Id: []int{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte("https://issuer.example.com")})
+		}, `it is for an identity of "https://issuer.example.com", and the token is of "http://`},
+		{"nobody", func(c *x509.Certificate) { c.URIs = nil }, "it has no subject alternative name"},
+		{"two names", func(c *x509.Certificate) { c.EmailAddresses = []string{"mallory@example.com"} }, "it has 2 subject alternative names"},
+		{"itself", func(*x509.Certificate) {}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f.wire.meddle(only(at(sandbox.ServerFulcio), forged(t, f.Sandbox, tc.edit)))
+			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
+			if tc.want == "" { // so that the others are refused for what they change
+				if err != nil {
+					t.Fatalf("Keyless: %v", err)
+				}
+				sealed, err := s.Seal(t.Context(), batch(t, 1), time.Now())
+				if err != nil {
+					t.Fatalf("Seal: %v", err)
+				}
+				mustVerify(t, f.policy(t), sealed)
+				return
+			}
+			if s != nil || err == nil || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
+			}
+		})
+	}
+}
+
+// A person's certificate names the person that the token does, and the issuer, or
+// where the issuer had the person from.
+func TestCertificateForAnotherPerson(t *testing.T) {
+	f := start(t)
+	const issuer, github = "https://oauth2.example.com/auth", "https://github.com/login/oauth"
+	for _, tc := range []struct{ name, email, issuer, want string }{
+		{"herself", "alice@example.com", issuer, ""},
+		{"herself, by way of another", "alice@example.com", github, ""},
+		{"somebody else", "mallory@example.com", issuer, `it is for "mallory@example.com", and the token for "alice@example.com"`},
+		{"by way of nobody", "alice@example.com", "https://accounts.example.com", `it is for an identity of "https://accounts.example.com"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f.wire.meddle(only(at(sandbox.ServerFulcio), func(_ string, _ http.Handler, w http.ResponseWriter, r *http.Request) {
+				var asked struct {
+					PublicKeyRequest struct{ PublicKey struct{ Content string } }
+				}
+				if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+					t.Error(err)
+				}
+				key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(asked.PublicKeyRequest.PublicKey.Content))
+				if err != nil {
+					t.Error(err)
+				}
+				der, err := f.ForgeCertificate(r.Context(), sandbox.Forgery{PublicKey: key, Template: &x509.Certificate{
+					NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Minute), EmailAddresses: []string{tc.email},
+					ExtraExtensions: []pkix.Extension{{Id: []int{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(tc.issuer)}}}})
+				if err != nil {
+					t.Error(err)
+				}
+				_ = json.NewEncoder(w).Encode(map[string]any{"signedCertificateEmbeddedSct": map[string]any{"chain": map[string]any{
+					"certificates": []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}}}})
+			}))
+			claims, err := json.Marshal(map[string]any{"iss": issuer, "sub": "alice", "email": "alice@example.com", "email_verified": true,
+				"federated_claims": map[string]any{"connector_id": github}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			token := "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".AAAA"
+			s, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now())
+			if tc.want == "" {
+				if err != nil || s.Identity().Subject != tc.email {
+					t.Errorf("Keyless: %v", err)
+				}
+				return
+			}
+			if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Keyless: %v, %v, want an error with %q", s, err, tc.want)
+			}
+		})
+	}
+}
+
+// A certificate that says all the right things, by an authority that nobody
+// trusts.
+func TestCertificateOfAStranger(t *testing.T) {
+	stranger := start(t)
+	everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+		f := place(t)
+		f.wire.meddle(only(at(sandbox.ServerFulcio), forged(t, stranger.Sandbox, func(*x509.Certificate) {})))
+		out, err := f.keyless(t, f.config()).Seal(t.Context(), batch(t, 2), time.Now())
+		var rejected *verify.Rejected
+		if out != nil || !errors.As(err, &rejected) || rejected.Reason != verify.ReasonUntrustedCertificate {
+			t.Errorf("Seal: %d documents, %v, want %s", len(out), err, verify.ReasonUntrustedCertificate)
+		}
+	})
+}

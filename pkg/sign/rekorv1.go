@@ -1,0 +1,120 @@
+package sign
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/sigstore/rekor/pkg/generated/client/entries"
+	"github.com/sigstore/rekor/pkg/generated/models"
+	"github.com/sigstore/rekor/pkg/types"
+	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
+	"github.com/transparency-dev/merkle/rfc6962"
+)
+
+var _ sgsign.RekorClient = rekorV1{}
+
+// rekorV1 uploads to a log of Rekor's version 1. Unlike Rekor's own client, it
+// bounds what it reads, and asks a log again whose answer was cut off.
+type rekorV1 struct {
+	address string // without a slash at its end
+	client  *http.Client
+}
+
+const entriesPath = "/api/v1/log/entries"
+
+// CreateLogEntry uploads an entry and returns what the log made of it. Where the
+// log has it already, because the answer to an upload before was lost, that is
+// the entry it returns, or errLogged if the log does not hand it out.
+func (l rekorV1) CreateLogEntry(params *entries.CreateLogEntryParams, _ ...entries.ClientOption) (*entries.CreateLogEntryCreated, error) {
+	body, err := json.Marshal(params.ProposedEntry)
+	if err != nil {
+		return nil, fmt.Errorf("write entry: %w", err)
+	}
+	status, answer, err := send(params.Context, l.client, http.MethodPost, l.address+entriesPath, body)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("upload entry: %w", err)
+	case status == http.StatusConflict:
+		return l.logged(params.Context, params.ProposedEntry)
+	case status != http.StatusCreated:
+		return nil, returned(status, answer)
+	}
+	return onlyEntry(answer)
+}
+
+// logged fetches an entry that is in the log already, by the hash that it has to
+// have: neither the place that the log names nor a search says what is fetched.
+// That it is the very entry is verified like any other answer of the log.
+func (l rekorV1) logged(ctx context.Context, proposed models.ProposedEntry) (*entries.CreateLogEntryCreated, error) {
+	entry, err := types.UnmarshalEntry(proposed)
+	if err != nil {
+		return nil, fmt.Errorf("read own entry: %w", err)
+	}
+	body, err := types.CanonicalizeEntry(ctx, entry)
+	if err != nil {
+		return nil, fmt.Errorf("read own entry: %w", err)
+	}
+	id := hex.EncodeToString(rfc6962.DefaultHasher.HashLeaf(body))
+	status, answer, err := send(ctx, l.client, http.MethodGet, l.address+entriesPath+"/"+id, nil)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("fetch the entry that it has already: %w", err)
+	case status == http.StatusNotFound: // taken, and not in its tree yet
+		return nil, errLogged
+	case status != http.StatusOK:
+		return nil, fmt.Errorf("fetch the entry that it has already: %w", returned(status, answer))
+	}
+	return onlyEntry(answer)
+}
+
+// onlyEntry reads an answer of one entry.
+func onlyEntry(answer []byte) (*entries.CreateLogEntryCreated, error) {
+	var logged models.LogEntry
+	if err := json.Unmarshal(answer, &logged); err != nil {
+		return nil, fmt.Errorf("its answer is not a log entry: %w", err)
+	}
+	if len(logged) != 1 {
+		return nil, fmt.Errorf("its answer is not a complete log entry (%d are in it)", len(logged))
+	}
+	created := &entries.CreateLogEntryCreated{Payload: logged}
+	for id := range logged {
+		created.ETag = id
+	}
+	return created, nil
+}
+
+// GetLogEntryByUUID is not asked for: CreateLogEntry leaves no conflict open.
+func (l rekorV1) GetLogEntryByUUID(*entries.GetLogEntryByUUIDParams, ...entries.ClientOption) (*entries.GetLogEntryByUUIDOK, error) {
+	return nil, errors.New("a log entry is fetched by its own hash")
+}
+
+// send asks a log and returns its status and its answer. A nil body is none.
+func send(ctx context.Context, client *http.Client, method, address string, body []byte) (int, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "polex")
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close() //nolint:errcheck // only read
+	answer, err := io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
+}
+
+func returned(status int, answer []byte) error {
+	return fmt.Errorf("it returned %d: %s", status, strings.TrimSpace(string(answer[:min(len(answer), maxSaid)])))
+}

@@ -1,0 +1,179 @@
+package sign_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/sign"
+)
+
+const tokenRequest = "issuer GET /token"
+
+// asActions puts the test where a job of GitHub Actions is, with that address for
+// tokens.
+func asActions(t *testing.T, address, bearer string) {
+	t.Helper()
+	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", address)
+	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", bearer)
+}
+
+// What the endpoint of tokens gets wrong is said as such, and is not taken for a
+// token.
+func TestTokenFaults(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		fault   fault
+		asked   int
+		patient time.Duration
+		want    string // "" for a token
+	}{
+		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, "unavailable"), asked: 4, want: "it returned 503: unavailable (asked 4 times)"},
+		{name: "503 that looks like a token", fault: answer(http.StatusServiceUnavailable, `{"value":"a.b.c"}`), asked: 4, want: "it returned 503"},
+		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "3600"), asked: 1, want: "asks not to be asked again for 1h0m0s"},
+		{name: "403", fault: answer(http.StatusForbidden, `{"message":"no id-token permission"}`), asked: 1, want: "no id-token permission"},
+		{name: "a way to somebody else", fault: answer(http.StatusFound, "", "Location", "/elsewhere"), asked: 1, want: "what it leads to is not followed"},
+		{name: "a page", fault: answer(http.StatusOK, "<html>sign in"), asked: 1, want: "its answer holds no token"},
+		{name: "nothing", fault: answer(http.StatusOK, "{}"), asked: 1, want: "its answer holds no token"},
+		{name: "too big", fault: tooBig, asked: 1, want: "its answer is larger than 1024 KiB"},
+		{name: "cut off", fault: cut, asked: 4, want: "unexpected EOF (asked 4 times)"},
+		{name: "mute", fault: mute, asked: 4, patient: 20 * time.Millisecond, want: "no answer within 20ms (asked 4 times)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+				f := place(t)
+				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
+				f.wire.meddle(only(at(sandbox.ServerIssuer), tc.fault(t, f)))
+				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Patience{Answer: tc.patient, Sleep: f.rest.sleep})
+				if token != "" || err == nil || !strings.Contains(err.Error(), "identity token of GitHub Actions: ") || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("AmbientToken: %q, %v, want an error with %q", token, err, tc.want)
+				}
+				if err != nil && strings.Contains(err.Error(), f.TokenRequestToken) {
+					t.Error("the error repeats the bearer")
+				}
+				if errors.Is(err, sign.ErrNoToken) {
+					t.Error("an endpoint that fails counts as none")
+				}
+				if n := f.wire.count(tokenRequest); n != tc.asked {
+					t.Errorf("asked %d times, want %d", n, tc.asked)
+				}
+			})
+		})
+	}
+}
+
+// An endpoint of tokens that stumbles is asked again.
+func TestTokenFaultsPass(t *testing.T) {
+	for name, fault := range map[string]fault{"500": answer(http.StatusInternalServerError, ""), "429": answer(http.StatusTooManyRequests, ""),
+		"hung up": hangUp, "cut off": cut} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, place func(*testing.T) *fixture) {
+				f := place(t)
+				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
+				f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
+				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Patience{Sleep: f.rest.sleep})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()); err != nil {
+					t.Errorf("Keyless: %v", err)
+				}
+				if n := f.wire.count(tokenRequest); n != 2 {
+					t.Errorf("asked %d times, want 2", n)
+				}
+			})
+		})
+	}
+}
+
+// How long is waited between two tries: by chance, within bounds that grow, and
+// what the server asks for on top.
+func TestPatience(t *testing.T) {
+	const date = "Fri, 20 Nov 2026 20:00:00 GMT"
+	type between [2]time.Duration
+	usual := []between{{250 * time.Millisecond, 500 * time.Millisecond}, {500 * time.Millisecond, time.Second}, {time.Second, 2 * time.Second}}
+	later := func(d time.Duration) []between {
+		var all []between
+		for _, b := range usual {
+			all = append(all, between{b[0] + d, b[1] + d})
+		}
+		return all
+	}
+	for _, tc := range []struct {
+		name, after string
+		want        []between
+	}{
+		{"nothing asked for", "", usual},
+		{"seconds", "20", later(20 * time.Second)},
+		{"the longest", "60", later(time.Minute)},
+		{"more than that", "61", nil},
+		{"far more than a number holds", "99999999999999999999", usual},
+		{"below nothing", "-5", usual},
+		{"a time, by the server's own clock", "Fri, 20 Nov 2026 20:00:30 GMT", later(30 * time.Second)},
+		{"a time that is over", "Fri, 20 Nov 2026 19:00:00 GMT", usual},
+		{"a time in an hour", "Fri, 20 Nov 2026 21:00:00 GMT", nil},
+		{"a word", "soon", usual},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Date", date)
+				w.Header().Set("Retry-After", tc.after)
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}))
+			defer server.Close()
+			asActions(t, server.URL+"?a=b", "secret")
+			met := map[time.Duration]bool{}
+			const runs = 10
+			for range runs {
+				var r rest
+				if token, err := sign.AmbientToken(t.Context(), "sigstore", sign.Patience{Sleep: r.sleep}); err == nil {
+					t.Fatalf("AmbientToken: %q", token)
+				}
+				if len(r.waits) != len(tc.want) {
+					t.Fatalf("waited %v, want %v", r.waits, tc.want)
+				}
+				for i, wait := range r.waits {
+					met[wait] = true
+					if wait < tc.want[i][0] || wait > tc.want[i][1] {
+						t.Errorf("wait %d is %s, want %v", i, wait, tc.want[i])
+					}
+				}
+			}
+			if len(tc.want) > 0 && len(met) < runs {
+				t.Errorf("only %d different waits: %v", len(met), met)
+			}
+		})
+	}
+}
+
+// Nobody waits for a server longer than they want.
+func TestPatienceEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		cancel() // before the answer or in the wait that it asks for
+		w.Header().Set("Retry-After", "50")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	asActions(t, server.URL+"?a=b", "secret")
+	if token, err := sign.AmbientToken(ctx, "sigstore", sign.Patience{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("AmbientToken: %q, %v, want context.Canceled", token, err)
+	}
+}
+
+// A server whose TLS certificate is not trusted will not be so a second later.
+func TestPatienceWithStrangers(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	asActions(t, server.URL+"?a=b", "secret")
+	var r rest
+	token, err := sign.AmbientToken(t.Context(), "sigstore", sign.Patience{Sleep: r.sleep})
+	if err == nil || !strings.Contains(err.Error(), "certificate") || len(r.waits) != 0 {
+		t.Errorf("AmbientToken: %q, %v after %v, want an error at once", token, err, r.waits)
+	}
+}

@@ -1,0 +1,255 @@
+//go:build e2e
+
+package interop
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/e2e/servers"
+)
+
+// many also measures a thousand exceptions, which takes minutes.
+var many = flag.Bool("many", false, "sign 1,000 exceptions as well")
+
+// signedAtOnce are how many exceptions are signed at once, and how often. Of
+// kubectl-sigstore, which takes a quarter of a second for each, no more than
+// looped are asked for; what more would take is reckoned from those.
+var signedAtOnce = []struct{ exceptions, runs int }{{1, 7}, {100, 5}, {1000, 1}}
+
+const looped = 100
+
+// TestSignBeside signs and promotes exceptions with the real Fulcio and Rekor 1,
+// beside the bare uploads of as many entries, eight at once as polex does, and
+// beside a loop around kubectl-sigstore sign. By turns; it prints what each took.
+// It judges no figure: it fails when the work was not done, or not with one
+// certificate.
+func TestSignBeside(t *testing.T) {
+	build := exec.Command("go", "build", "-o", commands.Binaries, "./test/e2e/measure")
+	build.Dir = fromRoot("")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build measure: %v\n%s", err, out)
+	}
+	counted := newCountedFulcio(t)
+	var table strings.Builder
+	fmt.Fprintf(&table, "%10s %5s  %-34s %10s %12s %13s %12s\n", "exceptions", "runs", "", "median", "to the bare", "certificates", "peak RSS MB")
+	for _, b := range signedAtOnce {
+		if b.exceptions > 100 && !*many {
+			continue
+		}
+		all := []*signing{
+			{name: "bare uploads to the log", sign: bareUploads},
+			{name: "pkg/sign", sign: counted.library},
+			{name: "polex-sign --promote --commit", sign: counted.promote},
+			{name: "loop of kubectl-sigstore sign", sign: kubectlSigstoreLoop},
+		}
+		for run := range b.runs {
+			for _, s := range all {
+				if s.name == all[3].name && run > 0 && b.exceptions > 1 {
+					continue // half a minute a time
+				}
+				s.sign(t, s, b.exceptions)
+			}
+		}
+		for _, s := range all {
+			fmt.Fprintf(&table, "%10d %5d  %-34s %10s %12.2f %13s %12s\n", b.exceptions, len(s.took), s.name, s.median().Round(100*time.Microsecond),
+				float64(s.median())/float64(all[0].median()), s.certificates, s.memory())
+		}
+	}
+	t.Logf("8 uploads at once, on %d processors that the servers share\n%s", runtime.NumCPU(), table.String())
+}
+
+// signing is a way to have exceptions signed, and what it took.
+type signing struct {
+	name string
+	sign func(t *testing.T, s *signing, n int)
+
+	took         []time.Duration
+	peak         int64  // bytes; 0 where it is not a process of its own
+	certificates string // for a batch
+}
+
+func (s *signing) median() time.Duration {
+	sorted := slices.Sorted(slices.Values(s.took))
+	return sorted[len(sorted)/2]
+}
+
+func (s *signing) memory() string {
+	if s.peak == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", float64(s.peak)/1e6)
+}
+
+func bareUploads(t *testing.T, s *signing, n int) {
+	s.took = append(s.took, upload(t, entries(t, n), sign.DefaultConcurrency))
+}
+
+// countedFulcio is a proxy for Fulcio that counts.
+type countedFulcio struct {
+	url   string
+	asked atomic.Int64
+}
+
+func newCountedFulcio(t *testing.T) *countedFulcio {
+	t.Helper()
+	target, err := url.Parse(real.FulcioURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &countedFulcio{}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.asked.Add(1)
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	c.url = web.URL
+	return c
+}
+
+// one fails unless one certificate was asked for since.
+func (c *countedFulcio) one(t *testing.T, s *signing, before int64) {
+	t.Helper()
+	n := c.asked.Load() - before
+	if s.certificates = fmt.Sprint(n); n != 1 {
+		t.Errorf("%s: %d certificates for a batch", s.name, n)
+	}
+}
+
+// library signs documents that are in memory.
+func (c *countedFulcio) library(t *testing.T, s *signing, n int) {
+	root, err := trust.LoadRoot(real.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := box.Token(sandbox.Identity{}, "sigstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := make([]*exception.Document, n)
+	for i := range docs {
+		if docs[i], err = exception.Parse([]byte(numbered(i)), "unsigned.yaml"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := c.asked.Load()
+	began := time.Now()
+	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: real.RekorURL, Root: root}, c.url, text, began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := signer.Seal(t.Context(), docs, began)
+	s.took = append(s.took, time.Since(began))
+	if err != nil || len(sealed) != n {
+		t.Fatalf("%d sealed of %d: %v", len(sealed), n, err)
+	}
+	c.one(t, s, before)
+}
+
+func numbered(i int) string {
+	return strings.Replace(drafts["kyverno.io"], "NAME", fmt.Sprintf("agent-%04d", i), 1)
+}
+
+// promote runs the command on a repository in which n exceptions wait.
+func (c *countedFulcio) promote(t *testing.T, s *signing, n int) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "unsigned"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := os.WriteFile(filepath.Join(dir, "unsigned", fmt.Sprintf("agent-%04d.yaml", i)), []byte(numbered(i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"},
+		{"-c", "user.name=Workflow", "-c", "user.email=workflow@example.com", "commit", "--quiet", "--message=Merge"}} {
+		if err := commands.Finish(t.Context(), servers.Command{Program: "/usr/bin/git", Args: args, Dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := c.asked.Load()
+	if err := s.measure(t, servers.Command{Program: filepath.Join(commands.Binaries, "polex-sign"), Dir: dir, Args: []string{"--config", theReal().config, "--fulcio-url", c.url,
+		"--identity-token", token(t, sandbox.Identity{}), "--promote", "--commit", "--author=Workflow <workflow@example.com>"}}); err != nil {
+		t.Fatal(err)
+	}
+	c.one(t, s, before)
+	if got := verified(t, "--config", theReal().config, filepath.Join(dir, "signed")).reasons(); got != "["+strings.TrimSpace(strings.Repeat("verified ", n))+"]" {
+		t.Errorf("%d promoted: %.200s", n, got)
+	}
+}
+
+// kubectlSigstoreLoop signs file by file.
+func kubectlSigstoreLoop(t *testing.T, s *signing, n int) {
+	d := newDetour(t)
+	files := make([]string, min(n, looped))
+	for i := range files {
+		files[i] = resolved(t, "kyverno.io", fmt.Sprintf("peer-%04d", i))
+	}
+	out := filepath.Join(t.TempDir(), "sealed.yaml")
+	env := append(theirEnv(t), "HTTPS_PROXY="+d.url, "HTTP_PROXY="+d.url, "SSL_CERT_FILE="+d.certificate,
+		"ACTIONS_ID_TOKEN_REQUEST_URL="+box.TokenRequestURL, "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+box.TokenRequestToken)
+	loop := signing{}
+	for _, file := range files {
+		one := servers.Command{Program: fromRoot("bin/e2e/kubectl-sigstore"), Env: env, Dir: filepath.Dir(out), Input: "y\ny\ny\n",
+			Args: []string{"sign", "--tarball=no", "--rekor-url", real.RekorURL, "-f", file, "-o", out}}
+		// It searches the log for its entry, and fails where the index lags behind.
+		// Only runs that succeed are counted.
+		for tries := 1; ; tries++ {
+			err := loop.measure(t, one)
+			if err == nil {
+				break
+			}
+			if tries == 5 {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := verified(t, "--config", theReal().config, out); got.reasons() != "[verified]" {
+		t.Errorf("the last of them: %+v", got)
+	}
+	var took time.Duration
+	for _, each := range loop.took {
+		took += each
+	}
+	if n > len(files) {
+		s.name = fmt.Sprintf("%s, from %d", s.name, len(files))
+	}
+	s.took = append(s.took, took*time.Duration(n)/time.Duration(len(files)))
+	s.peak, s.certificates = max(s.peak, loop.peak), fmt.Sprint(d.led*n/len(files))
+}
+
+// measure runs a process from start to end, by a small one that measures it. One
+// that fails does not count.
+func (s *signing) measure(t *testing.T, c servers.Command) error {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "measured.json")
+	c.Program, c.Args = "measure", append([]string{file, c.Program}, c.Args...)
+	if err := commands.Finish(t.Context(), c); err != nil {
+		return err
+	}
+	var m struct{ Nanoseconds, PeakBytes int64 }
+	if err := json.Unmarshal([]byte(read(t, file)), &m); err != nil {
+		t.Fatal(err)
+	}
+	s.took, s.peak = append(s.took, time.Duration(m.Nanoseconds)), max(s.peak, m.PeakBytes)
+	return nil
+}
