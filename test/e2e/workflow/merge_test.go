@@ -136,17 +136,24 @@ func TestMergeOfSloppy(t *testing.T) {
 	log.summarizes(t, "| missing-ticket |")
 }
 
-// TestSignInOneJob plays the workflow of the README of actions/sign.
+// TestSignInOneJob plays the workflow of the README of actions/sign, with a step in
+// front of it that puts the commands on the path.
 func TestSignInOneJob(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, mergeFile)
 	files := template(t, s)
-	files[mergeFile] = readmeWorkflow(t, "sign", "on:\n  push:\n")
+	const sign, setup = "      - uses: polex-dev/polex/actions/sign@", "      - uses: polex-dev/polex/actions/setup@" + actionCommit + "\n        with: {commands: polex-sign}\n"
+	files[mergeFile] = strings.Replace(readmeWorkflow(t, "sign", "on:\n  push:\n"), sign, setup+sign, 1)
 	repository := runner.remoted(t, files)
 	github := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
-	log := repository.run(t, pushed(s, github, merged))
+	p := pushed(s, github, merged)
+	p.builds = true
+	log := repository.run(t, p)
 	log.ended(t, map[string]string{"sign": "success"})
+	if n := strings.Count(log.text, "Run Main actions/setup-go@"); n != 1 {
+		t.Errorf("Go was set up %d times, and once is enough to build what both run", n)
+	}
 	repository.signed(t, merged, "signed/web.yaml")
 	repository.verified(t, s)
 }
