@@ -24,6 +24,7 @@ lint: $(TOOLS)/golangci-lint $(TOOLS)/actionlint ## check formatting, vet, lint,
 	go -C test/celpeer vet ./...
 	$(TOOLS)/golangci-lint run ./...
 	$(TOOLS)/actionlint
+	$(TOOLS)/actionlint examples/github/.github/workflows/*.yaml
 	@if command -v shellcheck >/dev/null; then git ls-files -co --exclude-standard -- '*.sh' .ci/run | xargs shellcheck; else echo "shellcheck is not installed: the scripts go unchecked"; fi
 	go mod tidy -diff
 

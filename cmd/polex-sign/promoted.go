@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/promote"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -104,6 +106,11 @@ func (p *promotion) moved(m *promote.Move, doc *exception.Document, reason, what
 	result.File, result.Outcome, result.Reason = m.To, cli.Pass, reason
 	result.Message = fmt.Sprintf("%s %s, from %s", doc.Identity(), what, m.From)
 	result.Details = map[string]any{"from": m.From}
+	if view, ok := doc.Exception(); ok {
+		if lived, err := lifetime.Of(view); err == nil && !lived.ExpiresAt.IsZero() {
+			result.Details["expiresAt"] = lived.ExpiresAt.UTC().Format(time.RFC3339)
+		}
+	}
 	if m.Origin != nil {
 		result.Details["origin"] = m.Origin.Commit.String()
 	}

@@ -99,7 +99,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			}
 			documents = commit.each
 		}
-		r := run{verifier: verifier, report: report, now: streams.Now(), explain: explain.on, details: format.String() == "json", emit: emit}
+		r := run{verifier: verifier, report: report, now: streams.Now(), explain: explain.on, details: format.Writes("json"), emit: emit}
 		if detached.on() {
 			detached.verify(&r, inputs)
 		} else {

@@ -11,12 +11,13 @@ import (
 )
 
 type action struct {
-	Inputs map[string]struct{ Description, Default string }
-	Runs   struct {
+	Inputs  map[string]struct{ Description, Default string }
+	Outputs map[string]struct{ Description, Value string }
+	Runs    struct {
 		Using string
 		Steps []struct {
-			Uses, Run, Shell string
-			Env              map[string]string
+			ID, Uses, Run, Shell string
+			Env                  map[string]string
 		}
 	}
 }
@@ -62,38 +63,61 @@ func TestNothingIsInterpolated(t *testing.T) {
 	}
 }
 
-// TestInputsAreDocumented: the README's table names each input with its default,
-// and each is passed on.
-func TestInputsAreDocumented(t *testing.T) {
+// TestInputsAndOutputsAreDocumented: the README's tables name each input with its
+// default, and each output; and each is passed on.
+func TestInputsAndOutputsAreDocumented(t *testing.T) {
 	for dir, a := range actions(t) {
 		readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		passed := map[string]bool{}
+		steps := map[string]bool{}
 		for _, step := range a.Runs.Steps {
+			steps[step.ID] = true
 			for _, value := range step.Env {
 				passed[value] = true
 			}
 		}
-		rows := regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|.*$").FindAllStringSubmatch(string(readme), -1)
-		documented := map[string]string{}
-		for _, row := range rows {
-			documented[row[1]] = row[0]
-		}
+		inputs, outputs := table(string(readme), "input"), table(string(readme), "output")
 		for name, input := range a.Inputs {
-			if input.Description == "" || documented[name] == "" {
+			if input.Description == "" || inputs[name] == "" {
 				t.Errorf("%s: the input %s is not described", dir, name)
 			}
-			if input.Default != "" && !strings.Contains(input.Default, "${{") && !strings.Contains(documented[name], "`"+input.Default+"`") {
+			if input.Default != "" && !strings.Contains(input.Default, "${{") && !strings.Contains(inputs[name], "`"+input.Default+"`") {
 				t.Errorf("%s: the README does not give the default of %s", dir, name)
 			}
 			if !passed["${{ inputs."+name+" }}"] {
 				t.Errorf("%s: the input %s is not passed on", dir, name)
 			}
 		}
-		if len(documented) != len(a.Inputs) {
-			t.Errorf("%s: %d inputs, %d documented", dir, len(a.Inputs), len(documented))
+		for name, output := range a.Outputs {
+			if output.Description == "" || outputs[name] == "" {
+				t.Errorf("%s: the output %s is not described", dir, name)
+			}
+			from := regexp.MustCompile(`^\$\{\{ steps\.([a-z]+)\.outputs\.` + name + ` \}\}$`).FindStringSubmatch(output.Value)
+			if from == nil || !steps[from[1]] {
+				t.Errorf("%s: the output %s is no step's", dir, name)
+			}
+		}
+		if len(inputs) != len(a.Inputs) || len(outputs) != len(a.Outputs) {
+			t.Errorf("%s: %d inputs and %d outputs, %d and %d documented", dir, len(a.Inputs), len(a.Outputs), len(inputs), len(outputs))
 		}
 	}
+}
+
+// table returns the rows of the table whose head begins with a word, by the name in
+// their first cell.
+func table(readme, head string) map[string]string {
+	rows := map[string]string{}
+	_, below, _ := strings.Cut(readme, "\n| "+head+" |")
+	for line := range strings.SplitSeq(below, "\n") {
+		if line == "" {
+			break
+		}
+		if row := regexp.MustCompile("^\\| `([a-z0-9-]+)` \\|").FindStringSubmatch(line); row != nil {
+			rows[row[1]] = line
+		}
+	}
+	return rows
 }

@@ -4,10 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/scripttest"
 )
 
@@ -18,26 +20,46 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	given := append(releases(t), "BUILT="+built(t), "ACTIONS="+actions, "EXAMPLES="+filepath.Join(filepath.Dir(actions), "examples"))
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
+		out, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		given = append(given, name+"="+strings.TrimSpace(string(out)))
+	}
+	s, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), RekorVersions: []int{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // what it leaves is removed with its folder
+	given = append(given, "CONFIG="+s.ConfigPath, "ROOT="+s.TrustedRootPath, "TOKEN_URL="+s.TokenRequestURL, "TOKEN_BEARER="+s.TokenRequestToken)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
-			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
-				out, err := exec.Command("go", "env", name).Output()
-				if err != nil {
-					return err
-				}
-				env.Setenv(name, string(out[:max(0, len(out)-1)]))
-			}
-			env.Setenv("ACTIONS", actions)
+			env.Vars = append(env.Vars, given...)
 			env.Setenv("PATH", os.Getenv("PATH"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("RUNNER_TEMP", env.Getenv("TMPDIR"))
 			env.Setenv("GITHUB_STEP_SUMMARY", filepath.Join(env.WorkDir, "summary.md"))
+			env.Setenv("GITHUB_OUTPUT", filepath.Join(env.WorkDir, "output"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision, "outputs": outputs, "gitlab": gitlab, "token": token},
 	})
+}
+
+// built is a folder with the commands, for scripts whose subject is not how they
+// are built.
+func built(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "../../cmd/...")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the commands: %v\n%s", err, out)
+	}
+	return dir
 }
 
 // revision VARIABLE REF sets a variable to the commit that a ref names.
@@ -47,4 +69,40 @@ func revision(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(ts.Exec("git", "rev-parse", args[1]))
 	ts.Setenv(args[0], ts.ReadFile("stdout")[:40])
+}
+
+// outputs NAME=VALUE... checks that exactly these outputs were set, as a runner
+// reads them: the value stands between two lines that the script has made up. A
+// space in a value stands for a line's end. They are forgotten then.
+func outputs(ts *testscript.TestScript, _ bool, args []string) {
+	file := ts.Getenv("GITHUB_OUTPUT")
+	raw, err := os.ReadFile(file)
+	ts.Check(err)
+	ts.Check(os.Remove(file))
+	got := map[string]string{}
+	for lines := strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n"); len(lines) > 0; {
+		name, delimiter, ok := strings.Cut(lines[0], "<<")
+		if !ok {
+			ts.Fatalf("no output begins with %q", lines[0])
+		}
+		var value []string
+		for lines = lines[1:]; len(lines) > 0 && lines[0] != delimiter; lines = lines[1:] {
+			value = append(value, lines[0])
+		}
+		if len(lines) == 0 {
+			ts.Fatalf("the output %s has no end", name)
+		}
+		lines = lines[1:]
+		got[name] = strings.Join(value, " ")
+	}
+	for _, arg := range args {
+		name, want, _ := strings.Cut(arg, "=")
+		if value, set := got[name]; !set || value != want {
+			ts.Fatalf("the output %s is %q, not %q", name, value, want)
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		ts.Fatalf("the output %s was not expected", name)
+	}
 }

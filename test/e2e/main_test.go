@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
@@ -49,4 +51,14 @@ func fromRoot(path string) string {
 		return path
 	}
 	return absolute
+}
+
+// output runs what must not fail, and returns what it prints.
+func output(t *testing.T, c *exec.Cmd) string {
+	t.Helper()
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", c.Args, err)
+	}
+	return strings.TrimSpace(string(out))
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,40 +23,87 @@ var formats = map[string]func(io.Writer, *Report) error{
 // formatNames are their names, in the order of help texts.
 var formatNames = []string{"text", "json", "sarif", "github", "markdown"}
 
-// Format is the value of a command's -o flag.
-type Format string
+// Format is how a command writes its results: in the format of -o, and into the
+// file of each --report.
+type Format struct {
+	name    string // of formats
+	reports []reportFile
+}
 
-// AddFormatFlag gives a command the flag -o.
+type reportFile struct{ format, path string }
+
+// AddFormatFlag gives a command the flags -o and --report.
 func AddFormatFlag(cmd *cobra.Command) *Format {
-	format := Format("text")
-	cmd.Flags().VarP(&format, "output-format", "o", "`format` of the results: "+strings.Join(formatNames, ", "))
+	format := &Format{name: "text"}
+	cmd.Flags().VarP(format, "output-format", "o", "`format` of the results: "+strings.Join(formatNames, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(formatNames, cobra.ShellCompDirectiveNoFileComp))
-	return &format
+	cmd.Flags().Var(reports{format}, "report", "write the results to a file as well, as `format=file`; can be repeated")
+	return format
 }
 
 // String returns the format's name.
-func (f *Format) String() string { return string(*f) }
+func (f *Format) String() string { return f.name }
 
 // Type names the value in help texts.
 func (f *Format) Type() string { return "format" }
 
 // Set takes a format's name.
 func (f *Format) Set(name string) error {
-	if formats[name] == nil {
-		return fmt.Errorf("%q is not one of %s", name, strings.Join(formatNames, ", "))
+	if err := checkFormat(name); err != nil {
+		return err
 	}
-	*f = Format(name)
+	f.name = name
 	return nil
 }
 
-// ListsPassed reports whether the format names documents that passed without a
-// word, too.
-func (f *Format) ListsPassed() bool { return *f == "json" }
+func checkFormat(name string) error {
+	if formats[name] == nil {
+		return fmt.Errorf("%q is not one of %s", name, strings.Join(formatNames, ", "))
+	}
+	return nil
+}
 
-// Write writes the report in the format.
+// reports is the value of --report.
+type reports struct{ *Format }
+
+// String returns nothing: there is no default to show.
+func (reports) String() string { return "" }
+
+// Set takes a format's name and a file.
+func (r reports) Set(value string) error {
+	name, path, ok := strings.Cut(value, "=")
+	if !ok || path == "" {
+		return fmt.Errorf("%q is not written as format=file", value)
+	}
+	if err := checkFormat(name); err != nil {
+		return err
+	}
+	r.reports = append(r.reports, reportFile{name, path})
+	return nil
+}
+
+// Writes reports whether the results are written in the format called name.
+func (f *Format) Writes(name string) bool {
+	return f.name == name || slices.ContainsFunc(f.reports, func(r reportFile) bool { return r.format == name })
+}
+
+// ListsPassed reports whether a format names documents that passed without a
+// word, too.
+func (f *Format) ListsPassed() bool { return f.Writes("json") }
+
+// Write writes the report in the format, and into the files.
 func (f *Format) Write(w io.Writer, r *Report) error {
+	for _, report := range f.reports {
+		var b bytes.Buffer
+		if err := formats[report.format](&b, r); err != nil {
+			return fmt.Errorf("write results: %w", err)
+		}
+		if err := WriteFile(report.path, b.Bytes()); err != nil {
+			return err
+		}
+	}
 	buffered := bufio.NewWriter(w)
-	if err := formats[string(*f)](buffered, r); err != nil {
+	if err := formats[f.name](buffered, r); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
 	if err := buffered.Flush(); err != nil {

@@ -1,10 +1,9 @@
 //go:build e2e
 
-package e2e
+package workflow
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +25,7 @@ kind: PolicyException
 metadata:
   name: web
   namespace: team-a
-  annotations: {polex.dev/expires-in: 7d, polex.dev/ticket: SEC-1}
+  annotations: {polex.dev/expires-in: 7d, polex.dev/ticket: SEC-1, polex.dev/reason: "it starts slowly"}
 spec:
   exceptions:
   - policyName: require-probes
@@ -89,27 +88,38 @@ var pullRequests = []struct {
 // as a runner would.
 func TestActionInPullRequests(t *testing.T) {
 	runner := newRunner(t)
-	for _, request := range pullRequests {
+	workflow := readmeWorkflow(t, "validate", "on: pull_request\n")
+	for i, request := range pullRequests {
 		t.Run(request.name, func(t *testing.T) {
-			repository := runner.repository(t, request.event, request.base)
+			repository := runner.repository(t, request.base)
+			const file = ".github/workflows/validate.yaml"
+			repository.write(t, map[string]string{"unsigned/web.yaml": narrow, file: strings.Replace(workflow, "on: pull_request\n", "on: "+request.event+"\n", 1)})
 			base := repository.commit(t)
 			repository.write(t, request.head)
 			repository.commit(t)
-			log := repository.run(t, request.event, fmt.Sprintf(events[request.event], base))
-			if want := map[bool]string{true: "success", false: "failure"}[request.want == nil]; log.result != want {
-				t.Errorf("the job ended with %q, not %q", log.result, want)
+			log := repository.run(t, play{workflow: file, event: request.event, payload: fmt.Sprintf(events[request.event], base), builds: i == 0})
+			want := map[bool]string{true: "success", false: "failure"}[request.want == nil]
+			if diff := cmp.Diff(map[string]string{"validate": want}, log.results); diff != "" {
+				t.Errorf("jobs (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(request.want, log.annotations); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
-			for _, part := range request.summary {
-				if !slices.ContainsFunc(log.summaries, func(s string) bool { return strings.Contains(s, part) }) {
-					t.Errorf("the summary does not say %q: %q", part, log.summaries)
-				}
-			}
+			log.summarizes(t, request.summary...)
 			if t.Failed() {
 				t.Log(log.text)
 			}
 		})
 	}
+}
+
+// readmeWorkflow is the workflow that an action's README shows.
+func readmeWorkflow(t *testing.T, action, trigger string) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(contents(t, "actions/"+action+"/README.md"), "```yaml\n")
+	workflow, _, _ := strings.Cut(rest, "```\n")
+	if !strings.Contains(workflow, trigger) || !strings.Contains(workflow, "polex-dev/polex/actions/"+action+"@<commit>") {
+		t.Fatalf("the README shows no workflow: %s", workflow)
+	}
+	return strings.ReplaceAll(workflow, "<commit>", actionCommit)
 }

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs polex-prune, and pushes what it takes away. The inputs are the INPUT_
+# variables; the rest is what the runner sets.
+set -euo pipefail
+
+# shellcheck source=../scripts/report.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/report.sh"
+
+arguments=(--push)
+as_bot
+if [ -n "$INPUT_AUTHOR" ]; then arguments+=(--author "$INPUT_AUTHOR"); fi
+if [ -n "$INPUT_WARN_BEFORE" ]; then arguments+=(--warn-before "$INPUT_WARN_BEFORE"); fi
+
+commands polex-prune
+status=0
+report polex-prune "${arguments[@]}" || status=$?
+summarize "$scratch/summary.md"
+count=$(found '[.results[] | select(.outcome == "passed")] | length')
+output count "${count:-0}"
+output commit "$(found '[.results[].details.commit // empty][0] // ""')"
+output files "$(found '[.results[] | select(.outcome == "passed").file] | unique[]')"
+exit "$status"

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Runs polex-sign --promote over what a commit has under unsigned/, in one of two
+# jobs or in one alone. The inputs are the INPUT_ variables; the rest is what the
+# runner sets.
+set -euo pipefail
+
+# shellcheck source=../scripts/report.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/report.sh"
+
+arguments=(--promote --source "$INPUT_SOURCE")
+case $INPUT_STEP in
+  seal)
+    if [ -z "$INPUT_SEALED" ]; then fail 2 'step: seal needs the input sealed, the folder to write to.'; fi
+    arguments+=(--sealed-output "$INPUT_SEALED")
+    ;;
+  commit)
+    if [ -z "$INPUT_SEALED" ]; then fail 2 'step: commit needs the input sealed, the folder that step: seal has written.'; fi
+    arguments+=(--sealed-input "$INPUT_SEALED")
+    ;;
+  seal-and-commit) ;;
+  *) fail 2 "There is no step $INPUT_STEP: seal, commit and seal-and-commit are known." ;;
+esac
+# The job that commits asks GitHub nothing.
+if [ "$INPUT_STEP" = commit ]; then unset GITHUB_TOKEN; fi
+branch=
+if [ "$INPUT_STEP" != seal ]; then
+  case $INPUT_PULL_REQUEST in
+    true)
+      branch=polex/signed-${INPUT_SOURCE:0:12}
+      arguments+=(--pull-request-mode --pull-request-branch "$branch")
+      ;;
+    false) arguments+=(--push) ;;
+    *) fail 2 'The input pull-request is true or false.' ;;
+  esac
+  as_bot
+  if [ -n "$INPUT_AUTHOR" ]; then arguments+=(--author "$INPUT_AUTHOR"); fi
+fi
+
+# The configuration is taken from the work tree, so that this has to be the source
+# and nothing else: a branch that has moved on, or a file that a step before this
+# one has left, was not approved by that merge.
+if [ "$(git rev-parse --verify HEAD)" != "$INPUT_SOURCE" ]; then
+  fail 3 "The checkout is not of $INPUT_SOURCE. Check out the commit that started the workflow."
+fi
+if [ -n "$(git status --porcelain)" ]; then
+  fail 3 'The checkout has changes. Run this action before what changes it, or in a job of its own.'
+fi
+
+scratch=$(mktemp -d "${RUNNER_TEMP:-/tmp}/polex.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+commands polex-sign
+
+status=0
+report polex-sign "${arguments[@]}" || status=$?
+count=$(found '[.results[] | select(.outcome == "passed")] | length')
+if [ "$status" -eq 0 ] && [ "${count:-0}" -gt 0 ]; then
+  found -f "$(dirname "${BASH_SOURCE[0]}")/signed.jq" >"$scratch/signed.md"
+  summarize "$scratch/signed.md"
+else
+  summarize "$scratch/summary.md"
+fi
+if [ "$status" -ne 0 ]; then exit "$status"; fi
+
+output count "${count:-0}"
+output branch "$branch"
+output commit "$(found '[.results[].details.commit // empty][0] // ""')"
+output files "$(found '[.results[] | select(.outcome == "passed").file] | unique[]')"

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Runs polex-verify over what a commit has under signed/, by the trust policy of a
+# base commit, so that a pull request cannot say itself who is trusted. The inputs
+# are the INPUT_ variables; the rest is what the runner sets.
+set -euo pipefail
+
+# shellcheck source=../scripts/report.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/report.sh"
+
+for commit in "$INPUT_BASE" "$INPUT_REF"; do
+  if ! git cat-file -e "$commit^{commit}" 2>/dev/null; then
+    fail 3 "The commit $commit is not in this clone. Check out with fetch-depth: 0."
+  fi
+done
+# A policy names other files: the trusted root, keys. All of them are the base's.
+mkdir "$scratch/base"
+git archive --format=tar "$INPUT_BASE" | tar -x -C "$scratch/base"
+if [ ! -f "$scratch/base/$INPUT_CONFIG" ]; then
+  fail 2 "The commit $INPUT_BASE has no $INPUT_CONFIG, so that nobody is trusted."
+fi
+
+# A folder in which nothing is signed yet, or any more, is as it should be. One that
+# is not there is not: its name may be misspelt.
+ref=$(git rev-parse --verify --quiet --end-of-options "$INPUT_REF^{commit}")
+empty=false
+if [ "$(git cat-file -t "$ref:$INPUT_PATH" 2>/dev/null)" = tree ]; then
+  empty=true
+  while IFS= read -r -d '' name; do
+    case ${name##*/} in
+      .gitkeep | *.md) ;;
+      *) empty=false ;;
+    esac
+  done < <(git ls-tree -r -z --name-only "$ref:$INPUT_PATH")
+fi
+if [ "$empty" = true ]; then
+  echo "nothing is signed in commit $ref"
+  output count 0
+  exit 0
+fi
+
+commands polex-verify
+status=0
+report polex-verify --config "$scratch/base/$INPUT_CONFIG" --git . --ref "$ref" --path "$INPUT_PATH" || status=$?
+summarize "$scratch/summary.md"
+count=$(found '.summary.passed')
+output count "${count:-0}"
+exit "$status"

@@ -1,0 +1,92 @@
+//go:build e2e
+
+package workflow
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const proposalFile = ".github/workflows/pull-request.yaml"
+
+// TestProposal plays what the template does about a pull request.
+func TestProposal(t *testing.T) {
+	runner := newRunner(t)
+	s := sigstore(t, mergeFile)
+	good := sealed(t, s, narrow, 0)
+	changed := strings.Replace(good, "names: [web]", "names: [api]", 1)
+	theirs := template(t, s)[".polex.yaml"]
+	theirs = strings.Replace(theirs, "require: [reason, ticket]", "require: []", 1)
+	theirs = strings.ReplaceAll(theirs, "merge.yaml@refs/heads/main", "other.yaml@refs/heads/main")
+	for _, c := range []struct {
+		name       string
+		base, head map[string]string
+		jobs       map[string]string
+		want       []annotation // errors
+	}{
+		{"nothing yet", nil, map[string]string{"README.md": "Exceptions.\n"},
+			map[string]string{"validate": "success", "verify": "success"}, nil},
+		{"a narrow one", map[string]string{"signed/web.yaml": good}, map[string]string{"unsigned/api.yaml": another},
+			map[string]string{"validate": "success", "verify": "success"}, nil},
+		{"a sloppy one", map[string]string{"signed/web.yaml": good}, map[string]string{"unsigned/sloppy.yaml": sloppy},
+			map[string]string{"validate": "failure", "verify": "success"}, sloppyAnnotations},
+		{"a signed one, changed", map[string]string{"signed/web.yaml": good}, map[string]string{"signed/web.yaml": changed},
+			map[string]string{"validate": "success", "verify": "failure"}, []annotation{{"error", "signed/web.yaml", "1", "altered"}}},
+		{"one that nobody has signed", nil, map[string]string{"signed/web.yaml": narrow},
+			map[string]string{"validate": "success", "verify": "failure"}, []annotation{{"error", "signed/web.yaml", "1", "unsigned"}}},
+		{"rules and trust of its own", map[string]string{"signed/web.yaml": good},
+			map[string]string{".polex.yaml": theirs, "unsigned/sloppy.yaml": sloppy, "signed/api.yaml": another},
+			map[string]string{"validate": "failure", "verify": "failure"},
+			append([]annotation{{"error", "signed/api.yaml", "1", "unsigned"}}, sloppyAnnotations...)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := template(t, s)
+			maps.Copy(files, c.base)
+			repository := runner.repository(t, files)
+			base := repository.commit(t)
+			repository.write(t, c.head)
+			repository.commit(t)
+			log := repository.run(t, play{workflow: proposalFile, event: "pull_request", payload: fmt.Sprintf(events["pull_request"], base)})
+			log.ended(t, c.jobs)
+			var errs []annotation
+			for _, a := range log.annotations {
+				if a.Level == "error" {
+					errs = append(errs, a)
+				}
+			}
+			slices.SortFunc(errs, func(a, b annotation) int { return strings.Compare(a.File+a.Title, b.File+b.Title) })
+			if !slices.Equal(errs, c.want) {
+				t.Errorf("annotations %+v, not %+v", errs, c.want)
+			}
+		})
+	}
+}
+
+// TestTemplateAsItStands: until everything is replaced that the template leaves
+// open, it trusts nobody, and nothing is signed.
+func TestTemplateAsItStands(t *testing.T) {
+	runner := newRunner(t)
+	s := sigstore(t, mergeFile)
+	files := template(t, s)
+	for _, open := range []struct{ filled, left string }{
+		{"github.com/" + owner + "/" + name + "/", "github.com/<owner>/<repository>/"},
+		{`"1001"`, "<repository id>"},
+		{`"2001"`, "<owner id>"},
+	} {
+		t.Run(open.left, func(t *testing.T) {
+			left := maps.Clone(files)
+			if left[".polex.yaml"] = strings.Replace(left[".polex.yaml"], open.filled, open.left, 1); left[".polex.yaml"] == files[".polex.yaml"] {
+				t.Fatalf("the template does not say %s", open.left)
+			}
+			repository := runner.remoted(t, left)
+			merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+			log := repository.run(t, pushed(s, repository.gitHub(t, true), merged))
+			if log.results["seal"] != "failure" || repository.tip(t) != merged {
+				t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.results, repository.tip(t), merged)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+//go:build e2e
+
+package workflow
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+const scheduleFile = ".github/workflows/schedule.yaml"
+
+// sealed signs a document as the workflow of the sandbox, by a clock that is behind.
+// What it gives a few minutes to live has expired by any other.
+func sealed(t *testing.T, s *sandbox.Sandbox, text string, behind time.Duration) string {
+	t.Helper()
+	now := time.Now().Add(-behind)
+	root, err := trust.LoadRoot(filepath.Join(s.Dir, "trusted_root.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{}, "sigstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: s.RekorURL, Root: root}, s.FulcioURL, token, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := exception.Parse([]byte(text), "expired.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := signer.Seal(t.Context(), []*exception.Document{doc}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(docs[0].Source())
+}
+
+// scheduled is what GitHub says when it is time.
+func scheduled() play {
+	return play{workflow: scheduleFile, event: "schedule", payload: fmt.Sprintf(`{"schedule": "23 3 * * *", "repository": {"full_name": "%s/%s"}}`, owner, name)}
+}
+
+// TestSchedule: what has expired leaves the remote in one commit, what has not stays
+// and is verified.
+func TestSchedule(t *testing.T) {
+	runner := newRunner(t)
+	s := sigstore(t, mergeFile)
+	repository := runner.remoted(t, template(t, s))
+	short := strings.NewReplacer("expires-in: 7d", "expires-in: 1m", "name: web", "name: old").Replace(narrow)
+	before := repository.merge(t, map[string]string{
+		"signed/old.yaml": sealed(t, s, short, 5*time.Minute),
+		"signed/web.yaml": sealed(t, s, narrow, 0),
+	})
+
+	log := repository.run(t, scheduled())
+	log.ended(t, map[string]string{"expire": "success"})
+	if diff := cmp.Diff([]string{"signed/web.yaml"}, repository.holds(t, "signed")); diff != "" {
+		t.Errorf("signed (-want +got):\n%s", diff)
+	}
+	if parents := repository.git(t, "-C", repository.remote, "log", "--format=%P", "-1", "main"); parents != before {
+		t.Errorf("main of the remote is on %s, and not on %s", parents, before)
+	}
+	log.summarizes(t, "| signed/old.yaml:1:1 |", "| signed/web.yaml:1:1 |", "1 document of commit ")
+	repository.git(t, "pull", "--quiet")
+
+	// What is left has nothing that ends, and is verified all the same.
+	tip := repository.tip(t)
+	log = repository.run(t, scheduled())
+	log.ended(t, map[string]string{"expire": "success"})
+	if repository.tip(t) != tip {
+		t.Error("the second night made a commit")
+	}
+
+	// A file that was changed by hand is found, whoever has merged it.
+	changed := strings.Replace(repository.git(t, "show", "HEAD:signed/web.yaml"), "names: [web]", "names: [api]", 1)
+	repository.merge(t, map[string]string{"signed/web.yaml": changed + "\n"})
+	log = repository.run(t, scheduled())
+	log.ended(t, map[string]string{"expire": "failure"})
+	if !slices.Contains(log.annotations, annotation{"error", "signed/web.yaml", "1", "altered"}) {
+		t.Errorf("the change is not said: %+v", log.annotations)
+	}
+}

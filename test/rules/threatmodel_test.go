@@ -1,0 +1,53 @@
+package rules_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// attacks are those that the threat model has to answer, by their numbers.
+var attacks = []string{"88", "89", "90", "91", "92", "93", "94", "96", "97",
+	"99", "100", "101", "102", "103", "105", "106", "107", "108", "109", "110", "111", "112", "113", "114", "115", "116"}
+
+// TestThreatModel: each attack is answered, and the tests that are said to show it
+// exist.
+func TestThreatModel(t *testing.T) {
+	all := files(t)
+	var met []string
+	for line := range strings.SplitSeq(string(read(t, "docs/threat-model.md")), "\n") {
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		number := strings.TrimSpace(cells[0])
+		if len(cells) != 4 || !regexp.MustCompile(`^\d+$`).MatchString(number) {
+			continue
+		}
+		met = append(met, number)
+		shown := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[3], -1)
+		if len(shown) == 0 {
+			t.Errorf("nothing shows the answer to %s", number)
+		}
+		for _, test := range shown {
+			if !exists(t, all, test[1]) {
+				t.Errorf("%s: there is no test %q", number, test[1])
+			}
+		}
+	}
+	if !slices.Equal(met, attacks) {
+		t.Errorf("the threat model answers %q, not %q", met, attacks)
+	}
+}
+
+// exists reports whether there is a script of this path, or a test that is written
+// "folder TestName".
+func exists(t *testing.T, all []string, test string) bool {
+	t.Helper()
+	folder, name, isFunction := strings.Cut(test, " ")
+	if !isFunction {
+		return strings.HasSuffix(test, ".txtar") && slices.Contains(all, test)
+	}
+	return slices.ContainsFunc(all, func(file string) bool {
+		rest, inside := strings.CutPrefix(file, folder+"/")
+		return inside && !strings.Contains(rest, "/") && strings.HasSuffix(rest, "_test.go") && strings.Contains(string(read(t, file)), "\nfunc "+name+"(t *testing.T) {")
+	})
+}
