@@ -92,6 +92,9 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 
 // beyondTheSeal asks of a verified object what only this cluster knows.
 func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, request *admissionv1.AdmissionRequest) error {
+	if verified.Message().Identity().Name == "" {
+		return refuse(ReasonGeneratedName, "it has no name yet")
+	}
 	if err := j.place(verified.Message()); err != nil {
 		return err
 	}
@@ -123,8 +126,6 @@ func isRequested(doc *exception.Document, request *admissionv1.AdmissionRequest)
 	}
 	name := doc.Text("metadata", "name")
 	switch said := (metav1.GroupVersionKind{Group: doc.GroupKind().Group, Version: doc.Version(), Kind: doc.GroupKind().Kind}); {
-	case name == "":
-		return refuse(ReasonGeneratedName, "it has no name yet")
 	case said != request.Kind:
 		return refuse(ReasonWrongObject, "the request is about a %s, and the object is a %q of %q", request.Kind.String(), said.Kind, doc.APIVersion())
 	case request.Name != "" && name != request.Name, doc.Text("metadata", "namespace") != request.Namespace:
