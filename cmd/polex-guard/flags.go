@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"net"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +42,9 @@ func (f *clusterFlags) restConfig() (*rest.Config, error) {
 type serveFlags struct {
 	cluster clusterFlags
 
-	Config  string
-	Cluster string
+	Config    string
+	Cluster   string
+	Namespace string
 
 	TLSCert, TLSKey string
 
@@ -51,6 +54,9 @@ type serveFlags struct {
 	Concurrent     int
 	ReloadInterval time.Duration
 	ShutdownDelay  time.Duration
+
+	RecheckInterval time.Duration
+	EnforceExisting bool
 }
 
 func (f *serveFlags) add(cmd *cobra.Command) {
@@ -58,6 +64,9 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	f.cluster.add(cmd)
 	flags.StringVar(&f.Config, "config", "", "`file` with the configuration: the sections trust and guard, or a trust policy")
 	flags.StringVar(&f.Cluster, "cluster", "", "`name` of this cluster, which an exception with the annotation "+guard.AnnotationCluster+" has to name")
+	flags.StringVar(&f.Namespace, "namespace", "", "`namespace` of the Lease that several guards take turns by (default: that of the Pod)")
+	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute, "how `often` everything that is stored is looked at again")
+	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false, "delete exceptions that would be refused, once they have been for a whole --recheck-interval")
 	flags.StringVar(&f.TLSCert, "tls-cert", "", "`file` with the certificate of the webhook and its chain, in PEM; taken up when it changes")
 	flags.StringVar(&f.TLSKey, "tls-key", "", "`file` with its key")
 	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath)
@@ -76,11 +85,26 @@ func (f *serveFlags) check() error {
 		return &cli.UsageError{Err: errors.New("nothing says who is trusted"), Hint: "name a configuration with --config"}
 	case f.TLSCert == "" || f.TLSKey == "":
 		return &cli.UsageError{Err: errors.New("there is no certificate to serve with"), Hint: "name its files with --tls-cert and --tls-key"}
+	case f.RecheckInterval <= 0:
+		return cli.Usagef("--recheck-interval is more than nothing")
 	case f.Deadline <= 0 || f.Concurrent <= 0 || f.ReloadInterval <= 0 || f.ShutdownDelay < 0:
 		return cli.Usagef("--deadline, --concurrent and --reload-interval are more than nothing, and --shutdown-delay is not negative")
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):
 		return &cli.UsageError{Err: errors.New("--pprof-address: it shows the process's memory, and is for loopback alone"), Hint: "write it like 127.0.0.1:6060, and forward the port"}
 	}
+	return f.findNamespace()
+}
+
+// findNamespace takes the namespace of the Pod where none is given.
+func (f *serveFlags) findNamespace() error {
+	if f.Namespace != "" {
+		return nil
+	}
+	text, err := os.ReadFile(podNamespace)
+	if err != nil {
+		return &cli.UsageError{Err: errors.New("there is no namespace for the Lease"), Hint: "outside of a Pod, name one with --namespace"}
+	}
+	f.Namespace = strings.TrimSpace(string(text))
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -85,6 +86,7 @@ type guarding struct {
 	manager manager.Manager
 	rules   *guard.Current
 	metrics *guard.Metrics
+	keeping
 
 	draining chan struct{} // closed once the process was told to end
 }
@@ -92,7 +94,7 @@ type guarding struct {
 func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	g := &guarding{flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{})}
 	var err error
-	if g.metrics, err = guard.NewMetrics(ctrlmetrics.Registry); err != nil {
+	if g.metrics, err = guard.NewMetrics(ctrlmetrics.Registry, g.clock.Now); err != nil {
 		return nil, err
 	}
 	reloader := g.reloader()
@@ -105,8 +107,11 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	if g.manager, err = ctrl.NewManager(g.rest, g.managerOptions()); err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
+	if err := g.keep(); err != nil {
+		return nil, err
+	}
 	handler, err := guard.NewHandler(guard.Config{
-		Rules: g.rules, Cluster: flags.Cluster, Now: g.clock.Now,
+		Rules: g.rules, Cluster: flags.Cluster, Now: g.clock.Now, Count: g.store.Count,
 		Deadline: flags.Deadline, Concurrent: flags.Concurrent, Observe: g.observe,
 	})
 	if err != nil {
@@ -128,6 +133,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 
 func (g *guarding) managerOptions() ctrl.Options {
 	return ctrl.Options{
+		Cache:                  cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		Logger:                 logr.FromSlogHandler(g.log.Handler()),
 		Metrics:                metricsserver.Options{BindAddress: orOff(g.flags.MetricsAddress)},
 		HealthProbeBindAddress: orOff(g.flags.HealthAddress),
@@ -155,13 +161,24 @@ func (g *guarding) reloader() *guard.Reloader {
 	return &guard.Reloader{
 		Current: g.rules, Load: loader(g.flags.Config), Every: g.flags.ReloadInterval, Clock: g.clock, Metrics: g.metrics,
 		Changed: func(r *guard.Rules) { g.log.Info("configuration", "digest", r.Digest()) },
-		Refused: func(err error) { g.log.Error("configuration refused: the old one stays", "error", err.Error()) },
+		Refused: g.refusedConfiguration,
 	}
+}
+
+// refusedConfiguration is told of a configuration that is not taken up: at start,
+// when nobody can be told, the command ends with it.
+func (g *guarding) refusedConfiguration(err error) {
+	if g.teller == nil {
+		return
+	}
+	g.log.Error("the configuration is refused, and the old one stays", "error", err.Error())
+	g.teller.ConfigurationRefused(g.pod, err)
 }
 
 func (g *guarding) observe(d *guard.Decision, took time.Duration) {
 	g.metrics.Decided(d, took)
 	guard.LogDecision(g.log, d, took)
+	g.teller.Deleted(d)
 }
 
 // addProbes: alive is who answers; ready is who has rules, reaches the API server

@@ -64,6 +64,25 @@ func (d *Decision) Message() string {
 	return escape(text, maxMessage-len(hint)) + hint
 }
 
+// Summary says in a line what is known: of what is refused the [Decision.Message],
+// and of anything else who signed it and until when it counts.
+func (d *Decision) Summary() string {
+	switch {
+	case d.Reason == ReasonDeleted:
+		return escape("deleted by "+d.User, maxMessage)
+	case d.Reason != ReasonVerified:
+		return d.Message()
+	}
+	text := "signed by " + d.signer()
+	if at := witnessed(d.Facts); !at.IsZero() {
+		text += " at " + timestamp(at)
+	}
+	if end := d.Facts.ExpiresAt; !end.IsZero() {
+		text += ", until " + timestamp(end)
+	}
+	return escape(text, maxMessage)
+}
+
 // signer names who made the first signature that was verified.
 func (d *Decision) signer() string {
 	if len(d.Facts.Signatures) == 0 || d.Reason == string(verify.ReasonWrongIdentity) {

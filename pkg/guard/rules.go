@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync/atomic"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -35,7 +37,7 @@ type Rules struct {
 	verifier *verify.Verifier
 	shape    *shape.Checker
 	settings Settings
-	kinds    []string // as the trust policy lists them; none is PolicyException of both groups
+	kinds    []exception.GroupKind // that are looked at in the cluster
 	digest   string
 }
 
@@ -63,8 +65,25 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
-	return &Rules{verifier: verifier, shape: checker, settings: settings, kinds: slices.Clone(config.Kinds), digest: digest}, nil
+	return &Rules{verifier: verifier, shape: checker, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
 }
+
+// kindsOf are the kinds that a trust policy lists, and PolicyException of both
+// groups where it lists none, or any.
+func kindsOf(listed []string) []exception.GroupKind {
+	if len(listed) == 0 || slices.Contains(listed, "*") {
+		return []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}}
+	}
+	var kinds []exception.GroupKind
+	for _, text := range listed {
+		kind, group, _ := strings.Cut(text, ".")
+		kinds = append(kinds, exception.GroupKind{Group: group, Kind: kind})
+	}
+	return kinds
+}
+
+// Kinds are those that are looked at in the cluster.
+func (r *Rules) Kinds() []exception.GroupKind { return slices.Clone(r.kinds) }
 
 // Digest returns what tells the configuration from others.
 func (r *Rules) Digest() string { return r.digest }

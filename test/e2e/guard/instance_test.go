@@ -66,6 +66,7 @@ func (s settings) run(t *testing.T) *instance {
 		"serve", "--config", i.config, "--kubeconfig", live.Kubeconfig(),
 		"--tls-cert", filepath.Join(s.dir, "tls.crt"), "--tls-key", filepath.Join(s.dir, "tls.key"),
 		"--webhook-address", i.webhook, "--metrics-address", i.metrics, "--health-address", i.health, "--shutdown-delay", "0s",
+		"--namespace", "default", "--reload-interval", "200ms",
 	}, s.flags...)}); err != nil {
 		t.Fatal(err)
 	}
