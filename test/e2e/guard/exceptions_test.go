@@ -4,6 +4,8 @@ package guard
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/cluster"
@@ -174,4 +177,25 @@ func namespace(t *testing.T) string {
 		}
 	})
 	return name
+}
+
+// endOf is when a sealed exception ends.
+func endOf(t *testing.T, sealed string) time.Time {
+	t.Helper()
+	doc, err := exception.Parse([]byte(sealed), "sealed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, err := lifetime.OfDocument(doc)
+	if err != nil || life.ExpiresAt.IsZero() {
+		t.Fatalf("%v: it has no end", err)
+	}
+	return life.ExpiresAt
+}
+
+func decodeAnswer(answer *cluster.Answer, into any) error {
+	if !answer.OK() {
+		return errors.New(answer.Message())
+	}
+	return json.Unmarshal(answer.Body, into)
 }

@@ -13,11 +13,13 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -204,4 +206,32 @@ func unregister(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// measures reports whether the metrics hold a line.
+func (i *instance) measures(ctx context.Context, line string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+i.metrics+"/metrics", nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && !slices.Contains(strings.Split(string(text), "\n"), line) {
+		err = fmt.Errorf("no line %q", line)
+	}
+	return err
+}
+
+// contains reports whether what the API server answers holds a text.
+func contains(ctx context.Context, path, text string) error {
+	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+	if err == nil && !strings.Contains(string(answer.Body), text) {
+		err = fmt.Errorf("%s does not hold %q", path, text)
+	}
+	return err
 }
