@@ -76,10 +76,14 @@ func inWorld(t testing.TB) *world {
 	return w
 }
 
+func (w *world) config() trust.Config {
+	return trust.Config{TrustedRoot: w.TrustedRootPath, Authorities: []trust.AuthorityConfig{{Name: "release-key", Key: w.public}}}
+}
+
 // rules trust the world's key, logged or, for unlogged, not.
 func (w *world) rules(t testing.TB, settings guard.Settings, bend func(*trust.Config)) *guard.Rules {
 	t.Helper()
-	config := trust.Config{TrustedRoot: w.TrustedRootPath, Authorities: []trust.AuthorityConfig{{Name: "release-key", Key: w.public}}}
+	config := w.config()
 	if bend != nil {
 		bend(&config)
 	}

@@ -148,9 +148,17 @@ func (r response) want(t *testing.T, code int) {
 // refusedFor expects a refusal by the guard, for a reason.
 func (r response) refusedFor(t *testing.T, reason string) {
 	t.Helper()
-	if r.OK() || !strings.Contains(r.Message(), `admission webhook "guard.polex.dev" denied the request: [`+reason+"] ") {
-		t.Fatalf("%d, want a refusal for %q: %s", r.Code, reason, r.Message())
+	if err := refused(r.Answer, reason); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// refused returns an error for anything but a refusal by the guard for a reason.
+func refused(answer *cluster.Answer, reason string) error {
+	if answer.OK() || !strings.Contains(answer.Message(), `admission webhook "guard.polex.dev" denied the request: [`+reason+"] ") {
+		return fmt.Errorf("%d, want a refusal for %q: %s", answer.Code, reason, answer.Message())
+	}
+	return nil
 }
 
 // create creates an exception.
