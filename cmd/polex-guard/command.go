@@ -23,6 +23,6 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			return &cli.UsageError{Err: errNoSubcommand, Hint: "run polex-guard serve --help, or polex-guard check --help"}
 		},
 	}
-	cmd.AddCommand(newServeCommand(streams))
+	cmd.AddCommand(newServeCommand(streams), newCheckCommand(streams))
 	return cmd
 }

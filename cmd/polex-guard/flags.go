@@ -22,7 +22,24 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the API server (default: as a Pod does)")
 }
 
+// Requests a second to the API server, on average and at once. Thousands of
+// exceptions may end in one second, and what is too much for it the API server
+// says itself.
+const (
+	perSecond = 100
+	atOnce    = 200
+)
+
 func (f *clusterFlags) restConfig() (*rest.Config, error) {
+	config, err := f.reach()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = perSecond, atOnce
+	return config, nil
+}
+
+func (f *clusterFlags) reach() (*rest.Config, error) {
 	if f.Kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if err != nil {
@@ -82,7 +99,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 func (f *serveFlags) check() error {
 	switch {
 	case f.Config == "":
-		return &cli.UsageError{Err: errors.New("nothing says who is trusted"), Hint: "name a configuration with --config"}
+		return errNoConfig
 	case f.TLSCert == "" || f.TLSKey == "":
 		return &cli.UsageError{Err: errors.New("there is no certificate to serve with"), Hint: "name its files with --tls-cert and --tls-key"}
 	case f.RecheckInterval <= 0:
@@ -92,20 +109,27 @@ func (f *serveFlags) check() error {
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):
 		return &cli.UsageError{Err: errors.New("--pprof-address: it shows the process's memory, and is for loopback alone"), Hint: "write it like 127.0.0.1:6060, and forward the port"}
 	}
-	return f.findNamespace()
+	var err error
+	f.Namespace, err = namespaceOf(f.Namespace)
+	return err
 }
 
-// findNamespace takes the namespace of the Pod where none is given.
-func (f *serveFlags) findNamespace() error {
-	if f.Namespace != "" {
-		return nil
+// errNoConfig is told to who names no configuration.
+var errNoConfig = &cli.UsageError{Err: errors.New("nothing says who is trusted"), Hint: "name a configuration with --config"}
+
+// podNamespace is where a Pod is told which namespace it runs in.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// namespaceOf is the namespace that is given, or that of the Pod.
+func namespaceOf(given string) (string, error) {
+	if given != "" {
+		return given, nil
 	}
 	text, err := os.ReadFile(podNamespace)
 	if err != nil {
-		return &cli.UsageError{Err: errors.New("there is no namespace for the Lease"), Hint: "outside of a Pod, name one with --namespace"}
+		return "", &cli.UsageError{Err: errors.New("there is no namespace for the Lease"), Hint: "outside of a Pod, name one with --namespace"}
 	}
-	f.Namespace = strings.TrimSpace(string(text))
-	return nil
+	return strings.TrimSpace(string(text)), nil
 }
 
 func isLoopback(address string) bool {

@@ -63,6 +63,3 @@ func (g *guarding) keep() error {
 		})
 	}))
 }
-
-// podNamespace is where a Pod is told that it runs.
-const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"

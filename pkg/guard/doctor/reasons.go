@@ -1,0 +1,26 @@
+package doctor
+
+// The reasons.
+const (
+	ReasonUnknown = "undecided"
+
+	ReasonNoWebhook         = "no-webhook"
+	ReasonVersionNotAsked   = "version-not-asked"
+	ReasonOperationNotAsked = "operation-not-asked"
+	ReasonDeleteNotAsked    = "delete-not-asked"
+	ReasonNamespaceHole     = "namespace-hole"
+	ReasonObjectHole        = "object-hole"
+	ReasonConditionHole     = "condition-hole"
+	ReasonFailsOpen         = "fails-open"
+	ReasonTimeout           = "timeout-too-short"
+	ReasonSideEffects       = "side-effects"
+	ReasonMatchPolicy       = "converts"
+	ReasonBundle            = "bad-ca-bundle"
+	ReasonCertificate       = "bad-certificate"
+	ReasonCertificateEnds   = "certificate-ends"
+
+	ReasonExceptionsDisabled = "exceptions-disabled"
+	ReasonFromEverywhere     = "exceptions-from-everywhere"
+	ReasonNotPermitted       = "not-permitted"
+	ReasonClock              = "clock-differs"
+)
