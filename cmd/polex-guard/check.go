@@ -40,7 +40,7 @@ func newCheckCommand(streams cli.Streams) *cobra.Command {
 		Short:                 "Say what is wrong with how the guard is installed",
 		Long:                  checkHelp,
 		Example:               "  kubectl exec -n polex-system deploy/polex-guard -- /polex-guard check --config /etc/polex/config.yaml",
-		Args:                  cobra.NoArgs,
+		Args:                  noArguments,
 		DisableFlagsInUseLine: true,
 	}
 	format := cli.AddFormatFlag(cmd)

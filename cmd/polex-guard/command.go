@@ -17,7 +17,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		Use:                   "polex-guard serve | check",
 		Short:                 "Guard a cluster against exceptions that were not signed",
 		Long:                  help,
-		Args:                  cobra.NoArgs,
+		Args:                  noArguments,
 		DisableFlagsInUseLine: true,
 		RunE: func(*cobra.Command, []string) error {
 			return &cli.UsageError{Err: errNoSubcommand, Hint: "run polex-guard serve --help, or polex-guard check --help"}
@@ -25,4 +25,12 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	}
 	cmd.AddCommand(newServeCommand(streams), newCheckCommand(streams))
 	return cmd
+}
+
+// noArguments refuses what is neither a flag nor a command.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(cmd, args); err != nil {
+		return &cli.UsageError{Err: err, Hint: "run " + cmd.CommandPath() + " --help"}
+	}
+	return nil
 }

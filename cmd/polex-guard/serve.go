@@ -50,7 +50,7 @@ func newServeCommand(streams cli.Streams) *cobra.Command {
 		Short:                 "Answer admission reviews, look again, end what has expired",
 		Long:                  serveHelp,
 		Example:               serveExample,
-		Args:                  cobra.NoArgs,
+		Args:                  noArguments,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.check(); err != nil {

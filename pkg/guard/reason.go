@@ -15,22 +15,22 @@ const (
 	ReasonReleased = "released" // a finalizer of what is being deleted
 	ReasonStatus   = "status"   // nothing but the status
 
-	ReasonMalformed            = "malformed"
-	ReasonTooLarge             = "too-large"
-	ReasonOperationNotAllowed  = "operation-not-allowed"
-	ReasonConverted            = "converted"
-	ReasonGeneratedName        = "generated-name"
-	ReasonWrongObject          = "wrong-object"
-	ReasonBeingDeleted         = "being-deleted"
-	ReasonNamespaceNotAllowed  = "namespace-not-allowed"
-	ReasonAnotherCluster       = "another-cluster"
-	ReasonNoCluster            = "no-cluster"
-	ReasonReachesGuard         = shape.ReasonReachesGuard
-	ReasonRollback             = "rollback"
-	ReasonTooMany              = "too-many"
-	ReasonOverloaded           = "overloaded"
-	ReasonUndecided            = "undecided"
-	ReasonSubresourceForbidden = "subresource-not-allowed"
+	ReasonMalformed             = "malformed"
+	ReasonTooLarge              = "too-large"
+	ReasonOperationNotAllowed   = "operation-not-allowed"
+	ReasonConverted             = "converted"
+	ReasonGeneratedName         = "generated-name"
+	ReasonWrongObject           = "wrong-object"
+	ReasonBeingDeleted          = "being-deleted"
+	ReasonNamespaceNotAllowed   = "namespace-not-allowed"
+	ReasonAnotherCluster        = "another-cluster"
+	ReasonNoCluster             = "no-cluster"
+	ReasonReachesGuard          = shape.ReasonReachesGuard
+	ReasonRollback              = "rollback"
+	ReasonTooMany               = "too-many"
+	ReasonOverloaded            = "overloaded"
+	ReasonUndecided             = "undecided"
+	ReasonSubresourceNotAllowed = "subresource-not-allowed"
 )
 
 // hints say what to do about a refusal, for who sees it in the answer to a
@@ -50,21 +50,21 @@ var hints = map[string]string{
 	string(verify.ReasonKindNotAllowed):       "this kind is not for the guard: leave it out of its webhook, or name it in the trust policy",
 	string(verify.ReasonSignedInFuture):       "look at the clocks of the guard and of the signer",
 
-	ReasonMalformed:            "write it plainly: no duplicate keys, nothing that readers disagree about",
-	ReasonTooLarge:             "an exception is a few KiB: split it",
-	ReasonOperationNotAllowed:  "create, update or delete it",
-	ReasonConverted:            "register the webhook for every version, with matchPolicy: Exact",
-	ReasonGeneratedName:        "give it a name: what is signed has one",
-	ReasonBeingDeleted:         "wait until it is gone, and apply it then",
-	ReasonNamespaceNotAllowed:  "put it where exceptions may stand in this cluster",
-	ReasonAnotherCluster:       "have one reviewed and signed for this cluster",
-	ReasonNoCluster:            "have it signed with the annotation " + AnnotationCluster,
-	ReasonReachesGuard:         "change the guard itself, in the open",
-	ReasonRollback:             "apply the newer one, or delete what is there first",
-	ReasonTooMany:              "remove what has served its purpose",
-	ReasonOverloaded:           "try again",
-	ReasonUndecided:            "try again; if it stays so, the guard's log says why",
-	ReasonSubresourceForbidden: "change the object itself, signed",
+	ReasonMalformed:             "write it plainly: no duplicate keys, nothing that readers disagree about",
+	ReasonTooLarge:              "an exception is a few KiB: split it",
+	ReasonOperationNotAllowed:   "create, update or delete it",
+	ReasonConverted:             "register the webhook for every version, with matchPolicy: Exact",
+	ReasonGeneratedName:         "give it a name: what is signed has one",
+	ReasonBeingDeleted:          "wait until it is gone, and apply it then",
+	ReasonNamespaceNotAllowed:   "put it where exceptions may stand in this cluster",
+	ReasonAnotherCluster:        "have one reviewed and signed for this cluster",
+	ReasonNoCluster:             "have it signed with the annotation " + AnnotationCluster,
+	ReasonReachesGuard:          "change the guard itself, in the open",
+	ReasonRollback:              "apply the newer one, or delete what is there first",
+	ReasonTooMany:               "remove what has served its purpose",
+	ReasonOverloaded:            "try again",
+	ReasonUndecided:             "try again; if it stays so, the guard's log says why",
+	ReasonSubresourceNotAllowed: "change the object itself, signed",
 }
 
 // Codes of HTTP that a denial has where it is no plain refusal.
@@ -74,7 +74,16 @@ var codes = map[string]int32{
 	ReasonUndecided:  500,
 }
 
-// Allowed reports whether a reason is that of an answer that allows.
+// allows reports whether a reason is that of an answer that allows.
 func allows(reason string) bool {
 	return slices.Contains([]string{ReasonVerified, ReasonDeleted, ReasonReleased, ReasonStatus}, reason)
+}
+
+// Reasons returns the reasons that only the guard refuses for.
+func Reasons() []string {
+	return []string{
+		ReasonMalformed, ReasonTooLarge, ReasonOperationNotAllowed, ReasonSubresourceNotAllowed, ReasonConverted, ReasonWrongObject,
+		ReasonGeneratedName, ReasonBeingDeleted, ReasonNamespaceNotAllowed, ReasonAnotherCluster, ReasonNoCluster, ReasonReachesGuard,
+		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided,
+	}
 }

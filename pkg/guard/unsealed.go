@@ -22,7 +22,7 @@ const statusSubresource = "status"
 // says of an object, and is not covered by its seal.
 func unsealed(doc *exception.Document, request *admissionv1.AdmissionRequest) (reason string, err error) {
 	if request.SubResource != "" && request.SubResource != statusSubresource {
-		return "", refuse(ReasonSubresourceForbidden, "%q changes the object beside what was signed", request.SubResource)
+		return "", refuse(ReasonSubresourceNotAllowed, "%q changes the object beside what was signed", request.SubResource)
 	}
 	old, err := parseObject(request.OldObject.Raw, "old object")
 	if err != nil {
@@ -34,7 +34,7 @@ func unsealed(doc *exception.Document, request *admissionv1.AdmissionRequest) (r
 	}
 	if request.SubResource == statusSubresource {
 		if differ(old, doc, "status") {
-			return "", refuse(ReasonSubresourceForbidden, "more than its status changes")
+			return "", refuse(ReasonSubresourceNotAllowed, "more than its status changes")
 		}
 		return ReasonStatus, nil
 	}
