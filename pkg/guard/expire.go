@@ -15,8 +15,8 @@ const patience = 15 * time.Second
 // expire deletes the exceptions whose time has come by now.
 func (k *Keeper) expire(ctx context.Context) {
 	for ctx.Err() == nil {
-		id, at, any := k.expiries.next()
-		if !any || k.Clock.Now().Before(at) {
+		id, at, some := k.expiries.next()
+		if !some || k.Clock.Now().Before(at) {
 			return
 		}
 		k.expireOne(ctx, id)

@@ -118,7 +118,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 func (k *Keeper) pause(again time.Time) time.Duration {
 	now := k.Clock.Now()
 	wait := min(longest, again.Sub(now))
-	if _, at, any := k.expiries.next(); any {
+	if _, at, some := k.expiries.next(); some {
 		wait = min(wait, at.Sub(now))
 	}
 	return max(wait, time.Millisecond)

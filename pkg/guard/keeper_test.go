@@ -300,16 +300,44 @@ func TestExpiryFails(t *testing.T) {
 	k.says(t, "removed a expired", "report []")
 }
 
+// TestExpiryOfAnother: what is there when the time comes is judged, and not what
+// was there when it was planned.
+func TestExpiryOfAnother(t *testing.T) {
+	w := inWorld(t)
+	at := func(lives time.Duration) object { return w.sealed(t, draft("a", "x", lives, ""), now.Add(-time.Minute)) }
+	for name, tc := range map[string]struct {
+		there object
+		says  []string
+	}{
+		"altered": {copied(t, at(10*time.Second), func(o object) { metadata(o)["labels"] = object{"a": "b"} }), []string{"found a altered", "report [a altered]"}},
+		"longer":  {at(time.Minute), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), at(10*time.Second))
+			k.says(t, "found a verified", "report [a verified]")
+			k.idle(t)
+			k.store.mu.Lock()
+			k.store.touch = nil // the news is still on its way
+			k.store.mu.Unlock()
+			k.store.put(t, tc.there)
+			k.clock.SetTime(now.Add(10 * time.Second))
+			k.says(t, tc.says...)
+			k.idle(t)
+		})
+	}
+}
+
 // TestExpiryOfOthers: another kind than an exception is told of, and stays.
 func TestExpiryOfOthers(t *testing.T) {
 	w := inWorld(t)
 	rules := w.rules(t, guard.Settings{}, func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} })
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, annotations: {polex.dev/expires-at: %q}}\n", now.Add(10*time.Second).UTC().Format(time.RFC3339))
-	k := keep(t, func(k *guard.Keeper) { k.Enforce, k.Every = true, time.Minute }, rules, w.sealed(t, text, now.Add(-time.Minute)))
-	k.says(t, "found a verified", "report [a verified]")
+	unsigned := object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "b", "namespace": "x"}}
+	k := keep(t, func(k *guard.Keeper) { k.Enforce, k.Every = true, time.Minute }, rules, w.sealed(t, text, now.Add(-time.Minute)), unsigned)
+	k.says(t, "found a verified", "found b unsigned", "report [a verified b unsigned]")
 	k.idle(t)
 	k.clock.SetTime(now.Add(10 * time.Second))
-	k.says(t, "found a expired", "report [a expired]")
+	k.says(t, "found a expired", "report [a expired b unsigned]")
 	k.idle(t)
 	k.clock.SetTime(now.Add(hour))
 	k.idle(t)

@@ -104,8 +104,8 @@ func (m *Metrics) removed(reason string) { m.deletions.WithLabelValues(reason).I
 
 func (m *Metrics) lookedAtAll(at time.Time) { m.lookedAt.Set(float64(at.Unix())) }
 
-func (m *Metrics) nextExpiry(_ exception.Identity, at time.Time, any bool) {
-	if !any {
+func (m *Metrics) nextExpiry(_ exception.Identity, at time.Time, some bool) {
+	if !some {
 		m.expiry.Store(0)
 		return
 	}

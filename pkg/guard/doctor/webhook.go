@@ -70,13 +70,13 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 
 // asks reports whether a webhook is asked about an operation on a resource.
 func asks(w *admissionregistrationv1.ValidatingWebhook, m *meta.RESTMapping, operation admissionregistrationv1.OperationType) bool {
-	any := func(list []string, name string) bool {
+	names := func(list []string, name string) bool {
 		return slices.Contains(list, "*") || slices.Contains(list, name)
 	}
 	return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
 		return (slices.Contains(r.Operations, admissionregistrationv1.OperationAll) || slices.Contains(r.Operations, operation)) &&
-			any(r.APIGroups, m.Resource.Group) && any(r.APIVersions, m.Resource.Version) &&
-			(any(r.Resources, m.Resource.Resource) || slices.Contains(r.Resources, "*/*")) &&
+			names(r.APIGroups, m.Resource.Group) && names(r.APIVersions, m.Resource.Version) &&
+			(names(r.Resources, m.Resource.Resource) || slices.Contains(r.Resources, "*/*")) &&
 			(r.Scope == nil || *r.Scope != admissionregistrationv1.ClusterScope || m.Scope.Name() == meta.RESTScopeNameRoot)
 	})
 }
