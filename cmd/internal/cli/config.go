@@ -68,6 +68,7 @@ type sections struct {
 	Shape       any    `json:"shape"`
 	Sigstore    any    `json:"sigstore"`
 	Trust       any    `json:"trust"`
+	Guard       any    `json:"guard"`
 }
 
 const (
@@ -113,7 +114,7 @@ func LoadConfig(path string) (*Config, error) {
 // checkNoSections refuses a trust policy with a section of a configuration: a
 // command that reads that section would pass it over without a word.
 func checkNoSections(doc *exception.Document) error {
-	for _, section := range []string{"directories", "promote", "shape", "sigstore", trustSection} {
+	for _, section := range []string{"directories", "guard", "promote", "shape", "sigstore", trustSection} {
 		if _, there := doc.Lookup(section); there {
 			return usage(&exception.SyntaxError{Position: doc.PositionOf(exception.Path{section}),
 				Message: "a " + trustPolicy + " has no section called " + section,

@@ -47,7 +47,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	}
 	server := fmt.Sprintf("https://127.0.0.1:%d", free[2])
 	authority := at("certs/apiserver.crt")
-	return c.group.Until(within, "the API server", func(ctx context.Context) error {
+	if err := c.group.Until(within, "the API server", func(ctx context.Context) error {
 		if c.Client, err = newClient(server, token, authority); err != nil {
 			return err
 		}
@@ -56,7 +56,10 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 			return err
 		}
 		return answer.expect(http.StatusOK)
-	})
+	}); err != nil {
+		return err
+	}
+	return write(c.Kubeconfig(), c.kubeconfig())
 }
 
 // writeKeyPair makes the key that the API server signs ServiceAccounts' tokens

@@ -42,6 +42,7 @@ func newClient(server, token, authority string) (*Client, error) {
 type Request struct {
 	Method, Path string
 	Body         []byte
+	ContentType  string // "" for YAML
 }
 
 // Answer is what the API server said.
@@ -58,8 +59,11 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	request.Header.Set("Accept", "application/json")
+	if r.ContentType == "" {
+		r.ContentType = "application/yaml"
+	}
 	if r.Body != nil {
-		request.Header.Set("Content-Type", "application/yaml")
+		request.Header.Set("Content-Type", r.ContentType)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/servers"
@@ -20,6 +21,8 @@ type Options struct {
 	Dir      string // for data and logs; an empty one
 	// KyvernoEnv are variables for Kyverno, NAME=value.
 	KyvernoEnv []string
+	// WithoutKyverno starts the API server with Kyverno's definitions alone.
+	WithoutKyverno bool
 }
 
 // Cluster is a running API server with Kyverno.
@@ -30,13 +33,17 @@ type Cluster struct {
 	group   *servers.Group
 }
 
-// Start runs everything, and returns once Kyverno judges exceptions. The
+// Start runs everything, and returns once Kyverno judges exceptions, if it is to. The
 // processes end with Close or with the context.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	c := &Cluster{options: options, group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
 	within, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
-	for _, step := range []func(ctx, within context.Context) error{c.startAPIServer, c.install, c.startKyverno} {
+	steps := []func(ctx, within context.Context) error{c.startAPIServer, c.install, c.startKyverno}
+	if options.WithoutKyverno {
+		steps = steps[:2]
+	}
+	for _, step := range steps {
 		if err := step(ctx, within); err != nil {
 			err = fmt.Errorf("%w\n%s", err, c.Logs())
 			return nil, errors.Join(err, c.Close())
@@ -53,6 +60,10 @@ func (c *Cluster) Close() error {
 
 // Logs are the last lines of every process.
 func (c *Cluster) Logs() string { return c.group.Logs() }
+
+// Kubeconfig is the path of a file that says how to reach the API server as an
+// administrator.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.options.Dir, "kubeconfig") }
 
 // Names are the programs that run.
 func (c *Cluster) Names() []string { return c.group.Names() }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 
 	"github.com/polex-dev/polex/test/e2e/servers"
@@ -17,15 +16,11 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	kubeconfig := filepath.Join(c.options.Dir, "kubeconfig")
-	if err := write(kubeconfig, c.kubeconfig()); err != nil {
-		return err
-	}
 	const accounts = "system:serviceaccount:kyverno:"
 	if err := c.group.Run(ctx, servers.Command{
 		Program: "kyverno",
 		Args: []string{
-			"--kubeconfig=" + kubeconfig,
+			"--kubeconfig=" + c.Kubeconfig(),
 			fmt.Sprintf("--serverIP=127.0.0.1:%d", free[0]), "--webhookServerHost=127.0.0.1", fmt.Sprintf("--webhookServerPort=%d", free[0]),
 			"--caSecretName=kyverno-ca", "--tlsSecretName=kyverno-tls",
 			"--enablePolicyException=true", "--exceptionNamespace=*",

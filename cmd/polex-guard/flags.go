@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/guard"
+)
+
+// clusterFlags say how the API server is reached.
+type clusterFlags struct{ Kubeconfig string }
+
+func (f *clusterFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the API server (default: as a Pod does)")
+}
+
+// Requests a second to the API server, on average and at once. Thousands of
+// exceptions may end in one second, and what is too much for it the API server
+// says itself.
+const (
+	perSecond = 100
+	atOnce    = 200
+)
+
+func (f *clusterFlags) restConfig() (*rest.Config, error) {
+	config, err := f.reach()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = perSecond, atOnce
+	return config, nil
+}
+
+func (f *clusterFlags) reach() (*rest.Config, error) {
+	if f.Kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, &cli.UsageError{Err: err, Hint: "outside of a Pod, name a file with --kubeconfig"}
+		}
+		return config, nil
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: f.Kubeconfig}, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	return config, nil
+}
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	cluster clusterFlags
+
+	Config    string
+	Cluster   string
+	Namespace string
+
+	TLSCert, TLSKey string
+
+	WebhookAddress, MetricsAddress, HealthAddress, PprofAddress string
+
+	Deadline       time.Duration
+	Concurrent     int
+	ReloadInterval time.Duration
+	ShutdownDelay  time.Duration
+
+	RecheckInterval time.Duration
+	EnforceExisting bool
+}
+
+func (f *serveFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.cluster.add(cmd)
+	flags.StringVar(&f.Config, "config", "", "`file` with the configuration: the sections trust and guard, or a trust policy")
+	flags.StringVar(&f.Cluster, "cluster", "", "`name` of this cluster, which an exception with the annotation "+guard.AnnotationCluster+" has to name")
+	flags.StringVar(&f.Namespace, "namespace", "", "`namespace` of the Lease that several guards take turns by (default: that of the Pod)")
+	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute, "how `often` everything that is stored is looked at again")
+	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false, "delete exceptions that would be refused, once they have been for a whole --recheck-interval")
+	flags.StringVar(&f.TLSCert, "tls-cert", "", "`file` with the certificate of the webhook and its chain, in PEM; taken up when it changes")
+	flags.StringVar(&f.TLSKey, "tls-key", "", "`file` with its key")
+	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath)
+	flags.StringVar(&f.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; \"\" for none")
+	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
+	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")
+	flags.DurationVar(&f.Deadline, "deadline", guard.DefaultDeadline, "how `long` a request may take; less than the webhook's timeoutSeconds")
+	flags.IntVar(&f.Concurrent, "concurrent", guard.DefaultConcurrent, "how `many` requests are judged at once, which bounds the memory")
+	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "how `often` the configuration's files are looked at")
+	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "how `long` to go on answering when told to end, so that nobody asks any more")
+}
+
+func (f *serveFlags) check() error {
+	switch {
+	case f.Config == "":
+		return errNoConfig
+	case f.TLSCert == "" || f.TLSKey == "":
+		return &cli.UsageError{Err: errors.New("there is no certificate to serve with"), Hint: "name its files with --tls-cert and --tls-key"}
+	case f.RecheckInterval <= 0:
+		return cli.Usagef("--recheck-interval is more than nothing")
+	case f.Deadline <= 0 || f.Concurrent <= 0 || f.ReloadInterval <= 0 || f.ShutdownDelay < 0:
+		return cli.Usagef("--deadline, --concurrent and --reload-interval are more than nothing, and --shutdown-delay is not negative")
+	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):
+		return &cli.UsageError{Err: errors.New("--pprof-address: it shows the process's memory, and is for loopback alone"), Hint: "write it like 127.0.0.1:6060, and forward the port"}
+	}
+	var err error
+	f.Namespace, err = namespaceOf(f.Namespace)
+	return err
+}
+
+// errNoConfig is told to who names no configuration.
+var errNoConfig = &cli.UsageError{Err: errors.New("nothing says who is trusted"), Hint: "name a configuration with --config"}
+
+// podNamespace is where a Pod is told which namespace it runs in.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// namespaceOf is the namespace that is given, or that of the Pod.
+func namespaceOf(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	text, err := os.ReadFile(podNamespace)
+	if err != nil {
+		return "", &cli.UsageError{Err: errors.New("there is no namespace for the Lease"), Hint: "outside of a Pod, name one with --namespace"}
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/pkg/guard/cluster"
+)
+
+// leaseName is that of the Lease that the guards take turns by.
+const leaseName = "polex-guard"
+
+// keeping is the part of a guard that looks at what is stored.
+type keeping struct {
+	store  *cluster.Store
+	teller *cluster.Teller
+	keeper *guard.Keeper
+	pod    *corev1.ObjectReference // for Events about the guard itself
+	lease  cluster.Lease
+}
+
+// keep sets up the watching, which every guard does, and the keeping, which the one
+// with the lease does.
+func (g *guarding) keep() error {
+	live, err := client.New(g.rest, client.Options{HTTPClient: g.manager.GetHTTPClient(), Mapper: g.manager.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("set up: %w", err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("set up: %w", err)
+	}
+	g.keeping = keeping{
+		store:  cluster.NewStore(g.manager.GetCache(), live),
+		teller: &cluster.Teller{Log: g.log, Events: g.manager.GetEventRecorder("polex-guard"), Reports: &cluster.Reports{Client: live}},
+		pod:    &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host},
+		lease:  cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: host + "_" + rand.Text()},
+	}
+	g.keeper = &guard.Keeper{
+		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics,
+		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,
+	}
+	g.store.Notify(g.keeper.Touch)
+	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		// Those without the lease watch too: for limits by count, and to be quick
+		// when their turn comes.
+		if _, err := g.store.Identities(ctx, g.rules.Rules().Kinds()); err != nil {
+			g.teller.Failed(ctx, "watch", err)
+		}
+		return cluster.Lead(ctx, g.rest, g.lease, func(ctx context.Context) {
+			g.log.Info("holds the lease")
+			g.metrics.Leads(true)
+			defer g.metrics.Leads(false)
+			g.teller.Reports = &cluster.Reports{Client: live} // others may have written since
+			_ = g.keeper.Run(ctx)
+		})
+	}))
+}

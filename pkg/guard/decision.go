@@ -1,0 +1,121 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// Decision is the answer to one request.
+type Decision struct {
+	UID       string // of the request
+	Operation string
+	Object    exception.Identity // as the request names it
+	User      string             // who asks
+	DryRun    bool
+
+	Reason string // stable; see the reasons of this package and of pkg/verify
+	Detail string // for people; untrusted text is quoted
+	Hint   string // what to do about a refusal
+	Facts  verify.Facts
+}
+
+// Allowed reports whether the request may go on.
+func (d *Decision) Allowed() bool { return allows(d.Reason) }
+
+// Code is the status of HTTP that the client of the API server is told.
+func (d *Decision) Code() int32 {
+	if code, ok := codes[d.Reason]; ok {
+		return code
+	}
+	return 403
+}
+
+// Authority names whose signatures count for the object, or is "".
+func (d *Decision) Authority() string {
+	var names []string
+	for _, s := range d.Facts.Signatures {
+		if s.Authority != "" {
+			names = append(names, s.Authority)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// maxMessage is the most bytes of a message: it is printed by clients, logged
+// and kept in events, which take no more.
+const maxMessage = 1024
+
+// Message is the answer in a line: the reason, what was found, who signed, what
+// to do. It is safe to print.
+func (d *Decision) Message() string {
+	hint := ""
+	if d.Hint != "" {
+		hint = "; " + d.Hint
+	}
+	text := fmt.Sprintf("[%s] %s", d.Reason, d.Detail)
+	if signer := d.signer(); signer != "" && !d.Allowed() {
+		text += "; signed by " + signer
+	}
+	// What to do is the last to be cut off.
+	return escape(text, maxMessage-len(hint)) + hint
+}
+
+// Summary says in a line what is known: of what is refused the [Decision.Message],
+// and of anything else who signed it and until when it counts.
+func (d *Decision) Summary() string {
+	switch {
+	case d.Reason == ReasonDeleted:
+		return escape("deleted by "+d.User, maxMessage)
+	case d.Reason != ReasonVerified:
+		return d.Message()
+	}
+	text := "signed by " + d.signer()
+	if at := witnessed(d.Facts); !at.IsZero() {
+		text += " at " + timestamp(at)
+	}
+	if end := d.Facts.ExpiresAt; !end.IsZero() {
+		text += ", until " + timestamp(end)
+	}
+	return escape(text, maxMessage)
+}
+
+// signer names who made the first signature that was verified.
+func (d *Decision) signer() string {
+	if len(d.Facts.Signatures) == 0 || d.Reason == string(verify.ReasonWrongIdentity) {
+		return ""
+	}
+	s := d.Facts.Signatures[0]
+	name := s.Identity.Subject
+	if name == "" {
+		name = "a key of the trust policy"
+		if s.Authority != "" {
+			name = fmt.Sprintf("the key %q", s.Authority)
+		}
+	}
+	if more := len(d.Facts.Signatures) - 1; more > 0 {
+		name += fmt.Sprintf(" and %d more", more)
+	}
+	return name
+}
+
+// escape makes hostile text safe to print on one line, in at most so many bytes.
+func escape(text string, most int) string {
+	const cut = " …"
+	var b strings.Builder
+	for _, r := range text {
+		piece := string(r)
+		if !unicode.IsPrint(r) {
+			piece = fmt.Sprintf(`\u%04x`, r)
+		}
+		if b.Len()+len(piece) > most-len(cut) {
+			b.WriteString(cut)
+			break
+		}
+		b.WriteString(piece)
+	}
+	return b.String()
+}

@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// soon is how much of its life a certificate has to have left.
+const soon = 7 * 24 * time.Hour
+
+// reaching is how long it may take to reach the webhook.
+const reaching = 5 * time.Second
+
+// certificate asks for the webhook's certificate as the API server does.
+func (k *checkup) certificate(ctx context.Context, subject string, w *admissionregistrationv1.ValidatingWebhook) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(w.ClientConfig.CABundle) {
+		k.add(Finding{Subject: subject, Reason: ReasonBundle, Message: "its caBundle holds no certificate", Hint: "let cert-manager inject it, or copy the one that certifies the guard"})
+		return
+	}
+	address, name := addressOf(w)
+	ctx, cancel := context.WithTimeout(ctx, reaching)
+	defer cancel()
+	conn, err := k.Dial(ctx, address, &tls.Config{RootCAs: roots, ServerName: name, Time: k.Now, MinVersion: tls.VersionTLS12})
+	var invalid *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &invalid):
+		k.add(Finding{Subject: subject, Reason: ReasonCertificate, Message: fmt.Sprintf("the API server does not take the certificate of %s: %s", address, err), Hint: "the certificate has to name it, be valid now, and be certified by the caBundle"})
+		return
+	case err != nil:
+		k.unknown(subject, fmt.Errorf("reach %s: %w", address, err))
+		return
+	}
+	defer conn.Close() //nolint:errcheck // nothing was written
+	for _, cert := range conn.ConnectionState().PeerCertificates {
+		if left := cert.NotAfter.Sub(k.Now()); left < soon {
+			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the certificate of %q ends at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew it; what renews it should have done so by now"})
+		}
+	}
+}
+
+func dial(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error) {
+	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: reaching}, Config: config}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*tls.Conn), nil
+}

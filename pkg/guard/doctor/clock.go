@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// aside is how far two clocks may be apart. The API server says whole seconds,
+// and the answer takes a while.
+const aside = 5 * time.Second
+
+// clock holds the clock against the API server's: an exception that has not
+// begun, or has ended, is told by it.
+func (k *checkup) clock(ctx context.Context) {
+	const subject = "clock"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, k.Host+"/version", nil)
+	if err != nil {
+		k.unknown(subject, err)
+		return
+	}
+	answer, err := k.HTTP.Do(request)
+	if err != nil {
+		k.unknown(subject, err)
+		return
+	}
+	defer answer.Body.Close()
+	theirs, err := http.ParseTime(answer.Header.Get("Date"))
+	if err != nil {
+		k.unknown(subject, fmt.Errorf("the API server says no time: %w", err))
+		return
+	}
+	if apart := k.Now().Sub(theirs).Abs(); apart > aside {
+		k.add(Finding{Subject: subject, Reason: ReasonClock, Message: fmt.Sprintf("this clock and the API server's are %s apart", apart.Round(time.Second)), Hint: "set them: an exception ends by the guard's"})
+		return
+	}
+	k.fine(subject, "it goes with the API server's")
+}

@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// kyverno looks at the flags of Kyverno's admission controller. Neither lets an
+// unsigned exception past the guard.
+func (k *checkup) kyverno(ctx context.Context) {
+	subject := "deployments of Kyverno in " + k.Kyverno
+	var list appsv1.DeploymentList
+	if err := k.Client.List(ctx, &list, client.InNamespace(k.Kyverno)); err != nil {
+		k.unknown(subject, err)
+		return
+	}
+	before, seen := len(k.found), false
+	for _, d := range list.Items {
+		for _, c := range d.Spec.Template.Spec.Containers {
+			given := flagsOf(append(c.Command, c.Args...))
+			if _, concerns := given["enablePolicyException"]; !concerns && d.Labels["app.kubernetes.io/component"] != "admission-controller" {
+				continue
+			}
+			seen = true
+			k.flags("deployments/"+d.Name, given)
+		}
+	}
+	switch {
+	case !seen:
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "there is no admission controller of Kyverno", Hint: "name its namespace with --kyverno-namespace"})
+	case len(k.found) == before:
+		k.fine(subject, "exceptions are heeded, and not from everywhere")
+	}
+}
+
+func (k *checkup) flags(subject string, given map[string]string) {
+	if given["enablePolicyException"] != "true" {
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "Kyverno heeds no exceptions", Hint: "run it with --enablePolicyException=true"})
+	}
+	if from := given["exceptionNamespace"]; from == "*" || from == "" {
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonFromEverywhere, Message: "Kyverno heeds exceptions from every namespace, those of policies.kyverno.io at least", Hint: "run it with --exceptionNamespace, and keep others out of that namespace"})
+	}
+}
+
+// flagsOf reads flags as Go's flag package does; one without a value is "true"
+// unless the next word is its value.
+func flagsOf(args []string) map[string]string {
+	flags := map[string]string{}
+	for i, arg := range args {
+		name, isFlag := strings.CutPrefix(arg, "-")
+		if !isFlag {
+			continue
+		}
+		name, value, said := strings.Cut(strings.TrimPrefix(name, "-"), "=")
+		if !said {
+			value = "true"
+			if i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				value = args[i+1]
+			}
+		}
+		flags[name] = value
+	}
+	return flags
+}

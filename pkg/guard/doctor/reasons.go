@@ -1,0 +1,34 @@
+package doctor
+
+// The reasons.
+const (
+	ReasonUnknown = "undecided"
+
+	ReasonNoWebhook       = "no-webhook"
+	ReasonVersionNotAsked = "version-not-asked"
+	ReasonDeleteNotAsked  = "delete-not-asked"
+	ReasonNamespaceHole   = "namespace-hole"
+	ReasonObjectHole      = "object-hole"
+	ReasonConditionHole   = "condition-hole"
+	ReasonFailsOpen       = "fails-open"
+	ReasonTimeout         = "timeout-too-short"
+	ReasonSideEffects     = "side-effects"
+	ReasonMatchPolicy     = "converts"
+	ReasonBundle          = "bad-ca-bundle"
+	ReasonCertificate     = "bad-certificate"
+	ReasonCertificateEnds = "certificate-ends"
+
+	ReasonExceptionsDisabled = "exceptions-disabled"
+	ReasonFromEverywhere     = "exceptions-from-everywhere"
+	ReasonNotPermitted       = "not-permitted"
+	ReasonClock              = "clock-differs"
+)
+
+// Reasons returns the reasons, in the order of the checks.
+func Reasons() []string {
+	return []string{
+		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonNamespaceHole, ReasonObjectHole,
+		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonBundle, ReasonCertificate,
+		ReasonCertificateEnds, ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
+	}
+}

@@ -1,0 +1,153 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// webhook looks at how the API server is told to ask the guard.
+func (k *checkup) webhook(ctx context.Context) {
+	subject := "validatingwebhookconfigurations/" + k.Webhook
+	var config admissionregistrationv1.ValidatingWebhookConfiguration
+	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
+		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "the API server is not told to ask the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name"})
+		return
+	case err != nil:
+		k.unknown(subject, err)
+		return
+	}
+	before := len(k.found)
+	k.covers(subject, config.Webhooks)
+	for i := range config.Webhooks {
+		w := &config.Webhooks[i]
+		k.closed(subject+" "+w.Name, w)
+		k.certificate(ctx, subject+" "+w.Name, w)
+	}
+	if len(k.found) == before {
+		k.fine(subject, "every version, namespace and object, and it fails closed")
+	}
+}
+
+// covers: each kind in every version that is served, created or updated, is one
+// that some webhook is asked about.
+func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
+	for _, gk := range k.Kinds {
+		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			k.unknown(gk.String(), err)
+			continue
+		}
+		for _, m := range mappings {
+			for _, operation := range []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete} {
+				if slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return asks(&w, m, operation) }) {
+					continue
+				}
+				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is let through unasked", operation, gk, m.GroupVersionKind.Version),
+					Hint: `write apiVersions: ["*"], operations: ["*"], scope: "*"`}
+				if operation == admissionregistrationv1.Delete {
+					f.Outcome, f.Reason, f.Message = Doubtful, ReasonDeleteNotAsked, fmt.Sprintf("who deletes a %s in %s is not written down", gk, m.GroupVersionKind.Version)
+				}
+				k.add(f)
+			}
+		}
+	}
+}
+
+// asks reports whether a webhook is asked about an operation on a resource.
+func asks(w *admissionregistrationv1.ValidatingWebhook, m *meta.RESTMapping, operation admissionregistrationv1.OperationType) bool {
+	names := func(list []string, name string) bool {
+		return slices.Contains(list, "*") || slices.Contains(list, name)
+	}
+	return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		return (slices.Contains(r.Operations, admissionregistrationv1.OperationAll) || slices.Contains(r.Operations, operation)) &&
+			names(r.APIGroups, m.Resource.Group) && names(r.APIVersions, m.Resource.Version) &&
+			(names(r.Resources, m.Resource.Resource) || slices.Contains(r.Resources, "*/*")) &&
+			(r.Scope == nil || *r.Scope != admissionregistrationv1.ClusterScope || m.Scope.Name() == meta.RESTScopeNameRoot)
+	})
+}
+
+// closed: nothing is left out, and what fails is refused.
+func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWebhook) {
+	wrong := func(reason, message, hint string) {
+		k.add(Finding{Subject: subject, Reason: reason, Message: message, Hint: hint})
+	}
+	if selects(w.NamespaceSelector) {
+		wrong(ReasonNamespaceHole, "namespaces that its namespaceSelector leaves out are not guarded", "remove it: an exception counts wherever it stands")
+	}
+	if selects(w.ObjectSelector) {
+		wrong(ReasonObjectHole, "objects choose by their labels whether they are looked at", "remove the objectSelector")
+	}
+	if len(w.MatchConditions) > 0 {
+		wrong(ReasonConditionHole, "what its matchConditions leave out is not guarded", "remove them")
+	}
+	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Fail {
+		wrong(ReasonFailsOpen, "without an answer of the guard, everything is admitted", "write failurePolicy: Fail")
+	}
+	if timeout := timeoutOf(w); timeout <= k.Deadline {
+		wrong(ReasonTimeout, fmt.Sprintf("the API server waits %s, and the guard takes up to %s", timeout, k.Deadline), "raise timeoutSeconds, or lower --deadline")
+	}
+	if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
+		wrong(ReasonSideEffects, "a dry run is refused without being asked about", "write sideEffects: NoneOnDryRun")
+	}
+	if w.MatchPolicy == nil || *w.MatchPolicy != admissionregistrationv1.Exact {
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonMatchPolicy, Message: "what is written in a version that no rule names is converted first, and refused", Hint: "write matchPolicy: Exact, and every version"})
+	}
+}
+
+func selects(s *metav1.LabelSelector) bool {
+	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
+}
+
+// timeoutOf is how long the API server waits.
+func timeoutOf(w *admissionregistrationv1.ValidatingWebhook) time.Duration {
+	const unless = 10
+	if w.TimeoutSeconds == nil {
+		return unless * time.Second
+	}
+	return time.Duration(*w.TimeoutSeconds) * time.Second
+}
+
+// addressOf is where the API server asks, and by which name.
+func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name string) {
+	if url := w.ClientConfig.URL; url != nil {
+		host, _, _ := strings.Cut(strings.TrimPrefix(*url, "https://"), "/")
+		name, port, found := cutPort(host)
+		if !found {
+			port = "443"
+		}
+		return name + ":" + port, strings.Trim(name, "[]")
+	}
+	s := w.ClientConfig.Service
+	if s == nil {
+		return "", ""
+	}
+	port := int32(443)
+	if s.Port != nil {
+		port = *s.Port
+	}
+	name = s.Name + "." + s.Namespace + ".svc"
+	return fmt.Sprintf("%s:%d", name, port), name
+}
+
+func cutPort(host string) (name, port string, found bool) {
+	i := strings.LastIndexByte(host, ':')
+	if i < 0 || strings.HasSuffix(host, "]") {
+		return host, "", false
+	}
+	return host[:i], host[i+1:], true
+}

@@ -1,0 +1,135 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// Count returns how many objects of a kind stand in a namespace.
+type Count func(ctx context.Context, kind exception.GroupKind, namespace string) (int, error)
+
+// judge decides requests under the rules of one moment.
+type judge struct {
+	rules   *Rules
+	cluster string
+	count   Count
+	now     time.Time
+}
+
+// refusal is a denial with its reason. Facts are those of a document that was
+// verified, and is refused all the same.
+type refusal struct {
+	reason, detail string
+	facts          verify.Facts
+}
+
+func (r *refusal) Error() string { return r.detail + " [" + r.reason + "]" }
+
+func refuse(reason, format string, args ...any) error {
+	return &refusal{reason: reason, detail: fmt.Sprintf(format, args...)}
+}
+
+// answer turns the outcome of a request into what is said of it.
+func (d *Decision) answer(reason string, facts verify.Facts, err error) {
+	var rejected *verify.Rejected
+	var refused *refusal
+	switch {
+	case errors.As(err, &rejected):
+		d.Reason, d.Detail, d.Facts = string(rejected.Reason), rejected.Detail, rejected.Facts
+	case errors.As(err, &refused):
+		d.Reason, d.Detail, d.Facts = refused.reason, refused.detail, refused.facts
+	case err != nil:
+		d.Reason, d.Detail = ReasonUndecided, err.Error()
+	default:
+		d.Reason, d.Facts = reason, facts
+	}
+	d.Hint = hints[d.Reason]
+}
+
+// decide goes through the steps of the package's documentation, from the second
+// on.
+func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionRequest) (reason string, facts verify.Facts, err error) {
+	switch request.Operation {
+	case admissionv1.Delete:
+		return ReasonDeleted, facts, nil
+	case admissionv1.Create, admissionv1.Update:
+	default:
+		return "", facts, refuse(ReasonOperationNotAllowed, "%q is not for objects that are signed", string(request.Operation))
+	}
+	doc, err := parseObject(request.Object.Raw, "object")
+	if err != nil {
+		return "", facts, err
+	}
+	if err := isRequested(doc, request); err != nil {
+		return "", facts, err
+	}
+	if request.Operation == admissionv1.Update {
+		if reason, err := unsealed(doc, request); reason != "" || err != nil {
+			return reason, facts, err
+		}
+	}
+	verified, err := j.rules.verifier.Verify(doc, j.now)
+	if err != nil {
+		return "", facts, err
+	}
+	if err := j.beyondTheSeal(ctx, verified, request); err != nil {
+		var refused *refusal
+		if errors.As(err, &refused) {
+			refused.facts = verified.Facts()
+		}
+		return "", facts, err
+	}
+	return ReasonVerified, verified.Facts(), nil
+}
+
+// beyondTheSeal asks of a verified object what only this cluster knows.
+func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, request *admissionv1.AdmissionRequest) error {
+	if verified.Message().Identity().Name == "" {
+		return refuse(ReasonGeneratedName, "it has no name yet")
+	}
+	if err := j.place(verified.Message()); err != nil {
+		return err
+	}
+	if err := j.reachesGuard(verified.Message()); err != nil {
+		return err
+	}
+	if request.Operation == admissionv1.Update {
+		return j.rollback(verified, request.OldObject.Raw)
+	}
+	return j.tooMany(ctx, verified.Message())
+}
+
+// parseObject reads an object of a request as strictly as a file.
+func parseObject(raw []byte, name string) (*exception.Document, error) {
+	doc, err := exception.Parse(raw, name)
+	var syntax *exception.SyntaxError
+	if errors.As(err, &syntax) {
+		return nil, refuse(ReasonMalformed, "the %s cannot be read: %s", name, syntax.Message)
+	}
+	return doc, err
+}
+
+// isRequested refuses an object that is not the one that the request is about,
+// or not in the version that it was written in: of what the API server made of
+// it on the way here, nobody signed anything.
+func isRequested(doc *exception.Document, request *admissionv1.AdmissionRequest) error {
+	if asked := request.RequestKind; asked != nil && *asked != request.Kind {
+		return refuse(ReasonConverted, "it was written as %s and shown as %s", asked, request.Kind.String())
+	}
+	name := doc.Text("metadata", "name")
+	switch said := (metav1.GroupVersionKind{Group: doc.GroupKind().Group, Version: doc.Version(), Kind: doc.GroupKind().Kind}); {
+	case said != request.Kind:
+		return refuse(ReasonWrongObject, "the request is about a %s, and the object is a %q of %q", request.Kind.String(), said.Kind, doc.APIVersion())
+	case request.Name != "" && name != request.Name, doc.Text("metadata", "namespace") != request.Namespace:
+		return refuse(ReasonWrongObject, "the request is about %q in %q, and the object is %q", request.Name, request.Namespace, doc.Identity().String())
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package guard
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// LogDecision writes a line about a decision: who asked for what, and why it was
+// allowed or not. What the object itself says is not logged.
+func LogDecision(log *slog.Logger, d *Decision, took time.Duration) {
+	level := slog.LevelInfo
+	if !d.Allowed() {
+		level = slog.LevelWarn
+	}
+	log.LogAttrs(context.Background(), level, "decision",
+		slog.String("uid", d.UID), slog.Bool("allowed", d.Allowed()), slog.String("reason", d.Reason),
+		slog.String("operation", escape(d.Operation, maxLogged)), slog.String("object", escape(d.Object.String(), maxLogged)),
+		slog.String("user", escape(d.User, maxLogged)), slog.Bool("dryRun", d.DryRun),
+		slog.String("message", d.Message()), slog.String("authority", d.Authority()), slog.String("digest", d.Facts.MessageDigest),
+		slog.Duration("took", took))
+}
+
+// maxLogged is the most bytes of a name in the log.
+const maxLogged = 600

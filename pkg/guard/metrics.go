@@ -1,0 +1,120 @@
+package guard
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Metrics are the guard's, in Prometheus' form.
+type Metrics struct {
+	decisions  *prometheus.CounterVec
+	latency    *prometheus.HistogramVec
+	reloaded   prometheus.Gauge
+	reloadedAt prometheus.Gauge
+
+	// Of the one that holds the lease.
+	leads      prometheus.Gauge
+	exceptions *prometheus.GaugeVec
+	deletions  *prometheus.CounterVec
+	lookedAt   prometheus.Gauge
+	expiry     atomic.Int64 // Unix seconds; 0 is none
+}
+
+// NewMetrics makes the metrics and registers them. The clock says how far away
+// the nearest expiry is.
+func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics, error) {
+	m := &Metrics{
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_decisions_total",
+			Help: "Admission requests that were answered, by operation, reason, and the authority whose signature counts."},
+			[]string{"operation", "reason", "authority"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "polex_guard_decision_seconds",
+			Help:    "How long it took to answer an admission request, waiting included.",
+			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5}}, []string{"operation"}),
+		reloaded: gauge("polex_guard_config_last_reload_successful",
+			"1 when the configuration as it is now is the one that is decided by, 0 when it was refused and an older one is."),
+		reloadedAt: gauge("polex_guard_config_last_reload_success_timestamp_seconds",
+			"When the configuration that is decided by was taken up."),
+		leads: gauge("polex_guard_leader", "1 for the one that holds the lease, which alone looks at what is stored."),
+		exceptions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_exceptions",
+			Help: "Stored objects by kind and by what is known of them: verified, or the reason that they would be refused for."},
+			[]string{"kind", "reason"}),
+		deletions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_deletions_total",
+			Help: "Exceptions that the guard deleted, by reason."}, []string{"reason"}),
+		lookedAt: gauge("polex_guard_last_recheck_timestamp_seconds", "When everything that is stored was looked at last."),
+	}
+	nearest := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "polex_guard_next_expiry_seconds",
+		Help: "How long until the next exception expires; negative when one could not be deleted in time, and not a number without one."},
+		func() float64 {
+			if at := m.expiry.Load(); at != 0 {
+				return time.Unix(at, 0).Sub(now()).Seconds()
+			}
+			return math.NaN()
+		})
+	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+}
+
+// operations are the values of the label; what a request says is not trusted to
+// be one.
+var operations = map[string]string{"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE"}
+
+// Decided counts a decision.
+func (m *Metrics) Decided(d *Decision, took time.Duration) {
+	operation := operations[d.Operation]
+	if operation == "" {
+		operation = "other"
+	}
+	m.decisions.WithLabelValues(operation, d.Reason, d.Authority()).Inc()
+	m.latency.WithLabelValues(operation).Observe(took.Seconds())
+}
+
+func (m *Metrics) reloadedSuccessfully(ok bool) { m.reloaded.Set(number(ok)) }
+
+// Leads says whether this guard holds the lease. What only that one knows is
+// forgotten by another.
+func (m *Metrics) Leads(leads bool) {
+	m.leads.Set(number(leads))
+	if !leads {
+		m.exceptions.Reset()
+		m.expiry.Store(0)
+	}
+}
+
+func (m *Metrics) found(all []*Finding) {
+	m.exceptions.Reset()
+	for _, f := range all {
+		m.exceptions.WithLabelValues(f.Object.GroupKind.String(), f.Reason).Inc()
+	}
+}
+
+func (m *Metrics) removed(reason string) { m.deletions.WithLabelValues(reason).Inc() }
+
+func (m *Metrics) lookedAtAll(at time.Time) { m.lookedAt.Set(float64(at.Unix())) }
+
+func (m *Metrics) nextExpiry(_ exception.Identity, at time.Time, some bool) {
+	if !some {
+		m.expiry.Store(0)
+		return
+	}
+	m.expiry.Store(at.Unix())
+}
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,66 @@
+package guard
+
+import (
+	"context"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// AnnotationCluster names the one cluster that an exception is for. It stands in
+// the message, so that what was approved for one cluster counts in no other.
+const AnnotationCluster = "polex.dev/cluster"
+
+// place refuses what does not belong here. A document that names a cluster is
+// refused where nobody told the guard which one this is.
+func (j *judge) place(message *exception.Document) error {
+	if namespace := message.Identity().Namespace; !j.rules.settings.allowsNamespace(namespace) {
+		return refuse(ReasonNamespaceNotAllowed, "the namespace %q is none that exceptions may stand in", namespace)
+	}
+	switch named := message.Annotation(AnnotationCluster); {
+	case named == "" && j.rules.settings.RequireCluster:
+		return refuse(ReasonNoCluster, "it does not say which cluster it is for")
+	case named == "" || named == j.cluster:
+		return nil
+	case j.cluster == "":
+		return refuse(ReasonAnotherCluster, "it is for the cluster %q, and the guard was not told which one this is", named)
+	default:
+		return refuse(ReasonAnotherCluster, "it is for the cluster %q, and this is %q", named, j.cluster)
+	}
+}
+
+// reachesGuard refuses an exception that would exempt exceptions from what
+// guards them, whoever signed it. The rule is that of pkg/shape.
+func (j *judge) reachesGuard(message *exception.Document) error {
+	if !message.GroupKind().IsException() {
+		return nil
+	}
+	for _, f := range j.rules.shape.Check(message, j.now) {
+		if f.Reason == shape.ReasonReachesGuard {
+			return refuse(ReasonReachesGuard, "%s: %s", f.Path, f.Message)
+		}
+	}
+	return nil
+}
+
+// tooMany refuses what would be one more than may stand in a namespace. Two that
+// are created at once can both be counted as the last: the limit keeps a
+// namespace from filling up, and is no lock.
+func (j *judge) tooMany(ctx context.Context, message *exception.Document) error {
+	most := j.rules.settings.MaxPerNamespace
+	if most == 0 {
+		return nil
+	}
+	id := message.Identity()
+	if j.count == nil {
+		return refuse(ReasonUndecided, "nothing counts the objects of the namespace %q", id.Namespace)
+	}
+	there, err := j.count(ctx, id.GroupKind, id.Namespace)
+	if err != nil {
+		return err
+	}
+	if there >= most {
+		return refuse(ReasonTooMany, "%d of its kind stand in %q, and %d may", there, id.Namespace, most)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// rollback refuses to replace an object by one that was signed before it: what
+// was narrowed since would be wide again.
+//
+// Of the old object its seal counts and not its state, which an API server shows
+// in another version when the request is in another one. A seal that does not
+// verify, or is another object's, says nothing of when anything was signed: who
+// made that must not keep an honest one out.
+func (j *judge) rollback(verified *verify.Verified, raw []byte) error {
+	old, err := parseObject(raw, "old object")
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	before, err := j.sealed(old, verified.Message().Identity())
+	if err != nil || before == nil || before.Facts().MessageDigest == verified.Facts().MessageDigest {
+		return nil //nolint:nilerr // as above
+	}
+	was, is := witnessed(before.Facts()), witnessed(verified.Facts())
+	switch {
+	case was.IsZero() && !is.IsZero():
+		return nil
+	case is.IsZero():
+		return refuse(ReasonRollback, "nobody witnessed when it was signed, so it may be older than what it would replace")
+	case is.Before(was):
+		return refuse(ReasonRollback, "it was signed at %s, and what it would replace at %s", timestamp(is), timestamp(was))
+	}
+	return nil
+}
+
+// sealed verifies the message of an object's seal by itself. It returns nil when
+// that is not about the object.
+func (j *judge) sealed(doc *exception.Document, id exception.Identity) (*verify.Verified, error) {
+	opened, err := seal.Read(doc)
+	if err != nil {
+		return nil, err
+	}
+	message, err := seal.ParseMessage(opened.Message)
+	if err != nil || message.Identity() != id {
+		return nil, err
+	}
+	whole, err := seal.Attach(message, opened)
+	if err != nil {
+		return nil, err
+	}
+	return j.rules.verifier.Verify(whole, j.now)
+}
+
+// witnessed is the time from which the authorities' signatures count: the
+// earliest that was witnessed, or zero when nobody witnessed one of them.
+func witnessed(facts verify.Facts) time.Time {
+	var earliest time.Time
+	for _, s := range facts.Signatures {
+		switch {
+		case s.Authority == "":
+		case s.WitnessedAt.IsZero():
+			return time.Time{}
+		case earliest.IsZero() || s.WitnessedAt.Before(earliest):
+			earliest = s.WitnessedAt
+		}
+	}
+	return earliest
+}
+
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,109 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// Settings are what a cluster asks beyond the trust policy: the section guard of
+// a configuration.
+type Settings struct {
+	// Namespaces are where exceptions may stand, names or patterns in which * is
+	// any text; none is any.
+	Namespaces []string `json:"namespaces"`
+	// RequireCluster asks every exception to name the cluster it is for.
+	RequireCluster bool `json:"requireCluster"`
+	// MaxPerNamespace is how many exceptions of one kind may stand in a
+	// namespace; 0 is no limit.
+	MaxPerNamespace int `json:"maxPerNamespace"`
+	// GuardPolicies and GuardNamespaces are what no exception may reach, on top
+	// of polex's and Kyverno's own.
+	GuardPolicies   []string `json:"guardPolicies"`
+	GuardNamespaces []string `json:"guardNamespaces"`
+}
+
+// Rules are what is decided by. They do not change: a new configuration makes
+// new ones.
+type Rules struct {
+	verifier *verify.Verifier
+	shape    *shape.Checker
+	settings Settings
+	kinds    []exception.GroupKind // that are looked at in the cluster
+	digest   string
+}
+
+// NewRules checks a configuration as a whole. The kinds of the trust policy are
+// those that are looked at again in the cluster. The digest tells the
+// configuration from others, in logs.
+func NewRules(config trust.Config, settings Settings, digest string) (*Rules, error) {
+	policy, err := trust.Load(config)
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := verify.New(policy)
+	if err != nil {
+		return nil, err
+	}
+	if settings.MaxPerNamespace < 0 {
+		return nil, fmt.Errorf("guard: maxPerNamespace: %d cannot be meant", settings.MaxPerNamespace)
+	}
+	for _, pattern := range settings.Namespaces {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return nil, fmt.Errorf("guard: namespaces: %q is neither a name nor a pattern", pattern)
+		}
+	}
+	checker, err := shape.New(shape.Config{GuardPolicies: settings.GuardPolicies, GuardNamespaces: settings.GuardNamespaces, InsecureAllowUnbounded: true})
+	if err != nil {
+		return nil, fmt.Errorf("guard: %w", err)
+	}
+	return &Rules{verifier: verifier, shape: checker, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
+}
+
+// kindsOf are the kinds that a trust policy lists, and PolicyException of both
+// groups where it lists none, or any.
+func kindsOf(listed []string) []exception.GroupKind {
+	if len(listed) == 0 || slices.Contains(listed, "*") {
+		return []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}}
+	}
+	var kinds []exception.GroupKind
+	for _, text := range listed {
+		kind, group, _ := strings.Cut(text, ".")
+		kinds = append(kinds, exception.GroupKind{Group: group, Kind: kind})
+	}
+	return kinds
+}
+
+// Kinds are those that are looked at in the cluster.
+func (r *Rules) Kinds() []exception.GroupKind { return slices.Clone(r.kinds) }
+
+// Digest returns what tells the configuration from others.
+func (r *Rules) Digest() string { return r.digest }
+
+// allowsNamespace reports whether an exception may stand in a namespace.
+func (s *Settings) allowsNamespace(namespace string) bool {
+	return len(s.Namespaces) == 0 || slices.ContainsFunc(s.Namespaces, func(pattern string) bool {
+		fits, err := path.Match(pattern, namespace)
+		return err == nil && fits
+	})
+}
+
+// Current holds the rules that are decided by now. Its zero value has none, and
+// then nothing can be decided.
+type Current struct{ rules atomic.Pointer[Rules] }
+
+var errNoRules = errors.New("there is no configuration to decide by")
+
+// Replace makes rules the ones that are decided by from now on.
+func (c *Current) Replace(r *Rules) { c.rules.Store(r) }
+
+// Rules returns the rules, or nil when there are none yet.
+func (c *Current) Rules() *Rules { return c.rules.Load() }

@@ -1,0 +1,81 @@
+package guard
+
+import (
+	"reflect"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// What may change without a signature, since no seal covers it.
+
+const statusSubresource = "status"
+
+// unsealed returns the reason for which an update needs no seal, or "" when it
+// needs one.
+//
+// An object that is being deleted waits for its finalizers, which controllers and
+// the garbage collector take away one by one. It may lose them and change in nothing
+// else: an exception counts until it is gone. The status is what a controller
+// says of an object, and is not covered by its seal.
+func unsealed(doc *exception.Document, request *admissionv1.AdmissionRequest) (reason string, err error) {
+	if request.SubResource != "" && request.SubResource != statusSubresource {
+		return "", refuse(ReasonSubresourceNotAllowed, "%q changes the object beside what was signed", request.SubResource)
+	}
+	old, err := parseObject(request.OldObject.Raw, "old object")
+	if err != nil {
+		// It was stored in other times; nothing is known of it.
+		if request.SubResource == "" {
+			return "", nil
+		}
+		return "", err
+	}
+	if request.SubResource == statusSubresource {
+		if differ(old, doc, "status") {
+			return "", refuse(ReasonSubresourceNotAllowed, "more than its status changes")
+		}
+		return ReasonStatus, nil
+	}
+	if old.Text("metadata", "deletionTimestamp") == "" {
+		return "", nil
+	}
+	if differ(old, doc, "finalizers") || !subset(finalizers(doc), finalizers(old)) {
+		return "", refuse(ReasonBeingDeleted, "it is being deleted, and only its finalizers may go")
+	}
+	return ReasonReleased, nil
+}
+
+// written are the fields of metadata that the API server writes with every
+// change.
+var written = []string{"resourceVersion", "generation", "managedFields"}
+
+// differ reports whether two states of an object differ in anything but what the
+// API server writes and one field, of the object or of its metadata.
+func differ(old, changed *exception.Document, but string) bool {
+	plain := func(d *exception.Document) map[string]any {
+		tree := d.Object()
+		metadata, _ := tree["metadata"].(map[string]any)
+		for _, field := range written {
+			delete(metadata, field)
+		}
+		if but == "status" {
+			delete(tree, but)
+		} else {
+			delete(metadata, but)
+		}
+		return tree
+	}
+	return !reflect.DeepEqual(plain(old), plain(changed))
+}
+
+func finalizers(doc *exception.Document) []any {
+	value, _ := doc.Lookup("metadata", "finalizers")
+	list, _ := value.([]any)
+	return list
+}
+
+func subset(part, whole []any) bool {
+	return !slices.ContainsFunc(part, func(item any) bool { return !slices.Contains(whole, item) })
+}

@@ -1,0 +1,209 @@
+//go:build e2e
+
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// draft is an exception to be written.
+type draft struct {
+	name, namespace string
+	lives           time.Duration // 0 is an hour
+	annotations     string        // more of them, as YAML flow: ", a: b"
+	policy          string        // "" is require-probes
+	kind            string        // that it exempts; "" is Pod
+}
+
+func (d draft) fill() draft {
+	if d.lives == 0 {
+		d.lives = time.Hour
+	}
+	if d.policy == "" {
+		d.policy = "require-probes"
+	}
+	if d.kind == "" {
+		d.kind = "Pod"
+	}
+	return d
+}
+
+// legacy writes it for kyverno.io.
+func (d draft) legacy(version string) string {
+	d = d.fill()
+	return fmt.Sprintf(`apiVersion: kyverno.io/%s
+kind: PolicyException
+metadata:
+  name: %s
+  namespace: %s
+  annotations: {polex.dev/reason: no health endpoint, polex.dev/expires-in: %s%s}
+spec:
+  exceptions: [{policyName: %s, ruleNames: [check]}]
+  match: {any: [{resources: {kinds: [%s], names: [web-*], namespaces: [team-a]}}]}
+`, version, d.name, d.namespace, short(d.lives), d.annotations, d.policy, d.kind)
+}
+
+// policies writes it for policies.kyverno.io.
+func (d draft) policies(version string) string {
+	d = d.fill()
+	return fmt.Sprintf(`apiVersion: policies.kyverno.io/%s
+kind: PolicyException
+metadata:
+  name: %s
+  namespace: %s
+  annotations: {polex.dev/reason: no health endpoint, polex.dev/expires-in: %s%s}
+spec:
+  policyRefs: [{name: %s, kind: ValidatingPolicy}]
+  matchConditions: [{name: web, expression: object.metadata.name == 'web'}]
+  reportResult: skip
+`, version, d.name, d.namespace, short(d.lives), d.annotations, d.policy)
+}
+
+// in writes it for a group and version.
+func (d draft) in(t cluster.Target) string {
+	if t.Group == exception.PoliciesGroup {
+		return d.policies(t.Version)
+	}
+	return d.legacy(t.Version)
+}
+
+func short(d time.Duration) string {
+	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+}
+
+// seal seals drafts as the merge workflow that the guard trusts.
+func seal(t *testing.T, drafts ...string) []string {
+	t.Helper()
+	return sealAs(t, sandbox.Identity{}, drafts...)
+}
+
+// sealAs seals drafts as some workflow.
+func sealAs(t *testing.T, id sandbox.Identity, drafts ...string) []string {
+	t.Helper()
+	token, err := box.Token(id, "sigstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := trust.LoadRoot(box.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []*exception.Document
+	for _, text := range drafts {
+		doc, err := exception.Parse([]byte(text), "draft")
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	sealed, err := signer.Seal(t.Context(), docs, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, doc := range sealed {
+		texts = append(texts, string(doc.Source()))
+	}
+	return texts
+}
+
+// response is what the API server said to a test.
+type response struct{ *cluster.Answer }
+
+// do sends a request; no answer ends the test.
+func do(t *testing.T, r cluster.Request) response {
+	t.Helper()
+	answer, err := live.Do(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response{answer}
+}
+
+func (r response) want(t *testing.T, code int) {
+	t.Helper()
+	if r.Code != code {
+		t.Fatalf("%d, want %d: %s", r.Code, code, r.Message())
+	}
+}
+
+// refusedFor expects a refusal by the guard, for a reason.
+func (r response) refusedFor(t *testing.T, reason string) {
+	t.Helper()
+	if err := refused(r.Answer, reason); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refused returns an error for anything but a refusal by the guard for a reason.
+func refused(answer *cluster.Answer, reason string) error {
+	if answer.OK() || !strings.Contains(answer.Message(), `admission webhook "guard.polex.dev" denied the request: [`+reason+"] ") {
+		return fmt.Errorf("%d, want a refusal for %q: %s", answer.Code, reason, answer.Message())
+	}
+	return nil
+}
+
+// create creates an exception.
+func create(t *testing.T, target cluster.Target, text string) response {
+	t.Helper()
+	answer, err := live.Create(t.Context(), target, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response{answer}
+}
+
+// namespace makes a namespace for a test, and returns its name.
+func namespace(t *testing.T) string {
+	t.Helper()
+	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
+	if err := live.CreateNamespace(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, group := range []cluster.Target{served[0], served[2]} {
+			group.Namespace = name
+			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: group.Path("")})
+		}
+	})
+	return name
+}
+
+// endOf is when a sealed exception ends.
+func endOf(t *testing.T, sealed string) time.Time {
+	t.Helper()
+	doc, err := exception.Parse([]byte(sealed), "sealed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, err := lifetime.OfDocument(doc)
+	if err != nil || life.ExpiresAt.IsZero() {
+		t.Fatalf("%v: it has no end", err)
+	}
+	return life.ExpiresAt
+}
+
+func decodeAnswer(answer *cluster.Answer, into any) error {
+	if !answer.OK() {
+		return errors.New(answer.Message())
+	}
+	return json.Unmarshal(answer.Body, into)
+}

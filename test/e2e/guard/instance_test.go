@@ -1,0 +1,237 @@
+//go:build e2e
+
+package guard
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/servers"
+)
+
+// patience is how long something may take that has to happen.
+const patience = time.Minute
+
+// instance is one running polex-guard.
+type instance struct {
+	group   *servers.Group
+	dir     string
+	config  string // path of its configuration
+	webhook string // host:port
+	metrics string
+	health  string
+	bundle  []byte // of who certified it
+}
+
+// settings are what a test asks of a guard.
+type settings struct {
+	guard string   // the section guard, in YAML, indented; "" for none
+	flags []string // more flags
+	dir   string   // "" for a new one
+}
+
+// run starts a guard, and waits until it is ready.
+func (s settings) run(t *testing.T) *instance {
+	t.Helper()
+	if s.dir == "" {
+		s.dir = t.TempDir()
+	}
+	i := &instance{dir: s.dir, group: &servers.Group{Binaries: folder, Dir: s.dir}, config: filepath.Join(s.dir, "config.yaml")}
+	i.configure(t, s.guard)
+	free, err := servers.FreePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.webhook, i.metrics, i.health = loopback(free[0]), loopback(free[1]), loopback(free[2])
+	i.bundle = certify(t, s.dir)
+	if err := i.group.Run(context.Background(), servers.Command{Program: "polex-guard", End: syscall.SIGTERM, Args: append([]string{
+		"serve", "--config", i.config, "--kubeconfig", live.Kubeconfig(),
+		"--tls-cert", filepath.Join(s.dir, "tls.crt"), "--tls-key", filepath.Join(s.dir, "tls.key"),
+		"--webhook-address", i.webhook, "--metrics-address", i.metrics, "--health-address", i.health, "--shutdown-delay", "0s",
+		"--namespace", "default", "--reload-interval", "200ms",
+	}, s.flags...)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(i.group.Logs())
+		}
+		i.group.Stop()
+	})
+	i.until(t, "the guard to be ready", func(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") })
+	return i
+}
+
+// configure writes the configuration: the sandbox's trust, and a section guard.
+func (i *instance) configure(t *testing.T, section string) {
+	t.Helper()
+	text, err := os.ReadFile(box.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.ReplaceAll(string(text), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath))
+	if section != "" {
+		text = append(text, "\nguard:\n"+section...)
+	}
+	if err := os.WriteFile(i.config, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until asks again and again, as long as the guard lives and patience lasts.
+func (i *instance) until(t *testing.T, what string, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := i.group.Until(ctx, what, ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+func get(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %d", url, answer.StatusCode)
+	}
+	return nil
+}
+
+// certify writes a certificate for loopback, and returns who certified it.
+func certify(t *testing.T, dir string) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "polex-guard"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	for name, text := range map[string][]byte{"tls.crt": certificate, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certificate
+}
+
+const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+// register makes the API server ask the guard, until the test ends, and waits
+// until it does.
+func (i *instance) register(t *testing.T) {
+	t.Helper()
+	body := fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: polex-guard}
+webhooks:
+- name: guard.polex.dev
+  clientConfig: {url: "https://%s/admit", caBundle: %s}
+  rules:
+  - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions, policyexceptions/*], operations: ["*"], scope: "*"}
+  failurePolicy: Fail
+  matchPolicy: Exact
+  sideEffects: NoneOnDryRun
+  admissionReviewVersions: [v1]
+  timeoutSeconds: 10
+`, i.webhook, base64.StdEncoding.EncodeToString(i.bundle))
+	do(t, cluster.Request{Method: http.MethodPost, Path: webhooks, Body: []byte(body)}).want(t, http.StatusCreated)
+	t.Cleanup(func() { unregister(t) })
+	i.until(t, "the API server to ask the guard", func(ctx context.Context) error {
+		target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "default"}
+		answer, err := live.DryRun(ctx, target, []byte(strings.ReplaceAll(draft{name: "probe", namespace: "default"}.legacy("v2"), "polex.dev/expires-in", "polex.dev/unused")))
+		if err == nil && (answer.OK() || !strings.Contains(answer.Message(), "[unsigned]")) {
+			err = errors.New(answer.Message())
+		}
+		return err
+	})
+}
+
+// unregister ends that the API server asks, and waits until it does not.
+func unregister(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: webhooks + "/polex-guard"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := live.Until(ctx, "the API server to ask nobody", func(ctx context.Context) error {
+		answer, err := live.DryRun(ctx, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "default"}, []byte(draft{name: "probe", namespace: "default"}.legacy("v2")))
+		if err == nil && !answer.OK() {
+			err = errors.New(answer.Message())
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// measures reports whether the metrics hold a line.
+func (i *instance) measures(ctx context.Context, line string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+i.metrics+"/metrics", nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && !slices.Contains(strings.Split(string(text), "\n"), line) {
+		err = fmt.Errorf("no line %q", line)
+	}
+	return err
+}
+
+// contains reports whether what the API server answers holds a text.
+func contains(ctx context.Context, path, text string) error {
+	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+	if err == nil && !strings.Contains(string(answer.Body), text) {
+		err = fmt.Errorf("%s does not hold %q", path, text)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+//go:build e2e
+
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+const reports = "/apis/wgpolicyk8s.io/v1alpha2/namespaces/%s/policyreports/polex-guard"
+
+// TestRecheck: what was there before the webhook is found, told in Events, in a
+// report and in metrics, and removed if that is asked for.
+func TestRecheck(t *testing.T) {
+	ns := namespace(t)
+	legacy := cluster.Target{Group: "kyverno.io", Version: "v2beta1", Namespace: ns}
+	policies := cluster.Target{Group: "policies.kyverno.io", Version: "v1alpha1", Namespace: ns}
+	for _, target := range []cluster.Target{legacy, policies} {
+		sealed := seal(t, draft{name: "honest", namespace: ns}.in(target), draft{name: "altered", namespace: ns}.in(target))
+		create(t, target, sealed[0]).want(t, http.StatusCreated)
+		create(t, target, strings.Replace(sealed[1], "require-probes", "require-limits", 1)).want(t, http.StatusCreated)
+		create(t, target, draft{name: "unsigned", namespace: ns}.in(target)).want(t, http.StatusCreated)
+		create(t, target, sealAs(t, sandbox.Identity{Ref: "refs/heads/feature"}, draft{name: "other", namespace: ns}.in(target))[0]).want(t, http.StatusCreated)
+	}
+	i := settings{}.run(t)
+	want := []string{"altered altered fail", "honest verified pass", "other wrong-identity fail", "unsigned unsigned fail"}
+	want = append(want, want...)
+	slices.Sort(want)
+	i.until(t, "the report", func(ctx context.Context) error { return reported(ctx, ns, want) })
+	i.until(t, "an Event", func(ctx context.Context) error {
+		return contains(ctx, "/apis/events.k8s.io/v1/namespaces/"+ns+"/events", `"note":"[unsigned] it is not signed`)
+	})
+	i.until(t, "the metrics", func(ctx context.Context) error {
+		return i.measures(ctx, `polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`)
+	})
+	// What is taken out is taken out of the report.
+	for _, target := range []cluster.Target{legacy, policies} {
+		do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("unsigned")}).want(t, http.StatusOK)
+	}
+	want = slices.DeleteFunc(want, func(line string) bool { return strings.HasPrefix(line, "unsigned") })
+	i.until(t, "the report", func(ctx context.Context) error { return reported(ctx, ns, want) })
+	i.group.Stop()
+
+	enforcing := settings{flags: []string{"--enforce-existing", "--recheck-interval", "1s"}}.run(t)
+	enforcing.until(t, "the removal", func(ctx context.Context) error {
+		return reported(ctx, ns, []string{"honest verified pass", "honest verified pass"})
+	})
+	for _, target := range []cluster.Target{legacy, policies} {
+		do(t, cluster.Request{Method: http.MethodGet, Path: target.Path("altered")}).want(t, http.StatusNotFound)
+		do(t, cluster.Request{Method: http.MethodGet, Path: target.Path("honest")}).want(t, http.StatusOK)
+	}
+}
+
+// reported reads what a namespace's report says.
+func reported(ctx context.Context, ns string, want []string) error {
+	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: fmt.Sprintf(reports, ns)})
+	if err != nil {
+		return err
+	}
+	var report struct {
+		Results []struct {
+			Rule, Result string
+			Resources    []struct{ Name string }
+		}
+	}
+	if err := decodeAnswer(answer, &report); err != nil {
+		return err
+	}
+	var got []string
+	for _, r := range report.Results {
+		got = append(got, fmt.Sprintf("%s %s %s", r.Resources[0].Name, r.Rule, r.Result))
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("it says %q, not %q", got, want)
+	}
+	return nil
+}
+
+// TestExpiry: exceptions go when they end, whichever guard holds the lease, and
+// not before.
+func TestExpiry(t *testing.T) {
+	ns := namespace(t)
+	first := settings{}.run(t)
+	first.register(t)
+	legacy, policies := served[0], served[2]
+	legacy.Namespace, policies.Namespace = ns, ns
+	first.until(t, "the first guard to lead", func(ctx context.Context) error { return first.measures(ctx, "polex_guard_leader 1") })
+	ends(t, first, legacy, 5*time.Second)
+	ends(t, first, policies, 5*time.Second)
+
+	second := settings{}.run(t)
+	sealed := seal(t, draft{name: "handed-over", namespace: ns, lives: 8 * time.Second}.legacy("v2"))[0]
+	create(t, legacy, sealed).want(t, http.StatusCreated)
+	unregister(t)
+	first.group.Stop()
+	gone(t, second, legacy, "handed-over", sealed)
+	if err := second.measures(t.Context(), "polex_guard_leader 1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// ends creates an exception with a short life, and holds the time of its end
+// against what was signed.
+func ends(t *testing.T, i *instance, target cluster.Target, lives time.Duration) {
+	t.Helper()
+	sealed := seal(t, draft{name: "short", namespace: target.Namespace, lives: lives}.in(target))[0]
+	create(t, target, sealed).want(t, http.StatusCreated)
+	end := gone(t, i, target, "short", sealed)
+	if late := time.Since(end); late < 0 {
+		t.Errorf("it went %s too soon", -late)
+	} else {
+		t.Logf("it was seen to be gone %s after its end", late.Round(time.Millisecond))
+	}
+	create(t, target, sealed).refusedFor(t, "expired")
+}
+
+// gone waits until an exception is gone, and returns when it was to end.
+func gone(t *testing.T, i *instance, target cluster.Target, name, sealed string) time.Time {
+	t.Helper()
+	i.until(t, "the exception to end", func(ctx context.Context) error {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
+		if err == nil && answer.Code != http.StatusNotFound {
+			err = errors.New("it is there")
+		}
+		return err
+	})
+	return endOf(t, sealed)
+}
