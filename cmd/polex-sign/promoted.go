@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/promote"
+	"github.com/polex-dev/polex/pkg/promote/trailer"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 )
@@ -71,7 +72,7 @@ func (p *promotion) done(done *promote.Done) error {
 	for _, m := range done.Moves {
 		for _, doc := range m.Documents {
 			p.report.Documents++
-			entry, err := promote.LogEntryOf(doc)
+			entry, err := trailer.LogEntryOf(doc)
 			if err != nil {
 				return err
 			}
@@ -131,7 +132,7 @@ func (p *promotion) replaced(m *promote.Move, reason, what string) {
 	for _, r := range m.Replaces {
 		result := cli.Result{Outcome: cli.Pass, File: r.Path, Reason: reason, Message: fmt.Sprintf("%s %s", what, m.To)}
 		for _, doc := range r.Documents {
-			if entry, err := promote.LogEntryOf(doc); err == nil && entry != nil {
+			if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
 				result.Message += fmt.Sprintf(" (it was log index %d)", entry.Index)
 			}
 		}

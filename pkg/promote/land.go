@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/gitchange"
+	"github.com/polex-dev/polex/pkg/promote/trailer"
 )
 
 // ErrUnpushed says that the local branch has commits that the remote has not and
@@ -53,7 +54,7 @@ func Land(ctx context.Context, clone *gitchange.Clone, o Options, push gitchange
 // so, and does nothing but take files from one folder and put files into the
 // other.
 func isPromotion(r *gitchange.Replay, o Options) bool {
-	if !strings.Contains(r.Message, "\n"+TrailerSource+": ") || len(r.Written) == 0 {
+	if !strings.Contains(r.Message, "\n"+trailer.Source+": ") || len(r.Written) == 0 {
 		return false
 	}
 	for _, name := range r.Written {

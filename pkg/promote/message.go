@@ -2,17 +2,10 @@ package promote
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
-)
-
-// The trailers of a promotion's commit.
-const (
-	TrailerSource   = "Polex-Source-Commit"
-	TrailerLogIndex = "Polex-Log-Index"
-	TrailerReplaces = "Polex-Replaces"
+	"github.com/polex-dev/polex/pkg/promote/trailer"
 )
 
 // message is the commit's: what was signed, and trailers for who looks for it
@@ -34,14 +27,14 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 	for _, m := range moves {
 		fmt.Fprintf(&b, "%s -> %s\n", m.From, m.To)
 	}
-	fmt.Fprintf(&b, "\n%s: %s\n", TrailerSource, p.queue.source)
+	fmt.Fprintf(&b, "\n%s: %s\n", trailer.Source, p.queue.source)
 	for _, doc := range docs {
-		entry, err := LogEntryOf(doc)
+		entry, err := trailer.LogEntryOf(doc)
 		if err != nil {
 			return "", err
 		}
 		if entry != nil {
-			fmt.Fprintf(&b, "%s: %d\n", TrailerLogIndex, entry.Index)
+			fmt.Fprintf(&b, "%s: %d\n", trailer.LogIndex, entry.Index)
 		}
 	}
 	for _, m := range moves {
@@ -49,8 +42,8 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 			b.WriteString(r.trailer())
 		}
 	}
-	for _, trailer := range p.Trailers {
-		b.WriteString(trailer + "\n")
+	for _, line := range p.Trailers {
+		b.WriteString(line + "\n")
 	}
 	fmt.Fprintf(&b, "Signed-off-by: %s\n", signedOffBy)
 	return b.String(), nil
@@ -59,20 +52,11 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 // trailer says where the log has what was replaced: "Polex-Replaces:
 // signed/a.yaml 123". A seal that cannot be read has no entry to name.
 func (r Replaced) trailer() string {
-	line := TrailerReplaces + ": " + InTrailer(r.Path)
+	line := trailer.Replaces + ": " + trailer.Path(r.Path)
 	for _, doc := range r.Documents {
-		if entry, err := LogEntryOf(doc); err == nil && entry != nil {
+		if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
 			line += fmt.Sprintf(" %d", entry.Index)
 		}
 	}
 	return line + "\n"
-}
-
-// InTrailer is a path as it stands in a commit's message: quoted, unless it is a
-// plain one, for a name can hold lines of its own.
-func InTrailer(name string) string {
-	if plainPath(name) {
-		return name
-	}
-	return strconv.QuoteToASCII(name)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/pkg/gitchange"
+	"github.com/polex-dev/polex/pkg/promote/trailer"
 )
 
 // ErrBranchTaken says that the branch for a pull request is there, and holds
@@ -47,7 +48,7 @@ func (p *Plan) OnBranch(ctx context.Context, branch gitchange.Remote) (plumbing.
 	slices.Sort(removed)
 	removed = slices.DeleteFunc(slices.Compact(removed), func(name string) bool { return slices.Contains(written, name) })
 	if !slices.Equal(replay.Written, written) || !slices.Equal(replay.Removed, removed) ||
-		!strings.Contains(replay.Message, "\n"+TrailerSource+": "+p.queue.source.String()+"\n") {
+		!strings.Contains(replay.Message, "\n"+trailer.Source+": "+p.queue.source.String()+"\n") {
 		return tip, false, fmt.Errorf("%s: %w", branch, ErrBranchTaken)
 	}
 	return tip, true, nil

@@ -18,12 +18,15 @@ import (
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
 	"github.com/polex-dev/polex/pkg/lifetime"
-	"github.com/polex-dev/polex/pkg/promote"
+	"github.com/polex-dev/polex/pkg/promote/trailer"
 )
+
+// DefaultSigned is the folder where nothing else is said.
+const DefaultSigned = "signed"
 
 // Options say what is looked at.
 type Options struct {
-	Signed string // folder, from the tree's root; "" means [promote.DefaultSigned]
+	Signed string // folder, from the tree's root; "" means [DefaultSigned]
 	Now    time.Time
 	// Soon is how long before its end an exception is named; 0 names none.
 	Soon time.Duration
@@ -68,7 +71,7 @@ var ErrOutside = errors.New("the folder does not lie inside the repository")
 func Look(tree *gittree.Tree, o Options) (*Found, error) {
 	folder := path.Clean(o.Signed)
 	if o.Signed == "" {
-		folder = promote.DefaultSigned
+		folder = DefaultSigned
 	}
 	if !fs.ValidPath(folder) || folder == "." {
 		return nil, fmt.Errorf("%q: %w", o.Signed, ErrOutside)
@@ -128,7 +131,7 @@ func (f *Found) file(content []byte, name string, o Options) error {
 			soon = append(soon, e)
 		default:
 			// A seal that cannot be read has no entry to name.
-			if entry, err := promote.LogEntryOf(doc); err == nil && entry != nil {
+			if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
 				e.logIndex = &entry.Index
 			}
 			ended = append(ended, e)
@@ -156,9 +159,6 @@ func atItsPlace(doc *exception.Document, err error) error {
 	return err
 }
 
-// TrailerPruned names a file that lost an exception, and where the log has that.
-const TrailerPruned = "Polex-Pruned"
-
 // Change takes away what has ended. It changes nothing where nothing has.
 func (f *Found) Change(signedOffBy string) gitchange.Change {
 	if len(f.Ended) == 0 {
@@ -175,7 +175,7 @@ func (f *Found) Change(signedOffBy string) gitchange.Change {
 	}
 	b.WriteString("\n")
 	for _, e := range f.Ended {
-		fmt.Fprintf(&b, "%s: %s", TrailerPruned, promote.InTrailer(e.Position.File))
+		fmt.Fprintf(&b, "%s: %s", trailer.Pruned, trailer.Path(e.Position.File))
 		if e.logIndex != nil {
 			fmt.Fprintf(&b, " %d", *e.logIndex)
 		}

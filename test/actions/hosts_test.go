@@ -54,18 +54,21 @@ func tunnel(address string) http.HandlerFunc {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		w.WriteHeader(http.StatusOK)
-		here, _, err := http.NewResponseController(w).Hijack()
+		here, buffered, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			_ = there.Close()
 			return
 		}
-		for from, to := range map[net.Conn]net.Conn{here: there, there: here} {
-			go func() {
-				_, _ = io.Copy(to, from) // either end may go first
-				_ = to.Close()
-			}()
-		}
+		// Only now: of what the client sends on this answer, nothing is the server's.
+		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() {
+			_, _ = io.Copy(there, buffered) // either end may go first
+			_ = there.Close()
+		}()
+		go func() {
+			_, _ = io.Copy(here, there)
+			_ = here.Close()
+		}()
 	}
 }
 
