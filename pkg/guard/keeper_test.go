@@ -304,7 +304,9 @@ func TestExpiryFails(t *testing.T) {
 // was there when it was planned.
 func TestExpiryOfAnother(t *testing.T) {
 	w := inWorld(t)
-	at := func(lives time.Duration) object { return w.sealed(t, draft("a", "x", lives, ""), now.Add(-time.Minute)) }
+	at := func(lives time.Duration) object {
+		return w.sealed(t, draft("a", "x", lives, ""), now.Add(-time.Minute))
+	}
 	for name, tc := range map[string]struct {
 		there object
 		says  []string

@@ -21,6 +21,7 @@ var shipped = []struct {
 	{"polex-validate", "--version", 15e6},
 	{"polex-verify", "--version", 25e6},
 	{"polex-sign", "--version", 35e6},
+	{"polex-guard", "--version", 60e6},
 	{"polex-sandbox", "--help", 0},
 }
 
