@@ -62,7 +62,7 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.cluster.add(cmd)
 	flags.StringVar(&f.Config, "config", "", "`file` with the guard's configuration")
-	flags.StringVar(&f.Webhook, "webhook-name", "polex-guard", "`name` of the ValidatingWebhookConfiguration")
+	flags.StringVar(&f.Webhook, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration")
 	flags.StringVar(&f.Namespace, "namespace", "", "`namespace` of the guard's Lease (default: that of the Pod)")
 	flags.StringVar(&f.Kyverno, "kyverno-namespace", "kyverno", "`namespace` of Kyverno")
 	flags.DurationVar(&f.Deadline, "deadline", guard.DefaultDeadline, "how `long` the guard lets a request take")

@@ -55,6 +55,9 @@ func (f *clusterFlags) reach() (*rest.Config, error) {
 	return config, nil
 }
 
+// defaultWebhook is what the manifests call the webhook's configuration.
+const defaultWebhook = "polex-guard"
+
 // serveFlags are the flags of serve.
 type serveFlags struct {
 	cluster clusterFlags
@@ -64,6 +67,9 @@ type serveFlags struct {
 	Namespace string
 
 	TLSCert, TLSKey string
+	SelfManaged     string
+	DNSName         string
+	WebhookName     string
 
 	WebhookAddress, MetricsAddress, HealthAddress, PprofAddress string
 
@@ -86,6 +92,9 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false, "delete exceptions that would be refused, once they have been for a whole --recheck-interval")
 	flags.StringVar(&f.TLSCert, "tls-cert", "", "`file` with the certificate of the webhook and its chain, in PEM; taken up when it changes")
 	flags.StringVar(&f.TLSKey, "tls-key", "", "`file` with its key")
+	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of a Secret that is mounted where --tls-cert and --tls-key are, and that the guard keeps a certificate of its own in")
+	flags.StringVar(&f.DNSName, "dns-name", "", "`name` in that certificate (default: polex-guard.NAMESPACE.svc)")
+	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration that is told who certified it")
 	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath)
 	flags.StringVar(&f.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; \"\" for none")
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")

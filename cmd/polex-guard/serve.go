@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -86,6 +88,7 @@ type guarding struct {
 	manager manager.Manager
 	rules   *guard.Current
 	metrics *guard.Metrics
+	watcher *certwatcher.CertWatcher
 	keeping
 
 	draining chan struct{} // closed once the process was told to end
@@ -122,7 +125,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 		return nil, err
 	}
 	server.Register(admitPath, handler)
-	if err := g.manager.Add(server); err != nil {
+	if err := g.addServer(server); err != nil {
 		return nil, err
 	}
 	if err := g.manager.Add(manager.RunnableFunc(reloader.Run)); err != nil {
@@ -150,11 +153,7 @@ func (g *guarding) webhookServer() (webhook.Server, error) {
 	if err != nil {
 		return nil, cli.Usagef("--webhook-address: %w", err)
 	}
-	certificates, err := g.certificates()
-	if err != nil {
-		return nil, err
-	}
-	return webhook.NewServer(webhook.Options{Host: host, Port: number, TLSOpts: certificates}), nil
+	return webhook.NewServer(webhook.Options{Host: host, Port: number, TLSOpts: []func(*tls.Config){g.withCertificate}}), nil
 }
 
 func (g *guarding) reloader() *guard.Reloader {

@@ -48,6 +48,8 @@ type settings struct {
 	guard string   // the section guard, in YAML, indented; "" for none
 	flags []string // more flags
 	dir   string   // "" for a new one
+	// itself lets the guard make its own certificate.
+	itself bool
 }
 
 // run starts a guard, and waits until it is ready.
@@ -63,7 +65,11 @@ func (s settings) run(t *testing.T) *instance {
 		t.Fatal(err)
 	}
 	i.webhook, i.metrics, i.health = loopback(free[0]), loopback(free[1]), loopback(free[2])
-	i.bundle = certify(t, s.dir)
+	if s.itself {
+		s.flags = append(s.flags, "--self-managed-certificate", secretName, "--dns-name", "localhost")
+	} else {
+		i.bundle = certify(t, s.dir)
+	}
 	if err := i.group.Run(context.Background(), servers.Command{Program: "polex-guard", End: syscall.SIGTERM, Args: append([]string{
 		"serve", "--config", i.config, "--kubeconfig", live.Kubeconfig(),
 		"--tls-cert", filepath.Join(s.dir, "tls.crt"), "--tls-key", filepath.Join(s.dir, "tls.key"),
@@ -78,6 +84,9 @@ func (s settings) run(t *testing.T) *instance {
 		}
 		i.group.Stop()
 	})
+	if s.itself {
+		i.mount(t)
+	}
 	i.until(t, "the guard to be ready", func(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") })
 	return i
 }
@@ -163,12 +172,19 @@ const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigu
 // until it does.
 func (i *instance) register(t *testing.T) {
 	t.Helper()
-	body := fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
+	do(t, cluster.Request{Method: http.MethodPost, Path: webhooks, Body: []byte(i.registration("127.0.0.1"))}).want(t, http.StatusCreated)
+	t.Cleanup(func() { unregister(t) })
+	i.asked(t)
+}
+
+// registration is how the API server is told to ask the guard, under a name.
+func (i *instance) registration(host string) string {
+	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: polex-guard}
 webhooks:
 - name: guard.polex.dev
-  clientConfig: {url: "https://%s/admit", caBundle: %s}
+  clientConfig: {url: "https://%s/admit", caBundle: "%s"}
   rules:
   - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions, policyexceptions/*], operations: ["*"], scope: "*"}
   failurePolicy: Fail
@@ -176,9 +192,12 @@ webhooks:
   sideEffects: NoneOnDryRun
   admissionReviewVersions: [v1]
   timeoutSeconds: 10
-`, i.webhook, base64.StdEncoding.EncodeToString(i.bundle))
-	do(t, cluster.Request{Method: http.MethodPost, Path: webhooks, Body: []byte(body)}).want(t, http.StatusCreated)
-	t.Cleanup(func() { unregister(t) })
+`, strings.Replace(i.webhook, "127.0.0.1", host, 1), base64.StdEncoding.EncodeToString(i.bundle))
+}
+
+// asked waits until the API server asks the guard.
+func (i *instance) asked(t *testing.T) {
+	t.Helper()
 	i.until(t, "the API server to ask the guard", func(ctx context.Context) error {
 		target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "default"}
 		answer, err := live.DryRun(ctx, target, []byte(strings.ReplaceAll(draft{name: "probe", namespace: "default"}.legacy("v2"), "polex.dev/expires-in", "polex.dev/unused")))
