@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/patience"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -66,7 +67,7 @@ func (r *run) token(ctx context.Context) (string, error) {
 	if client == "" {
 		client = sign.DefaultClientID
 	}
-	token, err := sign.AmbientToken(ctx, client, sign.Patience{})
+	token, err := sign.AmbientToken(ctx, client, patience.Timing{})
 	if err == nil {
 		return token, nil
 	}

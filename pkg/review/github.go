@@ -1,29 +1,30 @@
 package review
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
+
+	"github.com/polex-dev/polex/pkg/patience"
 )
 
 // Bounds of what is asked of the API.
 const (
-	maxPages       = 30
-	perPage        = 30
-	maxAnswer      = 8 << 20 // bytes: 30 texts of 65,536 characters fit in
-	requestTimeout = 30 * time.Second
-	apiVersion     = "2022-11-28"
+	maxPages   = 30
+	perPage    = 30
+	maxAnswer  = 8 << 20 // bytes: 30 texts of 65,536 characters fit in
+	apiVersion = "2022-11-28"
 )
 
 // GitHub is how GitHub's REST API is reached.
 type GitHub struct {
-	// Client sends the requests. Its own redirect policy does not count: nothing
-	// is followed to another host.
+	// Client sends the requests. Whatever it follows, nothing is followed to
+	// another host.
 	Client *http.Client
+	// Patience says how long the API is waited for.
+	Patience patience.Timing
 	// APIURL is the API's address, such as https://api.github.com, and ServerURL
 	// that of the pages, such as https://github.com. Both are reached by https,
 	// but for loopback.
@@ -32,9 +33,6 @@ type GitHub struct {
 	Repository string
 	// Token is sent to the API's host and nowhere else.
 	Token string
-	// Pause waits between two tries of a request; nil waits by the clock. It ends
-	// early when the context does, with its error.
-	Pause func(context.Context, time.Duration) error
 }
 
 // api is a GitHub that was checked.
@@ -44,7 +42,6 @@ type api struct {
 	server     string // likewise
 	repository string
 	token      string
-	pause      func(context.Context, time.Duration) error
 }
 
 func newAPI(g GitHub) (*api, error) {
@@ -64,11 +61,8 @@ func newAPI(g GitHub) (*api, error) {
 	case g.Token == "" || strings.ContainsAny(g.Token, " \r\n\t"):
 		return nil, errors.New("there is no token for the API, or it is none")
 	}
-	a := &api{client: *g.Client, base: base, server: server, repository: g.Repository, token: g.Token, pause: g.Pause}
-	a.client.CheckRedirect = sameHost
-	if a.pause == nil {
-		a.pause = pause
-	}
+	a := &api{client: *g.Client, base: base, server: server, repository: g.Repository, token: g.Token}
+	a.client.Transport = patience.Transport{Timing: g.Patience, Next: g.Client.Transport, MaxAnswer: maxAnswer, FollowOnHost: true, SecondaryLimits: true}
 	return a, nil
 }
 
@@ -85,17 +79,4 @@ func checkAddress(address string) (string, error) {
 		return "", fmt.Errorf("%q is not reached by https", address)
 	}
 	return strings.TrimSuffix(address, "/"), nil
-}
-
-// sameHost follows a few redirects, as those of a repository that was renamed,
-// and none that leads to another host, or to the same in the open.
-func sameHost(request *http.Request, via []*http.Request) error {
-	first := via[0].URL
-	if request.URL.Scheme != first.Scheme || request.URL.Host != first.Host {
-		return fmt.Errorf("it leads to another host, %q", request.URL.Host)
-	}
-	if len(via) > 3 {
-		return errors.New("it leads in circles")
-	}
-	return nil
 }

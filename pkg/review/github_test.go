@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/pkg/patience"
 	"github.com/polex-dev/polex/pkg/review"
 )
 
@@ -30,7 +31,7 @@ type gitHub struct {
 	// meddle answers in place of the server when it returns true.
 	meddle func(w http.ResponseWriter, r *http.Request) bool
 	asked  []string        // paths with their queries
-	paused []time.Duration // between tries
+	paused []time.Duration // between tries, in whole seconds
 }
 
 const (
@@ -119,7 +120,10 @@ func (g *gitHub) config() review.Config {
 	return review.Config{
 		Source: review.SourceAPI, Branch: "main", RequireApprovals: 1, History: newHistory(),
 		GitHub: review.GitHub{Client: g.server.Client(), APIURL: g.server.URL, ServerURL: "https://github.com", Repository: repository, Token: token,
-			Pause: func(_ context.Context, d time.Duration) error { g.paused = append(g.paused, d); return nil }},
+			Patience: patience.Timing{Sleep: func(_ context.Context, d time.Duration) error {
+				g.paused = append(g.paused, d.Truncate(time.Second))
+				return nil
+			}}},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/patience"
 )
 
 // codeOwners asks that of every file somebody approved who owned it before the
@@ -151,7 +152,7 @@ func (r *Reviewer) membership(ctx context.Context, team, login string) (membersh
 	}
 	_, err := r.api.get(ctx, "/orgs/"+org+"/teams/"+slug+"/memberships/"+login, nil, &held)
 	m := membership{active: held.State == "active"}
-	var answered *answerError
+	var answered *patience.StatusError
 	switch {
 	case errors.As(err, &answered) && (answered.Status == http.StatusForbidden || answered.Status == http.StatusNotFound):
 		m = membership{unknown: &UnknownError{What: what, Err: err,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/patience"
 )
 
 // Config says where records come from and what is asked of them.
@@ -156,7 +157,7 @@ func unanswered(what string, err error) error {
 		return &UnknownError{What: what, Err: err, Advice: unknown.Advice}
 	}
 	advice := "nothing was signed; run it again once the cause is gone"
-	var answered *answerError
+	var answered *patience.StatusError
 	switch {
 	case !errors.As(err, &answered):
 	case answered.Status == http.StatusUnauthorized:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/patience"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -69,7 +70,7 @@ func TestAmbientToken(t *testing.T) {
 	f := start(t)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", f.TokenRequestURL)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", f.TokenRequestToken)
-	token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Patience{})
+	token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, patience.Timing{})
 	if err != nil {
 		t.Fatalf("AmbientToken: %v", err)
 	}

@@ -15,6 +15,6 @@
 //  4. Each sealed document is verified as anybody else would verify it, while the
 //     next ones are uploaded.
 //
-// A server that stumbles is asked again, within bounds: see [Patience]. A failure
-// anywhere hands out nothing.
+// A server that stumbles is asked again, within bounds: see
+// [github.com/polex-dev/polex/pkg/patience]. A failure anywhere hands out nothing.
 package sign

@@ -41,9 +41,8 @@ func Keyless(ctx context.Context, config Config, fulcioURL, token string, now ti
 	if err != nil {
 		return nil, fmt.Errorf("make key: %w", err)
 	}
-	connections := newConnections(config.Concurrency)
 	fulcio := sgsign.NewFulcio(&sgsign.FulcioOptions{BaseURL: strings.TrimSuffix(fulcioURL, "/"), Timeout: -1,
-		Transport: patient{ctx: ctx, next: connections, patience: config.Patience}})
+		Transport: config.transport().Within(ctx)}) // it is asked without a context
 	der, err := fulcio.GetCertificate(ctx, keypair, &sgsign.CertificateProviderOptions{IDToken: token})
 	if err != nil {
 		return nil, fmt.Errorf("certificate from %s: %w", fulcioURL, err)

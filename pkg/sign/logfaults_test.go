@@ -2,6 +2,7 @@ package sign_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -259,6 +260,31 @@ func TestLogNeverAnswers(t *testing.T) {
 					t.Errorf("asked %d times, want 4", n)
 				}
 			})
+		})
+	}
+}
+
+// Whoever waits for one that never answers can give up.
+func TestLogCancelled(t *testing.T) {
+	keys := generated(t)
+	for _, server := range []string{sandbox.ServerRekorV2, sandbox.ServerTimestamp} {
+		t.Run(server, func(t *testing.T) {
+			f := start(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			never := mute(t, f)
+			f.wire.meddle(only(at(server), func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+				cancel()
+				never(server, next, w, r)
+			}))
+			config := f.configV2()
+			config.Patience.Answer = time.Hour // not what ends it
+			s, err := sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := s.Seal(ctx, batch(t, 1), time.Now()); out != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("Seal: %v, %v, want context.Canceled", out, err)
+			}
 		})
 	}
 }

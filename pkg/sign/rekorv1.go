@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/sigstore/rekor/pkg/generated/client/entries"
 	"github.com/sigstore/rekor/pkg/generated/models"
 	"github.com/sigstore/rekor/pkg/types"
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 	"github.com/transparency-dev/merkle/rfc6962"
+
+	"github.com/polex-dev/polex/pkg/patience"
 )
 
 var _ sgsign.RekorClient = rekorV1{}
@@ -44,7 +45,7 @@ func (l rekorV1) CreateLogEntry(params *entries.CreateLogEntryParams, _ ...entri
 	case status == http.StatusConflict:
 		return l.logged(params.Context, params.ProposedEntry)
 	case status != http.StatusCreated:
-		return nil, returned(status, answer)
+		return nil, patience.Returned(status, answer)
 	}
 	return onlyEntry(answer)
 }
@@ -69,7 +70,7 @@ func (l rekorV1) logged(ctx context.Context, proposed models.ProposedEntry) (*en
 	case status == http.StatusNotFound: // taken, and not in its tree yet
 		return nil, errLogged
 	case status != http.StatusOK:
-		return nil, fmt.Errorf("fetch the entry that it has already: %w", returned(status, answer))
+		return nil, fmt.Errorf("fetch the entry that it has already: %w", patience.Returned(status, answer))
 	}
 	return onlyEntry(answer)
 }
@@ -113,8 +114,4 @@ func send(ctx context.Context, client *http.Client, method, address string, body
 	defer response.Body.Close() //nolint:errcheck // only read
 	answer, err := io.ReadAll(response.Body)
 	return response.StatusCode, answer, err
-}
-
-func returned(status int, answer []byte) error {
-	return fmt.Errorf("it returned %d: %s", status, strings.TrimSpace(string(answer[:min(len(answer), maxSaid)])))
 }

@@ -9,6 +9,8 @@ import (
 	rekortiles "github.com/sigstore/rekor-tiles/v2/pkg/generated/protobuf"
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/polex-dev/polex/pkg/patience"
 )
 
 var _ sgsign.RekorV2Client = rekorV2{}
@@ -39,7 +41,7 @@ func (l rekorV2) Add(ctx context.Context, entry any) (*protorekor.TransparencyLo
 	case status == http.StatusConflict:
 		return nil, errLogged
 	case status != http.StatusCreated:
-		return nil, returned(status, answer)
+		return nil, patience.Returned(status, answer)
 	}
 	logged := new(protorekor.TransparencyLogEntry)
 	if err := protojson.Unmarshal(answer, logged); err != nil {

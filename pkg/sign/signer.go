@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/patience"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -51,7 +52,7 @@ type Config struct {
 	Rules Rules
 	// Patience says how long Fulcio, the log and the timestamp authority are
 	// waited for.
-	Patience Patience
+	Patience patience.Timing
 	// Progress, where it is not nil, is called after each upload.
 	Progress func(done, total int)
 }
@@ -77,7 +78,7 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 	if err := config.complete(); err != nil {
 		return nil, err
 	}
-	s := &Signer{config: config, keypair: keypair, certificate: certificate, witnesses: newWitnesses(config, newConnections(config.Concurrency))}
+	s := &Signer{config: config, keypair: keypair, certificate: certificate, witnesses: newWitnesses(config)}
 	policy := config.Policy
 	if policy == nil {
 		var err error

@@ -1,15 +1,14 @@
 package sign_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/patience"
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
@@ -49,7 +48,7 @@ func TestTokenFaults(t *testing.T) {
 				f := place(t)
 				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
 				f.wire.meddle(only(at(sandbox.ServerIssuer), tc.fault(t, f)))
-				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Patience{Answer: tc.patient, Sleep: f.rest.sleep})
+				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, patience.Timing{Answer: tc.patient, Sleep: f.rest.sleep})
 				if token != "" || err == nil || !strings.Contains(err.Error(), "identity token of GitHub Actions: ") || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("AmbientToken: %q, %v, want an error with %q", token, err, tc.want)
 				}
@@ -76,7 +75,7 @@ func TestTokenFaultsPass(t *testing.T) {
 				f := place(t)
 				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
 				f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
-				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Patience{Sleep: f.rest.sleep})
+				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, patience.Timing{Sleep: f.rest.sleep})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,92 +87,5 @@ func TestTokenFaultsPass(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// How long is waited between two tries: by chance, within bounds that grow, and
-// what the server asks for on top.
-func TestPatience(t *testing.T) {
-	const date = "Fri, 20 Nov 2026 20:00:00 GMT"
-	type between [2]time.Duration
-	usual := []between{{250 * time.Millisecond, 500 * time.Millisecond}, {500 * time.Millisecond, time.Second}, {time.Second, 2 * time.Second}}
-	later := func(d time.Duration) []between {
-		var all []between
-		for _, b := range usual {
-			all = append(all, between{b[0] + d, b[1] + d})
-		}
-		return all
-	}
-	for _, tc := range []struct {
-		name, after string
-		want        []between
-	}{
-		{"nothing asked for", "", usual},
-		{"seconds", "20", later(20 * time.Second)},
-		{"the longest", "60", later(time.Minute)},
-		{"more than that", "61", nil},
-		{"far more than a number holds", "99999999999999999999", usual},
-		{"below nothing", "-5", usual},
-		{"a time, by the server's own clock", "Fri, 20 Nov 2026 20:00:30 GMT", later(30 * time.Second)},
-		{"a time that is over", "Fri, 20 Nov 2026 19:00:00 GMT", usual},
-		{"a time in an hour", "Fri, 20 Nov 2026 21:00:00 GMT", nil},
-		{"a word", "soon", usual},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Date", date)
-				w.Header().Set("Retry-After", tc.after)
-				w.WriteHeader(http.StatusServiceUnavailable)
-			}))
-			defer server.Close()
-			asActions(t, server.URL+"?a=b", "secret")
-			met := map[time.Duration]bool{}
-			const runs = 10
-			for range runs {
-				var r rest
-				if token, err := sign.AmbientToken(t.Context(), "sigstore", sign.Patience{Sleep: r.sleep}); err == nil {
-					t.Fatalf("AmbientToken: %q", token)
-				}
-				if len(r.waits) != len(tc.want) {
-					t.Fatalf("waited %v, want %v", r.waits, tc.want)
-				}
-				for i, wait := range r.waits {
-					met[wait] = true
-					if wait < tc.want[i][0] || wait > tc.want[i][1] {
-						t.Errorf("wait %d is %s, want %v", i, wait, tc.want[i])
-					}
-				}
-			}
-			if len(tc.want) > 0 && len(met) < runs {
-				t.Errorf("only %d different waits: %v", len(met), met)
-			}
-		})
-	}
-}
-
-// Nobody waits for a server longer than they want.
-func TestPatienceEnds(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		cancel() // before the answer or in the wait that it asks for
-		w.Header().Set("Retry-After", "50")
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	defer server.Close()
-	asActions(t, server.URL+"?a=b", "secret")
-	if token, err := sign.AmbientToken(ctx, "sigstore", sign.Patience{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("AmbientToken: %q, %v, want context.Canceled", token, err)
-	}
-}
-
-// A server whose TLS certificate is not trusted will not be so a second later.
-func TestPatienceWithStrangers(t *testing.T) {
-	server := httptest.NewTLSServer(nil)
-	defer server.Close()
-	asActions(t, server.URL+"?a=b", "secret")
-	var r rest
-	token, err := sign.AmbientToken(t.Context(), "sigstore", sign.Patience{Sleep: r.sleep})
-	if err == nil || !strings.Contains(err.Error(), "certificate") || len(r.waits) != 0 {
-		t.Errorf("AmbientToken: %q, %v after %v, want an error at once", token, err, r.waits)
 	}
 }

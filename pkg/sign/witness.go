@@ -10,6 +10,8 @@ import (
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
+
+	"github.com/polex-dev/polex/pkg/patience"
 )
 
 // errLogged says that a log has this very entry and does not hand it out: one of
@@ -25,15 +27,13 @@ type witnesses struct {
 	log          *sgsign.Rekor
 	logURL       string
 	timestampURL string // "" asks none
-	connections  http.RoundTripper
-	patience     Patience
+	transport    patience.Transport
 }
 
-func newWitnesses(config Config, connections http.RoundTripper) *witnesses {
-	w := &witnesses{logURL: config.RekorURL, timestampURL: config.TimestampURL, connections: connections, patience: config.Patience}
+func newWitnesses(config Config) *witnesses {
+	w := &witnesses{logURL: config.RekorURL, timestampURL: config.TimestampURL, transport: config.transport()}
 	options := &sgsign.RekorOptions{BaseURL: config.RekorURL, Version: uint32(config.RekorVersion)} //nolint:gosec // 1 or 2
-	// Every request to the log has the context of its own upload.
-	client := patient{ctx: context.Background(), next: connections, patience: config.Patience}.client()
+	client := &http.Client{Transport: w.transport}
 	address := strings.TrimSuffix(config.RekorURL, "/")
 	// The library would set its own on first use, which is a race between parallel
 	// uploads.
@@ -59,7 +59,7 @@ func (w *witnesses) GetTransparencyLogEntry(ctx context.Context, signer []byte, 
 
 func (w *witnesses) stamp(ctx context.Context, b *protobundle.Bundle) error {
 	authority := sgsign.NewTimestampAuthority(&sgsign.TimestampAuthorityOptions{URL: w.timestampURL, Timeout: -1,
-		Transport: patient{ctx: ctx, next: w.connections, patience: w.patience}})
+		Transport: w.transport.Within(ctx)}) // it is asked without a context
 	response, err := authority.GetTimestamp(ctx, b.GetMessageSignature().GetSignature())
 	if err != nil {
 		return err
