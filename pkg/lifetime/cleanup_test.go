@@ -141,6 +141,10 @@ func TestNoCleanupPolicy(t *testing.T) {
 			}
 		})
 	}
+	versioned := ending(t, "old", name, end)
+	versioned.Version = "v2], x: ["
+	_, err := lifetime.CleanupPolicy(versioned, lifetime.DeletingPolicy, at(end).Add(-time.Hour))
+	wrongAt(t, err, "apiVersion")
 	if _, err := lifetime.CleanupPolicy(ending(t, "old", name, end), "", at(end).Add(-time.Hour)); err == nil {
 		t.Error("a policy of no kind")
 	}
