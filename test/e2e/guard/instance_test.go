@@ -25,6 +25,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
@@ -41,6 +43,11 @@ type instance struct {
 	metrics string
 	health  string
 	bundle  []byte // of who certified it
+
+	// Of one that runs as its manifests say.
+	kubeconfig string // with the token of its ServiceAccount
+	args, env  []string
+	limits     corev1.ResourceRequirements
 }
 
 // settings are what a test asks of a guard.
@@ -136,8 +143,8 @@ func get(ctx context.Context, url string) error {
 	return nil
 }
 
-// certify writes a certificate for loopback, and returns who certified it.
-func certify(t *testing.T, dir string) []byte {
+// certify writes a certificate for loopback and some names, and returns who certified it.
+func certify(t *testing.T, dir string, names ...string) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -147,7 +154,7 @@ func certify(t *testing.T, dir string) []byte {
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "polex-guard"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
