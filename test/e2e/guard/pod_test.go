@@ -30,6 +30,7 @@ func pod(t *testing.T, manifests string) *instance {
 	i.group = &servers.Group{Binaries: folder, Dir: i.dir}
 	container := deployment(t, manifests).Spec.Template.Spec.Containers[0]
 	i.limits = container.Resources
+	loopback := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 	free, err := servers.FreePorts(3)
 	if err != nil {
 		t.Fatal(err)
