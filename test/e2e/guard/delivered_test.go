@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // overlays are the manifests that a user builds on.
@@ -34,17 +35,9 @@ func TestDeliveredTrustsNobody(t *testing.T) {
 // Namespace and ServiceAccount.
 func namespaceOf(t *testing.T, manifests string) string {
 	t.Helper()
-	var parts []string
-	for _, o := range objectsOf(t, manifests) {
-		if kind := o.GetKind(); kind == "Namespace" || kind == "ServiceAccount" {
-			text, err := json.Marshal(o.Object)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parts = append(parts, string(text))
-		}
-	}
-	return strings.Join(parts, "\n---\n")
+	return edited(t, manifests, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "Namespace" || o.GetKind() == "ServiceAccount"
+	})
 }
 
 // TestDeliveredApply: every object of every folder is one that the API server takes,

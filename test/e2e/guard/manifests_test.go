@@ -81,6 +81,23 @@ func objectsOf(t *testing.T, manifests string) []*unstructured.Unstructured {
 	return objects
 }
 
+// edited are the objects of manifests that a test keeps, and may have changed.
+func edited(t *testing.T, manifests string, keep func(*unstructured.Unstructured) bool) string {
+	t.Helper()
+	var kept []string
+	for _, o := range objectsOf(t, manifests) {
+		if !keep(o) {
+			continue
+		}
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, string(text))
+	}
+	return strings.Join(kept, "---\n")
+}
+
 // only is the one object of a kind and name in manifests, read strictly.
 func only(t *testing.T, manifests, kind, name string, into any) {
 	t.Helper()
@@ -109,9 +126,7 @@ func deployment(t *testing.T, manifests string) *appsv1.Deployment {
 // installation is what a user writes on top of an overlay.
 type installation struct {
 	overlay string
-	config  string            // the configuration; "" is the sandbox's trust
-	args    []string          // more arguments
-	patches map[string]string // more patches, by what they are for
+	args    []string // more arguments
 }
 
 // build builds the kustomization of the README, with what a user fills in.
@@ -141,21 +156,15 @@ func (i installation) build(t *testing.T) string {
 	for _, arg := range i.args {
 		text += "  - target: {kind: Deployment, name: polex-guard}\n    patch: |\n      - {op: add, path: /spec/template/spec/containers/0/args/-, value: " + arg + "}\n"
 	}
-	for target, patch := range i.patches {
-		text += "  - target: {kind: " + target + "}\n    patch: '" + patch + "'\n"
-	}
 	root, err := os.ReadFile(box.TrustedRootPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i.config == "" {
-		config, err := os.ReadFile(box.ConfigPath)
-		if err != nil {
-			t.Fatal(err)
-		}
-		i.config = strings.ReplaceAll(string(config), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: trusted_root.json")
+	config, err := os.ReadFile(box.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"kustomization.yaml": text, "config.yaml": i.config, "trusted_root.json": string(root)} {
+	for name, text := range map[string]string{"kustomization.yaml": text, "config.yaml": string(config), "trusted_root.json": string(root)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
@@ -55,18 +57,42 @@ func (p person) does(t *testing.T, input string, args ...string) error {
 
 const notAmong = "is not among the keepers in the ConfigMap polex-system/polex-guard-keepers"
 
-// protect applies what protects the guard, with keepers named, and waits until it
-// counts.
-func protect(t *testing.T) {
+// keepers are who is named, one on a line.
+type keepers struct{ groups, users, certifiers string }
+
+// in names them in the manifests that are delivered; certifiers are those of
+// cert-manager, unless there are others.
+func (k keepers) in(t *testing.T, delivered string) string {
+	t.Helper()
+	return edited(t, delivered, func(o *unstructured.Unstructured) bool {
+		if o.GetKind() != "ConfigMap" {
+			return true
+		}
+		for field, names := range map[string]string{"groups": k.groups, "users": k.users, "certifiers": k.certifiers} {
+			if names == "" {
+				continue
+			}
+			if err := unstructured.SetNestedField(o.Object, names, "data", field); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return true
+	})
+}
+
+// protect applies what protects the guard, and waits until it counts.
+func protect(t *testing.T, k keepers) {
 	t.Helper()
 	delivered := built(t, "protect")
-	named := strings.Replace(strings.Replace(delivered, `groups: ""`, "groups: \"# nobody\\n"+keeperGroup+"\\n\"", 1), `users: ""`, "users: "+keeperAccount, 1)
-	if named == delivered {
-		t.Fatal("there is nowhere to name keepers")
-	}
+	apply(t, polexPolicies)
+	t.Cleanup(func() {
+		for _, path := range []string{"/apis/kyverno.io/v1/clusterpolicies/polex-test", "/apis/kyverno.io/v1/clusterpolicies/other", "/apis/policies.kyverno.io/v1/validatingpolicies/polex-test"} {
+			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: path})
+		}
+	})
 	mustKubectl(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: omnipotents},
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: omnipotents}]}`, "apply", "-f", "-")
-	apply(t, named)
+	apply(t, k.in(t, delivered))
 	t.Cleanup(func() { unprotect(t, delivered) })
 	for _, probe := range protected {
 		until(t, "what protects "+probe.object, func(context.Context) error {
@@ -131,14 +157,10 @@ func TestProtected(t *testing.T) {
 	apply(t, manifests)
 	t.Cleanup(func() { withdraw(t, manifests) })
 	apply(t, kyvernoDeployment)
-	apply(t, polexPolicies)
 	t.Cleanup(func() {
-		for _, path := range []string{"/apis/kyverno.io/v1/clusterpolicies/polex-test", "/apis/kyverno.io/v1/clusterpolicies/other", "/apis/policies.kyverno.io/v1/validatingpolicies/polex-test",
-			"/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller"} {
-			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: path})
-		}
+		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller"})
 	})
-	protect(t)
+	protect(t, keepers{groups: "nobody-else\n" + keeperGroup + "\n", users: keeperAccount})
 	for _, tc := range attempts {
 		t.Run(tc.name, func(t *testing.T) {
 			args := append(strings.Fields(tc.command), "--dry-run=server")
@@ -317,12 +339,12 @@ func protectsWithoutKeepers(t *testing.T) {
 	until(t, "the way out", func(context.Context) error {
 		return keeper.does(t, "", "delete", "configmap", "polex-guard-keepers", "-n", guardNamespace)
 	})
-	var policies []string
-	for _, document := range strings.Split(delivered, "\n---\n") {
-		if !strings.Contains(document, "kind: ConfigMap\nmetadata") {
-			policies = append(policies, document)
-		}
-	}
-	apply(t, strings.Join(policies, "\n---\n"))
+	apply(t, delivered)
+	locked("nobody to be named, as it is delivered")
+	unprotect(t, delivered)
+	until(t, "the way out", func(context.Context) error {
+		return keeper.does(t, "", "delete", "configmap", "polex-guard-keepers", "-n", guardNamespace)
+	})
+	apply(t, edited(t, delivered, func(o *unstructured.Unstructured) bool { return o.GetKind() != "ConfigMap" }))
 	locked("the list to be gone")
 }
