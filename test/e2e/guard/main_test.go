@@ -66,7 +66,7 @@ func start(ctx context.Context) error {
 	if box, err = sandbox.Start(ctx, sandbox.Options{Dir: filepath.Join(folder, "sigstore")}); err != nil {
 		return err
 	}
-	live, err = cluster.Start(ctx, cluster.Options{Binaries: fromRoot(binaries), Tools: fromRoot(tools), Dir: dir, WithoutKyverno: true})
+	live, err = cluster.Start(ctx, cluster.Options{Binaries: fromRoot(binaries), Tools: fromRoot(tools), Dir: dir, WithoutKyverno: true, Audited: []string{account}})
 	if err != nil {
 		return err
 	}
