@@ -6,7 +6,7 @@ FUZZTIME ?= 30s
 TOOLS    := bin/tools
 E2E      := bin/e2e
 
-.PHONY: help build test lint fuzz bench demo e2e refresh-root sizes clean
+.PHONY: help build test lint fuzz bench demo dist e2e refresh-root sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -38,7 +38,10 @@ bench: sizes ## measure speed and sizes
 demo: build ## show a seal made, verified and broken, on loopback
 	./demo/run.sh
 
-e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
+dist: ## build what is released into dist/: archives, checksums, and what the image holds
+	go run ./internal/release -version $(VERSION) -out dist
+
+e2e: $(E2E)/kube-apiserver $(E2E)/kubectl $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/cleanup-controller $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
 
 refresh-root: ## fetch the public-good trusted root (network)
@@ -62,6 +65,9 @@ E2EBUILD := build -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)
 $(E2E)/kube-apiserver: test/e2e/tools/kubernetes/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kube-apiserver
 
+$(E2E)/kubectl: test/e2e/tools/kubernetes/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kubectl
+
 $(E2E)/etcd: test/e2e/tools/kubernetes/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/etcd go.etcd.io/etcd/server/v3
 
@@ -70,6 +76,9 @@ $(E2E)/kyverno: test/e2e/tools/kyverno/go.mod
 
 $(E2E)/kubectl-kyverno: test/e2e/tools/kyverno/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno
+
+$(E2E)/cleanup-controller: test/e2e/tools/kyverno/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/cleanup-controller
 
 $(E2E)/act: test/e2e/tools/act/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/act $(E2EBUILD)/ github.com/nektos/act

@@ -24,6 +24,9 @@ type Config struct {
 	Deadline time.Duration
 	// Namespace is the guard's, where its Lease is.
 	Namespace string
+	// SelfManaged is the Secret that the guard keeps a certificate of its own in, ""
+	// where it does not.
+	SelfManaged string
 	// Kyverno is Kyverno's namespace.
 	Kyverno string
 }
