@@ -202,6 +202,7 @@ func TestProtected(t *testing.T) {
 		})
 	}
 	t.Run("all at once", protectsFromSweeps)
+	t.Run("inside", protectsFromWithin)
 	t.Run("others go on", leavesOthersAlone)
 	t.Run("certificates", protectsFromCertifiers)
 	t.Run("nobody named", protectsWithoutKeepers)
@@ -256,6 +257,24 @@ func protectsFromSweeps(t *testing.T) {
 		}
 		if answer.OK() || !strings.Contains(answer.Message(), notAmong) {
 			t.Errorf("%s: %d: %s", path, answer.Code, answer.Message())
+		}
+	}
+}
+
+// protectsFromWithin: nobody but keepers gets into a guard, or past its Service.
+func protectsFromWithin(t *testing.T) {
+	for _, path := range []string{"/pods/polex-guard-0/exec?command=a&stdout=true", "/pods/polex-guard-0/attach?stdout=true", "/pods/polex-guard-0/portforward?ports=6060", "/services/polex-guard:8080/proxy/metrics"} {
+		for _, tc := range []struct {
+			who     person
+			refused bool
+		}{{stranger, true}, {keeper, false}} {
+			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + path, As: tc.who.name, Groups: append(tc.who.groups, "omnipotents")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(answer.Message(), notAmong); got != tc.refused {
+				t.Errorf("%s: %s: %d: %s", tc.who.name, path, answer.Code, answer.Message())
+			}
 		}
 	}
 }
