@@ -53,11 +53,11 @@ func deliver(t *testing.T, overlay string) delivered {
 	})
 	apply(t, kyvernoDeployment)
 	// Nothing of what follows is kept from it by what protects it.
-	k := keepers{users: "admin"}
+	k := keepers{users: "['admin']"}
 	if overlay == "self-managed" {
-		k.certifiers = account
+		k.certifiers = "['" + account + "']"
 	}
-	protect(t, k)
+	protect(t, k, person{name: "admin"})
 	i := delivered{instance: pod(t, manifests), manifests: manifests, overlay: overlay}
 	// As where the API server cannot stream what there is, up to Kubernetes 1.33:
 	// then it is listed.

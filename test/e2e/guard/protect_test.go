@@ -8,11 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
@@ -55,35 +56,43 @@ func (p person) does(t *testing.T, input string, args ...string) error {
 	return err
 }
 
-const notAmong = "is not among the keepers in the ConfigMap polex-system/polex-guard-keepers"
+const notAmong = "is not among the keepers of the guard"
 
-// keepers are who is named, one on a line.
+// keepers are who is named, in CEL; "" is what is delivered.
 type keepers struct{ groups, users, certifiers string }
 
-// in names them in the manifests that are delivered; certifiers are those of
-// cert-manager, unless there are others.
-func (k keepers) in(t *testing.T, delivered string) string {
+// build builds the folder protect with keepers named in it.
+func (k keepers) build(t *testing.T) string {
 	t.Helper()
-	return edited(t, delivered, func(o *unstructured.Unstructured) bool {
-		if o.GetKind() != "ConfigMap" {
-			return true
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(fromRoot(manifestsFolder+"/protect"))); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "keepers.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, names := range map[string]string{"groups": k.groups, "users": k.users, "certifiers": k.certifiers} {
+		line := regexp.MustCompile(`(?m)^  ` + field + `: .*$`)
+		if !line.Match(text) {
+			t.Fatalf("there is nowhere to name %s", field)
 		}
-		for field, names := range map[string]string{"groups": k.groups, "users": k.users, "certifiers": k.certifiers} {
-			if names == "" {
-				continue
-			}
-			if err := unstructured.SetNestedField(o.Object, names, "data", field); err != nil {
-				t.Fatal(err)
-			}
+		if names != "" {
+			text = line.ReplaceAll(text, fmt.Appendf(nil, "  %s: %q", field, names))
 		}
-		return true
-	})
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return mustKubectl(t, "", "kustomize", dir)
 }
 
-// protect applies what protects the guard, and waits until it counts.
-func protect(t *testing.T, k keepers) {
+// protect applies what protects the guard, and waits until it counts: until a
+// stranger is refused, and who is named is not.
+func protect(t *testing.T, k keepers, named person) {
 	t.Helper()
-	delivered := built(t, "protect")
+	manifests := k.build(t)
 	apply(t, polexPolicies)
 	t.Cleanup(func() {
 		for _, path := range []string{"/apis/kyverno.io/v1/clusterpolicies/polex-test", "/apis/kyverno.io/v1/clusterpolicies/other", "/apis/policies.kyverno.io/v1/validatingpolicies/polex-test"} {
@@ -92,24 +101,36 @@ func protect(t *testing.T, k keepers) {
 	})
 	mustKubectl(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: omnipotents},
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: omnipotents}]}`, "apply", "-f", "-")
-	apply(t, k.in(t, delivered))
-	t.Cleanup(func() { unprotect(t, delivered) })
-	for _, probe := range protected {
-		until(t, "what protects "+probe.object, func(context.Context) error {
-			err := stranger.does(t, "", "annotate", "--overwrite", "--dry-run=server", probe.object, "a=b", "--namespace", probe.namespace)
-			if err == nil {
-				return errors.New("it is not refused")
-			}
-			if !strings.Contains(err.Error(), notAmong) {
+	apply(t, manifests)
+	t.Cleanup(func() { unprotect(t, manifests) })
+	for _, p := range protected {
+		until(t, "what protects "+p.object, func(context.Context) error {
+			if err := refusesAnnotation(stranger.touches(t, p.object, p.namespace)); err != nil {
 				return err
 			}
-			return nil
+			return named.touches(t, p.object, p.namespace)
 		})
 	}
 }
 
-// unprotect takes the bindings away, as an administrator does who is locked out: no
-// admission policy is asked about those.
+// touches changes something of an object, and stores nothing.
+func (p person) touches(t *testing.T, object, namespace string) error {
+	t.Helper()
+	return p.does(t, "", "annotate", "--overwrite", "--dry-run=server", object, "a=b", "--namespace", namespace)
+}
+
+// refusesAnnotation is nil for a refusal by what protects the guard.
+func refusesAnnotation(err error) error {
+	if err == nil {
+		return errors.New("it is not refused")
+	}
+	if !strings.Contains(err.Error(), notAmong) {
+		return err
+	}
+	return nil
+}
+
+// unprotect takes the policies away, which no policy is asked about.
 func unprotect(t *testing.T, manifests string) {
 	t.Helper()
 	for _, o := range objectsOf(t, manifests) {
@@ -160,7 +181,7 @@ func TestProtected(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller"})
 	})
-	protect(t, keepers{groups: "nobody-else\n" + keeperGroup + "\n", users: keeperAccount})
+	protect(t, keepers{groups: "['nobody-else', '" + keeperGroup + "']", users: "['" + keeperAccount + "']"}, keeper)
 	for _, tc := range attempts {
 		t.Run(tc.name, func(t *testing.T) {
 			args := append(strings.Fields(tc.command), "--dry-run=server")
@@ -181,6 +202,7 @@ func TestProtected(t *testing.T) {
 		})
 	}
 	t.Run("all at once", protectsFromSweeps)
+	t.Run("inside", protectsFromWithin)
 	t.Run("others go on", leavesOthersAlone)
 	t.Run("certificates", protectsFromCertifiers)
 	t.Run("nobody named", protectsWithoutKeepers)
@@ -191,7 +213,6 @@ var attempts = []struct{ name, command, patch, input string }{
 	{name: "the webhook goes", command: "delete validatingwebhookconfiguration polex-guard"},
 	{name: "the webhook fails open", command: "patch validatingwebhookconfiguration polex-guard", patch: `{"webhooks":[]}`},
 	{name: "the configuration is another", command: "patch configmap polex-guard -n polex-system", patch: `{"data":{"config.yaml":"x"}}`},
-	{name: "the keepers are others", command: "patch configmap polex-guard-keepers -n polex-system", patch: `{"data":{"users":"mallory"}}`},
 	{name: "the configuration goes", command: "delete configmap polex-guard -n polex-system"},
 	{name: "the certificate is another", command: "patch secret polex-guard-tls -n polex-system", patch: `{"stringData":{"tls.crt":"x"}}`},
 	{name: "no replicas", command: "scale deployment polex-guard -n polex-system --replicas=0"},
@@ -236,6 +257,24 @@ func protectsFromSweeps(t *testing.T) {
 		}
 		if answer.OK() || !strings.Contains(answer.Message(), notAmong) {
 			t.Errorf("%s: %d: %s", path, answer.Code, answer.Message())
+		}
+	}
+}
+
+// protectsFromWithin: nobody but keepers gets into a guard, or past its Service.
+func protectsFromWithin(t *testing.T) {
+	for _, path := range []string{"/pods/polex-guard-0/exec?command=a&stdout=true", "/pods/polex-guard-0/attach?stdout=true", "/pods/polex-guard-0/portforward?ports=6060", "/services/polex-guard:8080/proxy/metrics"} {
+		for _, tc := range []struct {
+			who     person
+			refused bool
+		}{{stranger, true}, {keeper, false}} {
+			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + path, As: tc.who.name, Groups: append(tc.who.groups, "omnipotents")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(answer.Message(), notAmong); got != tc.refused {
+				t.Errorf("%s: %s: %d: %s", tc.who.name, path, answer.Code, answer.Message())
+			}
 		}
 	}
 }
@@ -316,35 +355,20 @@ func protectsFromCertifiers(t *testing.T) {
 	}
 }
 
-// protectsWithoutKeepers: where the list is empty or gone, nobody is on it; and the
-// way out that the README names is one.
+// protectsWithoutKeepers: where nobody is named, as it is delivered, nobody may. Who
+// may write policies is not locked out: they name keepers, and that counts.
 func protectsWithoutKeepers(t *testing.T) {
-	delivered := built(t, "protect")
-	mustKubectl(t, "", append([]string{"patch", "configmap", "polex-guard-keepers", "-n", guardNamespace, "--type=merge", "--patch", `{"data":{"users":"","groups":" \n"}}`}, keeper.as()...)...)
-	locked := func(what string) {
-		t.Helper()
-		until(t, what, func(context.Context) error {
-			for _, p := range protected {
-				for _, who := range []person{keeper, gitops} {
-					if err := who.does(t, "", "annotate", "--overwrite", "--dry-run=server", p.object, "a=b", "--namespace", p.namespace); err == nil {
-						return fmt.Errorf("%s may still change %s", who.name, p.object)
-					}
-				}
-			}
-			return nil
-		})
+	k := keepers{groups: "['" + keeperGroup + "']"}
+	for _, tc := range []struct {
+		named keepers
+		want  func(error) error
+	}{{keepers{}, refusesAnnotation}, {k, func(err error) error { return err }}, {keepers{}, refusesAnnotation}} {
+		apply(t, tc.named.build(t))
+		for _, p := range protected {
+			until(t, "what is named to count for "+p.object, func(context.Context) error { return tc.want(keeper.touches(t, p.object, p.namespace)) })
+		}
 	}
-	locked("nobody to be named")
-	unprotect(t, delivered)
-	until(t, "the way out", func(context.Context) error {
-		return keeper.does(t, "", "delete", "configmap", "polex-guard-keepers", "-n", guardNamespace)
-	})
-	apply(t, delivered)
-	locked("nobody to be named, as it is delivered")
-	unprotect(t, delivered)
-	until(t, "the way out", func(context.Context) error {
-		return keeper.does(t, "", "delete", "configmap", "polex-guard-keepers", "-n", guardNamespace)
-	})
-	apply(t, edited(t, delivered, func(o *unstructured.Unstructured) bool { return o.GetKind() != "ConfigMap" }))
-	locked("the list to be gone")
+	if err := gitops.touches(t, protected[0].object, ""); refusesAnnotation(err) != nil {
+		t.Errorf("who is not named any more: %v", err)
+	}
 }
