@@ -41,6 +41,9 @@ type instance struct {
 	metrics string
 	health  string
 	bundle  []byte // of who certified it
+
+	command   servers.Command
+	alsoAsked string // more rules of the webhook, in YAML, indented
 }
 
 // settings are what a test asks of a guard.
@@ -48,6 +51,8 @@ type settings struct {
 	guard string   // the section guard, in YAML, indented; "" for none
 	flags []string // more flags
 	dir   string   // "" for a new one
+	// kubeconfig says how the guard reaches the API server; "" is plainly.
+	kubeconfig string
 	// itself lets the guard make its own certificate.
 	itself bool
 }
@@ -70,14 +75,16 @@ func (s settings) run(t *testing.T) *instance {
 	} else {
 		i.bundle = certify(t, s.dir)
 	}
-	if err := i.group.Run(context.Background(), servers.Command{Program: "polex-guard", End: syscall.SIGTERM, Args: append([]string{
-		"serve", "--config", i.config, "--kubeconfig", live.Kubeconfig(),
+	if s.kubeconfig == "" {
+		s.kubeconfig = live.Kubeconfig()
+	}
+	i.command = servers.Command{Program: program, End: syscall.SIGTERM, Args: append([]string{
+		"serve", "--config", i.config, "--kubeconfig", s.kubeconfig,
 		"--tls-cert", filepath.Join(s.dir, "tls.crt"), "--tls-key", filepath.Join(s.dir, "tls.key"),
 		"--webhook-address", i.webhook, "--metrics-address", i.metrics, "--health-address", i.health, "--shutdown-delay", "0s",
 		"--namespace", "default", "--reload-interval", "200ms",
-	}, s.flags...)}); err != nil {
-		t.Fatal(err)
-	}
+	}, s.flags...)}
+	i.start(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(i.group.Logs())
@@ -87,9 +94,23 @@ func (s settings) run(t *testing.T) *instance {
 	if s.itself {
 		i.mount(t)
 	}
-	i.until(t, "the guard to be ready", func(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") })
+	i.until(t, "the guard to be ready", i.ready)
 	return i
 }
+
+// program is the name of what is tested.
+const program = "polex-guard"
+
+// start starts the guard, for the first time or again.
+func (i *instance) start(t *testing.T) {
+	t.Helper()
+	if err := i.group.Run(context.Background(), i.command); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ready reports whether the guard says that it can be asked.
+func (i *instance) ready(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") }
 
 // configure writes the configuration: the sandbox's trust, and a section guard.
 func (i *instance) configure(t *testing.T, section string) {
@@ -187,12 +208,12 @@ webhooks:
   clientConfig: {url: "https://%s/admit", caBundle: "%s"}
   rules:
   - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions, policyexceptions/*], operations: ["*"], scope: "*"}
-  failurePolicy: Fail
+%s  failurePolicy: Fail
   matchPolicy: Exact
   sideEffects: NoneOnDryRun
   admissionReviewVersions: [v1]
   timeoutSeconds: 10
-`, strings.Replace(i.webhook, "127.0.0.1", host, 1), base64.StdEncoding.EncodeToString(i.bundle))
+`, strings.Replace(i.webhook, "127.0.0.1", host, 1), base64.StdEncoding.EncodeToString(i.bundle), i.alsoAsked)
 }
 
 // asked waits until the API server asks the guard.
