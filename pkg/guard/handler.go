@@ -79,7 +79,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "an admission review is posted", http.StatusMethodNotAllowed)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), h.deadline(r))
+	// A server that is told to end cancels what it still has to answer, and that is
+	// answered all the same. The deadline bounds it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.deadline(r))
 	defer cancel()
 	if until, ok := ctx.Deadline(); ok {
 		// A body that never ends must not hold its turn.

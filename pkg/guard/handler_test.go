@@ -118,6 +118,21 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// TestServerEnds: a request that has come is decided, also when the server that it
+// came to is told to end.
+func TestServerEnds(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 { // what is done by then is a matter of luck
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/admit", bytes.NewReader(body(t, signed(t)))))
+		if !strings.Contains(w.Body.String(), `"reason":"verified"`) {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+}
+
 // TestConcurrent: no more requests are worked on at once than are configured; a
 // few more wait, and the rest is told to come again.
 func TestConcurrent(t *testing.T) {

@@ -27,8 +27,7 @@ func TestPartition(t *testing.T) {
 	i.register(t)
 	ns := namespace(t)
 	target := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}
-	sealed := seal(t, draft{name: "before", namespace: ns}.legacy("v2"), draft{name: "during", namespace: ns}.legacy("v2"), draft{name: "wide", namespace: ns}.legacy("v2"),
-		draft{name: "short", namespace: ns, lives: 10 * time.Second}.legacy("v2"))
+	sealed := seal(t, draft{name: "before", namespace: ns}.legacy("v2"), draft{name: "during", namespace: ns}.legacy("v2"), draft{name: "wide", namespace: ns}.legacy("v2"))
 	i.until(t, "the guard to lead", func(ctx context.Context) error { return i.measures(ctx, "polex_guard_leader 1") })
 	create(t, target, sealed[0]).want(t, http.StatusCreated)
 
@@ -40,12 +39,13 @@ func TestPartition(t *testing.T) {
 		return errors.Join(get(ctx, "http://"+i.health+"/healthz"), i.measures(ctx, "polex_guard_leader 0"))
 	})
 	create(t, target, sealed[1]).want(t, http.StatusCreated)
-	create(t, target, sealed[3]).want(t, http.StatusCreated)
+	short := seal(t, draft{name: "short", namespace: ns, lives: 5 * time.Second}.legacy("v2"))[0]
+	create(t, target, short).want(t, http.StatusCreated)
 	create(t, target, widened(t, sealed[2])).refusedFor(t, "altered")
 	do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("before")}).want(t, http.StatusOK)
 
 	way.unblock()
-	gone(t, i, target, "short", sealed[3])
+	gone(t, i, target, "short", short)
 	i.until(t, "the guard to be ready and to lead", func(ctx context.Context) error {
 		return errors.Join(i.ready(ctx), i.measures(ctx, "polex_guard_leader 1"))
 	})
