@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,6 +164,51 @@ func TestConcurrent(t *testing.T) {
 		if got := reasonOf(t, <-answers); got != "verified" {
 			t.Errorf("%q, want verified", got)
 		}
+	}
+}
+
+// TestSlowBodies: bodies that do not end, small and large ones, hold no turn of those
+// that do.
+func TestSlowBodies(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute, Concurrent: 2, Waiting: 20})
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	for n := range 12 {
+		body, sender := io.Pipe()
+		defer sender.Close()
+		slow.Go(func() {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
+		})
+		sent := []byte("{")
+		if n < 2 { // as many as may be large
+			sent = bytes.Repeat([]byte(" "), 1<<20)
+		}
+		if _, err := sender.Write(sent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := judged(t, h, signed(t)); got != "verified" {
+		t.Errorf("%q, want verified", got)
+	}
+}
+
+// TestLarge: no more large reviews are held at once than are configured.
+func TestLarge(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: 10 * time.Millisecond, Concurrent: 1})
+	body, sender := io.Pipe()
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	defer sender.Close()
+	slow.Go(func() {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
+	})
+	if _, err := sender.Write(bytes.Repeat([]byte(" "), 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	r := signed(t)
+	r.OldObject.Raw = []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	if got := judged(t, h, r); got != "overloaded" {
+		t.Errorf("%q, want overloaded", got)
 	}
 }
 
