@@ -4,18 +4,10 @@ package guard
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -43,6 +35,7 @@ type instance struct {
 	bundle  []byte // of who certified it
 
 	command   servers.Command
+	mounts    int    // how many times the certificate was mounted
 	alsoAsked string // more rules of the webhook, in YAML, indented
 }
 
@@ -53,6 +46,8 @@ type settings struct {
 	dir   string   // "" for a new one
 	// kubeconfig says how the guard reaches the API server; "" is plainly.
 	kubeconfig string
+	// mounted certifies the guard, whose files are mounted as kubelet does.
+	mounted *authority
 	// itself lets the guard make its own certificate.
 	itself bool
 }
@@ -72,6 +67,9 @@ func (s settings) run(t *testing.T) *instance {
 	i.webhook, i.metrics, i.health = loopback(free[0]), loopback(free[1]), loopback(free[2])
 	if s.itself {
 		s.flags = append(s.flags, "--self-managed-certificate", secretName, "--dns-name", "localhost")
+	} else if s.mounted != nil {
+		i.bundle = s.mounted.certificate()
+		i.mount(t, s.mounted.certifies(t))
 	} else {
 		i.bundle = certify(t, s.dir)
 	}
@@ -92,7 +90,7 @@ func (s settings) run(t *testing.T) *instance {
 		i.group.Stop()
 	})
 	if s.itself {
-		i.mount(t)
+		i.mountSecret(t)
 	}
 	i.until(t, "the guard to be ready", i.ready)
 	return i
@@ -155,36 +153,6 @@ func get(ctx context.Context, url string) error {
 		return fmt.Errorf("%s: %d", url, answer.StatusCode)
 	}
 	return nil
-}
-
-// certify writes a certificate for loopback, and returns who certified it.
-func certify(t *testing.T, dir string) []byte {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "polex-guard"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	for name, text := range map[string][]byte{"tls.crt": certificate, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return certificate
 }
 
 const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
