@@ -36,11 +36,8 @@ func TestSwitchedOff(t *testing.T) {
 	i.register(t)
 	ns := namespace(t)
 	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
-	change := func(patch string) {
-		t.Helper()
-		do(t, cluster.Request{Method: http.MethodPatch, Path: webhooks + "/polex-guard", ContentType: "application/json-patch+json", Body: []byte("[" + patch + "]")}).want(t, http.StatusOK)
-	}
-	change(`{"op":"add","path":"/webhooks/0/namespaceSelector","value":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["` + ns + `"]}]}}`)
+	const selector = "/webhooks/0/namespaceSelector"
+	patched(t, webhooks+"/polex-guard", "add", selector, `{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["`+ns+`"]}]}`)
 	i.until(t, "the hole", func(ctx context.Context) error {
 		answer, err := live.Create(ctx, target, []byte(draft{name: "smuggled", namespace: ns}.policies("v1")))
 		if err == nil && !answer.OK() {
@@ -53,7 +50,7 @@ func TestSwitchedOff(t *testing.T) {
 	}
 	i.until(t, "an Event", func(ctx context.Context) error { return tells(ctx, ns, "Refused", "smuggled") })
 	i.until(t, "the report", func(ctx context.Context) error { return reported(ctx, ns, []string{"smuggled unsigned fail"}) })
-	change(`{"op":"replace","path":"/webhooks/0/namespaceSelector","value":{}}`)
+	patched(t, webhooks+"/polex-guard", "replace", selector, "{}")
 	i.doctor(t, 0)
 	// It can be made no wider, and be taken out.
 	i.until(t, "the hole to close", func(ctx context.Context) error {

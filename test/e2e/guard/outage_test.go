@@ -121,8 +121,7 @@ func stored(t *testing.T, target cluster.Target) []string {
 func TestHangs(t *testing.T) {
 	i := settings{}.run(t)
 	i.register(t)
-	do(t, cluster.Request{Method: http.MethodPatch, Path: webhooks + "/polex-guard", ContentType: "application/json-patch+json",
-		Body: []byte(`[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":1}]`)}).want(t, http.StatusOK)
+	patched(t, webhooks+"/polex-guard", "replace", "/webhooks/0/timeoutSeconds", "1")
 	ns := namespace(t)
 	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
 	sealed := seal(t, draft{name: "a", namespace: ns}.policies("v1"))[0]

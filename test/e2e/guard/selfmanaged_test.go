@@ -33,8 +33,7 @@ func runSelfManaged(t *testing.T) *instance {
 	do(t, cluster.Request{Method: http.MethodPost, Path: webhooks, Body: []byte(nobody.registration("localhost"))}).want(t, http.StatusCreated)
 	t.Cleanup(func() { unregister(t) })
 	i := settings{itself: true}.run(t)
-	do(t, cluster.Request{Method: http.MethodPatch, Path: webhooks + "/polex-guard", ContentType: "application/json-patch+json",
-		Body: fmt.Appendf(nil, `[{"op":"replace","path":"/webhooks/0/clientConfig/url","value":"https://localhost%s/admit"}]`, i.webhook[len("127.0.0.1"):])}).want(t, http.StatusOK)
+	patched(t, webhooks+"/polex-guard", "replace", "/webhooks/0/clientConfig/url", `"https://localhost`+i.webhook[len("127.0.0.1"):]+`/admit"`)
 	i.asked(t)
 	return i
 }
