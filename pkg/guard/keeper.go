@@ -91,7 +91,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	k.findings, k.failures, k.expiries, k.rules = map[exception.Identity]*Finding{}, map[exception.Identity]int{}, schedule{}, nil
 	var again time.Time // when everything is looked at
 	for ctx.Err() == nil {
-		now := k.Clock.Now()
+		now := k.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
 		if rules := k.Rules.Rules(); rules != k.rules || !now.Before(again) || again.Sub(now) > k.Every {
 			k.rules = rules
 			again = now.Add(k.Every)

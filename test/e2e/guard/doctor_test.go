@@ -3,12 +3,15 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -70,10 +73,19 @@ func TestDoctor(t *testing.T) {
 			do(t, cluster.Request{Method: http.MethodDelete, Path: tc.path}).want(t, http.StatusOK)
 		})
 	}
+	nobody := filepath.Join(t.TempDir(), "kubeconfig")
+	if text, err := os.ReadFile(live.Kubeconfig()); err != nil {
+		t.Fatal(err)
+	} else if err := os.WriteFile(nobody, bytes.Replace(text, []byte("user: {"), []byte("user: {as: nobody, as-groups: [system:authenticated], "), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, status := i.diagnosed(t, nobody); status != 3 || !slices.Equal(got, []string{"not-permitted", "undecided"}) {
+		t.Errorf("as nobody: %q, exit status %d", got, status)
+	}
 	// Another certificate than the API server was told to take.
 	certify(t, i.dir)
 	i.until(t, "the new certificate", func(context.Context) error {
-		if got, _ := i.diagnosed(t); !slices.Contains(got, "bad-certificate") {
+		if got, _ := i.diagnosed(t, live.Kubeconfig()); !slices.Contains(got, "bad-certificate") {
 			return fmt.Errorf("it says %q", got)
 		}
 		return nil
@@ -126,16 +138,16 @@ func number(yes bool) int {
 // what is not fine.
 func (i *instance) doctor(t *testing.T, status int) []string {
 	t.Helper()
-	reasons, got := i.diagnosed(t)
+	reasons, got := i.diagnosed(t, live.Kubeconfig())
 	if got != status {
 		t.Fatalf("exit status %d, want %d: %q", got, status, reasons)
 	}
 	return reasons
 }
 
-func (i *instance) diagnosed(t *testing.T) (reasons []string, status int) {
+func (i *instance) diagnosed(t *testing.T, kubeconfig string) (reasons []string, status int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), folder+"/polex-guard", "check", "--config", i.config, "--kubeconfig", live.Kubeconfig(), "--namespace", "default", "-o", "json")
+	cmd := exec.CommandContext(t.Context(), folder+"/polex-guard", "check", "--config", i.config, "--kubeconfig", kubeconfig, "--namespace", "default", "-o", "json")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
