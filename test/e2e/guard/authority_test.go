@@ -11,8 +11,6 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 )
@@ -76,16 +74,4 @@ func (a *authority) certifies(t *testing.T) map[string][]byte {
 		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 	}
-}
-
-// certify writes a certificate by an authority of its own, which it returns.
-func certify(t *testing.T, dir string) []byte {
-	t.Helper()
-	ca := newAuthority(t)
-	for name, text := range ca.certifies(t) {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return ca.certificate()
 }

@@ -4,7 +4,6 @@ package guard
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 )
 
 // patience is how long something may take that has to happen.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // instance is one running polex-guard.
 type instance struct {
@@ -34,7 +32,7 @@ type instance struct {
 	health  string
 	bundle  []byte // of who certified it
 
-	command   servers.Command
+	process   *Process
 	mounts    int    // how many times the certificate was mounted
 	alsoAsked string // more rules of the webhook, in YAML, indented
 }
@@ -58,31 +56,25 @@ func (s settings) run(t *testing.T) *instance {
 	if s.dir == "" {
 		s.dir = t.TempDir()
 	}
-	i := &instance{dir: s.dir, group: &servers.Group{Binaries: folder, Dir: s.dir}, config: filepath.Join(s.dir, "config.yaml")}
+	i := &instance{dir: s.dir, config: filepath.Join(s.dir, "config.yaml")}
 	i.configure(t, s.guard)
-	free, err := servers.FreePorts(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i.webhook, i.metrics, i.health = loopback(free[0]), loopback(free[1]), loopback(free[2])
-	if s.itself {
+	switch {
+	case s.itself:
 		s.flags = append(s.flags, "--self-managed-certificate", secretName, "--dns-name", "localhost")
-	} else if s.mounted != nil {
+	case s.mounted != nil:
 		i.bundle = s.mounted.certificate()
 		i.mount(t, s.mounted.certifies(t))
-	} else {
+	default:
 		i.bundle = certify(t, s.dir)
 	}
 	if s.kubeconfig == "" {
 		s.kubeconfig = live.Kubeconfig()
 	}
-	i.command = servers.Command{Program: program, End: syscall.SIGTERM, Args: append([]string{
-		"serve", "--config", i.config, "--kubeconfig", s.kubeconfig,
-		"--tls-cert", filepath.Join(s.dir, "tls.crt"), "--tls-key", filepath.Join(s.dir, "tls.key"),
-		"--webhook-address", i.webhook, "--metrics-address", i.metrics, "--health-address", i.health, "--shutdown-delay", "0s",
-		"--namespace", "default", "--reload-interval", "200ms",
-	}, s.flags...)}
-	i.start(t)
+	p, err := Start(context.Background(), Options{Binaries: folder, Dir: s.dir, Config: i.config, Kubeconfig: s.kubeconfig, Flags: s.flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.process, i.group, i.webhook, i.metrics, i.health = p, p.Group, p.Webhook, p.Metrics, p.Health
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(i.group.Logs())
@@ -96,15 +88,13 @@ func (s settings) run(t *testing.T) *instance {
 	return i
 }
 
-// program is the name of what is tested.
-const program = "polex-guard"
-
-// start starts the guard, for the first time or again.
-func (i *instance) start(t *testing.T) {
+// again starts the guard that was stopped or killed.
+func (i *instance) again(t *testing.T) {
 	t.Helper()
-	if err := i.group.Run(context.Background(), i.command); err != nil {
+	if err := i.process.Again(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	i.until(t, "the guard to be ready", i.ready)
 }
 
 // ready reports whether the guard says that it can be asked.
@@ -136,26 +126,17 @@ func (i *instance) until(t *testing.T, what string, ask func(context.Context) er
 	}
 }
 
-func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-
-func get(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+// certify writes a certificate for loopback and some names, and returns who certified it.
+func certify(t *testing.T, dir string, names ...string) []byte {
+	t.Helper()
+	bundle, err := Certify(dir, names...)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	client := &http.Client{Timeout: 5 * time.Second}
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %d", url, answer.StatusCode)
-	}
-	return nil
+	return bundle
 }
 
-const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+const webhooks = Webhooks
 
 // register makes the API server ask the guard, until the test ends, and waits
 // until it does.
@@ -168,20 +149,8 @@ func (i *instance) register(t *testing.T) {
 
 // registration is how the API server is told to ask the guard, under a name.
 func (i *instance) registration(host string) string {
-	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: polex-guard}
-webhooks:
-- name: guard.polex.dev
-  clientConfig: {url: "https://%s/admit", caBundle: "%s"}
-  rules:
-  - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions, policyexceptions/*], operations: ["*"], scope: "*"}
-%s  failurePolicy: Fail
-  matchPolicy: Exact
-  sideEffects: NoneOnDryRun
-  admissionReviewVersions: [v1]
-  timeoutSeconds: 10
-`, strings.Replace(i.webhook, "127.0.0.1", host, 1), base64.StdEncoding.EncodeToString(i.bundle), i.alsoAsked)
+	text := Registration(strings.Replace(i.webhook, "127.0.0.1", host, 1), i.bundle)
+	return strings.Replace(text, "  failurePolicy:", i.alsoAsked+"  failurePolicy:", 1)
 }
 
 // asked waits until the API server asks the guard.

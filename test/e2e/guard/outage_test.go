@@ -75,11 +75,10 @@ func TestKilled(t *testing.T) {
 	go func() { creating.Wait(); close(created) }()
 	killed := 0
 	for done := false; !done; killed++ {
-		if err := i.group.Kill(program); err != nil {
+		if err := i.group.Kill(Program); err != nil {
 			t.Fatal(err)
 		}
-		i.start(t)
-		i.until(t, "the guard to be ready", i.ready)
+		i.again(t)
 		select {
 		case <-created:
 			done = true
@@ -125,10 +124,10 @@ func TestHangs(t *testing.T) {
 	ns := namespace(t)
 	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
 	sealed := seal(t, draft{name: "a", namespace: ns}.policies("v1"))[0]
-	if err := i.group.Pause(program); err != nil {
+	if err := i.group.Pause(Program); err != nil {
 		t.Fatal(err)
 	}
-	defer i.group.Continue(program) //nolint:errcheck // it may go on by now
+	defer i.group.Continue(Program) //nolint:errcheck // it may go on by now
 	for _, text := range []string{sealed, draft{name: "b", namespace: ns}.policies("v1")} {
 		i.until(t, "the API server to give up in time", func(ctx context.Context) error {
 			answer, err := live.Create(ctx, target, []byte(text))
@@ -141,7 +140,7 @@ func TestHangs(t *testing.T) {
 	if got := stored(t, target); len(got) != 0 {
 		t.Errorf("there are %q", got)
 	}
-	if err := i.group.Continue(program); err != nil {
+	if err := i.group.Continue(Program); err != nil {
 		t.Fatal(err)
 	}
 	i.until(t, "the guard to answer", func(ctx context.Context) error {
@@ -273,7 +272,7 @@ func TestLeaderKilled(t *testing.T) {
 	if err := second.measures(t.Context(), "polex_guard_leader 0"); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.group.Kill(program); err != nil {
+	if err := first.group.Kill(Program); err != nil {
 		t.Fatal(err)
 	}
 	create(t, target, short).want(t, http.StatusCreated)

@@ -27,8 +27,7 @@ func TestRollingRestart(t *testing.T) {
 		// It is told to end, and waited for.
 		g.group.Stop()
 		s.flows(t, g, 20)
-		g.start(t)
-		g.until(t, "the guard to be ready", g.ready)
+		g.again(t)
 		s.flows(t, g, 20)
 	}
 	s.ends(t)
