@@ -36,6 +36,10 @@ trust and guard, or a trust policy. It is looked at every few seconds, with the
 files that it names. A new one that cannot be meant is refused, and the old one
 stays. Nothing is fetched, and no environment variable has a say.
 
+With --git it also says which exceptions stand in the cluster and not in the
+repository. That is told, and with --enforce-existing acted upon; whether a request
+is let in never hangs on it.
+
 Several can run side by side. Each answers reviews; one of them, which holds the
 Lease, writes: events, reports, and deletions.`
 
@@ -55,6 +59,7 @@ func newServeCommand(streams cli.Streams) *cobra.Command {
 		Args:                  noArguments,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			flags.given = cmd.Flags().Changed
 			if err := flags.check(); err != nil {
 				return err
 			}
@@ -89,6 +94,7 @@ type guarding struct {
 	rules   *guard.Current
 	metrics *guard.Metrics
 	watcher *certwatcher.CertWatcher
+	git     *guard.Git // nil without --git
 	keeping
 
 	draining chan struct{} // closed once the process was told to end
@@ -109,6 +115,9 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	}
 	if g.manager, err = ctrl.NewManager(g.rest, g.managerOptions()); err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
+	}
+	if err := g.readGit(); err != nil {
+		return nil, err
 	}
 	if err := g.keep(); err != nil {
 		return nil, err

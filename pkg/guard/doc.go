@@ -18,6 +18,9 @@
 //  8. It is not older than what it replaces.
 //  9. There are not too many in its namespace.
 //
+// [Keeper] asks the same of what is stored, and of an exception whether [Git]
+// holds it, which no request is asked.
+//
 // What is decided by, [Rules], is made of files and replaced as a whole while the
 // guard runs. There is no state beside it: what the guard knows of the cluster it
 // has read from the cluster, and any number of them run side by side.
