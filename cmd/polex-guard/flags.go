@@ -109,7 +109,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
 	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")
 	flags.DurationVar(&f.Deadline, "deadline", guard.DefaultDeadline, "how `long` a request may take; less than the webhook's timeoutSeconds")
-	flags.IntVar(&f.Concurrent, "concurrent", guard.DefaultConcurrent, "how `many` requests are judged at once, which bounds the memory")
+	flags.IntVar(&f.Concurrent, "concurrent", guard.DefaultConcurrent, "how `many` requests are judged at once, and how many large ones are read, which bounds the memory")
 	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "how `often` the configuration's files are looked at")
 	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "how `long` to go on answering when told to end, so that nobody asks any more")
 }

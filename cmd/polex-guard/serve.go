@@ -133,7 +133,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	if err != nil {
 		return nil, err
 	}
-	server.Register(admitPath, handler)
+	server.Register(admitPath, g.parting(handler))
 	if err := g.addServer(server); err != nil {
 		return nil, err
 	}
@@ -220,6 +220,19 @@ func (g *guarding) drain(ctx context.Context, delay time.Duration, stop func()) 
 	close(g.draining)
 	<-g.clock.After(delay)
 	stop()
+}
+
+// parting lets nobody keep a connection once the guard was told to end: a request that
+// is sent on one in the moment in which it is closed is not answered, and refused.
+func (g *guarding) parting(answer http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-g.draining:
+			w.Header().Set("Connection", "close")
+		default:
+		}
+		answer.ServeHTTP(w, r)
+	})
 }
 
 // orOff is what controller-runtime calls no address.

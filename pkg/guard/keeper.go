@@ -94,7 +94,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	k.commit = nil
 	var again time.Time // when everything is looked at
 	for ctx.Err() == nil {
-		now := k.Clock.Now()
+		now := k.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
 		rules, commit := k.Rules.Rules(), k.Git.Commit()
 		if rules != k.rules || commit != k.commit || !now.Before(again) || again.Sub(now) > k.Every {
 			k.rules, k.commit = rules, commit

@@ -67,6 +67,7 @@ func Run(ctx context.Context, c Config) []Finding {
 	}
 	k := &checkup{Config: c}
 	k.webhook(ctx)
+	k.mutating(ctx)
 	k.kyverno(ctx)
 	k.permissions(ctx)
 	k.clock(ctx)

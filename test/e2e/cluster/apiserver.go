@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -56,11 +55,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 		if c.Client, err = newClient(server, token, authority); err != nil {
 			return err
 		}
-		answer, err := c.Do(ctx, Request{Method: http.MethodGet, Path: "/readyz"})
-		if err != nil {
-			return err
-		}
-		return answer.expect(http.StatusOK)
+		return c.ready(ctx)
 	}); err != nil {
 		return err
 	}

@@ -38,6 +38,9 @@ func newClient(server, token, authority string) (*Client, error) {
 	}}, nil
 }
 
+// Server is the address of the API server.
+func (c *Client) Server() string { return c.server }
+
 // Request is one request; the body is YAML or JSON.
 type Request struct {
 	Method, Path string

@@ -68,9 +68,9 @@ func deliver(t *testing.T, overlay string) delivered {
 	}
 	i.start(t)
 	if overlay == "self-managed" {
-		i.mountSecret(t)
+		i.mountSecret(t, "/api/v1/namespaces/"+guardNamespace+"/secrets/polex-guard-tls", i.mounted("/tls"))
 	}
-	i.ready(t)
+	i.until(t, "the guard to be ready", i.ready)
 	i.asked(t)
 	return i
 }
@@ -87,27 +87,6 @@ spec:
     spec: {containers: [{name: kyverno, image: kyverno, args: [--enablePolicyException=true, --exceptionNamespace=exceptions]}]}
 `
 
-// mountSecret waits until the guard has filled its Secret, and writes it where it
-// is mounted.
-func (i *instance) mountSecret(t *testing.T) {
-	t.Helper()
-	i.until(t, "the guard to make a certificate", func(ctx context.Context) error {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/" + guardNamespace + "/secrets/polex-guard-tls"})
-		if err != nil {
-			return err
-		}
-		var secret struct{ Data map[string][]byte }
-		if err := decodeAnswer(answer, &secret); err != nil {
-			return err
-		}
-		if len(secret.Data["tls.crt"]) == 0 {
-			return errors.New("there is none")
-		}
-		mount(t, i.mounted("/tls"), secret.Data)
-		return nil
-	})
-}
-
 // everywhere are namespaces, those first that webhooks like to leave out.
 var everywhere = []string{"kube-system", "kyverno", guardNamespace, "default", "kube-public", "kube-node-lease"}
 
@@ -123,7 +102,7 @@ func refusesEverywhere(t *testing.T) {
 	// Where there is a hole, this would find it.
 	target := served[0]
 	target.Namespace = "kube-system"
-	patched(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/namespaceSelector","value":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kube-system"]}]}}]`)
+	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/namespaceSelector","value":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kube-system"]}]}}]`)
 	until(t, "the hole", func(ctx context.Context) error {
 		answer, err := live.DryRun(ctx, target, []byte(draft{name: "unsigned", namespace: "kube-system"}.in(target)))
 		if err == nil && !answer.OK() {
@@ -131,7 +110,7 @@ func refusesEverywhere(t *testing.T) {
 		}
 		return err
 	})
-	patched(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/namespaceSelector","value":{}}]`)
+	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/namespaceSelector","value":{}}]`)
 	until(t, "the hole to close", func(ctx context.Context) error {
 		answer, err := live.DryRun(ctx, target, []byte(draft{name: "unsigned", namespace: "kube-system"}.in(target)))
 		if err != nil {

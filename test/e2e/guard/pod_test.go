@@ -7,10 +7,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,12 +77,6 @@ func (i *instance) start(t *testing.T) {
 	})
 }
 
-// ready waits until the guard says so.
-func (i *instance) ready(t *testing.T) {
-	t.Helper()
-	i.until(t, "the guard to be ready", func(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") })
-}
-
 // asAccount writes a kubeconfig with a token of the guard's ServiceAccount.
 func (i *instance) asAccount(t *testing.T) string {
 	t.Helper()
@@ -106,45 +98,18 @@ func (i *instance) asAccount(t *testing.T) string {
 	return path
 }
 
-// mount writes files as kubelet does: each is a link through ..data, which is
-// replaced as a whole.
-func mount[T string | []byte](t *testing.T, dir string, files map[string]T) {
-	t.Helper()
-	data, err := os.MkdirTemp(dir, "..data-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link := filepath.Join(dir, "..new")
-	if err := os.Symlink(filepath.Base(data), link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(link, filepath.Join(dir, "..data")); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)); err != nil && !os.IsExist(err) {
-			t.Fatal(err)
-		}
-	}
-}
-
 // serviceToLoopback makes the API server find the guard: the Service leads to
 // loopback, and the webhook asks at the port where the process is. All else of the
 // webhook is as delivered.
 func (i *instance) serviceToLoopback(t *testing.T) {
 	t.Helper()
 	_, port, _ := strings.Cut(i.webhook, ":")
-	patched(t, "service/polex-guard", `{"spec":{"type":"ExternalName","externalName":"localhost","selector":null}}`)
-	patched(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":`+port+`}]`)
+	patchedByKubectl(t, "service/polex-guard", `{"spec":{"type":"ExternalName","externalName":"localhost","selector":null}}`)
+	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":`+port+`}]`)
 }
 
-// patched patches an object: a list is a JSON patch.
-func patched(t *testing.T, object, patch string) {
+// patchedByKubectl patches an object of the manifests: a list is a JSON patch.
+func patchedByKubectl(t *testing.T, object, patch string) {
 	t.Helper()
 	kind := "merge"
 	if strings.HasPrefix(patch, "[") {
@@ -161,5 +126,5 @@ func certifiedBy(t *testing.T, bundle []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patched(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":`+string(text)+`}]`)
+	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":`+string(text)+`}]`)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,6 +15,8 @@ import (
 type process struct {
 	name   string
 	log    string
+	told   Command // what was to be run
+	cmd    *exec.Cmd
 	cancel context.CancelFunc
 	ended  chan struct{}
 	err    error // once ended is closed
@@ -35,7 +38,7 @@ func (g *Group) start(ctx context.Context, c Command) (*process, error) {
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	p := &process{name: name, log: log.Name(), cancel: cancel, ended: make(chan struct{})}
+	p := &process{name: name, log: log.Name(), told: c, cmd: cmd, cancel: cancel, ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// What dies with its parent dies with the thread that started it.
