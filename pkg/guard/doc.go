@@ -21,6 +21,9 @@
 // [Keeper] asks the same of what is stored, and of an exception whether [Git]
 // holds it, which no request is asked.
 //
+// [Handler.ServeVerify] answers others than the API server, such as a policy of
+// Kyverno's, by the same steps.
+//
 // What is decided by, [Rules], is made of files and replaced as a whole while the
 // guard runs. There is no state beside it: what the guard knows of the cluster it
 // has read from the cluster, and any number of them run side by side.
