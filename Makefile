@@ -38,7 +38,7 @@ bench: sizes ## measure speed and sizes
 demo: build ## show a seal made, verified and broken, on loopback
 	./demo/run.sh
 
-e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
+e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kubectl $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
 
 refresh-root: ## fetch the public-good trusted root (network)
@@ -61,6 +61,9 @@ E2EBUILD := build -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)
 
 $(E2E)/kube-apiserver: test/e2e/tools/kubernetes/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kube-apiserver
+
+$(E2E)/kubectl: test/e2e/tools/kubernetes/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kubectl
 
 $(E2E)/etcd: test/e2e/tools/kubernetes/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/etcd go.etcd.io/etcd/server/v3
