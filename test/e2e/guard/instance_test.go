@@ -4,24 +4,14 @@ package guard
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -58,26 +48,18 @@ func (s settings) run(t *testing.T) *instance {
 	if s.dir == "" {
 		s.dir = t.TempDir()
 	}
-	i := &instance{dir: s.dir, group: &servers.Group{Binaries: folder, Dir: s.dir}, config: filepath.Join(s.dir, "config.yaml")}
+	i := &instance{dir: s.dir, config: filepath.Join(s.dir, "config.yaml")}
 	i.configure(t, s.guard)
-	free, err := servers.FreePorts(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i.webhook, i.metrics, i.health = loopback(free[0]), loopback(free[1]), loopback(free[2])
 	if s.itself {
 		s.flags = append(s.flags, "--self-managed-certificate", secretName, "--dns-name", "localhost")
 	} else {
 		i.bundle = certify(t, s.dir)
 	}
-	if err := i.group.Run(context.Background(), servers.Command{Program: "polex-guard", End: syscall.SIGTERM, Args: append([]string{
-		"serve", "--config", i.config, "--kubeconfig", live.Kubeconfig(),
-		"--tls-cert", filepath.Join(s.dir, "tls.crt"), "--tls-key", filepath.Join(s.dir, "tls.key"),
-		"--webhook-address", i.webhook, "--metrics-address", i.metrics, "--health-address", i.health, "--shutdown-delay", "0s",
-		"--namespace", "default", "--reload-interval", "200ms",
-	}, s.flags...)}); err != nil {
+	p, err := Start(context.Background(), Options{Binaries: folder, Dir: s.dir, Config: i.config, Kubeconfig: live.Kubeconfig(), Flags: s.flags})
+	if err != nil {
 		t.Fatal(err)
 	}
+	i.group, i.webhook, i.metrics, i.health = p.Group, p.Webhook, p.Metrics, p.Health
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(i.group.Logs())
@@ -117,56 +99,17 @@ func (i *instance) until(t *testing.T, what string, ask func(context.Context) er
 	}
 }
 
-func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-
-func get(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Timeout: 5 * time.Second}
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %d", url, answer.StatusCode)
-	}
-	return nil
-}
-
-// certify writes a certificate for loopback, and returns who certified it.
-func certify(t *testing.T, dir string) []byte {
+// certify writes a certificate for loopback and some names, and returns who certified it.
+func certify(t *testing.T, dir string, names ...string) []byte {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	bundle, err := Certify(dir, names...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "polex-guard"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	for name, text := range map[string][]byte{"tls.crt": certificate, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return certificate
+	return bundle
 }
 
-const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+const webhooks = Webhooks
 
 // register makes the API server ask the guard, until the test ends, and waits
 // until it does.
@@ -179,20 +122,7 @@ func (i *instance) register(t *testing.T) {
 
 // registration is how the API server is told to ask the guard, under a name.
 func (i *instance) registration(host string) string {
-	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: polex-guard}
-webhooks:
-- name: guard.polex.dev
-  clientConfig: {url: "https://%s/admit", caBundle: "%s"}
-  rules:
-  - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions, policyexceptions/*], operations: ["*"], scope: "*"}
-  failurePolicy: Fail
-  matchPolicy: Exact
-  sideEffects: NoneOnDryRun
-  admissionReviewVersions: [v1]
-  timeoutSeconds: 10
-`, strings.Replace(i.webhook, "127.0.0.1", host, 1), base64.StdEncoding.EncodeToString(i.bundle))
+	return Registration(strings.Replace(i.webhook, "127.0.0.1", host, 1), i.bundle)
 }
 
 // asked waits until the API server asks the guard.

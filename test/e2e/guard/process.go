@@ -1,0 +1,128 @@
+package guard
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/servers"
+)
+
+// Options say how a guard runs. Its certificate is tls.crt and tls.key of the folder.
+type Options struct {
+	Binaries   string // folder that holds polex-guard
+	Dir        string // for its certificate and its log
+	Config     string // path of its configuration
+	Kubeconfig string
+	Flags      []string // more of them
+}
+
+// Process is a running polex-guard, on ports of its own on loopback.
+type Process struct {
+	*servers.Group
+	Webhook, Metrics, Health string // host:port
+}
+
+// Start runs a guard, and does not wait until it is ready. It ends with Stop or
+// with the context.
+func Start(ctx context.Context, o Options) (*Process, error) {
+	free, err := servers.FreePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+	p := &Process{Group: &servers.Group{Binaries: o.Binaries, Dir: o.Dir}, Webhook: at(free[0]), Metrics: at(free[1]), Health: at(free[2])}
+	return p, p.Run(ctx, servers.Command{Program: "polex-guard", End: syscall.SIGTERM, Args: append([]string{
+		"serve", "--config", o.Config, "--kubeconfig", o.Kubeconfig,
+		"--tls-cert", filepath.Join(o.Dir, "tls.crt"), "--tls-key", filepath.Join(o.Dir, "tls.key"),
+		"--webhook-address", p.Webhook, "--metrics-address", p.Metrics, "--health-address", p.Health, "--shutdown-delay", "0s",
+		"--namespace", "default", "--reload-interval", "200ms",
+	}, o.Flags...)})
+}
+
+// Ready waits until the guard says that it is.
+func (p *Process) Ready(ctx context.Context) error {
+	return p.Until(ctx, "the guard to be ready", func(ctx context.Context) error { return get(ctx, "http://"+p.Health+"/readyz") })
+}
+
+func get(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %d", url, answer.StatusCode)
+	}
+	return nil
+}
+
+// Webhooks is where the API server is told whom to ask.
+const Webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+// Registration is how the API server is told to ask a guard at an address, certified
+// by bundle.
+func Registration(address string, bundle []byte) string {
+	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: polex-guard}
+webhooks:
+- name: guard.polex.dev
+  clientConfig: {url: "https://%s/admit", caBundle: "%s"}
+  rules:
+  - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions, policyexceptions/*], operations: ["*"], scope: "*"}
+  failurePolicy: Fail
+  matchPolicy: Exact
+  sideEffects: NoneOnDryRun
+  admissionReviewVersions: [v1]
+  timeoutSeconds: 10
+`, address, base64.StdEncoding.EncodeToString(bundle))
+}
+
+// Certify writes a certificate for loopback and some names to a folder, and returns
+// who certified it.
+func Certify(dir string, names ...string) ([]byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "polex-guard"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	for name, text := range map[string][]byte{"tls.crt": certificate, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return certificate, nil
+}
