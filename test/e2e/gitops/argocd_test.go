@@ -4,6 +4,7 @@ package gitops
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/argocd"
@@ -61,10 +62,15 @@ func TestArgoCDAppliesNothingElse(t *testing.T) {
 	says(t, watched(t, "the sync to fail", failed).Said(), "resource :ConfigMap is not permitted in project exceptions")
 	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
 
-	apply(t, "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: exceptions, namespace: argocd}\nspec: {namespaceResourceWhitelist: [{group: '*', kind: '*'}]}\n")
-	if err := argo.Delete(t.Context(), "exceptions"); err != nil {
-		t.Fatal(err)
+	clear(t)
+	text := example(t, "argocd/application.yaml", r)
+	wider := strings.Replace(text, "    - {group: kyverno.io, kind: PolicyException}", "    - {group: '*', kind: '*'}", 1)
+	if wider == text {
+		t.Fatal("the project names no kyverno.io")
 	}
+	apply(t, wider)
+	says(t, watched(t, "the sync to fail", failed).Said(), "configmaps", "forbidden", "system:serviceaccount:argocd:exceptions-sync")
+	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
 }
 
 func failed(a *argocd.Application) bool {

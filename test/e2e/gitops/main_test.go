@@ -36,7 +36,7 @@ var (
 	box    *sandbox.Sandbox
 	remote *gitserver.Server
 	argo   *argocd.ArgoCD
-	folder string // of the run; it holds polex's binaries
+	folder string // of the run; its bin holds polex's
 )
 
 // patience is how long something may take that has to happen.
@@ -67,7 +67,7 @@ func run(m *testing.M) int {
 }
 
 func start(ctx context.Context) error {
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", folder, "./cmd/polex-guard", "./cmd/polex-verify", "./cmd/polex-prune")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(folder, "bin")+"/", "./cmd/polex-guard", "./cmd/polex-verify", "./cmd/polex-prune")
 	build.Dir = fromRoot("")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build polex: %w\n%s", err, out)

@@ -47,13 +47,15 @@ func TestPlugin(t *testing.T) {
 			holds(t, "honest", "native")
 			commit := r.commit(t, map[string]string{"signed/later.yaml": "", "signed/" + name + ".yaml": ""})
 			refresh(t)
-			synced(t, commit)
+			watched(t, "it to be calm again", func(a *argocd.Application) bool {
+				return a.Sync.Status == "Synced" && a.Sync.Revision == commit && len(a.Conditions) == 0
+			})
 		})
 	}
 	t.Run("kustomization", func(t *testing.T) {
 		r.commit(t, map[string]string{"signed/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [honest.yaml]\nnamePrefix: x-\n"})
 		refresh(t)
-		rendersNothing(t, "kustomization.yaml", "[wrong-kind]")
+		rendersNothing(t, "kustomization.yaml", "[kind-not-allowed]")
 		holds(t, "honest", "native")
 		r.commit(t, map[string]string{"signed/kustomization.yaml": ""})
 	})
@@ -73,7 +75,7 @@ func notWidened(t *testing.T, r repository) {
 	// Theirs would do, if it were asked: otherwise this shows nothing.
 	checkout := t.TempDir()
 	git(t, "clone", "--quiet", r.url, checkout)
-	verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", filepath.Join(checkout, "trust/trust.yaml"), filepath.Join(checkout, "other"))
+	verify := exec.CommandContext(t.Context(), filepath.Join(folder, "bin", "polex-verify"), "--config", filepath.Join(checkout, "trust/trust.yaml"), filepath.Join(checkout, "other"))
 	if out, err := verify.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -129,7 +131,7 @@ func startPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	substituted := strings.NewReplacer("/etc/polex/", mounted["/etc/polex"]+"/", "/usr/local/bin/", folder+"/").Replace(string(text))
+	substituted := strings.NewReplacer("/etc/polex/", mounted["/etc/polex"]+"/", "/usr/local/bin/", filepath.Join(folder, "bin")+"/").Replace(string(text))
 	if err := argo.StartPlugin(context.Background(), argocd.Plugin{Name: "polex", Config: []byte(substituted)}); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +208,7 @@ func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 		}
 	}
 	emitted := func(text string) string {
-		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", policy, "--emit=sealed", "-")
+		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "bin", "polex-verify"), "--config", policy, "--emit=sealed", "-")
 		verify.Stdin = strings.NewReader(text)
 		var stderr strings.Builder
 		verify.Stderr = &stderr
