@@ -16,7 +16,10 @@ import (
 // the same. The commit that repairs it is taken up by itself.
 func TestArgoCDBeforeTheGuard(t *testing.T) {
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
-	r := newRepository(t, "guarded", map[string]string{"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1]})
+	r := newRepository(t, "guarded", map[string]string{
+		"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1],
+		"signed/run.jsonnet": program, // which is not run
+	})
 	guarded(t)
 	deployed(t, "argocd/application.yaml", r)
 
@@ -52,6 +55,9 @@ func TestArgoCDBeforeTheGuard(t *testing.T) {
 	synced(t, commit)
 	holds(t)
 }
+
+// program is what Argo CD makes an exception of, if it runs it.
+const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: []}}`
 
 // TestArgoCDAppliesNothingElse: what is no exception is not applied, by the project,
 // and by the rights of the account that applies where the project would let it.

@@ -37,7 +37,7 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 	guarded(t)
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
 	r := newRepository(t, "flux", nil)
-	apply(t, example(t, "flux/exceptions.yaml", r))
+	apply(t, example(t, "flux/exceptions.yaml", repository{})) // who would fetch is not there
 	t.Cleanup(func() { withdraw(t) })
 	publish := func(files map[string]string) string {
 		t.Helper()

@@ -29,8 +29,7 @@ func TestPlugin(t *testing.T) {
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
 	r := newRepository(t, "plugin", map[string]string{
 		"signed/README.md": "signed\n", "signed/honest.yaml": "# a remark\n" + sealed[0], "signed/team/native.yaml": sealed[1],
-		// What Argo CD would run by itself is not run.
-		"signed/run.jsonnet": `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: []}}`,
+		"signed/run.jsonnet": program, // which Argo CD would run by itself
 	})
 	apply(t, example(t, "argocd/application.yaml", r)) // for its project
 	deployed(t, "argocd/plugin/application.yaml", r)
