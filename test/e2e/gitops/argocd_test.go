@@ -63,7 +63,7 @@ const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespac
 const kustomized = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [honest.yaml]\nnamePrefix: x-\n"
 
 // program is what Argo CD makes an exception of, if it runs it.
-const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: []}}`
+const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: [{policyName: 'p', ruleNames: ['r']}], match: {any: [{resources: {kinds: ['Pod']}}]}}}`
 
 // TestArgoCDAppliesNothingElse: what is no exception is not applied, by the project,
 // and by the rights of the account that applies where the project would let it.
