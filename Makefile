@@ -6,7 +6,7 @@ FUZZTIME ?= 30s
 TOOLS    := bin/tools
 E2E      := bin/e2e
 
-.PHONY: help build test lint fuzz bench demo dist e2e refresh-root sizes clean
+.PHONY: help build test lint fuzz bench demo dist e2e e2e-tools refresh-root sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -41,8 +41,10 @@ demo: build ## show a seal made, verified and broken, on loopback
 dist: ## build what is released into dist/: archives, checksums, and what the image holds
 	go run ./internal/release -version $(VERSION) -out dist
 
-e2e: $(E2E)/kube-apiserver $(E2E)/kubectl $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/cleanup-controller $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
+e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL and Redis)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
+
+e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno cleanup-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller) ## build the programs that those tests run
 
 refresh-root: ## fetch the public-good trusted root (network)
 	go run ./pkg/trust/publicgood/refresh
@@ -71,6 +73,9 @@ $(E2E)/kubectl: test/e2e/tools/kubernetes/go.mod
 $(E2E)/etcd: test/e2e/tools/kubernetes/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/etcd go.etcd.io/etcd/server/v3
 
+$(E2E)/kube-controller-manager: test/e2e/tools/kubernetes/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kubernetes $(E2EBUILD)/ k8s.io/kubernetes/cmd/kube-controller-manager
+
 $(E2E)/kyverno: test/e2e/tools/kyverno/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/kyverno
 
@@ -82,6 +87,13 @@ $(E2E)/cleanup-controller: test/e2e/tools/kyverno/go.mod
 
 $(E2E)/act: test/e2e/tools/act/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/act $(E2EBUILD)/ github.com/nektos/act
+
+# All of Argo CD's servers: which one it is, it tells by the name that it is called by.
+$(E2E)/argocd: test/e2e/tools/argocd/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/argocd $(E2EBUILD)/argocd github.com/argoproj/argo-cd/v3/cmd
+
+$(E2E)/kustomize-controller: test/e2e/tools/flux/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/flux $(E2EBUILD)/ github.com/fluxcd/kustomize-controller
 
 # cosign, and with it every server of Sigstore but the one whose name would not say what it is.
 $(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore/*/*.go)

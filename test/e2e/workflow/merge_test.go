@@ -3,47 +3,44 @@
 package workflow
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/github"
 )
-
-const mergeFile = ".github/workflows/merge.yaml"
 
 var bothJobs = map[string]string{"seal": "success", "commit": "success"}
 
-// pushed is what GitHub says of a push to main, and what it gives the jobs for
-// their identity. That only one of them may have it is for test/actions to check:
-// act gives it to all.
-func pushed(s *sandbox.Sandbox, g *gitHub, commit string) play {
-	return play{workflow: mergeFile, event: "push", env: s.Environ(), api: g.url,
-		payload: fmt.Sprintf(`{"ref": "refs/heads/main", "after": %q, "repository": {"full_name": "%s/%s", "default_branch": "main"}}`, commit, owner, name)}
+// pushed is what sets off the workflow of a merge.
+func pushed(s *sandbox.Sandbox, api *github.API, commit string) github.Play {
+	p := github.Pushed(commit)
+	p.Env, p.API = s.Environ(), api.URL
+	return p
 }
 
 // TestMerge plays what a merge sets off in a repository made of the template.
 func TestMerge(t *testing.T) {
 	runner := newRunner(t)
-	s := sigstore(t, mergeFile)
+	s := sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
-	github := repository.gitHub(t, true)
+	api := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow, "unsigned/team/api.yaml": another})
 
-	first := pushed(s, github, merged)
-	first.builds = true
+	first := pushed(s, api, merged)
+	first.Builds = true
 	log := repository.run(t, first)
 	log.ended(t, bothJobs)
 	repository.signed(t, merged, "signed/team/api.yaml", "signed/web.yaml")
 	repository.verified(t, s)
 	log.summarizes(t, "In commit "+repository.tip(t), "| file | exception | until | log entry |",
 		"| signed/web.yaml | PolicyException.kyverno.io team-a/web |")
-	if text := repository.git(t, "-C", repository.remote, "show", "main:signed/web.yaml"); !strings.Contains(text, `"polex.dev/approved-by": "bob"`) {
+	if text := repository.git(t, "-C", repository.Remote, "show", "main:signed/web.yaml"); !strings.Contains(text, `"polex.dev/approved-by": "bob"`) {
 		t.Error("it does not say who approved it")
 	}
-	message := repository.git(t, "-C", repository.remote, "log", "-1", "--format=%an <%ae>%n%B", "main")
+	message := repository.git(t, "-C", repository.Remote, "log", "-1", "--format=%an <%ae>%n%B", "main")
 	for _, part := range []string{"github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>\n", "Polex-Source-Commit: " + merged, "Polex-Log-Index: "} {
 		if !strings.Contains(message, part) {
 			t.Errorf("the commit does not say %q: %s", part, message)
@@ -52,7 +49,7 @@ func TestMerge(t *testing.T) {
 
 	// Run again, as somebody can on GitHub, it finds everything done.
 	tip := repository.tip(t)
-	log = repository.run(t, pushed(s, github, merged))
+	log = repository.run(t, pushed(s, api, merged))
 	log.ended(t, bothJobs)
 	if now := repository.tip(t); now != tip {
 		t.Errorf("the second run made %s of %s", now, tip)
@@ -66,9 +63,9 @@ func TestMerge(t *testing.T) {
 	// And a merge that asks for nothing is committed by nobody.
 	repository.git(t, "pull", "--quiet")
 	merged = repository.merge(t, map[string]string{"unsigned/README.md": "Nothing waits.\n"})
-	log = repository.run(t, pushed(s, github, merged))
-	if log.results["seal"] != "success" || log.results["commit"] == "failure" || repository.tip(t) != merged {
-		t.Errorf("a merge of nothing ended with %q and left main at %s: %s", log.results, repository.tip(t), log.text)
+	log = repository.run(t, pushed(s, api, merged))
+	if log.Results["seal"] != "success" || log.Results["commit"] == "failure" || repository.tip(t) != merged {
+		t.Errorf("a merge of nothing ended with %q and left main at %s: %s", log.Results, repository.tip(t), log.Text)
 	}
 }
 
@@ -76,7 +73,7 @@ func TestMerge(t *testing.T) {
 // refused by the job that signs, and main stays as it is.
 func TestMergeByOthers(t *testing.T) {
 	runner := newRunner(t)
-	s := sigstore(t, mergeFile)
+	s := sigstore(t, github.MergeFile)
 	for name, other := range map[string]sandbox.Identity{
 		"workflow": {WorkflowFile: ".github/workflows/other.yaml"},
 		"branch":   {Ref: "refs/heads/work"},
@@ -84,17 +81,17 @@ func TestMergeByOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			repository := runner.remoted(t, template(t, s))
-			github := repository.gitHub(t, true)
+			api := repository.gitHub(t, true)
 			merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
 			token, err := sandbox.RequestToken(t.Context(), s.Dir, other, "sigstore")
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := pushed(s, github, merged)
-			p.env = []string{"SIGSTORE_ID_TOKEN=" + token}
+			p := pushed(s, api, merged)
+			p.Env = []string{"SIGSTORE_ID_TOKEN=" + token}
 			log := repository.run(t, p)
-			if log.results["seal"] != "failure" || log.results["commit"] == "success" || repository.tip(t) != merged {
-				t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.results, repository.tip(t), merged, log.text)
+			if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+				t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 			}
 			want := []annotation{{"error", "unsigned/web.yaml", "1", "wrong-identity"}}
 			if diff := cmp.Diff(want, log.annotations); diff != "" {
@@ -107,12 +104,12 @@ func TestMergeByOthers(t *testing.T) {
 // TestMergeWithoutApproval: that it was merged is not enough.
 func TestMergeWithoutApproval(t *testing.T) {
 	runner := newRunner(t)
-	s := sigstore(t, mergeFile)
+	s := sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
 	log := repository.run(t, pushed(s, repository.gitHub(t, false), merged))
-	if log.results["seal"] != "failure" || log.results["commit"] == "success" || repository.tip(t) != merged {
-		t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.results, repository.tip(t), merged, log.text)
+	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+		t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 	}
 	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}}, log.annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
@@ -122,13 +119,13 @@ func TestMergeWithoutApproval(t *testing.T) {
 // TestMergeOfSloppy: one that is refused keeps all of a merge from being signed.
 func TestMergeOfSloppy(t *testing.T) {
 	runner := newRunner(t)
-	s := sigstore(t, mergeFile)
+	s := sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
-	github := repository.gitHub(t, true)
+	api := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow, "unsigned/sloppy.yaml": sloppy})
-	log := repository.run(t, pushed(s, github, merged))
-	if log.results["seal"] != "failure" || log.results["commit"] == "success" || repository.tip(t) != merged {
-		t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.results, repository.tip(t), merged)
+	log := repository.run(t, pushed(s, api, merged))
+	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
+		t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
 	}
 	if diff := cmp.Diff(sloppyAnnotations, log.annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
@@ -140,18 +137,18 @@ func TestMergeOfSloppy(t *testing.T) {
 // front of it that puts the commands on the path.
 func TestSignInOneJob(t *testing.T) {
 	runner := newRunner(t)
-	s := sigstore(t, mergeFile)
+	s := sigstore(t, github.MergeFile)
 	files := template(t, s)
-	const sign, setup = "      - uses: polex-dev/polex/actions/sign@", "      - uses: polex-dev/polex/actions/setup@" + actionCommit + "\n        with: {commands: polex-sign}\n"
-	files[mergeFile] = strings.Replace(readmeWorkflow(t, "sign", "on:\n  push:\n"), sign, setup+sign, 1)
+	const sign, setup = "      - uses: polex-dev/polex/actions/sign@", "      - uses: polex-dev/polex/actions/setup@" + github.ActionCommit + "\n        with: {commands: polex-sign}\n"
+	files[github.MergeFile] = strings.Replace(readmeWorkflow(t, "sign", "on:\n  push:\n"), sign, setup+sign, 1)
 	repository := runner.remoted(t, files)
-	github := repository.gitHub(t, true)
+	api := repository.gitHub(t, true)
 	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
-	p := pushed(s, github, merged)
-	p.builds = true
+	p := pushed(s, api, merged)
+	p.Builds = true
 	log := repository.run(t, p)
 	log.ended(t, map[string]string{"sign": "success"})
-	if n := strings.Count(log.text, "Run Main actions/setup-go@"); n != 1 {
+	if n := strings.Count(log.Text, "Run Main actions/setup-go@"); n != 1 {
 		t.Errorf("Go was set up %d times, and once is enough to build what both run", n)
 	}
 	repository.signed(t, merged, "signed/web.yaml")

@@ -3,19 +3,18 @@
 package workflow
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-)
 
-const proposalFile = ".github/workflows/pull-request.yaml"
+	"github.com/polex-dev/polex/test/e2e/github"
+)
 
 // TestProposal plays what the template does about a pull request.
 func TestProposal(t *testing.T) {
 	runner := newRunner(t)
-	s := sigstore(t, mergeFile)
+	s := sigstore(t, github.MergeFile)
 	good := sealed(t, s, narrow, 0)
 	changed := strings.Replace(good, "names: [web]", "names: [api]", 1)
 	theirs := template(t, s)[".polex.yaml"]
@@ -49,7 +48,7 @@ func TestProposal(t *testing.T) {
 			base := repository.commit(t)
 			repository.write(t, c.head)
 			repository.commit(t)
-			log := repository.run(t, play{workflow: proposalFile, event: "pull_request", payload: fmt.Sprintf(events["pull_request"], base)})
+			log := repository.run(t, github.Proposed(base))
 			log.ended(t, c.jobs)
 			var errs []annotation
 			for _, a := range log.annotations {
@@ -69,12 +68,12 @@ func TestProposal(t *testing.T) {
 // open, it trusts nobody, and nothing is signed.
 func TestTemplateAsItStands(t *testing.T) {
 	runner := newRunner(t)
-	s := sigstore(t, mergeFile)
+	s := sigstore(t, github.MergeFile)
 	files := template(t, s)
 	for _, open := range []struct{ filled, left string }{
-		{"github.com/" + owner + "/" + name + "/", "github.com/<owner>/<repository>/"},
+		{"github.com/" + github.Owner + "/" + github.Name + "/", "github.com/<github.Owner>/<repository>/"},
 		{`"1001"`, "<repository id>"},
-		{`"2001"`, "<owner id>"},
+		{`"2001"`, "<github.Owner id>"},
 	} {
 		t.Run(open.left, func(t *testing.T) {
 			left := maps.Clone(files)
@@ -84,8 +83,8 @@ func TestTemplateAsItStands(t *testing.T) {
 			repository := runner.remoted(t, left)
 			merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
 			log := repository.run(t, pushed(s, repository.gitHub(t, true), merged))
-			if log.results["seal"] != "failure" || repository.tip(t) != merged {
-				t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.results, repository.tip(t), merged)
+			if log.Results["seal"] != "failure" || repository.tip(t) != merged {
+				t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
 			}
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/test/e2e/github"
 )
 
 // The configurations of pull requests, and their exceptions.
@@ -46,12 +48,9 @@ var (
 
 // events are what GitHub says of each, as far as it names the base.
 var events = map[string]string{
-	"pull_request": `{"number": 1, "pull_request": {"base": {"ref": "main", "sha": %q}, "head": {"ref": "work"}}}`,
-	"merge_group":  `{"merge_group": {"base_ref": "refs/heads/main", "base_sha": %q}}`,
+	"pull_request": github.Proposed("%s").Payload,
+	"merge_group":  `{"merge_group": {"base_ref": "refs/heads/main", "base_sha": "%s"}}`,
 }
-
-// annotation is what GitHub would show on a line of the change.
-type annotation struct{ Level, File, Line, Title string }
 
 var sloppyAnnotations = []annotation{
 	{"error", "unsigned/sloppy.yaml", "6", "missing-ticket"},
@@ -97,9 +96,9 @@ func TestActionInPullRequests(t *testing.T) {
 			base := repository.commit(t)
 			repository.write(t, request.head)
 			repository.commit(t)
-			log := repository.run(t, play{workflow: file, event: request.event, payload: fmt.Sprintf(events[request.event], base), builds: i == 0})
+			log := repository.run(t, github.Play{Workflow: file, Event: request.event, Payload: fmt.Sprintf(events[request.event], base), Builds: i == 0})
 			want := map[bool]string{true: "success", false: "failure"}[request.want == nil]
-			if diff := cmp.Diff(map[string]string{"validate": want}, log.results); diff != "" {
+			if diff := cmp.Diff(map[string]string{"validate": want}, log.Results); diff != "" {
 				t.Errorf("jobs (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(request.want, log.annotations); diff != "" {
@@ -107,7 +106,7 @@ func TestActionInPullRequests(t *testing.T) {
 			}
 			log.summarizes(t, request.summary...)
 			if t.Failed() {
-				t.Log(log.text)
+				t.Log(log.Text)
 			}
 		})
 	}
@@ -121,5 +120,5 @@ func readmeWorkflow(t *testing.T, action, trigger string) string {
 	if !strings.Contains(workflow, trigger) || !strings.Contains(workflow, "polex-dev/polex/actions/"+action+"@<commit>") {
 		t.Fatalf("the README shows no workflow: %s", workflow)
 	}
-	return strings.ReplaceAll(workflow, "<commit>", actionCommit)
+	return strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
 }

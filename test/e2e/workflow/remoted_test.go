@@ -12,60 +12,53 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/github"
 )
 
 // remoted is a repository with a bare remote, which it has pushed its main to.
-type remoted struct {
-	*repository
-	remote string
-}
+type remoted struct{ *repository }
 
 func (r *runner) remoted(t *testing.T, files map[string]string) *remoted {
 	t.Helper()
-	made := &remoted{r.repository(t, files), filepath.Join(t.TempDir(), "remote.git")}
-	made.commit(t)
-	// Who pushes says who commits; here it is nobody.
-	made.git(t, "config", "--unset", "user.name")
-	made.git(t, "config", "--unset", "user.email")
-	made.git(t, "init", "--quiet", "--bare", "--initial-branch=main", made.remote)
-	made.git(t, "remote", "add", "origin", made.remote)
-	made.git(t, "push", "--quiet", "--set-upstream", "origin", "main")
+	made := &remoted{r.repository(t, files)}
+	remote := filepath.Join(t.TempDir(), "remote.git")
+	if err := made.Push(t.Context(), remote, remote); err != nil {
+		t.Fatal(err)
+	}
 	return made
+}
+
+// gitHub starts GitHub's API for the repository.
+func (r *remoted) gitHub(t *testing.T, approved bool) *github.API {
+	t.Helper()
+	api, err := r.API(t.Context(), approved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = api.Close() })
+	return api
 }
 
 // merge puts files on main of the remote as the merge of a pull request does, and
 // returns its commit.
 func (r *remoted) merge(t *testing.T, files map[string]string) string {
 	t.Helper()
-	as := func(author string, args ...string) {
-		t.Helper()
-		r.git(t, append([]string{"-c", "user.name=" + author, "-c", "user.email=" + author + "@example.com"}, args...)...)
-	}
-	r.git(t, "switch", "--quiet", "--create", "work")
-	r.write(t, files)
-	r.git(t, "add", "--all")
-	as("alice", "commit", "--quiet", "--message", "Ask for it")
-	r.git(t, "switch", "--quiet", "main")
-	as("bob", "merge", "--quiet", "--no-ff", "--message", "Merge a pull request", "work")
-	r.git(t, "branch", "--quiet", "--delete", "work")
-	r.git(t, "push", "--quiet")
-	return r.git(t, "rev-parse", "HEAD")
+	must(t)(r.Propose(t.Context(), "work", files))
+	return must(t)(r.Merge(t.Context(), "work"))
 }
 
 // tip is where main of the remote is.
 func (r *remoted) tip(t *testing.T) string {
 	t.Helper()
-	return r.git(t, "-C", r.remote, "rev-parse", "main")
+	return must(t)(r.Tip(t.Context()))
 }
 
 // holds lists what a folder of the remote's main holds, but for its README.
 func (r *remoted) holds(t *testing.T, folder string) []string {
 	t.Helper()
-	var files []string
-	for file := range strings.SplitSeq(r.git(t, "-C", r.remote, "ls-tree", "-r", "--name-only", "main", folder+"/"), "\n") {
-		if file != "" && file != folder+"/README.md" {
-			files = append(files, file)
-		}
+	files, err := r.Holds(t.Context(), folder)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return files
 }
@@ -74,7 +67,7 @@ func (r *remoted) holds(t *testing.T, folder string) []string {
 // nothing waits any more, and that these files and no others are signed.
 func (r *remoted) signed(t *testing.T, merged string, files ...string) {
 	t.Helper()
-	if parents := r.git(t, "-C", r.remote, "log", "--format=%P", "-1", "main"); parents != merged {
+	if parents := r.git(t, "-C", r.Remote, "log", "--format=%P", "-1", "main"); parents != merged {
 		t.Errorf("main of the remote is on %s, and not on the merge %s", parents, merged)
 	}
 	if diff := cmp.Diff(files, r.holds(t, "signed")); diff != "" {
@@ -90,16 +83,16 @@ func (r *remoted) signed(t *testing.T, merged string, files ...string) {
 // repository.
 func (r *remoted) verified(t *testing.T, s *sandbox.Sandbox) {
 	t.Helper()
-	self := "https://github.com/" + owner + "/" + name + "/" + mergeFile + "@refs/heads/main"
+	self := "https://github.com/" + github.Owner + "/" + github.Name + "/" + github.MergeFile + "@refs/heads/main"
 	for subject, want := range map[string]int{
 		self: 0,
-		strings.Replace(self, "merge.yaml", "other.yaml", 1):        1,
-		strings.Replace(self, "heads/main", "heads/dev", 1):         1,
-		strings.Replace(self, "heads/main", "pull/1/merge", 1):      1,
-		strings.Replace(self, "/"+name+"/", "/"+name+"-evil/", 1):   1,
-		strings.Replace(self, "/"+owner+"/", "/"+owner+"-evil/", 1): 1,
+		strings.Replace(self, "merge.yaml", "other.yaml", 1):                      1,
+		strings.Replace(self, "heads/main", "heads/dev", 1):                       1,
+		strings.Replace(self, "heads/main", "pull/1/merge", 1):                    1,
+		strings.Replace(self, "/"+github.Name+"/", "/"+github.Name+"-evil/", 1):   1,
+		strings.Replace(self, "/"+github.Owner+"/", "/"+github.Owner+"-evil/", 1): 1,
 	} {
-		verify := r.command(t.Context(), filepath.Join(r.commands, "polex-verify"), "--git", r.remote, "--ref", "main", "--path", "signed", "--trusted-root", filepath.Join(s.Dir, "trusted_root.json"),
+		verify := r.Command(t.Context(), filepath.Join(r.Commands, "polex-verify"), "--git", r.Remote, "--ref", "main", "--path", "signed", "--trusted-root", filepath.Join(s.Dir, "trusted_root.json"),
 			"--certificate-oidc-issuer", s.IssuerURL, "--certificate-identity", subject)
 		out, err := verify.CombinedOutput()
 		var status *exec.ExitError

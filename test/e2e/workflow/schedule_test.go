@@ -16,9 +16,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/e2e/github"
 )
-
-const scheduleFile = ".github/workflows/schedule.yaml"
 
 // sealed signs a document as the workflow of the sandbox, by a clock that is behind.
 // What it gives a few minutes to live has expired by any other.
@@ -49,15 +48,15 @@ func sealed(t *testing.T, s *sandbox.Sandbox, text string, behind time.Duration)
 }
 
 // scheduled is what GitHub says when it is time.
-func scheduled() play {
-	return play{workflow: scheduleFile, event: "schedule", payload: fmt.Sprintf(`{"schedule": "23 3 * * *", "repository": {"full_name": "%s/%s"}}`, owner, name)}
+func scheduled() github.Play {
+	return github.Play{Workflow: github.ScheduleFile, Event: "schedule", Payload: fmt.Sprintf(`{"schedule": "23 3 * * *", "repository": {"full_name": "%s/%s"}}`, github.Owner, github.Name)}
 }
 
 // TestSchedule: what has expired leaves the remote in one commit, what has not stays
 // and is verified.
 func TestSchedule(t *testing.T) {
 	runner := newRunner(t)
-	s := sigstore(t, mergeFile)
+	s := sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
 	short := strings.NewReplacer("expires-in: 7d", "expires-in: 1m", "name: web", "name: old").Replace(narrow)
 	before := repository.merge(t, map[string]string{
@@ -70,7 +69,7 @@ func TestSchedule(t *testing.T) {
 	if diff := cmp.Diff([]string{"signed/web.yaml"}, repository.holds(t, "signed")); diff != "" {
 		t.Errorf("signed (-want +got):\n%s", diff)
 	}
-	if parents := repository.git(t, "-C", repository.remote, "log", "--format=%P", "-1", "main"); parents != before {
+	if parents := repository.git(t, "-C", repository.Remote, "log", "--format=%P", "-1", "main"); parents != before {
 		t.Errorf("main of the remote is on %s, and not on %s", parents, before)
 	}
 	log.summarizes(t, "| signed/old.yaml:1:1 |", "| signed/web.yaml:1:1 |", "1 document of commit ")

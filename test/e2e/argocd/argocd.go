@@ -1,0 +1,141 @@
+package argocd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/servers"
+)
+
+// Namespace is where Argo CD and its Applications are.
+const Namespace = "argocd"
+
+// starting is how long the servers may take until they are ready.
+const starting = 2 * time.Minute
+
+// Options say where the programs are, and what Argo CD is to look after.
+type Options struct {
+	Binaries string // folder that holds argocd
+	Tools    string // folder of the module that pins it
+	Dir      string // for data and logs; an empty one
+	Cluster  *cluster.Cluster
+}
+
+// ArgoCD is a running one.
+type ArgoCD struct {
+	options Options
+	group   *servers.Group
+	redis   string // host:port
+	repo    string // of the repository server
+}
+
+// Start runs everything, and returns once the controller has taken up an
+// Application. The processes end with Close or with the context.
+func Start(ctx context.Context, options Options) (*ArgoCD, error) {
+	a := &ArgoCD{options: options, group: &servers.Group{Binaries: options.Dir, Dir: options.Dir}}
+	within, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	for _, step := range []func(ctx, within context.Context) error{a.lay, a.install, a.startRedis, a.startRepoServer, a.startController} {
+		if err := step(ctx, within); err != nil {
+			err = fmt.Errorf("%w\n%s", err, a.Logs())
+			return nil, errors.Join(err, a.Close())
+		}
+	}
+	return a, nil
+}
+
+// Close ends every process, the last one first.
+func (a *ArgoCD) Close() error {
+	a.group.Stop()
+	return nil
+}
+
+// Logs are the last lines of every process.
+func (a *ArgoCD) Logs() string { return a.group.Logs() }
+
+// Names are the programs that run.
+func (a *ArgoCD) Names() []string { return a.group.Names() }
+
+// Until asks again and again whether something is there yet, until the context ends
+// or one of the processes does.
+func (a *ArgoCD) Until(ctx context.Context, what string, ask func(context.Context) error) error {
+	return a.group.Until(ctx, what, ask)
+}
+
+func (a *ArgoCD) at(name string) string { return filepath.Join(a.options.Dir, name) }
+
+// programs are what the one binary is, by the name that it is called by.
+const (
+	repoServer   = "argocd-repo-server"
+	controller   = "argocd-application-controller"
+	pluginServer = "argocd-cmp-server"
+)
+
+// lay makes the folders that Argo CD's images have, and gives the binary its names.
+func (a *ArgoCD) lay(context.Context, context.Context) error {
+	for _, folder := range []string{"tmp", "gnupg", "ssh", "tls", "plugins", "cmp"} {
+		if err := os.MkdirAll(a.at(folder), 0o700); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{repoServer, controller, pluginServer} {
+		if err := os.Symlink(filepath.Join(a.options.Binaries, "argocd"), a.at(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// env are the variables of every process: its own folders, and the cluster as from
+// inside of it.
+func (a *ArgoCD) env() []string {
+	return []string{
+		"TMPDIR=" + a.at("tmp"), "HOME=" + a.at("tmp"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_GNUPGHOME=" + a.at("gnupg"),
+		"ARGOCD_SSH_DATA_PATH=" + a.at("ssh"), "ARGOCD_TLS_DATA_PATH=" + a.at("tls"),
+		"ARGOCD_PLUGINSOCKFILEPATH=" + a.at("plugins"), "ARGOCD_CMP_WORKDIR=" + a.at("cmp"),
+		"ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG=" + a.options.Cluster.Kubeconfig(),
+	}
+}
+
+func (a *ArgoCD) startRedis(ctx, within context.Context) error {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return fmt.Errorf("find Redis, which Debian has as redis-server: %w", err)
+	}
+	free, err := servers.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	a.redis = loopback(free[0])
+	if err := a.group.Run(ctx, servers.Command{Program: program, Args: []string{
+		"--bind", "127.0.0.1", "--port", fmt.Sprint(free[0]), "--save", "", "--appendonly", "no", "--dir", a.options.Dir,
+	}}); err != nil {
+		return err
+	}
+	return a.listens(within, "Redis", a.redis)
+}
+
+func (a *ArgoCD) startRepoServer(ctx, within context.Context) error {
+	free, err := servers.FreePorts(2)
+	if err != nil {
+		return err
+	}
+	a.repo = loopback(free[0])
+	if err := a.group.Run(ctx, servers.Command{Program: repoServer, Env: a.env(), Args: []string{
+		"--address", "127.0.0.1", "--port", fmt.Sprint(free[0]), "--metrics-address", "127.0.0.1", "--metrics-port", fmt.Sprint(free[1]),
+		"--redis", a.redis, "--disable-tls",
+		// A commit that was pushed is seen by the next look, and not minutes later.
+		"--revision-cache-expiration", "1s",
+	}}); err != nil {
+		return err
+	}
+	return a.listens(within, "the repository server", a.repo)
+}
+
+func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

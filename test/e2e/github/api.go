@@ -1,0 +1,129 @@
+package github
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+const token = "ghs_0123456789"
+
+// API plays the part of GitHub's that is asked for who approved: every merge on main
+// of the remote is a pull request of alice, which bob has approved or nobody has.
+type API struct {
+	URL string
+
+	repository *Repository
+	approved   bool
+	server     *http.Server
+
+	mu     sync.Mutex
+	merges []string // the pull request 1 is the first
+}
+
+// API starts one for a repository with a remote. Close it.
+func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
+	a := &API{repository: r, approved: approved}
+	mux := http.NewServeMux()
+	const at = "GET /repos/" + Owner + "/" + Name
+	answer := func(pattern string, with func(*http.Request) (any, error)) {
+		mux.HandleFunc(at+pattern, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer "+token {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			value, err := with(r)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(value) // who asks sees what is missing
+		})
+	}
+	answer("/commits/{sha}/pulls", a.pulls)
+	answer("/commits/{sha}", a.commitOf)
+	answer("/git/trees/{sha}", a.tree)
+	answer("/pulls/{number}/reviews", a.reviews)
+	answer("/collaborators/bob/permission", func(*http.Request) (any, error) {
+		return object{"permission": "write", "user": person("bob")}, nil
+	})
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	a.URL = "http://" + listener.Addr().String()
+	a.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { _ = a.server.Serve(listener) }() // until Close
+	return a, nil
+}
+
+// Close ends it.
+func (a *API) Close() error { return a.server.Close() }
+
+type (
+	object = map[string]any
+	list   = []any
+)
+
+func person(login string) object {
+	return object{"id": 1 + len(login), "login": login, "type": "User"}
+}
+
+// ask lets Git answer about the remote.
+func (a *API) ask(r *http.Request, args ...string) (string, error) {
+	return a.repository.Git(r.Context(), append([]string{"-C", a.repository.Remote}, args...)...)
+}
+
+func (a *API) pulls(r *http.Request) (any, error) {
+	merge := r.PathValue("sha")
+	head, err := a.ask(r, "rev-parse", merge+"^2")
+	if err != nil {
+		return list{}, nil //nolint:nilerr // what is no merge was no pull request
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.merges = append(a.merges, merge)
+	number := len(a.merges)
+	return list{object{"number": number, "html_url": fmt.Sprintf("https://github.com/%s/%s/pull/%d", Owner, Name, number), "user": person("alice"),
+		"merged_at": "2026-11-20T10:11:12Z", "merge_commit_sha": merge, "head": object{"sha": head},
+		"base": object{"ref": "main", "repo": object{"full_name": Owner + "/" + Name}}}}, nil
+}
+
+func (a *API) commitOf(r *http.Request) (any, error) {
+	tree, err := a.ask(r, "rev-parse", r.PathValue("sha")+"^{tree}")
+	return object{"sha": r.PathValue("sha"), "author": person("alice"), "commit": object{"tree": object{"sha": tree}}}, err
+}
+
+func (a *API) tree(r *http.Request) (any, error) {
+	listed, err := a.ask(r, "ls-tree", "-z", r.PathValue("sha"))
+	entries := list{}
+	for line := range strings.SplitSeq(strings.TrimSuffix(listed, "\x00"), "\x00") {
+		var mode, kind, sha, file string
+		if _, err := fmt.Sscanf(line, "%s %s %s\t%s", &mode, &kind, &sha, &file); err != nil {
+			return nil, err
+		}
+		entries = append(entries, object{"path": path.Base(file), "type": kind, "mode": mode, "sha": sha})
+	}
+	return object{"tree": entries}, err
+}
+
+func (a *API) reviews(r *http.Request) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var number int
+	if _, err := fmt.Sscan(r.PathValue("number"), &number); err != nil || number < 1 || number > len(a.merges) {
+		return nil, fmt.Errorf("there is no pull request %s: %w", r.PathValue("number"), err)
+	}
+	head, err := a.ask(r, "rev-parse", a.merges[number-1]+"^2")
+	if !a.approved {
+		return list{}, err
+	}
+	return list{object{"id": 1, "user": person("bob"), "state": "APPROVED", "commit_id": head, "submitted_at": "2026-11-20T09:00:00Z"}}, err
+}

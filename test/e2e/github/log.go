@@ -1,0 +1,47 @@
+package github
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Log is what is left of a run.
+type Log struct {
+	Results     map[string]string // of the jobs that were run
+	Annotations []Annotation
+	Summaries   []string
+	Text        string
+}
+
+// Annotation is what GitHub would show on a line of the change.
+type Annotation struct{ Level, File, Line, Title string }
+
+// readLog reads act's log, an object on each line. It says there what it took
+// for a command to the runner.
+func readLog(out []byte) (*Log, error) {
+	log := &Log{Results: map[string]string{}}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var entry struct {
+			Command, Content, JobID, JobResult, Msg string
+			KvPairs                                 map[string]string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
+			return nil, fmt.Errorf("read the log of act: %w: %s", err, lines.Bytes())
+		}
+		switch entry.Command {
+		case "error", "warning", "notice":
+			log.Annotations = append(log.Annotations, Annotation{entry.Command, entry.KvPairs["file"], entry.KvPairs["line"], entry.KvPairs["title"]})
+		case "summary":
+			log.Summaries = append(log.Summaries, entry.Content)
+		}
+		if entry.JobResult != "" {
+			log.Results[entry.JobID] = entry.JobResult
+		}
+		log.Text += entry.Msg + "\n"
+	}
+	return log, lines.Err()
+}

@@ -1,0 +1,74 @@
+package github
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Play says what is run, and what for.
+type Play struct {
+	Workflow string // its file
+	Event    string
+	Payload  string // what GitHub says of the event
+	Env      []string
+	API      string // the address of GitHub's
+	// Builds has the actions build their commands, as they do where actions/setup
+	// has not run. It takes its time: without it, they are those of the runner.
+	Builds bool
+}
+
+// Play runs a workflow, five minutes at most. A job that fails is no error.
+func (r *Repository) Play(ctx context.Context, p Play) (*Log, error) {
+	dir, err := r.scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "event.json")
+	if err := place(file, p.Payload); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	args := []string{p.Event, "--workflows", p.Workflow, "--eventpath", file, "--platform", "ubuntu-24.04=-self-hosted", "--json", "--no-cache-server", "--action-cache-path", filepath.Join(dir, "actions")}
+	if !p.Builds {
+		p.Env = append(slices.Clone(p.Env), "POLEX_BIN="+r.Commands)
+	}
+	if p.API != "" {
+		p.Env = append(slices.Clone(p.Env), "GITHUB_API_URL="+p.API, "GITHUB_REPOSITORY="+Owner+"/"+Name)
+		args = append(args, "--secret", "GITHUB_TOKEN="+token)
+	}
+	for _, variable := range p.Env {
+		args = append(args, "--env", variable)
+	}
+	act := r.Command(ctx, r.root("bin/e2e/act"), append(args, r.actions...)...)
+	var out, errs bytes.Buffer
+	act.Stdout, act.Stderr = &out, &errs
+	// It ends what it has started when it is asked to.
+	act.Cancel = func() error { return act.Process.Signal(os.Interrupt) }
+	act.WaitDelay = 10 * time.Second
+	err = act.Run()
+	var status *exec.ExitError
+	if err != nil && !errors.As(err, &status) || ctx.Err() != nil {
+		return nil, fmt.Errorf("run act, which `make e2e` builds: %w\n%s%s", errors.Join(err, ctx.Err()), out.Bytes(), errs.Bytes())
+	}
+	log, unread := readLog(out.Bytes())
+	if unread != nil {
+		return nil, unread
+	}
+	if len(log.Results) == 0 {
+		return nil, fmt.Errorf("no job was run: %s%s", out.Bytes(), errs.Bytes())
+	}
+	if failed := slices.Contains(slices.Collect(maps.Values(log.Results)), "failure"); failed != (err != nil) {
+		return nil, fmt.Errorf("the jobs ended with %q, and act with %w: %s", log.Results, err, errs.Bytes())
+	}
+	return log, nil
+}

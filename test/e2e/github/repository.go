@@ -1,0 +1,149 @@
+package github
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Repository is one that workflows are played in.
+type Repository struct {
+	*Runner
+	Dir string // its work tree, which is what act copies
+	// Remote is the folder of the bare repository that it has pushed its main to;
+	// "" for none.
+	Remote string
+}
+
+// Repository makes one in an empty folder, with files and without a commit.
+func (r *Runner) Repository(ctx context.Context, dir string, files map[string]string) (*Repository, error) {
+	made := &Repository{Runner: r, Dir: dir}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=main"},
+		{"config", "user.name", "a"},
+		{"config", "user.email", "a@example.com"},
+	} {
+		if _, err := made.Git(ctx, args...); err != nil {
+			return nil, err
+		}
+	}
+	return made, made.Write(files)
+}
+
+// Push makes a commit of all there is, and a bare repository of that: it is the
+// folder remote, which is reached at url. Who pushes later says who commits; here it
+// is nobody.
+func (r *Repository) Push(ctx context.Context, remote, url string) error {
+	if _, err := r.Commit(ctx); err != nil {
+		return err
+	}
+	r.Remote = remote
+	for _, args := range [][]string{
+		{"config", "--unset", "user.name"},
+		{"config", "--unset", "user.email"},
+		{"init", "--quiet", "--bare", "--initial-branch=main", remote},
+		{"remote", "add", "origin", url},
+		{"push", "--quiet", "--set-upstream", "origin", "main"},
+	} {
+		if _, err := r.Git(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Write puts files into the work tree.
+func (r *Repository) Write(files map[string]string) error {
+	for name, text := range files {
+		if err := place(filepath.Join(r.Dir, filepath.FromSlash(name)), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Commit makes a commit of all there is, and returns its name.
+func (r *Repository) Commit(ctx context.Context) (string, error) {
+	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", "a commit"}} {
+		if _, err := r.Git(ctx, args...); err != nil {
+			return "", err
+		}
+	}
+	return r.Git(ctx, "rev-parse", "HEAD")
+}
+
+// Propose puts files on a new branch, as the change that a pull request asks for, and
+// returns its commit. It is what is checked out then.
+func (r *Repository) Propose(ctx context.Context, branch string, files map[string]string) (string, error) {
+	if _, err := r.Git(ctx, "switch", "--quiet", "--create", branch); err != nil {
+		return "", err
+	}
+	if err := r.Write(files); err != nil {
+		return "", err
+	}
+	if _, err := r.Git(ctx, "add", "--all"); err != nil {
+		return "", err
+	}
+	if _, err := r.Git(ctx, as("alice", "commit", "--quiet", "--message", "Ask for it")...); err != nil {
+		return "", err
+	}
+	return r.Git(ctx, "rev-parse", "HEAD")
+}
+
+// Merge puts a branch on main of the remote as the merge of a pull request does, and
+// returns its commit. The branch is deleted.
+func (r *Repository) Merge(ctx context.Context, branch string) (string, error) {
+	for _, args := range [][]string{
+		{"switch", "--quiet", "main"},
+		as("bob", "merge", "--quiet", "--no-ff", "--message", "Merge a pull request", branch),
+		{"branch", "--quiet", "--delete", branch},
+		{"push", "--quiet"},
+	} {
+		if _, err := r.Git(ctx, args...); err != nil {
+			return "", err
+		}
+	}
+	return r.Git(ctx, "rev-parse", "HEAD")
+}
+
+// as has Git commit as a person.
+func as(person string, args ...string) []string {
+	return append([]string{"-c", "user.name=" + person, "-c", "user.email=" + person + "@example.com"}, args...)
+}
+
+// Git runs Git in the work tree, and returns what it prints.
+func (r *Repository) Git(ctx context.Context, args ...string) (string, error) {
+	return output(r.Command(ctx, "git", args...))
+}
+
+// Command prepares a program that runs in the work tree.
+func (r *Repository) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, name, args...)
+	c.Dir, c.Env = r.Dir, r.env
+	return c
+}
+
+// Tip is where main of the remote is.
+func (r *Repository) Tip(ctx context.Context) (string, error) {
+	return r.Git(ctx, "-C", r.Remote, "rev-parse", "main")
+}
+
+// Holds lists what a folder of the remote's main holds, but for its README.
+func (r *Repository) Holds(ctx context.Context, folder string) ([]string, error) {
+	listed, err := r.Git(ctx, "-C", r.Remote, "ls-tree", "-r", "--name-only", "main", folder+"/")
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for file := range strings.SplitSeq(listed, "\n") {
+		if file != "" && file != folder+"/README.md" {
+			files = append(files, file)
+		}
+	}
+	return files, nil
+}
+
+// scratch makes a folder that nobody else has.
+func (r *Runner) scratch() (string, error) { return os.MkdirTemp(r.options.Dir, "play-") }

@@ -1,0 +1,58 @@
+package github
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Owner and Name are whose the repository is that is made of the template.
+const Owner, Name = "acme", "exceptions"
+
+// Sigstore is what a repository has to be told of one that is not the public-good
+// instance.
+type Sigstore struct {
+	IssuerURL, FulcioURL, RekorURL string
+	TrustedRootPath                string
+}
+
+// Template is the files of examples/github below root, with everything replaced that
+// its README says to replace. What else is changed is what another Sigstore than the
+// public-good one takes: its addresses, its issuer and its root.
+func Template(root string, s Sigstore) (map[string]string, error) {
+	files := map[string]string{}
+	from := filepath.Join(root, "examples", "github")
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(from, path)
+		files[filepath.ToSlash(relative)] = filled.Replace(string(text))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	trusted, err := os.ReadFile(s.TrustedRootPath)
+	if err != nil {
+		return nil, fmt.Errorf("read the root that the repository trusts: %w", err)
+	}
+	files["trusted_root.json"] = string(trusted)
+	files[".polex.yaml"] = strings.NewReplacer("https://token.actions.githubusercontent.com", s.IssuerURL, "\ntrust:\n", "\ntrust:\n  trustedRoot: trusted_root.json\n").
+		Replace(files[".polex.yaml"]) + "sigstore:\n  fulcioURL: " + s.FulcioURL + "\n  rekorURL: " + s.RekorURL + "\n"
+	return files, nil
+}
+
+// filled replaces what the template leaves open.
+var filled = strings.NewReplacer(
+	"0000000000000000000000000000000000000000", ActionCommit,
+	"<owner>", Owner, "<repository>", Name,
+	"<repository id>", `"1001"`, "<owner id>", `"2001"`, // what the sandbox says they are
+	"<policy team>", "policy", "<platform team>", "platform",
+)

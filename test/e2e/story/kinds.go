@@ -1,0 +1,146 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// The namespaces: exceptions may stand in the first one only.
+const (
+	Namespace      = "team-a"
+	OtherNamespace = "team-b"
+)
+
+// Ask is what somebody asks for.
+type Ask struct {
+	Name      string
+	Namespace string // "" for where exceptions may stand
+	For       string // how long; "" for seven days
+	Policy    string // "" for the first of the kind
+}
+
+// Kind is one of the two kinds of exception that Kyverno has, with the policies that
+// it is from and Pods that break them.
+type Kind struct {
+	Name     string
+	Resource string // as kubectl knows the exceptions
+	policies string
+	policy   string // of policies, what an exception is from
+	fields   [2]string
+	write    func(Ask) string
+}
+
+// Kinds are both.
+var Kinds = []Kind{
+	{
+		Name: "ClusterPolicy", Resource: "policyexceptions.kyverno.io", policy: "host-namespaces", fields: [2]string{"hostIPC: true", "hostPID: true"},
+		policies: `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: host-namespaces}
+spec:
+  background: false
+  rules:
+  - name: ipc
+    match: {any: [{resources: {kinds: [Pod], namespaces: [team-a]}}]}
+    validate: {failureAction: Enforce, message: no Pod shares the memory of the host, pattern: {spec: {=(hostIPC): "false"}}}
+  - name: pid
+    match: {any: [{resources: {kinds: [Pod], namespaces: [team-a]}}]}
+    validate: {failureAction: Enforce, message: no Pod sees the processes of the host, pattern: {spec: {=(hostPID): "false"}}}
+`,
+		write: func(a Ask) string {
+			return fmt.Sprintf(`apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: %s
+  namespace: %s
+  annotations:
+    polex.dev/reason: it reads the shared memory of the database
+    polex.dev/ticket: SEC-1
+    polex.dev/expires-in: %s
+spec:
+  exceptions:
+  - policyName: %s
+    ruleNames: [ipc]
+  match:
+    any:
+    - resources:
+        kinds: [Pod]
+        names: [%s]
+        namespaces: [team-a]
+`, a.Name, a.Namespace, a.For, a.Policy, a.Name)
+		},
+	},
+	{
+		Name: "ValidatingPolicy", Resource: "policyexceptions.policies.kyverno.io", policy: "host-network", fields: [2]string{"hostNetwork: true", "hostUsers: true"},
+		policies: validatingPolicy("host-network", "hostNetwork", "no Pod uses the network of the host") + "---\n" +
+			validatingPolicy("host-users", "hostUsers", "no Pod asks for the users of the host"),
+		write: func(a Ask) string {
+			return fmt.Sprintf(`apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata:
+  name: %s
+  namespace: %s
+  annotations:
+    polex.dev/expires-in: %s
+spec:
+  policyRefs:
+  - name: %s
+    kind: ValidatingPolicy
+  matchConditions:
+  - name: one-pod
+    expression: object.metadata.name == '%s' && object.metadata.namespace == 'team-a'
+  properties:
+    reason: it measures the network of the node
+    ticket: SEC-2
+`, a.Name, a.Namespace, a.For, a.Policy, a.Name)
+		},
+	},
+}
+
+func validatingPolicy(name, field, message string) string {
+	return fmt.Sprintf(`apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: %s}
+spec:
+  failurePolicy: Fail
+  validationActions: [Deny]
+  evaluation: {background: {enabled: false}}
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
+  validations:
+  - expression: "!object.spec.?%s.orValue(false)"
+    message: %s
+`, name, field, message)
+}
+
+// Exception is one that asks for a Pod of its own name, as a person writes it.
+func (k Kind) Exception(a Ask) string {
+	a.Namespace, a.For, a.Policy = cmp.Or(a.Namespace, Namespace), cmp.Or(a.For, "7d"), cmp.Or(a.Policy, k.policy)
+	return k.write(a)
+}
+
+// Breach is how a Pod breaks the policies of a kind.
+type Breach int
+
+// A Pod breaks the first rule, which exceptions are from, or both.
+const (
+	First Breach = iota + 1
+	Both
+)
+
+// Pod is one that breaks the policies of the kind.
+func (k Kind) Pod(name string, breach Breach) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Pod
+metadata:
+  name: %s
+  namespace: team-a
+spec:
+  %s
+  containers:
+  - {name: main, image: registry.example/main}
+`, name, strings.Join(k.fields[:breach], "\n  "))
+}

@@ -1,0 +1,40 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Kubectl runs kubectl as the cluster's administrator. The error is what a person
+// reads.
+func (w *World) Kubectl(ctx context.Context, args ...string) (string, error) {
+	return w.kubectl(ctx, "", args...)
+}
+
+// Apply applies a document as `kubectl apply` does, with more flags.
+func (w *World) Apply(ctx context.Context, document string, flags ...string) (string, error) {
+	return w.kubectl(ctx, document, append([]string{"apply", "-f", "-"}, flags...)...)
+}
+
+func (w *World) kubectl(ctx context.Context, input string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	c := exec.CommandContext(ctx, filepath.Join(w.binaries(), "kubectl"), args...)
+	c.Env = []string{"KUBECONFIG=" + w.Cluster.Kubeconfig(), "HOME=" + w.at("home")}
+	c.Stdin = strings.NewReader(input)
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return string(out), fmt.Errorf("%s (%w)", strings.TrimSpace(stderr.String()), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// Delete deletes what a document names, and waits until it is gone.
+func (w *World) Delete(ctx context.Context, document string) (string, error) {
+	return w.kubectl(ctx, document, "delete", "--now", "-f", "-")
+}

@@ -1,0 +1,146 @@
+//go:build e2e
+
+package story_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/story"
+)
+
+// step is a part of a test that the rest stands on.
+func step(t *testing.T, name string, run func(t *testing.T)) {
+	t.Helper()
+	if !t.Run(name, run) {
+		t.FailNow()
+	}
+}
+
+// refused checks that the guard refuses a document for a reason, as a person sees it
+// who applies it.
+func refused(t *testing.T, document, reason string) {
+	t.Helper()
+	for _, flags := range [][]string{nil, {"--server-side", "--force-conflicts"}, {"--dry-run=server"}} {
+		said, err := world.Apply(t.Context(), document, flags...)
+		if err == nil {
+			t.Fatalf("kubectl apply %q says %q, and not [%s]", flags, said, reason)
+		}
+		if want := `admission webhook "guard.polex.dev" denied the request: [` + reason + `] `; !strings.Contains(err.Error(), want) {
+			t.Fatalf("kubectl apply %q: want %q: %v", flags, want, err)
+		}
+		if flags == nil {
+			t.Log(err)
+		}
+	}
+}
+
+// keptOut checks that Kyverno refuses a Pod, and says what it would have to obey.
+func keptOut(t *testing.T, pod string) {
+	t.Helper()
+	said, err := world.Apply(t.Context(), pod)
+	if err == nil {
+		t.Fatalf("the Pod was let in: %s", said)
+	}
+	if !strings.Contains(err.Error(), "no Pod ") || !strings.Contains(err.Error(), "kyverno") {
+		t.Fatalf("the Pod was kept out by somebody else: %v", err)
+	}
+	t.Log(err)
+}
+
+// letIn checks that a Pod is let in, once Kyverno has heard of the exception for it.
+// It is taken out again.
+func letIn(t *testing.T, pod string) {
+	t.Helper()
+	within, cancel := context.WithTimeout(t.Context(), story.Patience)
+	defer cancel()
+	if err := world.Cluster.Until(within, "Kyverno to let the Pod in", func(ctx context.Context) error {
+		_, err := world.Apply(ctx, pod)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := world.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cloned is what a clone of the repository holds.
+func cloned(t *testing.T) []string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "clone")
+	clone := exec.CommandContext(t.Context(), "git", "clone", "--quiet", world.GitURL, dir)
+	if out, err := clone.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list := exec.CommandContext(t.Context(), "git", "-C", dir, "ls-files")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := strings.Fields(string(out))
+	slices.Sort(files)
+	return files
+}
+
+// read is a file of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(world.Exceptions.Dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// file names the file of an exception.
+func file(kind story.Kind, name string) string {
+	return strings.ToLower(kind.Name) + "/" + name + ".yaml"
+}
+
+// notThere checks that the cluster has no such exception.
+func notThere(t *testing.T, kind story.Kind, name string) {
+	t.Helper()
+	out, err := world.Kubectl(t.Context(), "get", kind.Resource, "-n", story.Namespace, name)
+	if err == nil || !strings.Contains(err.Error(), "(NotFound)") {
+		t.Errorf("%s %s is there: %s", kind.Resource, name, errors.Join(errors.New(out), err))
+	}
+}
+
+// admitted checks that the API server takes a document.
+func admitted(t *testing.T, document string) {
+	t.Helper()
+	if _, err := world.Apply(t.Context(), document); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sealed signs an exception.
+func sealed(t *testing.T, by story.Signer, document string) string {
+	t.Helper()
+	signed, err := world.Seal(t.Context(), by, document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed[0]
+}
+
+// nextSecond waits until the log, which counts seconds, is in another one: what is
+// signed then is newer.
+func nextSecond(t *testing.T) {
+	t.Helper()
+	timer := time.NewTimer(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+		t.Fatal(t.Context().Err())
+	}
+}

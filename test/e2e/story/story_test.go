@@ -1,0 +1,73 @@
+//go:build e2e
+
+package story_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/test/e2e/story"
+)
+
+// TestFromAPullRequestToThePod is the story: what each step finds, the next one
+// builds on.
+func TestFromAPullRequestToThePod(t *testing.T) {
+	asked := map[string]string{}
+	for _, kind := range story.Kinds {
+		asked["unsigned/"+file(kind, "web")] = kind.Exception(story.Ask{Name: "web"})
+	}
+	step(t, "Kyverno keeps the Pod out", func(t *testing.T) {
+		for _, kind := range story.Kinds {
+			keptOut(t, kind.Pod("web", story.First))
+		}
+	})
+	step(t, "an exception for it is proposed, and found well shaped", func(t *testing.T) {
+		log, err := world.Propose(t.Context(), "ask", asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"validate": "success", "verify": "success"}, log.Results); diff != "" {
+			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
+		}
+	})
+	step(t, "nobody has signed it, so the cluster does not take it", func(t *testing.T) {
+		for _, text := range asked {
+			refused(t, text, "unsigned")
+		}
+	})
+	step(t, "it is merged, and the merge workflow signs it", func(t *testing.T) {
+		log, err := world.Merge(t.Context(), "ask")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"seal": "success", "commit": "success"}, log.Results); diff != "" {
+			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
+		}
+	})
+	step(t, "the commit is on the Git server", func(t *testing.T) {
+		clone := cloned(t)
+		for path := range asked {
+			if slices.Contains(clone, path) || !slices.Contains(clone, strings.Replace(path, "unsigned/", "signed/", 1)) {
+				t.Errorf("%s was not moved to signed/: %q", path, clone)
+			}
+		}
+	})
+	step(t, "the guard admits it", func(t *testing.T) {
+		for path := range maps.Keys(asked) {
+			if _, err := world.Apply(t.Context(), read(t, strings.Replace(path, "unsigned/", "signed/", 1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	for _, kind := range story.Kinds {
+		t.Run(kind.Name, func(t *testing.T) {
+			step(t, "Kyverno lets the Pod in", func(t *testing.T) { letIn(t, kind.Pod("web", story.First)) })
+			step(t, "another Pod stays out", func(t *testing.T) { keptOut(t, kind.Pod("web-2", story.First)) })
+			step(t, "another rule keeps the Pod out", func(t *testing.T) { keptOut(t, kind.Pod("web", story.Both)) })
+		})
+	}
+}

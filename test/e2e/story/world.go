@@ -1,0 +1,159 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/github"
+	"github.com/polex-dev/polex/test/e2e/guard"
+	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/e2e/sigstore"
+)
+
+// Patience is how long something may take that has to happen.
+const Patience = 2 * time.Minute
+
+// Options say where things are.
+type Options struct {
+	Root string    // of this repository, with the programs in bin/e2e
+	Dir  string    // for data and logs; an empty one, and absolute
+	Log  io.Writer // a line for each thing that has started
+}
+
+// World is everything that runs. Close it.
+type World struct {
+	Options
+	Issuer     *sandbox.Sandbox // of GitHub's tokens
+	Sigstore   *sigstore.Sigstore
+	Cluster    *cluster.Cluster
+	Guard      *guard.Process
+	GitURL     string // of the repository
+	Exceptions *github.Repository
+	// TrustPolicy is the path of the guard's configuration.
+	TrustPolicy string
+
+	api   *github.API
+	git   *servers.Group
+	ends  []func() error // the last one first
+	began time.Time
+}
+
+// Start starts everything, and returns once the API server asks the guard and
+// Kyverno refuses Pods. What runs ends with Close or with the context.
+func Start(ctx context.Context, options Options) (*World, error) {
+	w := &World{Options: options, TrustPolicy: filepath.Join(options.Dir, "guard", "trust.yaml"), began: time.Now()}
+	for _, dir := range []string{"sandbox", "sigstore", "cluster", "guard", "runner", "git", "exceptions", "home"} {
+		if err := os.Mkdir(w.at(dir), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	for _, step := range []struct {
+		what string
+		run  func(context.Context) error
+	}{
+		{"the runner", w.startRunner},
+		{"Sigstore", w.startSigstore},
+		{"the API server and Kyverno", w.startCluster},
+		{"the Git server", w.startGit},
+		{"the guard", w.startGuard},
+		{"the policies", w.startPolicies},
+	} {
+		if err := step.run(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("start %s: %w", step.what, err), w.Close())
+		}
+		fmt.Fprintf(w.Log, "%4.0fs  %s\n", time.Since(w.began).Seconds(), step.what)
+	}
+	return w, nil
+}
+
+// Close ends every process, the last one first. The folder stays.
+func (w *World) Close() error {
+	var all []error
+	for _, end := range slices.Backward(w.ends) {
+		all = append(all, end())
+	}
+	w.ends = nil
+	return errors.Join(all...)
+}
+
+// Logs are the last lines of every process.
+func (w *World) Logs() string {
+	var all string
+	for _, logs := range []func() string{
+		func() string { return w.Sigstore.Logs() }, func() string { return w.Cluster.Logs() }, func() string { return w.Guard.Logs() },
+	} {
+		all += logs()
+	}
+	return all
+}
+
+func (w *World) startRunner(ctx context.Context) error {
+	runner, err := github.NewRunner(ctx, github.Options{Root: w.Root, Dir: w.at("runner")})
+	if err != nil {
+		return err
+	}
+	w.Exceptions = &github.Repository{Runner: runner}
+	return nil
+}
+
+func (w *World) startSigstore(ctx context.Context) error {
+	var err error
+	// It mints GitHub's tokens. Its own Fulcio and Rekor are asked by nobody.
+	if w.Issuer, err = sandbox.Start(ctx, sandbox.Options{Dir: w.at("sandbox"), RekorVersions: []int{1},
+		Identity: sandbox.Identity{Repository: github.Owner + "/" + github.Name, WorkflowFile: github.MergeFile}}); err != nil {
+		return err
+	}
+	w.ends = append(w.ends, w.Issuer.Close)
+	if w.Sigstore, err = sigstore.Start(ctx, sigstore.Options{Binaries: w.binaries(), Tools: w.tools("sigstore"), Dir: w.at("sigstore"),
+		Workflows: []string{w.Issuer.IssuerURL}, People: w.Issuer.PersonIssuerURL}); err != nil {
+		return err
+	}
+	w.ends = append(w.ends, w.Sigstore.Close)
+	return nil
+}
+
+func (w *World) startCluster(ctx context.Context) error {
+	var err error
+	w.Cluster, err = cluster.Start(ctx, cluster.Options{Binaries: w.binaries(), Tools: w.tools("kyverno"), Dir: w.at("cluster"),
+		// For its own check of signatures, which has no other way to be told whom to trust.
+		KyvernoEnv: []string{
+			"SIGSTORE_ROOT_FILE=" + w.Sigstore.FulcioChainPath, "SIGSTORE_REKOR_PUBLIC_KEY=" + w.Sigstore.RekorKeyPath, "SIGSTORE_CT_LOG_PUBLIC_KEY_FILE=" + w.Sigstore.CTLogKeyPath,
+			"HOME=" + w.at("home"), "HTTPS_PROXY=" + nobody, "HTTP_PROXY=" + nobody,
+		}})
+	if err != nil {
+		return err
+	}
+	w.ends = append(w.ends, w.Cluster.Close)
+	for _, name := range []string{Namespace, OtherNamespace} {
+		if err := w.Cluster.CreateNamespace(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nobody listens there: no program finds a way past loopback.
+const nobody = "http://127.0.0.1:1"
+
+// until asks again and again, as long as Patience lasts.
+func (w *World) until(ctx context.Context, what string, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	return w.Cluster.Until(ctx, what, ask)
+}
+
+func (w *World) at(name string) string { return filepath.Join(w.Dir, filepath.FromSlash(name)) }
+
+func (w *World) binaries() string { return filepath.Join(w.Root, "bin", "e2e") }
+
+func (w *World) tools(group string) string {
+	return filepath.Join(w.Root, "test", "e2e", "tools", group)
+}
