@@ -74,7 +74,7 @@ func (a *ArgoCD) Application(ctx context.Context, name string) (*Application, er
 // Refresh has Argo CD look at the repository now, as its button does. What it had
 // rendered before is rendered again.
 func (a *ArgoCD) Refresh(ctx context.Context, name string) error {
-	return a.patch(ctx, name, `{"metadata":{"annotations":{"argocd.argoproj.io/refresh":"hard"}}}`)
+	return a.patch(ctx, applications+name, `{"metadata":{"annotations":{"argocd.argoproj.io/refresh":"hard"}}}`)
 }
 
 // Delete takes an Application away, and leaves what it applied.
@@ -86,9 +86,18 @@ func (a *ArgoCD) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-func (a *ArgoCD) patch(ctx context.Context, name, patch string) error {
+// Configure sets some of Argo CD's settings, those of argocd-cm.
+func (a *ArgoCD) Configure(ctx context.Context, settings map[string]string) error {
+	patch, err := json.Marshal(map[string]any{"data": settings})
+	if err != nil {
+		return err
+	}
+	return a.patch(ctx, "/api/v1/namespaces/"+Namespace+"/configmaps/argocd-cm", string(patch))
+}
+
+func (a *ArgoCD) patch(ctx context.Context, path, patch string) error {
 	answer, err := a.options.Cluster.Do(ctx, cluster.Request{
-		Method: http.MethodPatch, Path: applications + name, ContentType: "application/merge-patch+json", Body: []byte(patch),
+		Method: http.MethodPatch, Path: path, ContentType: "application/merge-patch+json", Body: []byte(patch),
 	})
 	if err == nil && !answer.OK() {
 		err = errors.New(answer.Message())

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,12 +65,9 @@ func (a *ArgoCD) installFolder(ctx context.Context, folder string) error {
 
 // served waits until Applications and projects can be written.
 func (a *ArgoCD) served(within context.Context) error {
-	for _, kind := range []string{"applications", "appprojects"} {
+	for _, kind := range []string{"Application", "AppProject"} {
 		if err := a.Until(within, kind, func(ctx context.Context) error {
-			answer, err := a.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/argoproj.io/v1alpha1/namespaces/" + Namespace + "/" + kind})
-			if err == nil && !answer.OK() {
-				err = errors.New(answer.Message())
-			}
+			_, err := a.options.Cluster.Path(ctx, cluster.Object{APIVersion: "argoproj.io/v1alpha1", Kind: kind, Namespace: Namespace})
 			return err
 		}); err != nil {
 			return err

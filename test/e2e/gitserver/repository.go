@@ -71,3 +71,9 @@ func (s *Server) run(ctx context.Context, dir string, args ...string) (string, e
 	}
 	return string(out), nil
 }
+
+// Archive is a folder of a commit, as a compressed tar.
+func (s *Server) Archive(ctx context.Context, name, commit, folder string) ([]byte, error) {
+	text, err := s.run(ctx, s.Path(name), "archive", "--format=tar.gz", commit, folder)
+	return []byte(text), err
+}

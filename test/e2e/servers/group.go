@@ -74,10 +74,14 @@ func (g *Group) Logs() string {
 func (g *Group) Until(ctx context.Context, what string, ask func(context.Context) error) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	var err error
 	for {
-		err := ask(ctx)
-		if err == nil {
+		answer := ask(ctx)
+		if answer == nil {
 			return nil
+		}
+		if err == nil || ctx.Err() == nil { // that the time is up says less than what was heard before
+			err = answer
 		}
 		for _, p := range g.running {
 			if dead := p.dead(); dead != nil {

@@ -1,0 +1,88 @@
+package flux
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// gitRepository and kustomization are the kinds that a deployment is made of.
+var (
+	gitRepository = cluster.Object{APIVersion: "source.toolkit.fluxcd.io/v1", Kind: "GitRepository"}
+	kustomization = cluster.Object{APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization"}
+)
+
+// Publish hands a commit on as what a GitRepository fetched: an archive of its files.
+func (f *Flux) Publish(ctx context.Context, namespace, name, commit string, archive []byte) error {
+	file := commit + ".tar.gz"
+	if err := os.WriteFile(filepath.Join(f.options.Dir, "artifacts", file), archive, 0o600); err != nil {
+		return err
+	}
+	now := time.Now().UTC().Format(time.RFC3339)
+	status, err := json.Marshal(map[string]any{"status": map[string]any{
+		"observedGeneration": 1,
+		"conditions":         []any{map[string]any{"type": "Ready", "status": "True", "reason": "Succeeded", "message": "fetched", "lastTransitionTime": now}},
+		"artifact": map[string]any{
+			"url": "http://" + f.address + "/" + file, "path": file, "revision": "main@sha1:" + commit,
+			"digest": fmt.Sprintf("sha256:%x", sha256.Sum256(archive)), "lastUpdateTime": now, "size": len(archive),
+		},
+	}})
+	if err != nil {
+		return err
+	}
+	where := gitRepository
+	where.Namespace, where.Name = namespace, name
+	path, err := f.options.Cluster.Path(ctx, where)
+	if err != nil {
+		return err
+	}
+	answer, err := f.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodPatch, Path: path + "/status", ContentType: "application/merge-patch+json", Body: status})
+	if err == nil && !answer.OK() {
+		err = errors.New(answer.Message())
+	}
+	return err
+}
+
+// Kustomization is what Flux says about one.
+type Kustomization struct {
+	LastAppliedRevision, LastAttemptedRevision string
+
+	Conditions []struct{ Type, Status, Reason, Message string }
+}
+
+// Ready is whether it is, and why.
+func (k *Kustomization) Ready() (status, message string) {
+	for _, c := range k.Conditions {
+		if c.Type == "Ready" {
+			return c.Status, c.Reason + ": " + c.Message
+		}
+	}
+	return "", ""
+}
+
+// Kustomization asks how one is.
+func (f *Flux) Kustomization(ctx context.Context, namespace, name string) (*Kustomization, error) {
+	where := kustomization
+	where.Namespace, where.Name = namespace, name
+	path, err := f.options.Cluster.Path(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := f.options.Cluster.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if !answer.OK() {
+		return nil, errors.New(answer.Message())
+	}
+	var object struct{ Status Kustomization }
+	return &object.Status, json.Unmarshal(answer.Body, &object)
+}

@@ -1,0 +1,96 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/argocd"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// TestArgoCDBeforeTheGuard: what was signed is applied. Of what was not, each is
+// refused with its reason, which the Application shows, and the rest is applied all
+// the same. The commit that repairs it is taken up by itself.
+func TestArgoCDBeforeTheGuard(t *testing.T) {
+	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
+	r := newRepository(t, "guarded", map[string]string{
+		"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1],
+		"signed/run.jsonnet": program, // which is not run
+	})
+	guarded(t)
+	deployed(t, "argocd/application.yaml", r)
+
+	watched(t, "the first sync", func(a *argocd.Application) bool { return a.Sync.Status == "Synced" })
+	holds(t, "honest", "native")
+
+	files, gone := map[string]string{"signed/later.yaml": sealed[2]}, map[string]string{}
+	wrong := refused(t)
+	for name, file := range wrong {
+		files["signed/"+name+".yaml"], gone["signed/"+name+".yaml"] = file.text, ""
+	}
+	commit := r.commit(t, files)
+	refresh(t)
+	found := watched(t, "the sync to fail", func(a *argocd.Application) bool {
+		return a.OperationState != nil && a.OperationState.SyncResult.Revision == commit && a.OperationState.RetryCount > 0
+	})
+	reasons := map[string]string{}
+	for _, result := range found.OperationState.SyncResult.Resources {
+		reasons[result.Name] = result.Status + ": " + result.Message
+	}
+	for name, file := range wrong {
+		says(t, reasons[name], "SyncFailed", "guard.polex.dev", "["+file.reason+"]")
+	}
+	says(t, found.OperationState.Message, "one or more objects failed to apply")
+	holds(t, "honest", "native", "later")
+
+	commit = r.commit(t, gone)
+	synced(t, commit)
+	holds(t, "honest", "native", "later")
+	// What is taken out of Git ends, the last one too.
+	commit = r.commit(t, map[string]string{"signed/honest.yaml": "", "signed/team/native.yaml": "", "signed/later.yaml": ""})
+	refresh(t)
+	synced(t, commit)
+	holds(t)
+}
+
+// program is what Argo CD makes an exception of, if it runs it.
+const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: []}}`
+
+// TestArgoCDAppliesNothingElse: what is no exception is not applied, by the project,
+// and by the rights of the account that applies where the project would let it.
+func TestArgoCDAppliesNothingElse(t *testing.T) {
+	const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: " + where + "}\n"
+	r := newRepository(t, "other", map[string]string{"signed/honest.yaml": seal(t, draft("honest"))[0], "signed/other.yaml": other})
+	deployed(t, "argocd/application.yaml", r)
+	says(t, watched(t, "the sync to fail", failed).Said(), "resource :ConfigMap is not permitted in project exceptions")
+	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
+
+	clear(t)
+	text := example(t, "argocd/application.yaml", r)
+	wider := strings.Replace(text, "    - {group: kyverno.io, kind: PolicyException}", "    - {group: '*', kind: '*'}", 1)
+	if wider == text {
+		t.Fatal("the project names no kyverno.io")
+	}
+	apply(t, wider)
+	says(t, watched(t, "the sync to fail", failed).Said(), "configmaps", "forbidden", "system:serviceaccount:argocd:exceptions-sync")
+	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
+}
+
+func failed(a *argocd.Application) bool {
+	return a.OperationState != nil && (a.OperationState.RetryCount > 0 || a.OperationState.Phase == "Failed" || a.OperationState.Phase == "Error")
+}
+
+// absent fails if there is something at a path.
+func absent(t *testing.T, path string) {
+	t.Helper()
+	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Code != http.StatusNotFound {
+		t.Fatalf("%s is there: %d: %s", path, answer.Code, answer.Message())
+	}
+}

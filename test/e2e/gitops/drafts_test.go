@@ -1,0 +1,105 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// draft writes an exception of the older group that lives for an hour.
+func draft(name string) string { return lasting(name, "1h") }
+
+// lasting writes one that lives as long as is said.
+func lasting(name, life string) string {
+	return fmt.Sprintf(`apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: %s
+  namespace: %s
+  annotations: {polex.dev/reason: no health endpoint, polex.dev/expires-in: %s}
+spec:
+  exceptions: [{policyName: require-probes, ruleNames: [check]}]
+  match: {any: [{resources: {kinds: [Pod], names: [web-*], namespaces: [team-a]}}]}
+`, name, where, life)
+}
+
+// newer writes one of the newer group.
+func newer(name string) string {
+	return fmt.Sprintf(`apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata:
+  name: %s
+  namespace: %s
+  annotations: {polex.dev/reason: no health endpoint, polex.dev/expires-in: 1h}
+spec:
+  policyRefs: [{name: require-probes, kind: ValidatingPolicy}]
+  matchConditions: [{name: web, expression: object.metadata.name == 'web'}]
+  reportResult: skip
+`, name, where)
+}
+
+// seal seals drafts as the merge workflow that is trusted.
+func seal(t *testing.T, drafts ...string) []string {
+	t.Helper()
+	return sealing{}.seal(t, drafts...)
+}
+
+// sealing says how drafts are sealed.
+type sealing struct {
+	by     sandbox.Identity // "" for the merge workflow
+	behind time.Duration    // how far the signer's clock is behind: less than the ten minutes that a verifier allows
+}
+
+func (s sealing) seal(t *testing.T, drafts ...string) []string {
+	t.Helper()
+	token, err := box.Token(s.by, "sigstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := trust.LoadRoot(box.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []*exception.Document
+	for _, text := range drafts {
+		doc, err := exception.Parse([]byte(text), "draft")
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	sealed, err := signer.Seal(t.Context(), docs, time.Now().Add(-s.behind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, doc := range sealed {
+		texts = append(texts, string(doc.Source()))
+	}
+	return texts
+}
+
+// refused are files that no cluster that trusts the merge workflow may take, each with
+// the reason for which it is refused.
+func refused(t *testing.T) map[string]struct{ text, reason string } {
+	t.Helper()
+	wide := seal(t, draft("altered"))[0]
+	return map[string]struct{ text, reason string }{
+		"unsigned":  {draft("unsigned"), "unsigned"},
+		"altered":   {strings.Replace(wide, "require-probes", "require-limits", 1), "altered"},
+		"expired":   {sealing{behind: 9 * time.Minute}.seal(t, lasting("expired", "5m"))[0], "expired"},
+		"elsewhere": {sealing{by: sandbox.Identity{Repository: "acme/other"}}.seal(t, draft("elsewhere"))[0], "wrong-identity"},
+	}
+}

@@ -1,0 +1,81 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/argocd"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// placeholder is the repository in every file of the examples, which their READMEs
+// tell a reader to replace.
+const placeholder = "https://github.com/acme/exceptions"
+
+// example reads a file of the examples, and replaces what its README says: the
+// repository's address.
+func example(t *testing.T, path string, r repository) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(fromRoot("examples"), filepath.FromSlash(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.url == "" {
+		return string(text)
+	}
+	replaced := strings.ReplaceAll(string(text), placeholder, r.url)
+	if replaced == string(text) {
+		t.Fatalf("%s names no repository %s", path, placeholder)
+	}
+	return replaced
+}
+
+// apply applies manifests.
+func apply(t *testing.T, text string) {
+	t.Helper()
+	if err := live.ApplyAll(t.Context(), []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deployed applies what the README of examples/argocd begins with, and an Application
+// from a file; both go when the test ends, with all exceptions.
+func deployed(t *testing.T, path string, r repository) {
+	t.Helper()
+	apply(t, example(t, "argocd/rbac.yaml", repository{}))
+	if err := argo.Configure(t.Context(), map[string]string{"application.sync.impersonation.enabled": "true"}); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, example(t, path, r))
+	t.Cleanup(func() { clear(t) })
+}
+
+// clear takes the Application and every exception away, and waits until they are gone.
+func clear(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := argo.Delete(ctx, "exceptions"); err != nil {
+		t.Error(err)
+	}
+	if err := argo.Until(ctx, "the Application to be gone", func(ctx context.Context) error {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/argoproj.io/v1alpha1/namespaces/" + argocd.Namespace + "/applications/exceptions"})
+		if err == nil && answer.Code != http.StatusNotFound {
+			err = errStillThere
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	for _, target := range []cluster.Target{exceptions, native} {
+		if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: target.Path("")}); err != nil {
+			t.Error(err)
+		}
+	}
+}

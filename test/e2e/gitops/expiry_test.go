@@ -1,0 +1,57 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/argocd"
+)
+
+// TestExpiryAndSelfHeal: what ends is deleted by the guard. Argo CD would bring it
+// back from Git, and is refused, until polex-prune has taken it out of Git.
+func TestExpiryAndSelfHeal(t *testing.T) {
+	// It is signed now, and ends in twenty seconds.
+	short := sealing{behind: 40 * time.Second}.seal(t, lasting("short", "1m"))[0]
+	r := newRepository(t, "expiry", map[string]string{"signed/honest.yaml": seal(t, draft("honest"))[0], "signed/short.yaml": short})
+	guarded(t)
+	deployed(t, "argocd/application.yaml", r)
+	until(t, "both to be there", func(ctx context.Context) error { return holding(ctx, "honest", "short") })
+	until(t, "one to end", func(ctx context.Context) error { return holding(ctx, "honest") })
+
+	found := watched(t, "Argo CD to be refused", func(a *argocd.Application) bool {
+		return failed(a) && containsAll(a.Said(), []string{"PolicyException " + where + "/short: SyncFailed", "[expired]"})
+	})
+	holds(t, "honest")
+	says(t, found.Sync.Status, "OutOfSync")
+
+	clone := filepath.Join(t.TempDir(), "clone")
+	git(t, "clone", "--quiet", r.url, clone)
+	prune := exec.CommandContext(t.Context(), filepath.Join(folder, "bin", "polex-prune"), "--push", "--author", "Exceptions workflow <workflow@example.com>")
+	prune.Dir = clone
+	if out, err := prune.CombinedOutput(); err != nil {
+		t.Fatalf("polex-prune: %v\n%s", err, out)
+	}
+	pruned := watched(t, "calm", func(a *argocd.Application) bool {
+		return a.Sync.Status == "Synced" && a.Sync.Revision != found.Sync.Revision && a.OperationState.Phase == "Succeeded"
+	})
+	if len(pruned.Conditions) > 0 {
+		t.Errorf("it still complains: %s", pruned.Said())
+	}
+	holds(t, "honest")
+}
+
+// holding reports whether the cluster holds these exceptions and no other.
+func holding(ctx context.Context, want ...string) error {
+	have, err := stored(ctx)
+	if err == nil && !slices.Equal(have, want) {
+		err = fmt.Errorf("there is %q", have)
+	}
+	return err
+}

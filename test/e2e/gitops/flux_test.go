@@ -1,0 +1,96 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/flux"
+)
+
+// TestFluxBeforeTheGuard: what was signed is applied. A commit that holds something
+// else is refused as a whole, with the reason, until it is repaired.
+func TestFluxBeforeTheGuard(t *testing.T) {
+	dir := filepath.Join(folder, "flux")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := flux.Start(context.Background(), flux.Options{Binaries: fromRoot(binaries), Tools: fromRoot(fluxTool), Dir: dir, Cluster: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(f.Logs())
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	guarded(t)
+	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
+	r := newRepository(t, "flux", nil)
+	apply(t, example(t, "flux/exceptions.yaml", repository{})) // who would fetch is not there
+	t.Cleanup(func() { withdraw(t) })
+	publish := func(files map[string]string) string {
+		t.Helper()
+		commit := r.commit(t, files)
+		archive, err := remote.Archive(t.Context(), r.name, commit, "signed")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Publish(t.Context(), where, "exceptions", commit, archive); err != nil {
+			t.Fatal(err)
+		}
+		return commit
+	}
+	ends := func(commit, status string, wanted ...string) {
+		t.Helper()
+		until(t, "Flux to be done with "+commit, func(ctx context.Context) error {
+			k, err := f.Kustomization(ctx, where, "exceptions")
+			if err != nil {
+				return err
+			}
+			ready, message := k.Ready()
+			if !strings.Contains(k.LastAttemptedRevision, commit) || ready != status || !containsAll(message, wanted) {
+				return fmt.Errorf("it is %s at %s: %s", ready, k.LastAttemptedRevision, message)
+			}
+			return nil
+		})
+	}
+
+	ends(publish(map[string]string{"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1]}), "True")
+	holds(t, "honest", "native")
+	for name, file := range refused(t) {
+		t.Run(name, func(t *testing.T) {
+			ends(publish(map[string]string{"signed/later.yaml": sealed[2], "signed/" + name + ".yaml": file.text}), "False", where+"/"+name, "guard.polex.dev", "["+file.reason+"]")
+			holds(t, "honest", "native")
+			ends(publish(map[string]string{"signed/later.yaml": "", "signed/" + name + ".yaml": ""}), "True")
+		})
+	}
+	ends(publish(map[string]string{"signed/honest.yaml": ""}), "True")
+	holds(t, "native")
+}
+
+// withdraw takes away what Flux is told, without what it applied, and then that.
+func withdraw(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, path := range []string{
+		"/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/" + where + "/kustomizations/exceptions",
+		"/apis/source.toolkit.fluxcd.io/v1/namespaces/" + where + "/gitrepositories/exceptions",
+		exceptions.Path(""), native.Path(""),
+	} {
+		if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: path}); err != nil {
+			t.Error(err)
+		}
+	}
+}

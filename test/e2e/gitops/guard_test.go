@@ -1,0 +1,82 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/guard"
+)
+
+// guarded has the API server ask polex-guard until the test ends.
+func guarded(t *testing.T) *guard.Process {
+	t.Helper()
+	dir := t.TempDir()
+	trust, err := os.ReadFile(box.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, "config.yaml")
+	text := strings.ReplaceAll(string(trust), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath) +
+		"\nguard:\n  namespaces: [" + where + "]\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := guard.Certify(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := guard.Start(context.Background(), guard.Options{Binaries: filepath.Join(folder, "bin"), Dir: dir, Config: config, Kubeconfig: live.Kubeconfig()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(process.Logs())
+		}
+		process.Stop()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := process.Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, guard.Registration(process.Webhook, bundle))
+	t.Cleanup(func() { unguarded(t) })
+	if err := process.Until(ctx, "the API server to ask the guard", func(ctx context.Context) error {
+		answer, err := live.DryRun(ctx, exceptions, []byte(draft("probe")))
+		if err == nil && !strings.Contains(answer.Message(), "[unsigned]") {
+			err = errors.New(answer.Message())
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return process
+}
+
+// unguarded has the API server ask nobody, and waits until it does not.
+func unguarded(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: guard.Webhooks + "/polex-guard"}); err != nil {
+		t.Error(err)
+	}
+	if err := live.Until(ctx, "the API server to ask nobody", func(ctx context.Context) error {
+		answer, err := live.DryRun(ctx, exceptions, []byte(draft("probe")))
+		if err == nil && !answer.OK() {
+			err = errors.New(answer.Message())
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,115 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/test/e2e/argocd"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+var errStillThere = errors.New("it is still there")
+
+// until asks again and again, as long as the servers live and patience lasts.
+func until(t *testing.T, what string, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := argo.Until(ctx, what, ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// watched waits until the Application is as a test wants it, and returns it.
+func watched(t *testing.T, what string, want func(*argocd.Application) bool) *argocd.Application {
+	t.Helper()
+	var last *argocd.Application
+	until(t, what, func(ctx context.Context) error {
+		found, err := argo.Application(ctx, "exceptions")
+		if err != nil {
+			return err
+		}
+		last = found
+		if !want(found) {
+			return fmt.Errorf("it is %s at %s: %s", found.Sync.Status, found.Sync.Revision, found.Said())
+		}
+		return nil
+	})
+	return last
+}
+
+// synced waits until the Application is at a commit, and what that holds in the
+// cluster.
+func synced(t *testing.T, commit string) *argocd.Application {
+	t.Helper()
+	return watched(t, "the sync of "+commit, func(a *argocd.Application) bool {
+		return a.Sync.Status == "Synced" && a.Sync.Revision == commit && a.OperationState != nil &&
+			a.OperationState.Phase == "Succeeded" && a.OperationState.SyncResult.Revision == commit
+	})
+}
+
+// refresh has the Application look at the repository.
+func refresh(t *testing.T) {
+	t.Helper()
+	if err := argo.Refresh(t.Context(), "exceptions"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stored are the names of the exceptions in the cluster, sorted.
+func stored(ctx context.Context) ([]string, error) {
+	names := []string{}
+	for _, target := range []cluster.Target{exceptions, native} {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: target.Path("")})
+		if err != nil {
+			return nil, err
+		}
+		if !answer.OK() {
+			return nil, errors.New(answer.Message())
+		}
+		var list struct {
+			Items []struct{ Metadata struct{ Name string } }
+		}
+		if err := json.Unmarshal(answer.Body, &list); err != nil {
+			return nil, err
+		}
+		for _, item := range list.Items {
+			names = append(names, item.Metadata.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// holds fails unless the cluster holds these exceptions and no other.
+func holds(t *testing.T, want ...string) {
+	t.Helper()
+	have, err := stored(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(append([]string{}, want...), have); diff != "" {
+		t.Fatalf("the exceptions in the cluster (-want +got):\n%s", diff)
+	}
+}
+
+// says fails unless a text holds others.
+func says(t *testing.T, text string, wanted ...string) {
+	t.Helper()
+	for _, want := range wanted {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+}

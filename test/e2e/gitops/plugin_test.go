@@ -1,0 +1,232 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/argocd"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// TestPlugin: Argo CD renders what was verified and nothing else. If one file is
+// refused, nothing is applied, though no guard stands there, and the Application says
+// why.
+func TestPlugin(t *testing.T) {
+	startPlugin(t)
+	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
+	r := newRepository(t, "plugin", map[string]string{
+		"signed/README.md": "signed\n", "signed/honest.yaml": "# a remark\n" + sealed[0], "signed/team/native.yaml": sealed[1],
+		"signed/run.jsonnet": program, // which Argo CD would run by itself
+	})
+	apply(t, example(t, "argocd/application.yaml", r)) // for its project
+	deployed(t, "argocd/plugin/application.yaml", r)
+	watched(t, "the first sync", func(a *argocd.Application) bool { return a.Sync.Status == "Synced" })
+	holds(t, "honest", "native")
+	asSigned(t, exceptions, "honest", sealed[0])
+	asSigned(t, native, "native", sealed[1])
+
+	for name, file := range refused(t) {
+		t.Run(name, func(t *testing.T) {
+			r.commit(t, map[string]string{"signed/later.yaml": sealed[2], "signed/" + name + ".yaml": file.text})
+			refresh(t)
+			rendersNothing(t, name+".yaml", "["+file.reason+"]")
+			holds(t, "honest", "native")
+			commit := r.commit(t, map[string]string{"signed/later.yaml": "", "signed/" + name + ".yaml": ""})
+			refresh(t)
+			watched(t, "it to be calm again", func(a *argocd.Application) bool {
+				return a.Sync.Status == "Synced" && a.Sync.Revision == commit && len(a.Conditions) == 0
+			})
+		})
+	}
+	t.Run("kustomization", func(t *testing.T) {
+		r.commit(t, map[string]string{"signed/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [honest.yaml]\nnamePrefix: x-\n"})
+		refresh(t)
+		rendersNothing(t, "kustomization.yaml", "[kind-not-allowed]")
+		holds(t, "honest", "native")
+		r.commit(t, map[string]string{"signed/kustomization.yaml": ""})
+	})
+	t.Run("another application", func(t *testing.T) { notWidened(t, r) })
+}
+
+// notWidened: what an Application says beside the repository and its path has no say
+// in who is trusted.
+func notWidened(t *testing.T, r repository) {
+	policy := strings.ReplaceAll(trustPolicy(t), "acme/exceptions", "acme/other")
+	r.commit(t, map[string]string{
+		"other/elsewhere.yaml":    sealing{by: sandbox.Identity{Repository: "acme/other"}}.seal(t, draft("elsewhere"))[0],
+		"trust/trust.yaml":        policy,
+		"trust/trusted_root.json": trustedRoot(t),
+		".polex.yaml":             strings.Replace(policy, "trusted_root.json", "trust/trusted_root.json", 1),
+	})
+	// Theirs would do, if it were asked: otherwise this shows nothing.
+	checkout := t.TempDir()
+	git(t, "clone", "--quiet", r.url, checkout)
+	verify := exec.CommandContext(t.Context(), filepath.Join(folder, "bin", "polex-verify"), "--config", filepath.Join(checkout, "trust/trust.yaml"), filepath.Join(checkout, "other"))
+	if out, err := verify.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	application := strings.Replace(example(t, "argocd/plugin/application.yaml", r), "path: signed", "path: other", 1)
+	widened := strings.Replace(application, "plugin: {name: polex}", `plugin:
+      name: polex
+      env: [{name: POLEX_CONFIG, value: ../trust/trust.yaml}, {name: config, value: ../trust/trust.yaml}, {name: PATH, value: .}]
+      parameters: [{name: config, string: ../trust/trust.yaml}, {name: args, array: [--config, ../trust/trust.yaml]}]`, 1)
+	if widened == application {
+		t.Fatal("the Application names no plugin")
+	}
+	apply(t, widened)
+	refresh(t)
+	rendersNothing(t, "elsewhere.yaml", "[wrong-identity]")
+	holds(t, "honest", "native")
+}
+
+// rendersNothing waits until the Application cannot be compared, for these reasons.
+func rendersNothing(t *testing.T, reasons ...string) {
+	t.Helper()
+	watched(t, "nothing to be rendered", func(a *argocd.Application) bool {
+		for _, c := range a.Conditions {
+			if c.Type == "ComparisonError" && containsAll(c.Message, reasons) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func containsAll(text string, wanted []string) bool {
+	for _, want := range wanted {
+		if !strings.Contains(text, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// startPlugin runs the plugin as the repository server's Deployment has it once it is
+// patched: the ConfigMap's plugin.yaml, with the paths of its mounts.
+func startPlugin(t *testing.T) {
+	t.Helper()
+	apply(t, configMap(t, argocd.Namespace, "polex-plugin", map[string]string{
+		"plugin.yaml": example(t, "argocd/plugin/plugin.yaml", repository{}), "trust.yaml": trustPolicy(t), "trusted_root.json": trustedRoot(t),
+	}))
+	sidecar, mounted := patchedSidecar(t)
+	if diff := cmp.Diff([]string{"/var/run/argocd/argocd-cmp-server"}, sidecar.Command); diff != "" {
+		t.Fatalf("the container's command (-want +got):\n%s", diff)
+	}
+	config := mounted["/home/argocd/cmp-server/config/plugin.yaml"]
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	substituted := strings.NewReplacer("/etc/polex/", mounted["/etc/polex"]+"/", "/usr/local/bin/", filepath.Join(folder, "bin")+"/").Replace(string(text))
+	if err := argo.StartPlugin(context.Background(), argocd.Plugin{Name: "polex", Config: []byte(substituted)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// patchedSidecar patches Argo CD's own Deployment as the README tells to, and returns
+// the new container, and its mounts as folders and files of this machine.
+func patchedSidecar(t *testing.T) (found container, mounted map[string]string) {
+	t.Helper()
+	source, err := argocd.Source(t.Context(), fromRoot(argocdTool))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped, err := os.ReadFile(filepath.Join(source, "manifests/base/repo-server/argocd-repo-server-deployment.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, strings.Replace(string(shipped), "metadata:\n", "metadata:\n  namespace: argocd\n", 1))
+	patch, err := yaml.YAMLToJSON([]byte(example(t, "argocd/plugin/argocd-repo-server.yaml", repository{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: "/apis/apps/v1/namespaces/argocd/deployments/argocd-repo-server?fieldValidation=Strict",
+		ContentType: "application/strategic-merge-patch+json", Body: patch})
+	if err != nil || !answer.OK() {
+		t.Fatalf("%v: patch the repository server: %s", err, answer.Message())
+	}
+	var deployment struct {
+		Spec struct{ Template pod }
+	}
+	if err := json.Unmarshal(answer.Body, &deployment); err != nil {
+		t.Fatal(err)
+	}
+	template := deployment.Spec.Template
+	if len(template.Spec.Containers) != 2 {
+		t.Fatalf("it has %d containers", len(template.Spec.Containers))
+	}
+	template.Metadata.Namespace = argocd.Namespace
+	for i, v := range template.Spec.Volumes {
+		if v.ConfigMap != nil && v.ConfigMap.Name != "polex-plugin" {
+			template.Spec.Volumes[i].ConfigMap = nil // Argo CD's own
+		}
+	}
+	folders := template.volumes(t)
+	mounted = map[string]string{}
+	for _, c := range template.Spec.Containers {
+		if c.Name != "polex" {
+			continue
+		}
+		found = c
+		for _, m := range c.VolumeMounts {
+			if folders[m.Name] == "" {
+				t.Fatalf("the container mounts a volume %s that is not there", m.Name)
+			}
+			mounted[m.MountPath] = filepath.Join(folders[m.Name], m.SubPath)
+		}
+	}
+	return found, mounted
+}
+
+// asSigned fails unless what the cluster holds verifies again, and says what was
+// sealed.
+func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
+	t.Helper()
+	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: target.Path(name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	policy := filepath.Join(dir, "trust.yaml")
+	for path, text := range map[string]string{policy: trustPolicy(t), filepath.Join(dir, "trusted_root.json"): trustedRoot(t)} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	emitted := func(text string) string {
+		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "bin", "polex-verify"), "--config", policy, "--emit=sealed", "-")
+		verify.Stdin = strings.NewReader(text)
+		var stderr strings.Builder
+		verify.Stderr = &stderr
+		out, err := verify.Output()
+		if err != nil {
+			t.Fatal(fmt.Errorf("%w: %s", err, &stderr))
+		}
+		return string(out)
+	}
+	if diff := cmp.Diff(emitted(sealed), emitted(string(answer.Body))); diff != "" {
+		t.Errorf("%s in the cluster (-signed +there):\n%s", name, diff)
+	}
+}
+
+// git runs git.
+func git(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+}

@@ -1,0 +1,167 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// pod is what is read of one: what a kubelet would.
+type pod struct {
+	Metadata struct {
+		Name, Namespace, UID string
+		DeletionTimestamp    string
+	}
+	Spec struct {
+		InitContainers, Containers []container
+		Volumes                    []struct {
+			Name      string
+			ConfigMap *struct{ Name string }
+		}
+	}
+	Status struct{ Phase string }
+}
+
+type container struct {
+	Name, TerminationMessagePolicy string
+	Command, Args                  []string
+	Env                            []struct{ Name, Value string }
+	VolumeMounts                   []struct{ Name, MountPath, SubPath string }
+}
+
+// kubelet runs Pods' containers as processes of this machine, since nothing here runs
+// containers: the same programs with the same arguments, on folders for the volumes.
+type kubelet struct {
+	namespace string
+	played    []string // uids of the Pods that ran
+}
+
+// play waits for a Pod, runs it, and writes its status. It returns how its last
+// container was called, and everything that it said.
+func (k *kubelet) play(t *testing.T) (args []string, said string) {
+	t.Helper()
+	var next pod
+	until(t, "a Pod in "+k.namespace, func(ctx context.Context) error {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/" + k.namespace + "/pods"})
+		if err != nil {
+			return err
+		}
+		var list struct{ Items []pod }
+		if err := json.Unmarshal(answer.Body, &list); err != nil {
+			return err
+		}
+		for _, p := range list.Items {
+			if p.Metadata.DeletionTimestamp == "" && !slices.Contains(k.played, p.Metadata.UID) {
+				next = p
+				return nil
+			}
+		}
+		return errors.New("there is none that has not run")
+	})
+	k.played = append(k.played, next.Metadata.UID)
+	volumes := next.volumes(t)
+	phase := "Succeeded"
+	var statuses []any
+	for _, c := range append(next.Spec.InitContainers, next.Spec.Containers...) {
+		args = append(c.Command, c.Args...)
+		out, code := c.run(t, volumes)
+		said += out
+		if c.TerminationMessagePolicy != "FallbackToLogsOnError" || code == 0 {
+			out = ""
+		}
+		statuses = append(statuses, map[string]any{"name": c.Name, "image": "none", "imageID": "none", "ready": false, "restartCount": 0,
+			"state": map[string]any{"terminated": map[string]any{"exitCode": code, "message": out}}})
+		if code != 0 {
+			phase = "Failed"
+			break
+		}
+	}
+	body, err := json.Marshal(map[string]any{"status": map[string]any{"phase": phase,
+		"initContainerStatuses": statuses[:min(len(statuses), len(next.Spec.InitContainers))], "containerStatuses": statuses[min(len(statuses), len(next.Spec.InitContainers)):]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, ContentType: "application/merge-patch+json",
+		Path: "/api/v1/namespaces/" + k.namespace + "/pods/" + next.Metadata.Name + "/status", Body: body})
+	if err != nil || !answer.OK() {
+		t.Fatalf("%v: write the Pod's status: %s", err, answer.Message())
+	}
+	return args, said
+}
+
+// volumes are folders, by the volume's name: empty ones, and what ConfigMaps hold.
+func (p pod) volumes(t *testing.T) map[string]string {
+	t.Helper()
+	folders := map[string]string{}
+	for _, v := range p.Spec.Volumes {
+		folders[v.Name] = t.TempDir()
+		if v.ConfigMap == nil {
+			continue
+		}
+		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: "/api/v1/namespaces/" + p.Metadata.Namespace + "/configmaps/" + v.ConfigMap.Name})
+		if err != nil || !answer.OK() {
+			t.Fatalf("%v: mount the ConfigMap: %s", err, answer.Message())
+		}
+		var found struct{ Data map[string]string }
+		if err := json.Unmarshal(answer.Body, &found); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range found.Data {
+			if err := os.WriteFile(filepath.Join(folders[v.Name], name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return folders
+}
+
+// run runs a container's command with its mounts' paths replaced by the folders.
+func (c container) run(t *testing.T, volumes map[string]string) (said string, code int) {
+	t.Helper()
+	in := func(text string) string {
+		for _, m := range c.VolumeMounts {
+			if text == m.MountPath {
+				return volumes[m.Name]
+			}
+			text = strings.ReplaceAll(text, m.MountPath+"/", volumes[m.Name]+"/")
+		}
+		return text
+	}
+	command := append(slices.Clone(c.Command), c.Args...)
+	for i := range command {
+		command[i] = in(command[i])
+	}
+	program := filepath.Join(folder, "bin", filepath.Base(command[0]))
+	if _, err := os.Stat(program); err != nil {
+		if program, err = exec.LookPath(command[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), program, command[1:]...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	for _, e := range c.Env {
+		cmd.Env = append(cmd.Env, e.Name+"="+in(e.Value))
+	}
+	cmd.Dir = t.TempDir()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s: %s", c.Name, out.String()), cmd.ProcessState.ExitCode()
+}

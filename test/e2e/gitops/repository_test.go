@@ -1,0 +1,39 @@
+//go:build e2e
+
+package gitops
+
+import (
+	"testing"
+)
+
+// repository is a repository of exceptions on the Git server.
+type repository struct{ name, url string }
+
+// newRepository makes one whose first commit holds some files.
+func newRepository(t *testing.T, name string, files map[string]string) repository {
+	t.Helper()
+	if err := remote.Create(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	r := repository{name: name, url: remote.URL(name)}
+	r.commit(t, files)
+	return r
+}
+
+// commit pushes one commit and returns it. A file whose text is "" is taken away.
+func (r repository) commit(t *testing.T, files map[string]string) string {
+	t.Helper()
+	changes := map[string][]byte{}
+	for path, text := range files {
+		if text == "" {
+			changes[path] = nil
+			continue
+		}
+		changes[path] = []byte(text)
+	}
+	commit, err := remote.Commit(t.Context(), r.name, "exceptions", changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit
+}
