@@ -95,7 +95,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of a Secret that is mounted where --tls-cert and --tls-key are, and that the guard keeps a certificate of its own in")
 	flags.StringVar(&f.DNSName, "dns-name", "", "`name` in that certificate (default: polex-guard.NAMESPACE.svc)")
 	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration that is told who certified it")
-	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath)
+	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath+", and questions, at "+verifyPath)
 	flags.StringVar(&f.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; \"\" for none")
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
 	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")

@@ -42,8 +42,11 @@ Lease, writes: events, reports, and deletions.`
 const serveExample = `  polex-guard serve --config /etc/polex/config.yaml --cluster prod \
     --tls-cert /tls/tls.crt --tls-key /tls/tls.key`
 
-// AdmitPath is where the reviews are answered.
-const admitPath = "/admit"
+// Where the API server's reviews are answered, and the questions of others.
+const (
+	admitPath  = "/admit"
+	verifyPath = "/verify"
+)
 
 func newServeCommand(streams cli.Streams) *cobra.Command {
 	var flags serveFlags
@@ -125,6 +128,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 		return nil, err
 	}
 	server.Register(admitPath, handler)
+	server.Register(verifyPath, http.HandlerFunc(handler.ServeVerify))
 	if err := g.addServer(server); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@
 //  8. It is not older than what it replaces.
 //  9. There are not too many in its namespace.
 //
+// [Handler.ServeVerify] answers others than the API server, such as a policy of
+// Kyverno's, by the same steps.
+//
 // What is decided by, [Rules], is made of files and replaced as a whole while the
 // guard runs. There is no state beside it: what the guard knows of the cluster it
 // has read from the cluster, and any number of them run side by side.

@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
@@ -83,5 +84,21 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 	if read != 2 {
 		t.Errorf("%d configurations were read", read)
+	}
+}
+
+// TestDocumentedQuestion: the page's question and answer have the fields that there
+// are, and no other.
+func TestDocumentedQuestion(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(page(t), -1)
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks of JSON", len(blocks))
+	}
+	for i, into := range []any{&guard.Question{}, &guard.Answer{}} {
+		dec := json.NewDecoder(strings.NewReader(blocks[i][1]))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(into); err != nil {
+			t.Errorf("%v: %s", err, blocks[i][1])
+		}
 	}
 }

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +9,6 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -46,8 +43,9 @@ type Config struct {
 	Observe func(*Decision, time.Duration)
 }
 
-// Handler answers admission reviews (admission.k8s.io/v1). It denies whatever it
-// cannot decide. It is safe for use by many goroutines.
+// Handler answers admission reviews (admission.k8s.io/v1), and with
+// [Handler.ServeVerify] the questions of others than the API server. It denies
+// whatever it cannot decide. It is safe for use by many goroutines.
 type Handler struct {
 	config  Config
 	turns   chan struct{} // as many as may be judged at once
@@ -71,12 +69,26 @@ func NewHandler(c Config) (*Handler, error) {
 	return &Handler{config: c, turns: make(chan struct{}, c.Concurrent), waiting: make(chan struct{}, c.Concurrent+c.Waiting)}, nil
 }
 
+// form is how a request to decide is put, and how it is answered.
+type form interface {
+	// read returns the request that a body holds, or why it holds none.
+	read(raw []byte) (*admissionv1.AdmissionRequest, error)
+	// uidOf finds what has to be in the answer, in a body or the beginning of one.
+	uidOf(raw []byte) string
+	// operation is what the log and the metrics call a request, or nil for one that
+	// was not read.
+	operation(request *admissionv1.AdmissionRequest) string
+	write(w http.ResponseWriter, d *Decision)
+}
+
 // ServeHTTP answers one review. What is no review is answered by a status of
 // HTTP, which the API server takes for a failure of the webhook.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve(w, r, review{}) }
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form) {
 	began := h.config.Now()
 	if r.Method != http.MethodPost {
-		http.Error(w, "an admission review is posted", http.StatusMethodNotAllowed)
+		http.Error(w, "what is to be decided is posted", http.StatusMethodNotAllowed)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.deadline(r))
@@ -85,13 +97,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// A body that never ends must not hold its turn.
 		_ = http.NewResponseController(w).SetReadDeadline(until)
 	}
-	d := h.handle(ctx, r.Body)
-	if d.UID == "" {
-		// Without its uid there is nothing to answer.
-		http.Error(w, d.Message(), max(int(d.Code()), http.StatusBadRequest))
-	} else {
-		write(w, d)
+	d := h.handle(ctx, r.Body, f)
+	if d.Operation == "" {
+		d.Operation = f.operation(nil)
 	}
+	f.write(w, d)
 	if h.config.Observe != nil {
 		h.config.Observe(d, h.config.Now().Sub(began))
 	}
@@ -109,55 +119,56 @@ func (h *Handler) deadline(r *http.Request) time.Duration {
 }
 
 // handle waits for its turn, and answers in time whatever becomes of the work.
-func (h *Handler) handle(ctx context.Context, body io.Reader) *Decision {
+func (h *Handler) handle(ctx context.Context, body io.Reader, f form) *Decision {
 	select {
 	case h.waiting <- struct{}{}:
 		defer func() { <-h.waiting }()
 	default:
-		return unread(body, ReasonOverloaded, "more requests wait than the guard lets wait")
+		return unread(body, f, "more requests wait than the guard lets wait")
 	}
 	select {
 	case h.turns <- struct{}{}:
 	case <-ctx.Done():
-		return unread(body, ReasonOverloaded, "its turn did not come in time")
+		return unread(body, f, "its turn did not come in time")
 	}
 	raw, err := io.ReadAll(io.LimitReader(body, MaxReview+1))
 	if err != nil || len(raw) > MaxReview {
 		<-h.turns
 		if err != nil {
-			return denied(uidOf(raw), ReasonUndecided, "the review could not be read: "+err.Error())
+			return denied(f.uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())
 		}
-		return denied(uidOf(raw), ReasonTooLarge, fmt.Sprintf("the review has more than %d bytes", MaxReview))
+		return denied(f.uidOf(raw), ReasonTooLarge, fmt.Sprintf("the request has more than %d bytes", MaxReview))
 	}
 	decided := make(chan *Decision, 1)
 	go func() {
 		// The turn lasts as long as the work, also when nobody waits for it any more.
 		defer func() { <-h.turns }()
-		decided <- h.decide(ctx, raw)
+		decided <- h.decide(ctx, raw, f)
 	}()
 	select {
 	case d := <-decided:
 		return d
 	case <-ctx.Done():
-		return denied(uidOf(raw), ReasonUndecided, "it could not be judged in time")
+		return denied(f.uidOf(raw), ReasonUndecided, "it could not be judged in time")
 	}
 }
 
-// decide judges a review. Should anything panic, it is denied, and the guard
+// decide judges a request. Should anything panic, it is denied, and the guard
 // lives on to say so.
-func (h *Handler) decide(ctx context.Context, raw []byte) (d *Decision) {
+func (h *Handler) decide(ctx context.Context, raw []byte, f form) (d *Decision) {
 	defer func() {
 		if p := recover(); p != nil {
-			d = denied(uidOf(raw), ReasonUndecided, fmt.Sprintf("internal error: %v", p))
+			d = denied(f.uidOf(raw), ReasonUndecided, fmt.Sprintf("internal error: %v", p))
 		}
 	}()
-	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(raw, &review); err != nil || review.Request == nil || review.Request.UID == "" || review.APIVersion != admissionv1.SchemeGroupVersion.String() {
-		return denied("", ReasonMalformed, "this is no review of "+admissionv1.SchemeGroupVersion.String())
+	request, err := f.read(raw)
+	if err != nil {
+		d = &Decision{}
+		d.answer("", d.Facts, err)
+		return d
 	}
-	request := review.Request
 	d = &Decision{
-		UID: string(request.UID), Operation: string(request.Operation), User: request.UserInfo.Username, DryRun: request.DryRun != nil && *request.DryRun,
+		UID: string(request.UID), Operation: f.operation(request), User: request.UserInfo.Username, DryRun: request.DryRun != nil && *request.DryRun,
 		Object: exception.Identity{GroupKind: exception.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, Namespace: request.Namespace, Name: request.Name},
 	}
 	rules := h.config.Rules.Rules()
@@ -175,38 +186,11 @@ func denied(uid, reason, detail string) *Decision {
 	return &Decision{UID: uid, Reason: reason, Detail: detail, Hint: hints[reason]}
 }
 
-// write answers a review.
-func write(w http.ResponseWriter, d *Decision) {
-	response := &admissionv1.AdmissionResponse{UID: types.UID(d.UID), Allowed: d.Allowed(), AuditAnnotations: d.audit()}
-	if !d.Allowed() {
-		response.Result = &metav1.Status{
-			Status: metav1.StatusFailure, Code: d.Code(), Message: d.Message(), Reason: statusReasons[d.Code()],
-			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseType(d.Reason), Message: d.Message()}}},
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{
-		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
-		Response: response,
-	})
-}
+// prefix is how much of a request is looked at to answer it without reading it.
+const prefix = 4 << 10
 
-// statusReasons are what Kubernetes calls the codes of a denial.
-var statusReasons = map[int32]metav1.StatusReason{
-	http.StatusForbidden:             metav1.StatusReasonForbidden,
-	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
-	http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
-	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
-}
-
-// audit is what the API server writes into its audit log beside the request.
-func (d *Decision) audit() map[string]string {
-	said := map[string]string{"reason": d.Reason}
-	if authority := d.Authority(); authority != "" {
-		said["authority"] = authority
-	}
-	if d.Facts.MessageDigest != "" {
-		said["message-digest"] = d.Facts.MessageDigest
-	}
-	return said
+// unread denies a request that there is no room to read.
+func unread(body io.Reader, f form, detail string) *Decision {
+	raw, _ := io.ReadAll(io.LimitReader(body, prefix))
+	return denied(f.uidOf(raw), ReasonOverloaded, detail)
 }

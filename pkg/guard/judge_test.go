@@ -19,7 +19,8 @@ const (
 	update = admissionv1.Update
 )
 
-// TestJudge: what the guard decides beyond the verifier, one request each.
+// TestJudge: what the guard decides beyond the verifier, one request each, and the
+// same when it is asked by others than the API server.
 func TestJudge(t *testing.T) {
 	w := inWorld(t)
 	at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
@@ -132,9 +133,14 @@ func TestJudge(t *testing.T) {
 			if tc.request != nil {
 				tc.request(r)
 			}
-			if got := judged(t, h, r); got != tc.want {
+			response, w := post(t, h, body(t, r))
+			if response == nil {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			if got := reasonOf(t, response); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
+			agrees(t, h, r, tc.want, response.Allowed)
 		})
 	}
 }

@@ -30,10 +30,10 @@ type Metrics struct {
 func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics, error) {
 	m := &Metrics{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_decisions_total",
-			Help: "Admission requests that were answered, by operation, reason, and the authority whose signature counts."},
+			Help: "Requests that were answered, by operation, reason, and the authority whose signature counts."},
 			[]string{"operation", "reason", "authority"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "polex_guard_decision_seconds",
-			Help:    "How long it took to answer an admission request, waiting included.",
+			Help:    "How long it took to answer a request, waiting included.",
 			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5}}, []string{"operation"}),
 		reloaded: gauge("polex_guard_config_last_reload_successful",
 			"1 when the configuration as it is now is the one that is decided by, 0 when it was refused and an older one is."),
@@ -69,7 +69,7 @@ func gauge(name, help string) prometheus.Gauge {
 
 // operations are the values of the label; what a request says is not trusted to
 // be one.
-var operations = map[string]string{"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE"}
+var operations = map[string]string{"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE", OperationVerify: OperationVerify}
 
 // Decided counts a decision.
 func (m *Metrics) Decided(d *Decision, took time.Duration) {

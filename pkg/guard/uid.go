@@ -3,21 +3,11 @@ package guard
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 )
 
-// prefix is how much of a review is looked at to answer it without reading it:
-// its uid is the first that the API server writes of a request.
-const prefix = 4 << 10
-
-// unread denies a review that there is no room to read.
-func unread(body io.Reader, reason, detail string) *Decision {
-	raw, _ := io.ReadAll(io.LimitReader(body, prefix))
-	return denied(uidOf(raw), reason, detail)
-}
-
-// uidOf finds request.uid in what there is of a review, or returns "". An answer
-// without it is none to the API server.
+// uidOf finds request.uid in what there is of a review, or returns "": it is the
+// first that the API server writes of a request. An answer without it is none to
+// the API server.
 func uidOf(raw []byte) string {
 	dec := json.NewDecoder(bytes.NewReader(raw[:min(len(raw), prefix)]))
 	depth, within, key := 0, false, ""

@@ -68,6 +68,9 @@ func (c *Cluster) Kubeconfig() string { return filepath.Join(c.options.Dir, "kub
 // Names are the programs that run.
 func (c *Cluster) Names() []string { return c.group.Names() }
 
+// PID is the number of a program's process, or 0 for one that does not run.
+func (c *Cluster) PID(name string) int { return c.group.PID(name) }
+
 func write(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
 
 // Until asks again and again whether something is there yet, until the context

@@ -4,55 +4,34 @@ package interop
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
-// byKyverno is Kyverno's own check of a manifest's signature, which only its old
-// kind of policy has: exceptions have to be signed by the sandbox's workflow.
-const byKyverno = `apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: signed-exceptions
-spec:
-  background: false
-  webhookConfiguration: {failurePolicy: Fail, timeoutSeconds: 30}
-  rules:
-  - name: signed
-    match:
-      any:
-      - resources:
-          kinds: [kyverno.io/v2/PolicyException, policies.kyverno.io/v1/PolicyException]
-          namespaces: [team-a]
-    validate:
-      failureAction: Enforce
-      manifests:
-        attestors:
-        - entries:
-          - keyless:
-              issuer: %q
-              subject: %q
-              rekor: {url: %q}
-`
+// patience is how long something may take that has to happen.
+const patience = time.Minute
 
-// startKyverno runs a cluster whose Kyverno knows the real Sigstore, and returns
-// once it checks signatures.
-func startKyverno(t *testing.T) *cluster.Cluster {
+// startKyverno runs a cluster whose Kyverno knows the real Sigstore, with more
+// variables.
+func startKyverno(t *testing.T, env ...string) *cluster.Cluster {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "polex-kyverno-") // t.TempDir's is removed before the processes end
 	if err != nil {
 		t.Fatal(err)
 	}
 	live, err := cluster.Start(context.Background(), cluster.Options{Binaries: fromRoot("bin/e2e"), Tools: fromRoot("test/e2e/tools/kyverno"), Dir: dir,
-		KyvernoEnv: theirEnv(t)})
+		KyvernoEnv: append(theirEnv(t), env...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,73 +43,173 @@ func startKyverno(t *testing.T) *cluster.Cluster {
 		_ = os.RemoveAll(dir)
 	})
 	t.Log("real servers:", live.Names())
-	within, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := live.CreateNamespace(within, "team-a"); err != nil {
-		t.Fatal(err)
-	}
-	policy := fmt.Appendf(nil, byKyverno, box.IssuerURL, sandbox.Identity{}.Subject(), real.RekorURL)
-	if answer, err := live.Do(within, cluster.Request{Method: http.MethodPost, Path: "/apis/kyverno.io/v1/clusterpolicies", Body: policy}); err != nil || !answer.OK() {
-		t.Fatal(err, answer)
-	}
-	for group, target := range targets {
-		if err := live.Until(within, "Kyverno's policy", func(ctx context.Context) error {
-			answer, err := live.Create(ctx, target, []byte(read(t, draft(t, group, "unsigned"))))
-			if err == nil && answer.OK() {
-				_, err = live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: target.Path("unsigned")})
-				return errors.Join(errors.New("it does not check yet"), err)
-			}
-			return err
-		}); err != nil {
+	for _, namespace := range []string{"team-a", "team-b"} {
+		if err := live.CreateNamespace(t.Context(), namespace); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return live
 }
 
-// targets are where the drafts go.
-var targets = map[string]cluster.Target{
-	"kyverno.io":          {Group: "kyverno.io", Version: "v2", Namespace: "team-a"},
-	"policies.kyverno.io": {Group: "policies.kyverno.io", Version: "v1", Namespace: "team-a"},
+// Where the policies of this repository go.
+const (
+	clusterPolicies    = "/apis/kyverno.io/v1/clusterpolicies"
+	validatingPolicies = "/apis/policies.kyverno.io/v1/validatingpolicies"
+)
+
+// delivered is a file of policies/, with what its README says to fill in.
+func delivered(t *testing.T, path string, filled ...string) []byte {
+	t.Helper()
+	text := read(t, fromRoot(filepath.Join("policies", path)))
+	for i := 0; i < len(filled); i += 2 {
+		if strings.Count(text, filled[i]) != 1 {
+			t.Fatalf("%s holds %q %d times", path, filled[i], strings.Count(text, filled[i]))
+		}
+		text = strings.Replace(text, filled[i], filled[i+1], 1)
+	}
+	return []byte(text)
 }
 
-// TestKyvernoAdmitsOurs: Kyverno's validate.manifests admits what polex-sign
-// wrote and nothing else, and what is live then, polex-verify takes.
-func TestKyvernoAdmitsOurs(t *testing.T) {
-	live := startKyverno(t)
-	for group, target := range targets {
-		t.Run(group, func(t *testing.T) {
-			good := read(t, sealed(t, theReal(), draft(t, group, "agent")))
-			for _, tc := range []struct{ name, text, why string }{
-				{"not signed", read(t, draft(t, group, "agent")), "message not found"},
-				{"a name widened", strings.Replace(good, "agent-", "a", 1), "diff found"},
-				{"another name", strings.Replace(good, "name: agent\n", "name: other\n", 1), "diff found"},
-				{"signed on another branch", read(t, byStranger(t, theReal(), draft(t, group, "agent"))), "does not match"},
-			} {
-				if tc.text == good {
-					t.Fatalf("%s: nothing was changed", tc.name)
-				}
-				answer, err := live.Create(t.Context(), target, []byte(tc.text))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !answer.Refusal() || !strings.Contains(answer.Message(), tc.why) {
-					t.Errorf("%s: %d: %s; want a refusal that says %q", tc.name, answer.Code, answer.Message(), tc.why)
-				}
-			}
-			answer, err := live.Create(t.Context(), target, []byte(good))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if answer.Code != http.StatusCreated {
-				t.Fatalf("%d: %s", answer.Code, answer.Message())
-			}
-			if answer, err = live.Do(t.Context(), cluster.Request{Method: http.MethodGet, Path: target.Path("agent")}); err != nil || !answer.OK() {
-				t.Fatal(err, answer)
-			}
-			if got := verified(t, "--config", theReal().config, write(t, "live.json", string(answer.Body))); got.reasons() != "[verified]" {
-				t.Errorf("what is live: %+v", got)
-			}
-		})
+// served are the versions that Kyverno defines.
+var served = []cluster.Target{
+	{Group: "kyverno.io", Version: "v2"}, {Group: "kyverno.io", Version: "v2beta1"},
+	{Group: "policies.kyverno.io", Version: "v1"}, {Group: "policies.kyverno.io", Version: "v1beta1"}, {Group: "policies.kyverno.io", Version: "v1alpha1"},
+}
+
+// draftIn writes an exception in a version.
+func draftIn(t *testing.T, target cluster.Target, name string) string {
+	t.Helper()
+	return strings.Replace(read(t, draft(t, target.Group, name)), apiVersion(cluster.Target{Group: target.Group, Version: newest[target.Group]}), apiVersion(target), 1)
+}
+
+var newest = map[string]string{"kyverno.io": "v2", "policies.kyverno.io": "v1"}
+
+func apiVersion(t cluster.Target) string { return "apiVersion: " + t.Group + "/" + t.Version + "\n" }
+
+// sealedAs seals drafts as a workflow of the real Sigstore's, by the library: it
+// also signs what the commands do not.
+func sealedAs(t *testing.T, id sandbox.Identity, drafts ...string) []string {
+	t.Helper()
+	root, err := trust.LoadRoot(real.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := box.Token(id, "sigstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: real.RekorURL, Root: root}, real.FulcioURL, text, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []*exception.Document
+	for _, text := range drafts {
+		doc, err := exception.Parse([]byte(text), "draft")
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	docs, err = signer.Seal(t.Context(), docs, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]string, len(docs))
+	for i, doc := range docs {
+		texts[i] = string(doc.Source())
+	}
+	return texts
+}
+
+// untilEnded waits until a sealed exception has ended.
+func untilEnded(t *testing.T, sealed string) {
+	t.Helper()
+	doc, err := exception.Parse([]byte(sealed), "sealed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, err := lifetime.OfDocument(doc)
+	if err != nil || life.ExpiresAt.IsZero() {
+		t.Fatalf("%v: it has no end", err)
+	}
+	timer := time.NewTimer(time.Until(life.ExpiresAt))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+		t.Fatal(t.Context().Err())
+	}
+}
+
+// attempt is something that a client does, and what has to come of it.
+type attempt struct {
+	name string
+	do   func(context.Context) (*cluster.Answer, error)
+	why  string // of the refusal; "" for none
+}
+
+// creates is an attempt to create an exception, which has to be another one than
+// the good one if it is to be refused.
+func creates(live *cluster.Cluster, name string, target cluster.Target, text, why string) attempt {
+	return attempt{name, func(ctx context.Context) (*cluster.Answer, error) { return live.Create(ctx, target, []byte(text)) }, why}
+}
+
+func (a attempt) try(t *testing.T) {
+	t.Helper()
+	answer, err := a.do(t.Context())
+	switch {
+	case err != nil:
+		t.Fatalf("%s: %v", a.name, err)
+	case a.why == "" && !answer.OK():
+		t.Errorf("%s: %d: %s", a.name, answer.Code, answer.Message())
+	case a.why != "" && (answer.OK() || !strings.Contains(answer.Message(), a.why)):
+		t.Errorf("%s: %d: %s; want a refusal that says %q", a.name, answer.Code, answer.Message(), a.why)
+	}
+}
+
+// until tries again until it comes out as it has to.
+func (a attempt) until(t *testing.T, live *cluster.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var last error
+	if err := live.Until(ctx, a.name, func(ctx context.Context) error {
+		answer, err := a.do(ctx)
+		if err == nil && (answer.OK() != (a.why == "") || !strings.Contains(answer.Message(), a.why)) {
+			err = errorOf(answer)
+			last = err
+		}
+		return err
+	}); err != nil {
+		t.Fatalf("%v; before: %v", err, last)
+	}
+}
+
+func errorOf(answer *cluster.Answer) error { return &answered{answer} }
+
+type answered struct{ *cluster.Answer }
+
+func (a *answered) Error() string { return http.StatusText(a.Code) + ": " + a.Message() }
+
+// post creates an object that the test needs.
+func post(t *testing.T, live *cluster.Cluster, path string, body []byte) {
+	t.Helper()
+	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: path, Body: body})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !answer.OK() {
+		t.Fatal(errorOf(answer))
+	}
+}
+
+func remove(t *testing.T, live *cluster.Cluster, path string) {
+	t.Helper()
+	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !answer.OK() {
+		t.Fatal(errorOf(answer))
 	}
 }

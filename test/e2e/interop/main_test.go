@@ -56,7 +56,7 @@ func setUp(dir string) error {
 			return err
 		}
 	}
-	build := exec.Command("go", "build", "-o", at("bin")+string(filepath.Separator), "./cmd/polex-sign", "./cmd/polex-verify")
+	build := exec.Command("go", "build", "-o", at("bin")+string(filepath.Separator), "./cmd/polex-sign", "./cmd/polex-verify", "./cmd/polex-guard")
 	build.Dir, build.Stdout, build.Stderr = fromRoot(""), os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build polex: %w", err)

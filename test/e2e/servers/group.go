@@ -60,6 +60,16 @@ func (g *Group) Names() []string {
 	return names
 }
 
+// PID is the number of a program's process, or 0 for one that does not run.
+func (g *Group) PID(name string) int {
+	for _, p := range g.running {
+		if p.name == name {
+			return p.pid
+		}
+	}
+	return 0
+}
+
 // Logs are the last lines of every program.
 func (g *Group) Logs() string {
 	var all strings.Builder

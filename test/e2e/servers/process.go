@@ -14,6 +14,7 @@ import (
 type process struct {
 	name   string
 	log    string
+	pid    int
 	cancel context.CancelFunc
 	ended  chan struct{}
 	err    error // once ended is closed
@@ -43,6 +44,9 @@ func (g *Group) start(ctx context.Context, c Command) (*process, error) {
 		defer runtime.UnlockOSThread()
 		defer close(p.ended)
 		err := cmd.Start()
+		if err == nil {
+			p.pid = cmd.Process.Pid
+		}
 		started <- err
 		if err == nil {
 			p.err = cmd.Wait()

@@ -1,0 +1,96 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// OperationVerify is what the log and the metrics call a [Question].
+const OperationVerify = "VERIFY"
+
+// Question asks how a request to create or to update would be decided. Its fields
+// are those of an admission request by the same names, and decided as such: what is
+// left out is empty, and does not fit an object that has it.
+type Question struct {
+	Operation   admissionv1.Operation    `json:"operation"`
+	Kind        metav1.GroupVersionKind  `json:"kind"`
+	RequestKind *metav1.GroupVersionKind `json:"requestKind,omitempty"`
+	Namespace   string                   `json:"namespace"`
+	Name        string                   `json:"name,omitempty"`
+	SubResource string                   `json:"subResource,omitempty"`
+	User        string                   `json:"user,omitempty"`
+	DryRun      bool                     `json:"dryRun,omitempty"`
+
+	// Object and OldObject are JSON in a string: who hands them on as a value may
+	// make another number or type of what is in them.
+	Object    string `json:"object"`
+	OldObject string `json:"oldObject,omitempty"`
+}
+
+// Answer is the answer to a [Question]. Its zero value denies.
+type Answer struct {
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason"`
+	// Message is one line of at most a KiB, as in the answer to an admission review;
+	// of what is verified, it says who signed and until when it counts.
+	Message string `json:"message"`
+	// Signer is who made the first signature that was verified, if one was, in at
+	// most a KiB.
+	Signer string `json:"signer,omitempty"`
+	// Until is when the exception ends (RFC 3339), where its seal says so and verifies.
+	Until string `json:"until,omitempty"`
+}
+
+// ServeVerify answers one [Question] by an [Answer]: with status 200 whatever the
+// verdict, and with another one, and no less a denial, for what cannot be decided.
+// It shares its bounds with the admission reviews.
+func (h *Handler) ServeVerify(w http.ResponseWriter, r *http.Request) { h.serve(w, r, question{}) }
+
+// question is the form of a [Question].
+type question struct{}
+
+func (question) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
+	var q Question
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&q)
+	if _, more := dec.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("there is more than one value")
+	}
+	if err != nil {
+		return nil, refuse(ReasonMalformed, "this is no question: %s", err)
+	}
+	if q.Operation != admissionv1.Create && q.Operation != admissionv1.Update {
+		// A DELETE would be written down as if it had happened.
+		return nil, refuse(ReasonOperationNotAllowed, "%q is not asked about", string(q.Operation))
+	}
+	request := &admissionv1.AdmissionRequest{
+		Operation: q.Operation, Kind: q.Kind, RequestKind: q.RequestKind, Namespace: q.Namespace, Name: q.Name, SubResource: q.SubResource, DryRun: &q.DryRun,
+	}
+	request.UserInfo.Username = q.User
+	request.Object.Raw, request.OldObject.Raw = []byte(q.Object), []byte(q.OldObject)
+	return request, nil
+}
+
+func (question) uidOf([]byte) string { return "" }
+
+func (question) operation(*admissionv1.AdmissionRequest) string { return OperationVerify }
+
+func (question) write(w http.ResponseWriter, d *Decision) {
+	a := Answer{Allowed: d.Allowed(), Reason: d.Reason, Message: d.Summary(), Signer: escape(d.signer(), maxMessage)}
+	if end := d.Facts.ExpiresAt; !end.IsZero() {
+		a.Until = end.UTC().Format(time.RFC3339)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if code, undecided := codes[d.Reason]; undecided {
+		w.WriteHeader(int(code))
+	}
+	_ = json.NewEncoder(w).Encode(a)
+}

@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"encoding/json"
+	"net/http"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// review is the form of admission.k8s.io/v1, in which the API server asks.
+type review struct{}
+
+func (review) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
+	var r admissionv1.AdmissionReview
+	if err := json.Unmarshal(raw, &r); err != nil || r.Request == nil || r.Request.UID == "" || r.APIVersion != admissionv1.SchemeGroupVersion.String() {
+		return nil, refuse(ReasonMalformed, "this is no review of %s", admissionv1.SchemeGroupVersion)
+	}
+	return r.Request, nil
+}
+
+func (review) uidOf(raw []byte) string { return uidOf(raw) }
+
+func (review) operation(request *admissionv1.AdmissionRequest) string {
+	if request == nil {
+		return ""
+	}
+	return string(request.Operation)
+}
+
+func (review) write(w http.ResponseWriter, d *Decision) {
+	if d.UID == "" {
+		// Without its uid there is nothing to answer.
+		http.Error(w, d.Message(), max(int(d.Code()), http.StatusBadRequest))
+		return
+	}
+	response := &admissionv1.AdmissionResponse{UID: types.UID(d.UID), Allowed: d.Allowed(), AuditAnnotations: d.audit()}
+	if !d.Allowed() {
+		response.Result = &metav1.Status{
+			Status: metav1.StatusFailure, Code: d.Code(), Message: d.Message(), Reason: statusReasons[d.Code()],
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseType(d.Reason), Message: d.Message()}}},
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
+		Response: response,
+	})
+}
+
+// statusReasons are what Kubernetes calls the codes of a denial.
+var statusReasons = map[int32]metav1.StatusReason{
+	http.StatusForbidden:             metav1.StatusReasonForbidden,
+	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
+	http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
+}
+
+// audit is what the API server writes into its audit log beside the request.
+func (d *Decision) audit() map[string]string {
+	said := map[string]string{"reason": d.Reason}
+	if authority := d.Authority(); authority != "" {
+		said["authority"] = authority
+	}
+	if d.Facts.MessageDigest != "" {
+		said["message-digest"] = d.Facts.MessageDigest
+	}
+	return said
+}
