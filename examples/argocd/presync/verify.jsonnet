@@ -33,10 +33,10 @@ function(revision) {
         requests: { cpu: '10m', memory: '64Mi' },
         limits: { memory: '256Mi' },
       },
-      // Any image that has git; Argo CD's own does.
+      // Any image that has git, as Argo CD's own has.
       initContainers: [{
         name: 'clone',
-        image: 'quay.io/argoproj/argocd@sha256:<digest>',
+        image: 'registry.example.com/git@sha256:<digest>',
         command: ['git', 'clone', '--quiet', '--bare', '--no-tags', '--single-branch', '--branch=main', 'https://github.com/acme/exceptions', '/work/exceptions.git'],
         env: [{ name: 'HOME', value: '/work' }],
         securityContext: restricted,
@@ -45,7 +45,7 @@ function(revision) {
       }],
       containers: [{
         name: 'verify',
-        image: 'ghcr.io/polex-dev/polex-verify@sha256:<digest>',
+        image: 'registry.example.com/polex-verify@sha256:<digest>',
         command: ['/usr/local/bin/polex-verify'],
         args: ['--config=/etc/polex/trust.yaml', '--git=/work/exceptions.git', '--ref=' + revision, '--path=signed'],
         terminationMessagePolicy: 'FallbackToLogsOnError',  // the reason is in the Pod's status

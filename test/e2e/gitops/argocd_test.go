@@ -56,13 +56,18 @@ func TestArgoCDBeforeTheGuard(t *testing.T) {
 	holds(t)
 }
 
+// other is no exception.
+const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: " + where + "}\n"
+
+// kustomized is what kustomize takes for its instructions.
+const kustomized = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [honest.yaml]\nnamePrefix: x-\n"
+
 // program is what Argo CD makes an exception of, if it runs it.
 const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: []}}`
 
 // TestArgoCDAppliesNothingElse: what is no exception is not applied, by the project,
 // and by the rights of the account that applies where the project would let it.
 func TestArgoCDAppliesNothingElse(t *testing.T) {
-	const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: " + where + "}\n"
 	r := newRepository(t, "other", map[string]string{"signed/honest.yaml": seal(t, draft("honest"))[0], "signed/other.yaml": other})
 	deployed(t, "argocd/application.yaml", r)
 	says(t, watched(t, "the sync to fail", failed).Said(), "resource :ConfigMap is not permitted in project exceptions")

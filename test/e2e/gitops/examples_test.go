@@ -79,3 +79,22 @@ func clear(t *testing.T) {
 		}
 	}
 }
+
+// TestImagesHaveToBeNamed: the examples name images by a digest that nobody has filled
+// in, and none that a cluster would run.
+func TestImagesHaveToBeNamed(t *testing.T) {
+	found := 0
+	for _, path := range []string{"argocd/plugin/argocd-repo-server.yaml", "argocd/presync/verify.jsonnet"} {
+		for line := range strings.Lines(example(t, path, repository{})) {
+			if name, image, _ := strings.Cut(strings.TrimSpace(line), ": "); name == "image" {
+				found++
+				if !strings.HasSuffix(strings.Trim(image, "',"), "@sha256:<digest>") {
+					t.Errorf("%s names an image otherwise: %s", path, image)
+				}
+			}
+		}
+	}
+	if found != 3 {
+		t.Errorf("there are %d images", found)
+	}
+}

@@ -38,7 +38,7 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
 	r := newRepository(t, "flux", nil)
 	apply(t, example(t, "flux/exceptions.yaml", repository{})) // who would fetch is not there
-	t.Cleanup(func() { withdraw(t) })
+	t.Cleanup(func() { withdraw(t, f) })
 	publish := func(files map[string]string) string {
 		t.Helper()
 		commit := r.commit(t, files)
@@ -75,12 +75,21 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 			ends(publish(map[string]string{"signed/later.yaml": "", "signed/" + name + ".yaml": ""}), "True")
 		})
 	}
+	t.Run("kustomization", func(t *testing.T) {
+		ends(publish(map[string]string{"signed/kustomization.yaml": kustomized}), "False", "guard.polex.dev", "[altered]")
+		ends(publish(map[string]string{"signed/kustomization.yaml": ""}), "True")
+	})
+	t.Run("something else", func(t *testing.T) {
+		ends(publish(map[string]string{"signed/other.yaml": other}), "False", "configmaps", "forbidden", "system:serviceaccount:"+where+":exceptions-sync")
+		absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
+		ends(publish(map[string]string{"signed/other.yaml": ""}), "True")
+	})
 	ends(publish(map[string]string{"signed/honest.yaml": ""}), "True")
 	holds(t, "native")
 }
 
-// withdraw takes away what Flux is told, without what it applied, and then that.
-func withdraw(t *testing.T) {
+// withdraw takes away what Flux is told, and with that what it applied.
+func withdraw(t *testing.T, f *flux.Flux) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -92,5 +101,8 @@ func withdraw(t *testing.T) {
 		if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: path}); err != nil {
 			t.Error(err)
 		}
+	}
+	if err := f.Until(ctx, "the exceptions to be gone", func(ctx context.Context) error { return holding(ctx) }); err != nil {
+		t.Error(err)
 	}
 }

@@ -12,11 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
@@ -52,13 +55,40 @@ func TestPlugin(t *testing.T) {
 		})
 	}
 	t.Run("kustomization", func(t *testing.T) {
-		r.commit(t, map[string]string{"signed/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [honest.yaml]\nnamePrefix: x-\n"})
+		r.commit(t, map[string]string{"signed/kustomization.yaml": kustomized})
 		refresh(t)
 		rendersNothing(t, "kustomization.yaml", "[kind-not-allowed]")
 		holds(t, "honest", "native")
 		r.commit(t, map[string]string{"signed/kustomization.yaml": ""})
 	})
+	t.Run("an end", func(t *testing.T) { endsUnnoticed(t, r) })
 	t.Run("another application", func(t *testing.T) { notWidened(t, r) })
+}
+
+// endsUnnoticed: Argo CD keeps what was rendered of a commit, and so does not see that
+// an exception has ended until it renders anew. This is why the plugin replaces no guard.
+func endsUnnoticed(t *testing.T, r repository) {
+	short := sealing{behind: 45 * time.Second}.seal(t, lasting("short", "1m"))[0]
+	commit := r.commit(t, map[string]string{"signed/short.yaml": short})
+	synced(t, commit)
+	doc, err := exception.Parse([]byte(short), "short")
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, err := lifetime.OfDocument(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched(t, "another look after the end", func(a *argocd.Application) bool {
+		looked, err := time.Parse(time.RFC3339, a.ReconciledAt)
+		return err == nil && looked.After(life.ExpiresAt) && a.Sync.Status == "Synced"
+	})
+	holds(t, "honest", "native", "short")
+	refresh(t)
+	rendersNothing(t, "short.yaml", "[expired]")
+	r.commit(t, map[string]string{"signed/short.yaml": ""})
+	refresh(t)
+	until(t, "what has ended to be gone", func(ctx context.Context) error { return holding(ctx, "honest", "native") })
 }
 
 // notWidened: what an Application says beside the repository and its path has no say
