@@ -26,10 +26,7 @@ func (w *World) startArgoCD(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The API server serves a kind before it says so.
-	if err := w.until(ctx, "Argo CD's kinds", func(ctx context.Context) error {
-		return w.Cluster.ApplyAll(ctx, []byte(strings.Join(documents, "---\n")))
-	}); err != nil {
+	if err := w.Cluster.ApplyAll(ctx, []byte(strings.Join(documents, "---\n"))); err != nil {
 		return err
 	}
 	return w.until(ctx, "the Application", func(ctx context.Context) error {

@@ -47,7 +47,7 @@ func (w *World) KyvernoOff(ctx context.Context) error {
 }
 
 func (w *World) kyvernoPolicy() (string, error) {
-	text, err := os.ReadFile(filepath.Join(w.Root, "test", "e2e", "story", "testdata", "clusterpolicy.yaml"))
+	text, err := os.ReadFile(filepath.Join(w.Root, "policies", "verify", "clusterpolicy.yaml"))
 	if err != nil {
 		return "", err
 	}

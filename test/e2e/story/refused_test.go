@@ -33,6 +33,9 @@ var attempts = []attempt{
 	{name: "signed by another workflow", reason: "wrong-identity", by: signer(sandbox.Identity{WorkflowFile: ".github/workflows/other.yaml"})},
 	{name: "signed on another branch", reason: "wrong-identity", by: otherBranch},
 	{name: "signed in another repository", reason: "wrong-identity", by: signer(sandbox.Identity{Repository: "acme/fork"})},
+	{name: "signed in a repository that took over the name", reason: "wrong-identity", by: signer(sandbox.Identity{RepositoryID: "1002"})},
+	{name: "signed by hand instead of by a merge", reason: "wrong-identity", by: signer(sandbox.Identity{EventName: "workflow_dispatch"})},
+	{name: "signed on a machine of somebody's own", reason: "wrong-identity", by: signer(sandbox.Identity{RunnerEnvironment: "self-hosted"})},
 	{name: "expired", reason: "expired", ask: story.Ask{For: "1m"}, by: story.Signer{Behind: 5 * time.Minute}},
 	{name: "moved to another namespace", reason: "altered", elsewhere: true, then: strings.NewReplacer("\n  namespace: "+story.Namespace, "\n  namespace: "+story.Team)},
 	{name: "signed for a namespace without exceptions", reason: "namespace-not-allowed", elsewhere: true, ask: story.Ask{Namespace: story.Team}},
@@ -62,7 +65,7 @@ func (a attempt) of(t *testing.T, kind story.Kind) string {
 }
 
 // label is a name for what it makes.
-func (a attempt) label() string { return strings.ReplaceAll(a.name, " ", "-") }
+func (a attempt) label() string { return strings.NewReplacer(" ", "-", "'", "").Replace(a.name) }
 
 // refusedThroughKubectl: whatever else somebody brings is refused by the API server with its
 // reason, and is not there.

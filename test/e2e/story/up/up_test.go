@@ -37,7 +37,7 @@ func TestUp(t *testing.T) {
 	if len(started) < 15 {
 		t.Errorf("the %d processes that it has started are not all that it needs", len(started))
 	}
-	if err := u.cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := u.interrupt(); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -82,7 +82,9 @@ func start(t *testing.T, tmp string) *up {
 	t.Cleanup(cancel)
 	u := &up{cmd: exec.CommandContext(ctx, program), ended: make(chan error, 1)}
 	u.cmd.Dir, u.cmd.Env, u.cmd.Stderr = root, append(os.Environ(), "TMPDIR="+tmp), os.Stderr
-	u.cmd.Cancel = func() error { return u.cmd.Process.Signal(syscall.SIGTERM) }
+	// A terminal interrupts all that runs in it.
+	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	u.cmd.Cancel = u.interrupt
 	out, err := u.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +109,9 @@ func start(t *testing.T, tmp string) *up {
 	}
 	return u
 }
+
+// interrupt is Ctrl-C.
+func (u *up) interrupt() error { return syscall.Kill(-u.cmd.Process.Pid, syscall.SIGINT) }
 
 // types types what it says, in a shell.
 func (u *up) types(t *testing.T) {
