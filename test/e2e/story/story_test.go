@@ -100,19 +100,22 @@ func ends(t *testing.T) {
 		short[kind.Name] = sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: "short", For: "30s"}))
 		admitted(t, short[kind.Name])
 	}
-	for _, kind := range story.Kinds {
-		t.Run(kind.Name, func(t *testing.T) {
-			step(t, "Kyverno lets the Pod in", func(t *testing.T) { letIn(t, kind.Pod("short", story.First)) })
-		})
-	}
-	for _, kind := range story.Kinds {
-		t.Run(kind.Name, func(t *testing.T) {
-			step(t, "it ends", func(t *testing.T) {
-				_, err := world.Kubectl(t.Context(), "wait", "--for=delete", "--timeout=90s", "-n", story.Namespace, kind.Resource+"/short")
-				must(t, err)
-			})
-			step(t, "Kyverno keeps the Pod out", func(t *testing.T) { eventuallyKeptOut(t, kind.Pod("short", story.First)) })
-			step(t, "it does not come back", func(t *testing.T) { refused(t, short[kind.Name], "expired") })
+	for _, then := range []struct {
+		what string
+		see  func(t *testing.T, kind story.Kind)
+	}{
+		{"Kyverno lets the Pod in", func(t *testing.T, kind story.Kind) { letIn(t, kind.Pod("short", story.First)) }},
+		{"the guard deletes it when it ends", func(t *testing.T, kind story.Kind) {
+			_, err := world.Kubectl(t.Context(), "wait", "--for=delete", "--timeout=90s", "-n", story.Namespace, kind.Resource+"/short")
+			must(t, err)
+		}},
+		{"Kyverno keeps the Pod out", func(t *testing.T, kind story.Kind) { eventuallyKeptOut(t, kind.Pod("short", story.First)) }},
+		{"it does not come back", func(t *testing.T, kind story.Kind) { refused(t, short[kind.Name], "expired") }},
+	} {
+		step(t, then.what, func(t *testing.T) {
+			for _, kind := range story.Kinds {
+				t.Run(kind.Name, func(t *testing.T) { then.see(t, kind) })
+			}
 		})
 	}
 }
