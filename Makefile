@@ -6,7 +6,7 @@ FUZZTIME ?= 30s
 TOOLS    := bin/tools
 E2E      := bin/e2e
 
-.PHONY: help build test lint fuzz bench demo dist e2e e2e-tools refresh-root sizes clean
+.PHONY: help build test lint fuzz bench demo dist e2e e2e-tools e2e-up refresh-root sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,10 @@ e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, 
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
 
 e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno cleanup-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller) ## build the programs that those tests run
+
+e2e-up: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD to try polex with, until Ctrl-C
+	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
+	@$(E2E)/up
 
 refresh-root: ## fetch the public-good trusted root (network)
 	go run ./pkg/trust/publicgood/refresh

@@ -44,7 +44,7 @@ func TestParseReads(t *testing.T) {
 		{"booleans", "a: true\nb: False\n", m{"a": true, "b": false}},
 		{"quotes make text", "a: \"on\"\nb: '007'\nc: \"1:30\"\nd: 'null'\ne: \"~\"\n", m{"a": "on", "b": "007", "c": "1:30", "d": "null", "e": "~"}},
 		{"blocks make text", "a: |-\n  on\nb: >-\n  007\n", m{"a": "on", "b": "007"}},
-		{"what only resembles a number", "a: 1.2.3\nb: v1\nc: 10m\nd: 1-2\ne: 0xZZ\nf: 7d\ng: 2001-01-01\n", m{"a": "1.2.3", "b": "v1", "c": "10m", "d": "1-2", "e": "0xZZ", "f": "7d", "g": "2001-01-01"}},
+		{"what only resembles a number", "a: 1.2.3\nb: v1\nc: 10m\nd: 1-2\ne: 0xZZ\nf: 7d\ng: 2001-01-01\nh: 0b1765e8\ni: 0o89\n", m{"a": "1.2.3", "b": "v1", "c": "10m", "d": "1-2", "e": "0xZZ", "f": "7d", "g": "2001-01-01", "h": "0b1765e8", "i": "0o89"}},
 		{"escapes may write what may not stand there", `a: "\u2028\r\0"`, m{"a": "\u2028\r\x00"}},
 		{"keys beyond ASCII", "ü: é\n", m{"ü": "é"}},
 		{"keys that differ in case", "a: 1\nA: 2\n", m{"a": int64(1), "A": int64(2)}},

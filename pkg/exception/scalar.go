@@ -15,7 +15,7 @@ var (
 	decimal    = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	numberLike = regexp.MustCompile(`^[-+]?(` +
 		`0[0-9_]+` + // octal in 1.1, decimal in 1.2
-		`|0[xXoObB][0-9a-fA-F_]+` + // other bases
+		`|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+` + // other bases; 0b76 is text to everybody, and so a commit may begin
 		`|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?` + // underscores
 		`|\.[0-9_]+([eE][-+]?[0-9_]+)?` +
 		`|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` + // base 60

@@ -232,6 +232,28 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// TestMessageOfCommits: what is recorded of a merge is its commit, and every commit
+// can be written, those that begin as numbers do, too.
+func TestMessageOfCommits(t *testing.T) {
+	for _, commit := range []string{
+		"0b1765e8b7929d891b5ddf1c807ce1d20a7d487a", "00e1765000000000000000000000000000000000", "0123456701234567012345670123456701234567",
+		"1234567890123456789012345678901234567890", "12345678901234567890123456789012345678e9", "0e12345678901234567890123456789012345678",
+	} {
+		message, err := seal.Message(annotated(t, object{"polex.dev/merge-commit": commit}))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		back, err := seal.ParseMessage(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := back.Lookup("metadata", "annotations", "polex.dev/merge-commit"); got != commit {
+			t.Errorf("%s reads back as %v", commit, got)
+		}
+	}
+}
+
 // TestMessage: what is signed reads back as the same values, or is refused.
 func TestMessage(t *testing.T) {
 	message, err := seal.Message(parse(t, signed))

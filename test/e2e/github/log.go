@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Log is what is left of a run.
@@ -17,6 +19,11 @@ type Log struct {
 
 // Annotation is what GitHub would show on a line of the change.
 type Annotation struct{ Level, File, Line, Title string }
+
+// Succeeded reports whether no job failed.
+func (l *Log) Succeeded() bool {
+	return !slices.Contains(slices.Collect(maps.Values(l.Results)), "failure")
+}
 
 // readLog reads act's log, an object on each line. It says there what it took
 // for a command to the runner.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,7 +66,7 @@ func (r *Repository) Play(ctx context.Context, p Play) (*Log, error) {
 	if len(log.Results) == 0 {
 		return nil, fmt.Errorf("no job was run: %s%s", out.Bytes(), errs.Bytes())
 	}
-	if failed := slices.Contains(slices.Collect(maps.Values(log.Results)), "failure"); failed != (err != nil) {
+	if log.Succeeded() != (err == nil) {
 		return nil, fmt.Errorf("the jobs ended with %q, and act with %w: %s", log.Results, err, errs.Bytes())
 	}
 	return log, nil

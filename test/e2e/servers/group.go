@@ -3,7 +3,6 @@ package servers
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"syscall"
@@ -104,19 +103,4 @@ func (g *Group) Until(ctx context.Context, what string, ask func(context.Context
 		case <-tick.C:
 		}
 	}
-}
-
-// FreePorts picks ports that are free now. Another process can take one before
-// it is used: then the program says so and ends.
-func FreePorts(n int) ([]int, error) {
-	var found []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		found = append(found, l.Addr().(*net.TCPAddr).Port)
-	}
-	return found, nil
 }

@@ -10,7 +10,8 @@
 //  3. polex-guard, which trusts the merge workflow of one repository at main and
 //     nobody else.
 //  4. A Git server with that repository, made of examples/github, and act as the
-//     runner of its workflows (package github).
+//     runner of its workflows (packages gitserver and github).
+//  5. Argo CD, which applies what is signed, by the Application of examples/argocd.
 //
 // [Start] starts it all, for the tests and for `make e2e-up` alike.
 package story

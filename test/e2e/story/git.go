@@ -3,34 +3,28 @@ package story
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/polex-dev/polex/test/e2e/github"
-	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/e2e/gitserver"
 )
 
 // startGit serves the repository, made of the template.
 func (w *World) startGit(ctx context.Context) error {
-	free, err := servers.FreePorts(1)
-	if err != nil {
+	var err error
+	if w.git, err = gitserver.Start(ctx, w.at("git")); err != nil {
 		return err
 	}
-	w.git = &servers.Group{Dir: w.at("git"), Binaries: "/usr/bin"}
-	if err := w.git.Run(ctx, servers.Command{Program: "git", Args: []string{"daemon", "--base-path=" + w.at("git"), "--export-all", "--enable=receive-pack",
-		"--listen=127.0.0.1", "--port=" + strconv.Itoa(free[0])}}); err != nil {
-		return err
-	}
-	w.ends = append(w.ends, func() error { w.git.Stop(); return nil })
-	w.GitURL = fmt.Sprintf("git://127.0.0.1:%d/%s.git", free[0], github.Name)
+	w.ends = append(w.ends, w.git.Close)
+	w.GitURL = w.git.URL(github.Name)
 	files, err := github.Template(w.Root, github.Sigstore{IssuerURL: w.Issuer.IssuerURL, FulcioURL: w.Sigstore.FulcioURL, RekorURL: w.Sigstore.RekorURL,
 		TrustedRootPath: w.Sigstore.TrustedRootPath})
 	if err != nil {
 		return err
 	}
-	if w.Exceptions, err = w.Exceptions.Runner.Repository(ctx, w.at("exceptions"), files); err != nil {
+	if w.Exceptions, err = w.runner.Repository(ctx, w.at("exceptions"), files); err != nil {
 		return err
 	}
-	if err := w.Exceptions.Push(ctx, w.at("git/"+github.Name+".git"), w.GitURL); err != nil {
+	if err := w.Exceptions.Push(ctx, w.git.Path(github.Name), w.GitURL); err != nil {
 		return err
 	}
 	if w.api, err = w.Exceptions.API(ctx, true); err != nil {
@@ -62,7 +56,7 @@ func (w *World) Merge(ctx context.Context, branch string) (*github.Log, error) {
 	return w.sign(ctx, merged)
 }
 
-// sign runs the workflow of what was merged.
+// sign runs the workflow for what was merged, which is checked out.
 func (w *World) sign(ctx context.Context, merged string) (*github.Log, error) {
 	play := github.Pushed(merged)
 	play.Env, play.API = w.Issuer.Environ(), w.api.URL
@@ -70,6 +64,25 @@ func (w *World) sign(ctx context.Context, merged string) (*github.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = w.Exceptions.Git(ctx, "pull", "--quiet", "--ff-only")
-	return log, err
+	return log, w.pull(ctx)
+}
+
+// pull takes over what the Git server has on main.
+func (w *World) pull(ctx context.Context) error {
+	_, err := w.Exceptions.Git(ctx, "pull", "--quiet", "--ff-only")
+	return err
+}
+
+// Publish pushes files to a branch of their own, past every review: what somebody
+// does who may push, and what becomes of it is for the cluster.
+func (w *World) Publish(ctx context.Context, branch string, files map[string]string) error {
+	if _, err := w.Exceptions.Propose(ctx, branch, files); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"push", "--quiet", "origin", branch}, {"switch", "--quiet", "main"}} {
+		if _, err := w.Exceptions.Git(ctx, args...); err != nil {
+			return fmt.Errorf("publish %s: %w", branch, err)
+		}
+	}
+	return nil
 }

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// The namespaces: exceptions may stand in the first one only.
 const (
-	Namespace      = "team-a"
-	OtherNamespace = "team-b"
+	Namespace = "platform-exceptions" // the one that exceptions may stand in
+	Team      = "team-a"              // where the Pods are
 )
 
 // Ask is what somebody asks for.

@@ -3,73 +3,161 @@
 package story_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// attempts are what somebody may bring to the cluster instead, and the reason that
-// it is refused for. Each certificate is one that Fulcio issued for it.
-var attempts = []struct {
+// attempt is something to bring to the cluster that was not signed so, not by those or
+// not for this.
+type attempt struct {
 	name, reason string
 	ask          story.Ask
 	by           story.Signer
 	unsigned     bool
 	then         *strings.Replacer // what happens to it after signing
-}{
+	elsewhere    bool              // it goes to a namespace without exceptions
+}
+
+// attempts are what somebody may bring to the cluster instead, and the reason that
+// it is refused for. Each certificate is one that Fulcio issued for it.
+var attempts = []attempt{
 	{name: "unsigned", reason: "unsigned", unsigned: true},
 	{name: "altered after signing", reason: "altered", then: strings.NewReplacer("[ipc]", `["*"]`, "object.metadata.name == ", "object.metadata.name != ")},
 	{name: "signed by another workflow", reason: "wrong-identity", by: signer(sandbox.Identity{WorkflowFile: ".github/workflows/other.yaml"})},
-	{name: "signed on another branch", reason: "wrong-identity", by: signer(sandbox.Identity{Ref: "refs/heads/feature"})},
+	{name: "signed on another branch", reason: "wrong-identity", by: otherBranch},
 	{name: "signed in another repository", reason: "wrong-identity", by: signer(sandbox.Identity{Repository: "acme/fork"})},
+	{name: "signed in a repository that took over the name", reason: "wrong-identity", by: signer(sandbox.Identity{RepositoryID: "1002"})},
+	{name: "signed by hand instead of by a merge", reason: "wrong-identity", by: signer(sandbox.Identity{EventName: "workflow_dispatch"})},
+	{name: "signed on a machine of somebody's own", reason: "wrong-identity", by: signer(sandbox.Identity{RunnerEnvironment: "self-hosted"})},
 	{name: "expired", reason: "expired", ask: story.Ask{For: "1m"}, by: story.Signer{Behind: 5 * time.Minute}},
-	{name: "moved to another namespace", reason: "altered", then: strings.NewReplacer("\n  namespace: team-a", "\n  namespace: team-b")},
-	{name: "signed for a namespace without exceptions", reason: "namespace-not-allowed", ask: story.Ask{Namespace: story.OtherNamespace}},
+	{name: "moved to another namespace", reason: "altered", elsewhere: true, then: strings.NewReplacer("\n  namespace: "+story.Namespace, "\n  namespace: "+story.Team)},
+	{name: "signed for a namespace without exceptions", reason: "namespace-not-allowed", elsewhere: true, ask: story.Ask{Namespace: story.Team}},
 	{name: "exempting from what guards exceptions", reason: "reaches-guard", ask: story.Ask{Policy: "polex-verify"}},
 }
 
+var otherBranch = signer(sandbox.Identity{Ref: "refs/heads/feature"})
+
 func signer(id sandbox.Identity) story.Signer { return story.Signer{Identity: id} }
 
-// TestRefused: whatever else somebody brings is refused by the API server with its
+// of is what is brought for an attempt.
+func (a attempt) of(t *testing.T, kind story.Kind) string {
+	t.Helper()
+	a.ask.Name = a.label()
+	document := kind.Exception(a.ask)
+	if !a.unsigned {
+		document = sealed(t, a.by, document)
+	}
+	if a.then == nil {
+		return document
+	}
+	changed := a.then.Replace(document)
+	if changed == document {
+		t.Fatal("nothing was changed")
+	}
+	return changed
+}
+
+// label is a name for what it makes.
+func (a attempt) label() string { return strings.NewReplacer(" ", "-", "'", "").Replace(a.name) }
+
+// refusedThroughKubectl: whatever else somebody brings is refused by the API server with its
 // reason, and is not there.
-func TestRefused(t *testing.T) {
-	for _, attempt := range attempts {
-		t.Run(attempt.name, func(t *testing.T) {
+func refusedThroughKubectl(t *testing.T) {
+	for _, a := range attempts {
+		t.Run(a.name, func(t *testing.T) {
 			for _, kind := range story.Kinds {
 				t.Run(kind.Name, func(t *testing.T) {
-					attempt.ask.Name = strings.ReplaceAll(attempt.name, " ", "-")
-					document := kind.Exception(attempt.ask)
-					if !attempt.unsigned {
-						document = sealed(t, attempt.by, document)
-					}
-					if attempt.then != nil {
-						before := document
-						if document = attempt.then.Replace(before); document == before {
-							t.Fatal("nothing was changed")
-						}
-					}
-					refused(t, document, attempt.reason)
-					notThere(t, kind, attempt.ask.Name)
+					refused(t, a.of(t, kind), a.reason)
+					notThere(t, kind, a.label())
 				})
+			}
+		})
+	}
+	// What was replaced by a newer one does not come back, though it is signed and
+	// has not ended.
+	t.Run("replayed from before it was replaced", func(t *testing.T) {
+		for _, kind := range story.Kinds {
+			t.Run(kind.Name, func(t *testing.T) { refused(t, replaced(t, kind, "replaced"), "rollback") })
+		}
+	})
+}
+
+// replaced puts an exception and a newer one into the cluster, and returns the older
+// one.
+func replaced(t *testing.T, kind story.Kind, name string) string {
+	t.Helper()
+	older := sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: name, For: "30d"}))
+	nextSecond(t)
+	newer := sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: name, For: "1d"}))
+	admitted(t, older)
+	admitted(t, newer)
+	return older
+}
+
+// refusedThroughArgoCD: somebody who can push puts the same below signed/, where
+// Argo CD takes it from. It says in the status of the Application why it is not
+// applied.
+func refusedThroughArgoCD(t *testing.T) {
+	branches := map[string]string{} // and what is said of each
+	publish := func(branch, said string, of func(story.Kind) string) {
+		t.Helper()
+		files := map[string]string{}
+		for _, kind := range story.Kinds {
+			files["signed/"+file(kind, branch)] = of(kind)
+		}
+		if err := world.Publish(t.Context(), branch, files); err != nil {
+			t.Fatal(err)
+		}
+		branches[branch] = said
+	}
+	for _, a := range attempts {
+		said := denied(a.reason)
+		if a.elsewhere {
+			// Argo CD's project does not let it out of the namespace of exceptions, and
+			// the guard is not asked.
+			said = "namespace " + story.Team + " is not permitted in project"
+		}
+		publish(a.label(), said, func(kind story.Kind) string { return a.of(t, kind) })
+	}
+	publish("replayed", denied("rollback"), func(kind story.Kind) string { return replaced(t, kind, "replayed") })
+	for branch := range branches {
+		if err := world.Follow(t.Context(), branch); err != nil {
+			t.Fatal(err)
+		}
+		// It would try again when the guard is off.
+		t.Cleanup(func() {
+			if err := world.ArgoCD.Delete(context.Background(), branch); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for branch, want := range branches {
+		t.Run(branch, func(t *testing.T) {
+			if err := world.Applied(t.Context(), branch, func(said *argocd.Application) error {
+				if got := strings.Count(said.Said(), want); got < len(story.Kinds) {
+					return fmt.Errorf("it says %q %d times, and not of each kind", want, got)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for _, kind := range story.Kinds {
+				if branch != "replayed" {
+					notThere(t, kind, branch)
+				}
 			}
 		})
 	}
 }
 
-// TestReplay: what was replaced by a newer one does not come back, though it is
-// signed and has not ended.
-func TestReplay(t *testing.T) {
-	for _, kind := range story.Kinds {
-		t.Run(kind.Name, func(t *testing.T) {
-			older := sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: "replayed", For: "30d"}))
-			nextSecond(t)
-			newer := sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: "replayed", For: "1d"}))
-			admitted(t, older)
-			admitted(t, newer)
-			refused(t, older, "rollback")
-		})
-	}
+// denied is how the guard's refusal for a reason reads.
+func denied(reason string) string {
+	return `admission webhook "guard.polex.dev" denied the request: [` + reason + `] `
 }

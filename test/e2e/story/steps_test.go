@@ -5,7 +5,6 @@ package story_test
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -24,6 +23,14 @@ func step(t *testing.T, name string, run func(t *testing.T)) {
 	}
 }
 
+// must ends the test with an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // refused checks that the guard refuses a document for a reason, as a person sees it
 // who applies it.
 func refused(t *testing.T, document, reason string) {
@@ -33,13 +40,29 @@ func refused(t *testing.T, document, reason string) {
 		if err == nil {
 			t.Fatalf("kubectl apply %q says %q, and not [%s]", flags, said, reason)
 		}
-		if want := `admission webhook "guard.polex.dev" denied the request: [` + reason + `] `; !strings.Contains(err.Error(), want) {
+		if want := denied(reason); !strings.Contains(err.Error(), want) {
 			t.Fatalf("kubectl apply %q: want %q: %v", flags, want, err)
 		}
 		if flags == nil {
 			t.Log(err)
 		}
 	}
+}
+
+// eventuallyKeptOut waits until Kyverno has heard that an exception is gone.
+func eventuallyKeptOut(t *testing.T, pod string) {
+	t.Helper()
+	within, cancel := context.WithTimeout(t.Context(), story.Patience)
+	defer cancel()
+	if err := world.Cluster.Until(within, "Kyverno to keep the Pod out", func(ctx context.Context) error {
+		if said, err := world.Apply(ctx, pod, "--dry-run=server"); err == nil {
+			return errors.New(said)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	keptOut(t, pod)
 }
 
 // keptOut checks that Kyverno refuses a Pod, and says what it would have to obey.
@@ -90,19 +113,17 @@ func cloned(t *testing.T) []string {
 	return files
 }
 
-// read is a file of the repository.
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(world.Exceptions.Dir, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // file names the file of an exception.
 func file(kind story.Kind, name string) string {
 	return strings.ToLower(kind.Name) + "/" + name + ".yaml"
+}
+
+// there checks that the cluster has an exception.
+func there(t *testing.T, kind story.Kind, name string) {
+	t.Helper()
+	if _, err := world.Kubectl(t.Context(), "get", kind.Resource, "-n", story.Namespace, name); err != nil {
+		t.Error(err)
+	}
 }
 
 // notThere checks that the cluster has no such exception.
@@ -117,18 +138,15 @@ func notThere(t *testing.T, kind story.Kind, name string) {
 // admitted checks that the API server takes a document.
 func admitted(t *testing.T, document string) {
 	t.Helper()
-	if _, err := world.Apply(t.Context(), document); err != nil {
-		t.Fatal(err)
-	}
+	_, err := world.Apply(t.Context(), document)
+	must(t, err)
 }
 
 // sealed signs an exception.
 func sealed(t *testing.T, by story.Signer, document string) string {
 	t.Helper()
 	signed, err := world.Seal(t.Context(), by, document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return signed[0]
 }
 

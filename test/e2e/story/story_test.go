@@ -3,19 +3,29 @@
 package story_test
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// TestFromAPullRequestToThePod is the story: what each step finds, the next one
-// builds on.
-func TestFromAPullRequestToThePod(t *testing.T) {
+// TestStory plays it, in this order.
+func TestStory(t *testing.T) {
+	t.Run("a Pod gets an exception, by a pull request", byPullRequest)
+	t.Run("what else is brought to the cluster is refused", refusedThroughKubectl)
+	t.Run("what else is pushed to Git is not applied", refusedThroughArgoCD)
+	t.Run("an exception ends", ends)
+	t.Run("where the guard is off, Kyverno can check", checkedByKyverno)
+}
+
+// byPullRequest is the way that leads to an exception: what each step finds, the next
+// one builds on.
+func byPullRequest(t *testing.T) {
 	asked := map[string]string{}
 	for _, kind := range story.Kinds {
 		asked["unsigned/"+file(kind, "web")] = kind.Exception(story.Ask{Name: "web"})
@@ -56,11 +66,21 @@ func TestFromAPullRequestToThePod(t *testing.T) {
 			}
 		}
 	})
-	step(t, "the guard admits it", func(t *testing.T) {
-		for path := range maps.Keys(asked) {
-			if _, err := world.Apply(t.Context(), read(t, strings.Replace(path, "unsigned/", "signed/", 1))); err != nil {
-				t.Fatal(err)
+	step(t, "Argo CD applies the commit, and the guard admits it", func(t *testing.T) {
+		tip, err := world.Exceptions.Tip(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
+			if said.Sync.Status != "Synced" || said.Sync.Revision != tip {
+				return fmt.Errorf("it is %s at %s, and not at %s", said.Sync.Status, said.Sync.Revision, tip)
 			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range story.Kinds {
+			there(t, kind, "web")
 		}
 	})
 	for _, kind := range story.Kinds {
@@ -68,6 +88,34 @@ func TestFromAPullRequestToThePod(t *testing.T) {
 			step(t, "Kyverno lets the Pod in", func(t *testing.T) { letIn(t, kind.Pod("web", story.First)) })
 			step(t, "another Pod stays out", func(t *testing.T) { keptOut(t, kind.Pod("web-2", story.First)) })
 			step(t, "another rule keeps the Pod out", func(t *testing.T) { keptOut(t, kind.Pod("web", story.Both)) })
+		})
+	}
+}
+
+// ends: when an exception ends, the guard deletes it, Kyverno keeps the Pod out
+// again, and what ended does not come back.
+func ends(t *testing.T) {
+	short := map[string]string{}
+	for _, kind := range story.Kinds {
+		short[kind.Name] = sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: "short", For: "30s"}))
+		admitted(t, short[kind.Name])
+	}
+	for _, then := range []struct {
+		what string
+		see  func(t *testing.T, kind story.Kind)
+	}{
+		{"Kyverno lets the Pod in", func(t *testing.T, kind story.Kind) { letIn(t, kind.Pod("short", story.First)) }},
+		{"the guard deletes it when it ends", func(t *testing.T, kind story.Kind) {
+			_, err := world.Kubectl(t.Context(), "wait", "--for=delete", "--timeout=90s", "-n", story.Namespace, kind.Resource+"/short")
+			must(t, err)
+		}},
+		{"Kyverno keeps the Pod out", func(t *testing.T, kind story.Kind) { eventuallyKeptOut(t, kind.Pod("short", story.First)) }},
+		{"it does not come back", func(t *testing.T, kind story.Kind) { refused(t, short[kind.Name], "expired") }},
+	} {
+		step(t, then.what, func(t *testing.T) {
+			for _, kind := range story.Kinds {
+				t.Run(kind.Name, func(t *testing.T) { then.see(t, kind) })
+			}
 		})
 	}
 }

@@ -45,7 +45,7 @@ func (w *World) startGuard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.Guard, err = guard.Start(ctx, guard.Options{Binaries: w.Exceptions.Commands, Dir: w.at("guard"), Config: w.TrustPolicy, Kubeconfig: w.Cluster.Kubeconfig()}); err != nil {
+	if w.Guard, err = guard.Start(ctx, guard.Options{Binaries: w.runner.Commands, Dir: w.at("guard"), Config: w.TrustPolicy, Kubeconfig: w.Cluster.Kubeconfig()}); err != nil {
 		return err
 	}
 	w.ends = append(w.ends, func() error { w.Guard.Stop(); return nil })

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/github"
+	"github.com/polex-dev/polex/test/e2e/gitserver"
 	"github.com/polex-dev/polex/test/e2e/guard"
-	"github.com/polex-dev/polex/test/e2e/servers"
 	"github.com/polex-dev/polex/test/e2e/sigstore"
 )
 
@@ -35,22 +36,24 @@ type World struct {
 	Sigstore   *sigstore.Sigstore
 	Cluster    *cluster.Cluster
 	Guard      *guard.Process
+	ArgoCD     *argocd.ArgoCD
 	GitURL     string // of the repository
 	Exceptions *github.Repository
 	// TrustPolicy is the path of the guard's configuration.
 	TrustPolicy string
 
-	api   *github.API
-	git   *servers.Group
-	ends  []func() error // the last one first
-	began time.Time
+	runner *github.Runner
+	api    *github.API
+	git    *gitserver.Server
+	ends   []func() error // the last one first
+	began  time.Time
 }
 
 // Start starts everything, and returns once the API server asks the guard and
 // Kyverno refuses Pods. What runs ends with Close or with the context.
 func Start(ctx context.Context, options Options) (*World, error) {
 	w := &World{Options: options, TrustPolicy: filepath.Join(options.Dir, "guard", "trust.yaml"), began: time.Now()}
-	for _, dir := range []string{"sandbox", "sigstore", "cluster", "guard", "runner", "git", "exceptions", "home"} {
+	for _, dir := range []string{"sandbox", "sigstore", "cluster", "guard", "runner", "git", "argocd", "exceptions", "home"} {
 		if err := os.Mkdir(w.at(dir), 0o700); err != nil {
 			return nil, err
 		}
@@ -65,6 +68,7 @@ func Start(ctx context.Context, options Options) (*World, error) {
 		{"the Git server", w.startGit},
 		{"the guard", w.startGuard},
 		{"the policies", w.startPolicies},
+		{"Argo CD", w.startArgoCD},
 	} {
 		if err := step.run(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("start %s: %w", step.what, err), w.Close())
@@ -86,22 +90,13 @@ func (w *World) Close() error {
 
 // Logs are the last lines of every process.
 func (w *World) Logs() string {
-	var all string
-	for _, logs := range []func() string{
-		func() string { return w.Sigstore.Logs() }, func() string { return w.Cluster.Logs() }, func() string { return w.Guard.Logs() },
-	} {
-		all += logs()
-	}
-	return all
+	return w.Sigstore.Logs() + w.Cluster.Logs() + w.Guard.Logs() + w.ArgoCD.Logs()
 }
 
 func (w *World) startRunner(ctx context.Context) error {
-	runner, err := github.NewRunner(ctx, github.Options{Root: w.Root, Dir: w.at("runner")})
-	if err != nil {
-		return err
-	}
-	w.Exceptions = &github.Repository{Runner: runner}
-	return nil
+	var err error
+	w.runner, err = github.NewRunner(ctx, github.Options{Root: w.Root, Dir: w.at("runner")})
+	return err
 }
 
 func (w *World) startSigstore(ctx context.Context) error {
@@ -132,7 +127,7 @@ func (w *World) startCluster(ctx context.Context) error {
 		return err
 	}
 	w.ends = append(w.ends, w.Cluster.Close)
-	for _, name := range []string{Namespace, OtherNamespace} {
+	for _, name := range []string{Namespace, Team} {
 		if err := w.Cluster.CreateNamespace(ctx, name); err != nil {
 			return err
 		}

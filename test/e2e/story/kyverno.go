@@ -1,0 +1,56 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// KyvernoOn has Kyverno check signatures itself, and waits until it does. Its policy
+// is the one that is delivered, with whom and what it asks replaced.
+func (w *World) KyvernoOn(ctx context.Context) error {
+	policy, err := w.kyvernoPolicy()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Apply(ctx, policy); err != nil {
+		return err
+	}
+	for _, kind := range Kinds {
+		if err := w.until(ctx, "Kyverno to check signatures", func(ctx context.Context) error {
+			// A dry run would not be checked.
+			probe := kind.Exception(Ask{Name: "probe"})
+			if _, err := w.Apply(ctx, probe); err == nil {
+				_, err = w.Delete(ctx, probe)
+				return errors.Join(errors.New("it does not"), err)
+			} else if !strings.Contains(err.Error(), "message not found") {
+				return err
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KyvernoOff has Kyverno check signatures no more.
+func (w *World) KyvernoOff(ctx context.Context) error {
+	policy, err := w.kyvernoPolicy()
+	if err != nil {
+		return err
+	}
+	_, err = w.Delete(ctx, policy)
+	return err
+}
+
+func (w *World) kyvernoPolicy() (string, error) {
+	text, err := os.ReadFile(filepath.Join(w.Root, "policies", "verify", "clusterpolicy.yaml"))
+	if err != nil {
+		return "", err
+	}
+	return strings.NewReplacer("https://token.actions.githubusercontent.com", w.Issuer.IssuerURL, "https://rekor.sigstore.dev", w.Sigstore.RekorURL,
+		"https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", Subject).Replace(string(text)), nil
+}

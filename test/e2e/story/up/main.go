@@ -1,0 +1,50 @@
+// Command up starts everything that the story is played with, says how to reach it,
+// and leaves it running until it is interrupted. `make e2e-up` runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/polex-dev/polex/test/e2e/story"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "up: error:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs everything until the context ends, and leaves nothing behind.
+func run(ctx context.Context, out io.Writer) (err error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "polex-up-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	// What runs is ended one after the other, and not all at once by the interrupt.
+	world, err := story.Start(ctx, story.Options{Root: root, Dir: dir, Log: out})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		fmt.Fprintln(out, "Everything ends.")
+		err = errors.Join(err, world.Close())
+	}()
+	if err := world.Explain(out); err != nil {
+		return err
+	}
+	return world.Watch(ctx, out)
+}
