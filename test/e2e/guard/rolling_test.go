@@ -34,19 +34,27 @@ func TestRollingRestart(t *testing.T) {
 }
 
 // balance puts guards behind one address, as a Service does: a new connection goes to
-// one that is ready, and one that is there stays where it is.
+// one that is ready or, where none says so in time, to one that is there at all, and one
+// that is made stays where it is.
 func balance(t *testing.T, guards []*instance) *instance {
 	t.Helper()
 	var turn atomic.Uint64
 	address := relay(t, func(ctx context.Context) (net.Conn, error) {
-		var errs []error
-		for range guards {
-			g := guards[turn.Add(1)%uint64(len(guards))]
-			err := g.ready(ctx)
-			if err == nil {
-				return (&net.Dialer{}).DialContext(ctx, "tcp", g.webhook)
+		errs := []error{errors.New("no guard is there")}
+		for _, ask := range []func(*instance) error{func(g *instance) error { return g.ready(ctx) }, func(*instance) error { return nil }} {
+			first := turn.Add(1)
+			for n := range uint64(len(guards)) {
+				g := guards[(first+n)%uint64(len(guards))]
+				err := ask(g)
+				if err == nil {
+					conn, dialed := (&net.Dialer{}).DialContext(ctx, "tcp", g.webhook)
+					if dialed == nil {
+						return conn, nil
+					}
+					err = dialed
+				}
+				errs = append(errs, err)
 			}
-			errs = append(errs, err)
 		}
 		return nil, errors.Join(errs...)
 	})
