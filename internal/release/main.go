@@ -61,12 +61,12 @@ func release(version, out string) error {
 			return err
 		}
 		name := fmt.Sprintf("polex_%s_%s.tar.gz", strings.TrimPrefix(version, "v"), p)
-		if err := os.WriteFile(filepath.Join(out, name), packed, 0o644); err != nil { // #nosec G306 -- it is published
+		if err := os.WriteFile(filepath.Join(out, name), packed, 0o644); err != nil {
 			return err
 		}
 		fmt.Fprintf(&checksums, "%x  %s\n", sha256.Sum256(packed), name)
 	}
-	return os.WriteFile(filepath.Join(out, "checksums.txt"), []byte(checksums.String()), 0o644) // #nosec G306 -- it is published
+	return os.WriteFile(filepath.Join(out, "checksums.txt"), []byte(checksums.String()), 0o644)
 }
 
 // committed is when the commit was made, which is the time of every file.

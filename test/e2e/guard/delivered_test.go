@@ -24,7 +24,7 @@ func TestDeliveredTrustsNobody(t *testing.T) {
 		delivered := built(t, "overlays/"+overlay)
 		apply(t, namespaceOf(t, delivered))
 		i := pod(t, delivered)
-		out, err := exec.CommandContext(t.Context(), folder+"/polex-guard", i.args...).CombinedOutput() // #nosec G204 -- built here
+		out, err := exec.CommandContext(t.Context(), folder+"/polex-guard", i.args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "the trust policy names no authority") {
 			t.Errorf("%s: %v\n%s", overlay, err, out)
 		}
@@ -65,7 +65,7 @@ func withdraw(t *testing.T, manifests string) {
 			if ns := o.GetNamespace(); ns != "" {
 				args = append(args, "--namespace", ns)
 			}
-			cmd := exec.Command(fromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...) // #nosec G204 -- of the manifests
+			cmd := exec.Command(fromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
@@ -127,7 +127,7 @@ func TestDeliveredPorts(t *testing.T) {
 	for _, p := range deployment(t, manifests).Spec.Template.Spec.Containers[0].Ports {
 		ports[p.Name] = p.ContainerPort
 	}
-	help, err := exec.CommandContext(t.Context(), folder+"/polex-guard", "serve", "--help").Output() // #nosec G204 -- built here
+	help, err := exec.CommandContext(t.Context(), folder+"/polex-guard", "serve", "--help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ func unprotect(t *testing.T, manifests string) {
 	t.Helper()
 	for _, o := range objectsOf(t, manifests) {
 		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
-			cmd := exec.Command(fromRoot(binaries+"/kubectl"), "delete", o.GetKind(), o.GetName(), "--kubeconfig", live.Kubeconfig()) // #nosec G204 -- of the manifests
+			cmd := exec.Command(fromRoot(binaries+"/kubectl"), "delete", o.GetKind(), o.GetName(), "--kubeconfig", live.Kubeconfig())
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
