@@ -1,0 +1,111 @@
+//go:build e2e
+
+package load
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/guard"
+)
+
+// patience is how long something may take that has to happen.
+const patience = time.Minute
+
+// standing is a running guard and who certified it.
+type standing struct {
+	*guard.Process
+	bundle []byte // PEM
+}
+
+// startGuard runs a guard that trusts the sandbox.
+func startGuard(t *testing.T) *standing {
+	t.Helper()
+	g, dir := &standing{}, t.TempDir()
+	var err error
+	if g.bundle, err = guard.Certify(dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(box.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(config, []byte(strings.Replace(string(text), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if g.Process, err = guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: config, Kubeconfig: live.Kubeconfig()}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(g.Logs())
+		}
+		g.Stop()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := g.Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// register makes the API server ask the guard, about one namespace alone if one is
+// named, and waits until it does.
+func (g *standing) register(t *testing.T, only string) {
+	t.Helper()
+	text := guard.Registration(g.Webhook, g.bundle)
+	namespace := only
+	if only == "" {
+		namespace = "default"
+	} else {
+		text = strings.Replace(text, "  failurePolicy: Fail\n", "  failurePolicy: Fail\n  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "+only+"}}\n", 1)
+	}
+	answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: guard.Webhooks, Body: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !answer.OK() {
+		t.Fatal(answer.Message())
+	}
+	t.Cleanup(func() {
+		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: guard.Webhooks + "/polex-guard"})
+		until(t, "the API server to ask nobody", func(ctx context.Context) error { return refusal(ctx, namespace, "") })
+	})
+	until(t, "the API server to ask the guard", func(ctx context.Context) error { return refusal(ctx, namespace, "[unsigned]") })
+}
+
+// refusal returns an error unless what is not signed is refused so; "" is not at all.
+func refusal(ctx context.Context, namespace, why string) error {
+	target := targets(namespace)[0]
+	answer, err := live.DryRun(ctx, target, []byte(draft{name: "probe"}.in(target)))
+	if err == nil && (answer.OK() != (why == "") || !strings.Contains(answer.Message(), why)) {
+		err = errors.New(answer.Message())
+	}
+	return err
+}
+
+func until(t *testing.T, what string, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
+	if err := live.Until(ctx, what, ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func namespace(t *testing.T, on *cluster.Cluster, name string) string {
+	t.Helper()
+	if err := on.CreateNamespace(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,169 @@
+//go:build e2e
+
+package load
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// TestMemory puts 20,000 reviews, every other one of a forged exception, to the guard
+// itself, without an API server that would be the slower one. After that it has as
+// much memory, as many goroutines and as many files open as after the first ones, but
+// for what garbage waits to be collected. Every answer has to be right.
+func TestMemory(t *testing.T) {
+	warm, n := 2000, 20000
+	if *long {
+		n = 200000
+	}
+	g := startGuard(t)
+	ask := asker(t, g)
+	kinds := tasks(t, namespace(t, live, "asked"), 4*(len(forgeries)+len(misuses)))
+	for i := range kinds {
+		kinds[i].body = review(t, kinds[i])
+	}
+	var wrong atomic.Int64
+	put := func(n int) {
+		all := make([]task, 0, n)
+		for i := range n {
+			all = append(all, kinds[i%len(kinds)])
+		}
+		each(t, all, func(made task) {
+			if got, err := ask(made.body); got != made.want && wrong.Add(1) <= 20 {
+				t.Errorf("%s: %s, want %s: %v", made.name, got, made.want, err)
+			}
+		})
+	}
+	put(warm)
+	before := g.takes(t)
+	began := cpu(t, g.PID("polex-guard"))
+	put(n)
+	after := g.takes(t)
+	t.Logf("after %6d: %s", warm, before)
+	t.Logf("after %6d: %s", warm+n, after)
+	t.Logf("%s on a processor for each of %d", ((cpu(t, g.PID("polex-guard")) - began) / time.Duration(n)).Round(time.Microsecond), n)
+	if wrong.Load() > 0 {
+		t.Errorf("%d answers of %d were wrong", wrong.Load(), warm+n)
+	}
+	const garbage = 32 << 20 // as much as is there between two collections
+	if after.heap > 2*before.heap+garbage || after.resident > 2*before.resident+garbage {
+		t.Errorf("the memory grew")
+	}
+	if after.goroutines > before.goroutines+50 || after.files > before.files+50 {
+		t.Errorf("what was begun did not end")
+	}
+}
+
+// taken is what a process has.
+type taken struct {
+	heap, resident    int64 // bytes
+	goroutines, files int
+}
+
+func (u taken) String() string {
+	return fmt.Sprintf("heap %.1f MB, resident %.1f MB, %d goroutines, %d files", float64(u.heap)/1e6, float64(u.resident)/1e6, u.goroutines, u.files)
+}
+
+func (g *standing) takes(t *testing.T) taken {
+	t.Helper()
+	pid := g.PID("polex-guard")
+	return taken{
+		heap: int64(g.metric(t, "go_memstats_heap_alloc_bytes")), resident: memory(t, pid, "VmRSS"),
+		goroutines: int(g.metric(t, "go_goroutines")), files: files(t, pid),
+	}
+}
+
+// metric reads a value of the guard's own.
+func (g *standing) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.Metrics+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := (&http.Client{Timeout: patience}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, name+" "); found {
+			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+// review asks for an exception to be created, as the API server would.
+func review(t *testing.T, made task) []byte {
+	t.Helper()
+	doc, err := exception.Parse(made.body, made.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := &admissionv1.AdmissionRequest{UID: "5f0b", Operation: admissionv1.Create, Name: doc.Identity().Name, Namespace: doc.Identity().Namespace,
+		Kind: metav1.GroupVersionKind{Group: made.target.Group, Version: made.target.Version, Kind: exception.Kind}}
+	request.Object.Raw = made.body
+	raw, err := json.Marshal(admissionv1.AdmissionReview{TypeMeta: metav1.TypeMeta{APIVersion: "admission.k8s.io/v1", Kind: "AdmissionReview"}, Request: request})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// asker puts reviews to a guard, and returns the reasons.
+func asker(t *testing.T, g *standing) func(body []byte) (string, error) {
+	t.Helper()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(g.bundle) {
+		t.Fatal("the guard has no certificate")
+	}
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: atOnce,
+	}}
+	t.Cleanup(client.CloseIdleConnections)
+	return func(body []byte) (string, error) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+g.Webhook+"/admit?timeout=10s", bytes.NewReader(body))
+		if err != nil {
+			return "", err
+		}
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := client.Do(request)
+		if err != nil {
+			return "", err
+		}
+		defer answer.Body.Close()
+		var said admissionv1.AdmissionReview
+		if err := json.NewDecoder(answer.Body).Decode(&said); err != nil || said.Response == nil {
+			return "", fmt.Errorf("%d: %w", answer.StatusCode, err)
+		}
+		reason := said.Response.AuditAnnotations["reason"]
+		if said.Response.Allowed != (reason == verified) {
+			return "", fmt.Errorf("it says %q, and %v", reason, said.Response.Allowed)
+		}
+		return reason, nil
+	}
+}
