@@ -57,7 +57,8 @@ func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
 	}
 	c := &collector{ctx: ctx, tree: tree, messages: map[string]bool{},
 		bytes: cmp.Or(r.MaxBytes, DefaultMaxBytes), sealed: cmp.Or(r.MaxMessages, DefaultMaxMessages)}
-	for _, c.named = range r.Paths {
+	for _, path := range r.Paths {
+		c.named = path
 		if err := tree.Walk(c.named, c.entry); err != nil {
 			return nil, fmt.Errorf("commit %s: %w", hash, err)
 		}
