@@ -73,7 +73,7 @@ func TestArgoCDAppliesNothingElse(t *testing.T) {
 	says(t, watched(t, "the sync to fail", failed).Said(), "resource :ConfigMap is not permitted in project exceptions")
 	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
 
-	clear(t)
+	cleared(t)
 	text := example(t, "argocd/application.yaml", r)
 	wider := strings.Replace(text, "    - {group: kyverno.io, kind: PolicyException}", "    - {group: '*', kind: '*'}", 1)
 	if wider == text {
