@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// Namespaces of the cluster.
 const (
 	Namespace = "platform-exceptions" // the one that exceptions may stand in
 	Team      = "team-a"              // where the Pods are

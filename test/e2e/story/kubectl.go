@@ -38,3 +38,15 @@ func (w *World) kubectl(ctx context.Context, input string, args ...string) (stri
 func (w *World) Delete(ctx context.Context, document string) (string, error) {
 	return w.kubectl(ctx, document, "delete", "--now", "-f", "-")
 }
+
+// refuses returns an error unless a document is refused, for a reason that is said so.
+func (w *World) refuses(ctx context.Context, document, why string, flags ...string) error {
+	said, err := w.Apply(ctx, document, flags...)
+	if err == nil {
+		return fmt.Errorf("it is not refused: %s", said)
+	}
+	if !strings.Contains(err.Error(), why) {
+		return err
+	}
+	return nil //nolint:nilerr // the refusal is what was asked for
+}

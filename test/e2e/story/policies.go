@@ -2,8 +2,6 @@ package story
 
 import (
 	"context"
-	"fmt"
-	"strings"
 )
 
 // startPolicies applies what Pods have to obey, and waits until Kyverno sees to it.
@@ -18,14 +16,7 @@ func (w *World) startPolicies(ctx context.Context) error {
 			if err := w.until(ctx, "Kyverno to refuse Pods with "+field, func(ctx context.Context) error {
 				only := kind
 				only.fields[0] = field
-				out, err := w.Apply(ctx, only.Pod("probe", First), "--dry-run=server")
-				if err == nil {
-					return fmt.Errorf("it does not: %s", out)
-				}
-				if !strings.Contains(err.Error(), "no Pod") {
-					return err
-				}
-				return nil
+				return w.refuses(ctx, only.Pod("probe", First), "no Pod", "--dry-run=server")
 			}); err != nil {
 				return err
 			}

@@ -15,16 +15,16 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Stdout); err != nil {
+	if err := run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "up: error:", err)
 		os.Exit(1)
 	}
 }
 
-// run runs everything until the context ends, and leaves nothing behind.
-func run(ctx context.Context, out io.Writer) (err error) {
+// run runs everything until it is interrupted, and leaves nothing behind.
+func run(out io.Writer) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	root, err := os.Getwd()
 	if err != nil {
 		return err
@@ -34,7 +34,6 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// What runs is ended one after the other, and not all at once by the interrupt.
 	world, err := story.Start(ctx, story.Options{Root: root, Dir: dir, Log: out})
 	if err != nil {
 		return err
