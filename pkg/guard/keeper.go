@@ -56,6 +56,7 @@ type Keeper struct {
 	expiries schedule
 	failures map[exception.Identity]int
 	changed  bool
+	reported time.Time // when the last report was made, or tried
 	rules    *Rules  // the findings are by these
 	commit   *Commit // and by this one; nil when it is not known
 }
@@ -63,6 +64,10 @@ type Keeper struct {
 // longest is the longest that the keeper waits without looking at the clock: a
 // clock may be set, and what has expired then has expired.
 const longest = time.Second
+
+// betweenReports is how long there is at least between two reports. Each is written
+// whole, and thousands of changes may come in a row.
+const betweenReports = time.Second
 
 // Touch says that an object was changed. It never waits.
 func (k *Keeper) Touch(id exception.Identity) {
@@ -124,6 +129,9 @@ func (k *Keeper) pause(again time.Time) time.Duration {
 	wait := min(longest, again.Sub(now))
 	if _, at, some := k.expiries.next(); some {
 		wait = min(wait, at.Sub(now))
+	}
+	if k.changed {
+		wait = min(wait, k.reported.Add(betweenReports).Sub(now))
 	}
 	return max(wait, time.Millisecond)
 }
@@ -247,10 +255,14 @@ func (k *Keeper) forget(id exception.Identity) {
 	k.changed = true
 }
 
+// report tells what stands where, once in a while: of many changes in a row, the
+// first and what the others have come to.
 func (k *Keeper) report(ctx context.Context) {
-	if !k.changed {
+	now := k.Clock.Now()
+	if !k.changed || !k.mayReport(now) {
 		return
 	}
+	k.reported = now
 	var all []*Finding
 	for _, f := range k.findings {
 		all = append(all, f)
@@ -261,4 +273,11 @@ func (k *Keeper) report(ctx context.Context) {
 		return // and again in a while
 	}
 	k.changed = false
+}
+
+// mayReport says whether the last report was long enough ago, or by a clock that was
+// set since.
+func (k *Keeper) mayReport(now time.Time) bool {
+	ago := now.Sub(k.reported)
+	return ago >= betweenReports || ago < 0
 }
