@@ -98,7 +98,7 @@ func (c *Clone) open(root string) error {
 func (c *Clone) Close() error {
 	var errs []error
 	if c.lock != nil {
-		errs = append(errs, c.lock.Close())
+		errs = append(errs, unlock(c.lock))
 	}
 	for _, root := range []*os.Root{c.work, c.own, c.common} {
 		if root != nil {

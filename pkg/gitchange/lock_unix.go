@@ -25,3 +25,9 @@ func lockFile(root *os.Root, name string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// unlock frees the lock now, also for a process that was just started and still
+// holds what this one has open.
+func unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
