@@ -6,7 +6,7 @@ FUZZTIME ?= 30s
 TOOLS    := bin/tools
 E2E      := bin/e2e
 
-.PHONY: help build test lint fuzz bench demo e2e e2e-tools e2e-up refresh-root sizes clean
+.PHONY: help build test lint fuzz bench demo dist e2e e2e-tools e2e-up refresh-root sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -38,10 +38,13 @@ bench: sizes ## measure speed and sizes
 demo: build ## show a seal made, verified and broken, on loopback
 	./demo/run.sh
 
+dist: ## build what is released into dist/: archives, checksums, and what the image holds
+	go run ./internal/release -version $(VERSION) -out dist
+
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL and Redis)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
 
-e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller) ## build the programs that those tests run
+e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno cleanup-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller) ## build the programs that those tests run
 
 e2e-up: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD to try polex with, until Ctrl-C
 	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
@@ -82,6 +85,9 @@ $(E2E)/kyverno: test/e2e/tools/kyverno/go.mod
 
 $(E2E)/kubectl-kyverno: test/e2e/tools/kyverno/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno
+
+$(E2E)/cleanup-controller: test/e2e/tools/kyverno/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/cleanup-controller
 
 $(E2E)/act: test/e2e/tools/act/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/act $(E2EBUILD)/ github.com/nektos/act

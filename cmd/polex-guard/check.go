@@ -25,12 +25,13 @@ line or a configuration that cannot be meant, and 3 if something could not be
 found out.`
 
 type checkFlags struct {
-	cluster   clusterFlags
-	Config    string
-	Webhook   string
-	Namespace string
-	Kyverno   string
-	Deadline  time.Duration
+	cluster     clusterFlags
+	Config      string
+	Webhook     string
+	Namespace   string
+	SelfManaged string
+	Kyverno     string
+	Deadline    time.Duration
 }
 
 func newCheckCommand(streams cli.Streams) *cobra.Command {
@@ -64,6 +65,7 @@ func (f *checkFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Config, "config", "", "`file` with the guard's configuration")
 	flags.StringVar(&f.Webhook, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration")
 	flags.StringVar(&f.Namespace, "namespace", "", "`namespace` of the guard's Lease (default: that of the Pod)")
+	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of the Secret that the guard keeps a certificate of its own in, where it does")
 	flags.StringVar(&f.Kyverno, "kyverno-namespace", "kyverno", "`namespace` of Kyverno")
 	flags.DurationVar(&f.Deadline, "deadline", guard.DefaultDeadline, "how `long` the guard lets a request take")
 }
@@ -95,7 +97,7 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	report := &cli.Report{Tool: "polex-guard"}
 	for _, found := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
-		Webhook: f.Webhook, Deadline: f.Deadline, Namespace: f.Namespace, Kyverno: f.Kyverno,
+		Webhook: f.Webhook, Deadline: f.Deadline, Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno,
 	}) {
 		report.Documents++
 		report.Add(cli.Result{Outcome: outcomes[found.Outcome], File: found.Subject, Reason: found.Reason, Message: found.Message, Hint: found.Hint})

@@ -78,8 +78,14 @@ type serveFlags struct {
 	ReloadInterval time.Duration
 	ShutdownDelay  time.Duration
 
+	Git         string
+	GitRevision string
+	GitPaths    []string
+
 	RecheckInterval time.Duration
 	EnforceExisting bool
+
+	given func(flag string) bool
 }
 
 func (f *serveFlags) add(cmd *cobra.Command) {
@@ -90,6 +96,9 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Namespace, "namespace", "", "`namespace` of the Lease that several guards take turns by (default: that of the Pod)")
 	flags.DurationVar(&f.RecheckInterval, "recheck-interval", 10*time.Minute, "how `often` everything that is stored is looked at again")
 	flags.BoolVar(&f.EnforceExisting, "enforce-existing", false, "delete exceptions that would be refused, once they have been for a whole --recheck-interval")
+	flags.StringVar(&f.Git, "git", "", "`folder` of a Git repository that is kept up to date, with or without a work tree: exceptions that a commit of it does not hold are unknown-to-git")
+	flags.StringVar(&f.GitRevision, "git-ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash; looked at every --reload-interval")
+	flags.StringArrayVar(&f.GitPaths, "git-path", []string{"signed"}, "with --git, a `file` or folder in the commit, or . for all of it; can be repeated")
 	flags.StringVar(&f.TLSCert, "tls-cert", "", "`file` with the certificate of the webhook and its chain, in PEM; taken up when it changes")
 	flags.StringVar(&f.TLSKey, "tls-key", "", "`file` with its key")
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of a Secret that is mounted where --tls-cert and --tls-key are, and that the guard keeps a certificate of its own in")
@@ -100,7 +109,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
 	flags.StringVar(&f.PprofAddress, "pprof-address", "", "loopback `address` of /debug/pprof (default: none)")
 	flags.DurationVar(&f.Deadline, "deadline", guard.DefaultDeadline, "how `long` a request may take; less than the webhook's timeoutSeconds")
-	flags.IntVar(&f.Concurrent, "concurrent", guard.DefaultConcurrent, "how `many` requests are judged at once, which bounds the memory")
+	flags.IntVar(&f.Concurrent, "concurrent", guard.DefaultConcurrent, "how `many` requests are judged at once, and how many large ones are read, which bounds the memory")
 	flags.DurationVar(&f.ReloadInterval, "reload-interval", 5*time.Second, "how `often` the configuration's files are looked at")
 	flags.DurationVar(&f.ShutdownDelay, "shutdown-delay", 5*time.Second, "how `long` to go on answering when told to end, so that nobody asks any more")
 }
@@ -117,6 +126,9 @@ func (f *serveFlags) check() error {
 		return cli.Usagef("--deadline, --concurrent and --reload-interval are more than nothing, and --shutdown-delay is not negative")
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):
 		return &cli.UsageError{Err: errors.New("--pprof-address: it shows the process's memory, and is for loopback alone"), Hint: "write it like 127.0.0.1:6060, and forward the port"}
+	}
+	if err := f.checkGit(); err != nil {
+		return err
 	}
 	var err error
 	f.Namespace, err = namespaceOf(f.Namespace)

@@ -44,7 +44,7 @@ func (g *guarding) keep() error {
 		lease:  cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: host + "_" + rand.Text()},
 	}
 	g.keeper = &guard.Keeper{
-		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics,
+		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics, Git: g.git,
 		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,
 	}
 	g.store.Notify(g.keeper.Touch)

@@ -36,6 +36,10 @@ trust and guard, or a trust policy. It is looked at every few seconds, with the
 files that it names. A new one that cannot be meant is refused, and the old one
 stays. Nothing is fetched, and no environment variable has a say.
 
+With --git it also says which exceptions stand in the cluster and not in the
+repository. That is told, and with --enforce-existing acted upon; whether a request
+is let in never hangs on it.
+
 Several can run side by side. Each answers reviews; one of them, which holds the
 Lease, writes: events, reports, and deletions.`
 
@@ -58,6 +62,7 @@ func newServeCommand(streams cli.Streams) *cobra.Command {
 		Args:                  noArguments,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			flags.given = cmd.Flags().Changed
 			if err := flags.check(); err != nil {
 				return err
 			}
@@ -92,6 +97,7 @@ type guarding struct {
 	rules   *guard.Current
 	metrics *guard.Metrics
 	watcher *certwatcher.CertWatcher
+	git     *guard.Git // nil without --git
 	keeping
 
 	draining chan struct{} // closed once the process was told to end
@@ -113,6 +119,9 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	if g.manager, err = ctrl.NewManager(g.rest, g.managerOptions()); err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
+	if err := g.readGit(); err != nil {
+		return nil, err
+	}
 	if err := g.keep(); err != nil {
 		return nil, err
 	}
@@ -127,8 +136,8 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	if err != nil {
 		return nil, err
 	}
-	server.Register(admitPath, handler)
-	server.Register(verifyPath, http.HandlerFunc(handler.ServeVerify))
+	server.Register(admitPath, g.parting(handler))
+	server.Register(verifyPath, g.parting(http.HandlerFunc(handler.ServeVerify)))
 	if err := g.addServer(server); err != nil {
 		return nil, err
 	}
@@ -215,6 +224,19 @@ func (g *guarding) drain(ctx context.Context, delay time.Duration, stop func()) 
 	close(g.draining)
 	<-g.clock.After(delay)
 	stop()
+}
+
+// parting lets nobody keep a connection once the guard was told to end: a request that
+// is sent on one in the moment in which it is closed is not answered, and refused.
+func (g *guarding) parting(answer http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-g.draining:
+			w.Header().Set("Connection", "close")
+		default:
+		}
+		answer.ServeHTTP(w, r)
+	})
 }
 
 // orOff is what controller-runtime calls no address.

@@ -56,13 +56,14 @@ type options struct {
 func newCommand(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:                   "polex-prune [flags]",
+		Use:                   "polex-prune [flags] | polex-prune cleanup-policies PATH...",
 		Short:                 "Take exceptions that have ended out of signed/",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
 		Args:                  cli.NoPath,
 	}
+	cmd.AddCommand(newCleanupPolicies(streams))
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
@@ -240,6 +241,10 @@ var docs = map[string]string{
 	reasonPruned:    "its end has come, and it leaves the folder",
 	reasonEndsSoon:  "its end comes within the time that was asked about",
 	reasonMalformed: "the document, or a time in it, cannot be read",
+
+	reasonPolicy:      "a policy deletes it once it has ended",
+	reasonNoPolicy:    "it has no end to come that a policy could wait for",
+	reasonNoException: "it is no PolicyException",
 }
 
 func resultFor(e prune.Exception) cli.Result {

@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
@@ -71,6 +72,8 @@ type options struct {
 	oidcClientID  string
 	device        bool
 	concurrency   int
+
+	forms lifetime.Forms
 }
 
 func newCommand(streams cli.Streams) *cobra.Command {
@@ -174,6 +177,11 @@ func (o *options) load() (*cli.Config, error) {
 	if err := cfg.Section("directories", &d); err != nil {
 		return nil, err
 	}
+	var l cli.Lifetime
+	if err := cfg.Section("lifetime", &l); err != nil {
+		return nil, err
+	}
+	o.forms.TTLLabel = l.TTLLabel
 	if err := o.loadPromote(cfg); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
 	"github.com/polex-dev/polex/pkg/promote"
-	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -148,7 +147,7 @@ func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recor
 	if err != nil {
 		return nil, err
 	}
-	if err := p.check(docs, sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded}, c); err != nil {
+	if err := p.check(docs, p.rules(c), c); err != nil {
 		return nil, err
 	}
 	if err := p.report.Err(); err != nil {

@@ -29,7 +29,7 @@ func (p *promotion) foresee(plan *promote.Plan, record recording) error {
 	if err != nil {
 		return err
 	}
-	rules := sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded}
+	rules := p.rules(c)
 	if err := p.check(plan.Documents(), rules, c); err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, record recor
 	if err != nil {
 		return nil, err
 	}
-	rules := sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded}
+	rules := r.rules(c)
 	if err := r.check(docs, rules, c); err != nil {
 		return nil, err
 	}
@@ -104,6 +104,11 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, record recor
 		return nil, undone(err)
 	}
 	return sealed, nil
+}
+
+// rules are those of signing.
+func (r *run) rules(c trust.Config) sign.Rules {
+	return sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, Forms: r.options.forms}
 }
 
 // check puts on the report everything that keeps a document from being signed:

@@ -125,7 +125,7 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 	err := c.tree.Walk(name, func(e gittree.Entry) error {
 		named := e.Path == name
 		switch {
-		case e.IsFile() && !named && !cli.HoldsDocuments(e.Path), !named && c.aside(e):
+		case e.IsFile() && !named && !exception.HoldsDocuments(e.Path), !named && c.aside(e):
 			return nil
 		case e.IsFile():
 			c.file(e, visit)
@@ -148,7 +148,7 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 // aside reports whether an entry is a link to a file, under a name that holds no
 // documents: whoever applies the folder does not look at it either.
 func (c *commitInputs) aside(e gittree.Entry) bool {
-	if e.Mode != filemode.Symlink || cli.HoldsDocuments(e.Path) {
+	if e.Mode != filemode.Symlink || exception.HoldsDocuments(e.Path) {
 		return false
 	}
 	target, err := c.tree.Follow(e)

@@ -23,6 +23,8 @@ const (
 	// ProtobufSpecs and SigstoreGo have Sigstore bundles, and roots for them.
 	ProtobufSpecs = "github.com/sigstore/protobuf-specs@v0.5.1"
 	SigstoreGo    = "github.com/sigstore/sigstore-go@v1.3.0"
+	// CertManager has the definitions of Certificate and Issuer.
+	CertManager = "github.com/cert-manager/cert-manager@v1.21.2"
 	// SARIF has the published JSON Schema of SARIF 2.1.0 among its test data.
 	SARIF = "github.com/securego/gosec/v2@v2.29.0"
 )

@@ -6,7 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 )
+
+// HoldsDocuments reports whether a file in a folder is one that holds documents, by
+// its name: .yaml, .yml or .json.
+func HoldsDocuments(name string) bool {
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	default:
+		return false
+	}
+}
 
 // Reader cuts a stream of YAML or JSON into documents. A stream whose first
 // character is "{" or "[" is JSON (one value after another), any other is YAML.

@@ -23,6 +23,10 @@ const (
 	AnnotationRecordedFrom = "polex.dev/recorded-from"
 )
 
+// LabelTTL is the label by which Kyverno's cleanup controller deletes an object, at a
+// time or so long after it was created.
+const LabelTTL = "cleanup.kyverno.io/ttl"
+
 // Statement is something that the document says, with the place where it says
 // it. An empty Text means that it does not say it.
 type Statement struct {
@@ -42,6 +46,8 @@ type Exception struct {
 	// StartsAt and ExpiresAt are RFC 3339 times, ExpiresIn a duration, as
 	// written: pkg/lifetime reads them.
 	StartsAt, ExpiresIn, ExpiresAt Statement
+	// TTL is Kyverno's label [LabelTTL], as written.
+	TTL Statement
 
 	// Conflicts are statements made twice, in a native field and in an
 	// annotation, with different words.
@@ -91,6 +97,8 @@ func (d *Document) Exception() (*Exception, bool) {
 	e.PullRequest = e.say(d, AnnotationPullRequest, nil)
 	e.StartsAt = e.say(d, AnnotationStartsAt, nil)
 	e.ExpiresIn = e.say(d, AnnotationExpiresIn, nil)
+	ttl := Path{"metadata", "labels", LabelTTL}
+	e.TTL = Statement{Text: d.Text(ttl...), Path: ttl}
 	return e, true
 }
 

@@ -36,6 +36,9 @@ func (e Entry) Hash() plumbing.Hash { return e.hash }
 // IsFile reports whether the entry is a regular file, executable or not.
 func (e Entry) IsFile() bool { return e.Mode == filemode.Regular || e.Mode == filemode.Executable }
 
+// IsLink reports whether the entry is a symbolic link.
+func (e Entry) IsLink() bool { return e.Mode == filemode.Symlink }
+
 // In returns what a commit holds of a repository that go-git has opened.
 func In(repository storer.EncodedObjectStorer, commit plumbing.Hash) (*Tree, error) {
 	return newTree(stored{repository}, commit)

@@ -18,6 +18,9 @@
 //  8. It is not older than what it replaces.
 //  9. There are not too many in its namespace.
 //
+// [Keeper] asks the same of what is stored, and of an exception whether [Git]
+// holds it, which no request is asked.
+//
 // [Handler.ServeVerify] answers others than the API server, such as a policy of
 // Kyverno's, by the same steps.
 //

@@ -82,7 +82,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if read != 2 {
+	if read != 3 {
 		t.Errorf("%d configurations were read", read)
 	}
 }

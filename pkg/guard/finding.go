@@ -25,6 +25,13 @@ func (f *Finding) sameAs(other *Finding) bool {
 	return other != nil && f.Reason == other.Reason && f.Detail == other.Detail && f.UID == other.UID
 }
 
+// continues reports whether what is wrong is what was wrong before. A message that
+// Git does not know has its own time to come to be known.
+func (f *Finding) continues(before *Finding) bool {
+	return before != nil && before.Reason == f.Reason && before.UID == f.UID &&
+		(f.Reason != ReasonUnknownToGit || before.Facts.MessageDigest == f.Facts.MessageDigest)
+}
+
 // stored judges an object that is in the cluster already.
 func (j *judge) stored(doc *exception.Document) (verify.Facts, error) {
 	verified, err := j.rules.verifier.Verify(doc, j.now)
@@ -35,7 +42,22 @@ func (j *judge) stored(doc *exception.Document) (verify.Facts, error) {
 	if err == nil {
 		err = j.reachesGuard(verified.Message())
 	}
+	if err == nil {
+		err = j.knownToGit(verified)
+	}
 	return verified.Facts(), err
+}
+
+// knownToGit refuses an exception whose message no file of the repository holds. It
+// is asked of what is stored and never of a request: Git comes to a cluster by
+// several ways, and the guard may be told of a commit last.
+func (j *judge) knownToGit(verified *verify.Verified) error {
+	facts := verified.Facts()
+	if j.commit == nil || j.commit.Messages[facts.MessageDigest] ||
+		!verified.Message().GroupKind().IsException() || j.rules.mayStandOutsideGit(facts) {
+		return nil
+	}
+	return refuse(ReasonUnknownToGit, "no file of the repository holds what was signed")
 }
 
 // removable are the reasons for which an object may be removed that was there

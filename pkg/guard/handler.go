@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,14 @@ const (
 	// DefaultDeadline is how long a request may take, and less than the ten
 	// seconds that the API server waits for an answer unless it is told otherwise.
 	DefaultDeadline = 5 * time.Second
-	// DefaultConcurrent is how many requests are read and judged at once.
+	// DefaultConcurrent is how many requests are judged at once, and how many large
+	// ones are read at once.
 	DefaultConcurrent = 8
-	// DefaultWaiting is how many more wait for their turn.
+	// DefaultWaiting is how many more are read or wait for their turn.
 	DefaultWaiting = 256
+	// small is the most bytes of a review that is read as soon as it comes. An
+	// exception has a few KiB, so that who sends much, and slowly, keeps none out.
+	small = 64 << 10
 )
 
 // Config is what a [Handler] is made of.
@@ -49,6 +54,7 @@ type Config struct {
 type Handler struct {
 	config  Config
 	turns   chan struct{} // as many as may be judged at once
+	large   chan struct{} // as many as may have more bytes than what is small
 	waiting chan struct{} // as many as may be here at all
 }
 
@@ -66,7 +72,9 @@ func NewHandler(c Config) (*Handler, error) {
 	if c.Waiting <= 0 {
 		c.Waiting = DefaultWaiting
 	}
-	return &Handler{config: c, turns: make(chan struct{}, c.Concurrent), waiting: make(chan struct{}, c.Concurrent+c.Waiting)}, nil
+	return &Handler{
+		config: c, turns: make(chan struct{}, c.Concurrent), large: make(chan struct{}, c.Concurrent), waiting: make(chan struct{}, c.Concurrent+c.Waiting),
+	}, nil
 }
 
 // form is how a request to decide is put, and how it is answered.
@@ -91,7 +99,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form) {
 		http.Error(w, "what is to be decided is posted", http.StatusMethodNotAllowed)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), h.deadline(r))
+	// A server that is told to end cancels what it still has to answer, and that is
+	// answered all the same. The deadline bounds it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.deadline(r))
 	defer cancel()
 	if until, ok := ctx.Deadline(); ok {
 		// A body that never ends must not hold its turn.
@@ -118,7 +128,8 @@ func (h *Handler) deadline(r *http.Request) time.Duration {
 	return min(h.config.Deadline, time.Duration(share*float64(waits)))
 }
 
-// handle waits for its turn, and answers in time whatever becomes of the work.
+// handle reads a request and waits for its turn, in this order, so that a body that
+// comes slowly holds none, and answers in time whatever becomes of the work.
 func (h *Handler) handle(ctx context.Context, body io.Reader, f form) *Decision {
 	select {
 	case h.waiting <- struct{}{}:
@@ -126,18 +137,26 @@ func (h *Handler) handle(ctx context.Context, body io.Reader, f form) *Decision 
 	default:
 		return unread(body, f, "more requests wait than the guard lets wait")
 	}
+	raw, err := io.ReadAll(io.LimitReader(body, small+1))
+	if err == nil && len(raw) > small {
+		select {
+		case h.large <- struct{}{}:
+			defer func() { <-h.large }()
+		case <-ctx.Done():
+			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests are here")
+		}
+		raw, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(raw), body), MaxReview+1))
+	}
+	if err != nil {
+		return denied(f.uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())
+	}
+	if len(raw) > MaxReview {
+		return denied(f.uidOf(raw), ReasonTooLarge, fmt.Sprintf("the request has more than %d bytes", MaxReview))
+	}
 	select {
 	case h.turns <- struct{}{}:
 	case <-ctx.Done():
-		return unread(body, f, "its turn did not come in time")
-	}
-	raw, err := io.ReadAll(io.LimitReader(body, MaxReview+1))
-	if err != nil || len(raw) > MaxReview {
-		<-h.turns
-		if err != nil {
-			return denied(f.uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())
-		}
-		return denied(f.uidOf(raw), ReasonTooLarge, fmt.Sprintf("the request has more than %d bytes", MaxReview))
+		return denied(f.uidOf(raw), ReasonOverloaded, "its turn did not come in time")
 	}
 	decided := make(chan *Decision, 1)
 	go func() {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,6 +119,21 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// TestServerEnds: a request that has come is decided, also when the server that it
+// came to is told to end.
+func TestServerEnds(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 { // what is done by then is a matter of luck
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/admit", bytes.NewReader(body(t, signed(t)))))
+		if !strings.Contains(w.Body.String(), `"reason":"verified"`) {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+}
+
 // TestConcurrent: no more requests are worked on at once than are configured; a
 // few more wait, and the rest is told to come again.
 func TestConcurrent(t *testing.T) {
@@ -148,6 +164,51 @@ func TestConcurrent(t *testing.T) {
 		if got := reasonOf(t, <-answers); got != "verified" {
 			t.Errorf("%q, want verified", got)
 		}
+	}
+}
+
+// TestSlowBodies: bodies that do not end, small and large ones, hold no turn of those
+// that do.
+func TestSlowBodies(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute, Concurrent: 2, Waiting: 20})
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	for n := range 12 {
+		body, sender := io.Pipe()
+		defer sender.Close()
+		slow.Go(func() {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
+		})
+		sent := []byte("{")
+		if n < 2 { // as many as may be large
+			sent = bytes.Repeat([]byte(" "), 1<<20)
+		}
+		if _, err := sender.Write(sent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := judged(t, h, signed(t)); got != "verified" {
+		t.Errorf("%q, want verified", got)
+	}
+}
+
+// TestLarge: no more large reviews are held at once than are configured.
+func TestLarge(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: 10 * time.Millisecond, Concurrent: 1})
+	body, sender := io.Pipe()
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	defer sender.Close()
+	slow.Go(func() {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
+	})
+	if _, err := sender.Write(bytes.Repeat([]byte(" "), 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	r := signed(t)
+	r.OldObject.Raw = []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	if got := judged(t, h, r); got != "overloaded" {
+		t.Errorf("%q, want overloaded", got)
 	}
 }
 

@@ -20,7 +20,8 @@ type Count func(ctx context.Context, kind exception.GroupKind, namespace string)
 type judge struct {
 	rules   *Rules
 	cluster string
-	count   Count
+	count   Count   // of a request
+	commit  *Commit // of what is stored; nil when it is not known
 	now     time.Time
 }
 

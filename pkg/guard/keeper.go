@@ -38,6 +38,7 @@ type Keeper struct {
 	Store   Store
 	Rules   *Current
 	Cluster string
+	Git     *Git // nil where nobody asks what the repository holds
 	Clock   clock.WithTicker
 	Tell    Tell
 	Metrics *Metrics
@@ -55,7 +56,8 @@ type Keeper struct {
 	expiries schedule
 	failures map[exception.Identity]int
 	changed  bool
-	rules    *Rules // the findings are by these
+	rules    *Rules  // the findings are by these
+	commit   *Commit // and by this one; nil when it is not known
 }
 
 // longest is the longest that the keeper waits without looking at the clock: a
@@ -89,11 +91,13 @@ func (k *Keeper) Run(ctx context.Context) error {
 	wake := k.waker()
 	k.mu.Unlock()
 	k.findings, k.failures, k.expiries, k.rules = map[exception.Identity]*Finding{}, map[exception.Identity]int{}, schedule{}, nil
+	k.commit = nil
 	var again time.Time // when everything is looked at
 	for ctx.Err() == nil {
-		now := k.Clock.Now()
-		if rules := k.Rules.Rules(); rules != k.rules || !now.Before(again) || again.Sub(now) > k.Every {
-			k.rules = rules
+		now := k.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
+		rules, commit := k.Rules.Rules(), k.Git.Commit()
+		if rules != k.rules || commit != k.commit || !now.Before(again) || again.Sub(now) > k.Every {
+			k.rules, k.commit = rules, commit
 			again = now.Add(k.Every)
 			if !k.lookAtAll(ctx) {
 				again = now.Add(min(k.Every, patience))
@@ -187,7 +191,7 @@ func (k *Keeper) look(ctx context.Context, id exception.Identity) {
 		return
 	}
 	f := k.judged(id, known)
-	if before := k.findings[id]; before != nil && before.Reason == f.Reason && before.UID == f.UID {
+	if before := k.findings[id]; f.continues(before) {
 		f.Since = before.Since
 	}
 	if !f.sameAs(k.findings[id]) {
@@ -209,7 +213,7 @@ func (k *Keeper) judged(id exception.Identity, o *Object) *Finding {
 		f.answer(ReasonDeleting, verify.Facts{}, nil)
 		return f
 	}
-	j := judge{rules: k.rules, cluster: k.Cluster, now: now}
+	j := judge{rules: k.rules, cluster: k.Cluster, commit: k.commit, now: now}
 	facts, err := j.stored(o.Document)
 	f.answer(ReasonVerified, facts, err)
 	if f.Facts.ExpiresAt.IsZero() {
@@ -223,7 +227,7 @@ func (k *Keeper) judged(id exception.Identity, o *Object) *Finding {
 func (k *Keeper) plan(f *Finding) {
 	at := time.Time{}
 	switch f.Reason {
-	case ReasonVerified, string(verify.ReasonExpired):
+	case ReasonVerified, ReasonUnknownToGit, string(verify.ReasonExpired):
 		at = f.Facts.ExpiresAt
 	case string(verify.ReasonNotYetValid):
 		at = f.Facts.StartsAt

@@ -16,6 +16,8 @@ type Metrics struct {
 	latency    *prometheus.HistogramVec
 	reloaded   prometheus.Gauge
 	reloadedAt prometheus.Gauge
+	git        *prometheus.GaugeVec // without a label, and without a value where nobody asks Git
+	gitAt      *prometheus.GaugeVec
 
 	// Of the one that holds the lease.
 	leads      prometheus.Gauge
@@ -39,6 +41,10 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			"1 when the configuration as it is now is the one that is decided by, 0 when it was refused and an older one is."),
 		reloadedAt: gauge("polex_guard_config_last_reload_success_timestamp_seconds",
 			"When the configuration that is decided by was taken up."),
+		git: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_git_last_read_successful",
+			Help: "1 when it is known what the repository of exceptions holds, 0 when it could not be read and nothing is called unknown to it."}, nil),
+		gitAt: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_git_last_read_success_timestamp_seconds",
+			Help: "When the repository of exceptions was looked at last and could be read."}, nil),
 		leads: gauge("polex_guard_leader", "1 for the one that holds the lease, which alone looks at what is stored."),
 		exceptions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_exceptions",
 			Help: "Stored objects by kind and by what is known of them: verified, or the reason that they would be refused for."},
@@ -55,7 +61,7 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			}
 			return math.NaN()
 		})
-	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
+	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.git, m.gitAt, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -82,6 +88,13 @@ func (m *Metrics) Decided(d *Decision, took time.Duration) {
 }
 
 func (m *Metrics) reloadedSuccessfully(ok bool) { m.reloaded.Set(number(ok)) }
+
+func (m *Metrics) readGit(at time.Time, ok bool) {
+	m.git.WithLabelValues().Set(number(ok))
+	if ok {
+		m.gitAt.WithLabelValues().Set(float64(at.Unix()))
+	}
+}
 
 // Leads says whether this guard holds the lease. What only that one knows is
 // forgotten by another.

@@ -31,6 +31,7 @@ const (
 	ReasonOverloaded            = "overloaded"
 	ReasonUndecided             = "undecided"
 	ReasonSubresourceNotAllowed = "subresource-not-allowed"
+	ReasonUnknownToGit          = "unknown-to-git" // of what is stored alone
 )
 
 // hints say what to do about a refusal, for who sees it in the answer to a
@@ -65,6 +66,7 @@ var hints = map[string]string{
 	ReasonOverloaded:            "try again",
 	ReasonUndecided:             "try again; if it stays so, the guard's log says why",
 	ReasonSubresourceNotAllowed: "change the object itself, signed",
+	ReasonUnknownToGit:          "delete it, or have it reviewed and signed anew",
 }
 
 // Codes of HTTP that a denial has where it is no plain refusal.
@@ -84,6 +86,6 @@ func Reasons() []string {
 	return []string{
 		ReasonMalformed, ReasonTooLarge, ReasonOperationNotAllowed, ReasonSubresourceNotAllowed, ReasonConverted, ReasonWrongObject,
 		ReasonGeneratedName, ReasonBeingDeleted, ReasonNamespaceNotAllowed, ReasonAnotherCluster, ReasonNoCluster, ReasonReachesGuard,
-		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided,
+		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided, ReasonUnknownToGit,
 	}
 }

@@ -91,6 +91,8 @@ func TestBadRules(t *testing.T) {
 		"a pattern that is none":    {Namespaces: []string{"["}},
 		"an empty policy to guard":  {GuardPolicies: []string{""}},
 		"every policy is the guard": {GuardPolicies: []string{"*"}},
+		"an unknown authority":      {InsecureOutsideGit: []string{"nobody"}},
+		"an authority of no name":   {InsecureOutsideGit: []string{""}},
 	} {
 		if _, err := guard.NewRules(w.config(), settings, "x"); err == nil {
 			t.Errorf("%s is taken", name)

@@ -29,6 +29,9 @@ type Settings struct {
 	// of polex's and Kyverno's own.
 	GuardPolicies   []string `json:"guardPolicies"`
 	GuardNamespaces []string `json:"guardNamespaces"`
+	// InsecureOutsideGit are the authorities of the trust policy whose exceptions
+	// need not be in Git, where that is asked at all: those for a break-glass.
+	InsecureOutsideGit []string `json:"insecureOutsideGit"`
 }
 
 // Rules are what is decided by. They do not change: a new configuration makes
@@ -59,6 +62,11 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	for _, pattern := range settings.Namespaces {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			return nil, fmt.Errorf("guard: namespaces: %q is neither a name nor a pattern", pattern)
+		}
+	}
+	for _, name := range settings.InsecureOutsideGit {
+		if name == "" || !slices.ContainsFunc(policy.Authorities(), func(a *trust.Authority) bool { return a.Name() == name }) {
+			return nil, fmt.Errorf("guard: insecureOutsideGit: the trust policy has no authority %q", name)
 		}
 	}
 	checker, err := shape.New(shape.Config{GuardPolicies: settings.GuardPolicies, GuardNamespaces: settings.GuardNamespaces, InsecureAllowUnbounded: true})
@@ -93,6 +101,13 @@ func (s *Settings) allowsNamespace(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.ContainsFunc(s.Namespaces, func(pattern string) bool {
 		fits, err := path.Match(pattern, namespace)
 		return err == nil && fits
+	})
+}
+
+// mayStandOutsideGit reports whether one of those signed who need not commit it.
+func (r *Rules) mayStandOutsideGit(facts verify.Facts) bool {
+	return slices.ContainsFunc(facts.Signatures, func(s verify.Signature) bool {
+		return slices.Contains(r.settings.InsecureOutsideGit, s.Authority)
 	})
 }
 

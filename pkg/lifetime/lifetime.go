@@ -26,8 +26,9 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Message) }
 
 // Of reads an exception's lifetime. A time or duration that cannot be read, two
-// places that disagree, or a start that is not before the end is an *[Error].
-// An absent expiry is not: whether one is needed is the caller's to say.
+// places that disagree, Kyverno's label among them, or a start that is not before
+// the end is an *[Error]. An absent expiry is not: whether one is needed is the
+// caller's to say.
 func Of(e *exception.Exception) (Lifetime, error) {
 	var l Lifetime
 	for _, c := range e.Conflicts {
@@ -51,6 +52,9 @@ func Of(e *exception.Exception) (Lifetime, error) {
 	}
 	if !l.StartsAt.IsZero() && !l.ExpiresAt.IsZero() && !l.StartsAt.Before(l.ExpiresAt) {
 		return Lifetime{}, &Error{Path: e.StartsAt.Path, Message: "it starts when it has already expired"}
+	}
+	if err := checkTTL(e, l); err != nil {
+		return Lifetime{}, err
 	}
 	return l, nil
 }

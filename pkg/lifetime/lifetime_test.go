@@ -110,6 +110,9 @@ func TestResolve(t *testing.T) {
 		{"a native end and a duration", "new", "polex.dev/expires-in: 7d", `expiresAt: "2026-12-31T17:00:00Z"`, "", "", `metadata.annotations["polex.dev/expires-in"]`},
 		{"begins after", "old", `polex.dev/expires-in: 7d, polex.dev/starts-at: "2026-04-05T00:30:00Z"`, "", "", "", `metadata.annotations["polex.dev/starts-at"]`},
 		{"begins before", "old", `polex.dev/expires-in: 7d, polex.dev/starts-at: "2026-04-05T00:29:59Z"`, "", `metadata.annotations["polex.dev/expires-at"]`, "2026-04-05T00:30:00Z", ""},
+		{"a leap day", "old", "polex.dev/expires-in: 703d", "", `metadata.annotations["polex.dev/expires-at"]`, "2028-03-01T00:30:00Z", ""},
+		{"in another zone", "old", `polex.dev/expires-in: 7d, polex.dev/starts-at: "2026-04-05T02:29:59+02:00"`, "", `metadata.annotations["polex.dev/expires-at"]`, "2026-04-05T00:30:00Z", ""},
+		{"begins after, in another zone", "old", `polex.dev/expires-in: 7d, polex.dev/starts-at: "2026-04-04T19:00:00-05:30"`, "", "", "", `metadata.annotations["polex.dev/starts-at"]`},
 		{"no duration of ours", "new", "polex.dev/expires-in: -1d", "", "", "", `metadata.annotations["polex.dev/expires-in"]`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -117,7 +120,7 @@ func TestResolve(t *testing.T) {
 			if !ok {
 				t.Fatal("not an exception")
 			}
-			added, err := lifetime.Resolve(e, signedAt)
+			added, err := lifetime.Resolve(e, signedAt, lifetime.Forms{})
 			wrongAt(t, err, tc.wrong)
 			if tc.path == "" {
 				if len(added) > 0 {
@@ -129,5 +132,41 @@ func TestResolve(t *testing.T) {
 				t.Errorf("added %v, want %s: %s", added, tc.path, tc.value)
 			}
 		})
+	}
+}
+
+// TestResolveLabel: where it is asked for, the end of an exception of the old group
+// is a label too, once.
+func TestResolveLabel(t *testing.T) {
+	signedAt := at("2026-03-29T00:30:00Z")
+	for _, tc := range []struct {
+		name, group, annotations, spec string
+		want                           map[string]string // by path
+	}{
+		{"a duration", "old", "polex.dev/expires-in: 7d", "", map[string]string{
+			`metadata.annotations["polex.dev/expires-at"]`: "2026-04-05T00:30:00Z", `metadata.labels["cleanup.kyverno.io/ttl"]`: "2026-04-05T003000Z"}},
+		{"a time", "old", `polex.dev/expires-at: "2026-12-31T17:00:00+01:00"`, "", map[string]string{
+			`metadata.labels["cleanup.kyverno.io/ttl"]`: "2026-12-31T160000Z"}},
+		{"no end", "old", "", "", map[string]string{}},
+		{"the other group", "new", "", `expiresAt: "2026-12-31T17:00:00Z"`, map[string]string{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e, _ := document(t, tc.group, tc.annotations, tc.spec).Exception()
+			added, err := lifetime.Resolve(e, signedAt, lifetime.Forms{TTLLabel: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, a := range added {
+				got[a.Path.String()] = a.Value
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	there := labelled(t, "old", `polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "2026-12-31T170000Z")
+	if added, err := lifetime.Resolve(there, signedAt, lifetime.Forms{TTLLabel: true}); err != nil || len(added) > 0 {
+		t.Errorf("added %v, %v", added, err)
 	}
 }

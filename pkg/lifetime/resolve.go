@@ -6,27 +6,42 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Resolve returns what has to be added to an exception so that a duration it
-// asks for becomes a time: signedAt plus the duration, in UTC, to the second.
-// Asking for a duration while an expiry is set already is an *[Error], for it
-// is not clear which of the two was approved.
-func Resolve(e *exception.Exception, signedAt time.Time) ([]exception.Addition, error) {
+// Forms are those in which an end is written, besides the one that counts.
+type Forms struct {
+	// TTLLabel writes the end of an exception of kyverno.io as a label too, by
+	// which Kyverno's cleanup controller deletes it, where it may. Those of
+	// policies.kyverno.io have a field that Kyverno heeds.
+	TTLLabel bool
+}
+
+// Resolve returns what has to be added to an exception when it is signed: the time
+// that a duration becomes, which is signedAt plus the duration, in UTC, to the
+// second, and the other forms of the end. Asking for a duration while an expiry is
+// set already is an *[Error], for it is not clear which of the two was approved.
+func Resolve(e *exception.Exception, signedAt time.Time, forms Forms) ([]exception.Addition, error) {
 	l, err := Of(e)
-	if err != nil || l.ExpiresIn == 0 {
+	if err != nil {
 		return nil, err
 	}
-	if !l.ExpiresAt.IsZero() {
-		return nil, &Error{Path: e.ExpiresIn.Path,
-			Message: "both a duration and a time of expiry are set, and only one can have been approved",
-			Hint:    "remove " + e.ExpiresAt.Path.String() + " to let the duration count from the signing"}
+	var additions []exception.Addition
+	if l.ExpiresIn != 0 {
+		if !l.ExpiresAt.IsZero() {
+			return nil, &Error{Path: e.ExpiresIn.Path,
+				Message: "both a duration and a time of expiry are set, and only one can have been approved",
+				Hint:    "remove " + e.ExpiresAt.Path.String() + " to let the duration count from the signing"}
+		}
+		l.ExpiresAt = signedAt.Add(l.ExpiresIn).UTC().Truncate(time.Second)
+		if !l.StartsAt.IsZero() && !l.StartsAt.Before(l.ExpiresAt) {
+			return nil, &Error{Path: e.StartsAt.Path, Message: "it would have expired before it starts"}
+		}
+		path := exception.Path{"metadata", "annotations", exception.AnnotationExpiresAt}
+		if e.Identity.Group == exception.PoliciesGroup {
+			path = exception.Path{"spec", "expiresAt"}
+		}
+		additions = append(additions, exception.Addition{Path: path, Value: l.ExpiresAt.Format(time.RFC3339)})
 	}
-	expiry := signedAt.Add(l.ExpiresIn).UTC().Truncate(time.Second)
-	if !l.StartsAt.IsZero() && !l.StartsAt.Before(expiry) {
-		return nil, &Error{Path: e.StartsAt.Path, Message: "it would have expired before it starts"}
+	if forms.TTLLabel && e.Identity.Group == exception.KyvernoGroup && e.TTL.Text == "" && !l.ExpiresAt.IsZero() {
+		additions = append(additions, exception.Addition{Path: exception.Path{"metadata", "labels", exception.LabelTTL}, Value: FormatTTL(l.ExpiresAt)})
 	}
-	path := exception.Path{"metadata", "annotations", exception.AnnotationExpiresAt}
-	if e.Identity.Group == exception.PoliciesGroup {
-		path = exception.Path{"spec", "expiresAt"}
-	}
-	return []exception.Addition{{Path: path, Value: expiry.Format(time.RFC3339)}}, nil
+	return additions, nil
 }

@@ -19,8 +19,8 @@ var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApp
 const propertyApprovedBy = "approved-by"
 
 // differs says where a message is not what was asked for, but for what signing
-// adds: the time that a duration became, the defaults of the API server, and the
-// record of the review. It returns "" where it is.
+// adds: the time that a duration became, with its other forms, the defaults of the
+// API server, and the record of the review. It returns "" where it is.
 func differs(asked, signed *exception.Document, witnessed time.Time) string {
 	if problem := badExpiry(asked, signed, witnessed); problem != "" {
 		return problem
@@ -39,6 +39,10 @@ func differs(asked, signed *exception.Document, witnessed time.Time) string {
 		drop("expiresAt", "spec")
 	} else {
 		drop(exception.AnnotationExpiresAt, "metadata", "annotations")
+		// Beside an end, the label says the same, or badExpiry had found it.
+		if s, ok := signed.Exception(); ok && s.ExpiresAt.Text != "" {
+			drop(exception.LabelTTL, "metadata", "labels")
+		}
 	}
 	// What the API server or a GitOps tool may add to an object nobody signs, so
 	// that seal.Compare, which passes it over, only finds the words here.

@@ -51,6 +51,7 @@ spec:
 func TestDiffers(t *testing.T) {
 	witnessed := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	const expiry = "    polex.dev/expires-at: \"2026-03-08T12:00:00Z\"\n"
+	const label = "  labels: {cleanup.kyverno.io/ttl: 2026-03-08T120000Z}\n"
 	atAnnotations, atName, atSpec := "  annotations:\n", "  name: a\n", "spec:\n"
 	for _, tc := range []struct {
 		name    string
@@ -64,11 +65,15 @@ func TestDiffers(t *testing.T) {
 			"    polex.dev/requested-by: ann\n    polex.dev/approved-by: bob\n    polex.dev/pull-request: https://example.com/1\n    polex.dev/merge-commit: abc\n"}, ""},
 		{"where there were no annotations", bareRequest, []string{atName, atName + "  annotations: {polex.dev/approved-by: bob}\n"}, ""},
 		{"the record as a native property", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n  properties: {approved-by: bob}\n"}, ""},
+		{"its end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + label}, ""},
 		{"a shorter life", oldRequest, []string{atAnnotations, atAnnotations + "    polex.dev/expires-at: \"2026-03-02T12:00:00Z\"\n"}, ""},
 
 		{"a longer life", oldRequest, []string{atAnnotations, atAnnotations + "    polex.dev/expires-at: \"2026-03-08T12:06:00Z\"\n"}, "ends at"},
 		{"no end", oldRequest, nil, "there is no time of expiry"},
 		{"an end that nobody asked for", bareRequest, []string{atName, atName + "  annotations: {polex.dev/expires-at: \"2026-03-08T12:00:00Z\"}\n"}, "it asks for no duration"},
+		{"another end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + strings.Replace(label, "08", "07", 1)}, "the label says"},
+		{"an end as a label alone", bareRequest, []string{atName, atName + label}, "metadata.labels"},
+		{"a label that the group does not get", newRequest, []string{atName, atName + label, atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n"}, "labels"},
 		{"the end at the wrong place", newRequest, []string{atAnnotations, atAnnotations + expiry, atSpec, atSpec + "  reportResult: skip\n"}, "expires-at"},
 		{"without the default", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n"}, "reportResult"},
 		{"another default", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: pass\n"}, "reportResult"},

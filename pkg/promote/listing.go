@@ -37,7 +37,7 @@ func (q *Queue) list(tree *gittree.Tree) (*listing, error) {
 		for name := entry.Path; name != "."; name = path.Dir(name) {
 			l.folded[strings.ToLower(name)] = name
 		}
-		if entry.Mode != filemode.Regular || !isExceptionFile(entry.Path) {
+		if entry.Mode != filemode.Regular || !exception.HoldsDocuments(entry.Path) {
 			return nil
 		}
 		ids, err := q.identities(tree, entry)

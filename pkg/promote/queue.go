@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -177,7 +176,7 @@ func (q *Queue) take(entry gittree.Entry) (*file, exception.Refusals, error) {
 	if entry.Mode != filemode.Regular {
 		return f, exception.Refusals{{Position: at, Reason: ReasonNotRegular, Message: "it is a link, a submodule or executable, and only regular files are signed"}}, nil
 	}
-	if !plainPath(name) || !isExceptionFile(name) {
+	if !plainPath(name) || !exception.HoldsDocuments(name) {
 		return f, exception.Refusals{{Position: at, Reason: ReasonBadName, Message: "its name is not one of an exception",
 			Hint: "use letters, digits, dots, dashes and underscores, and end it in .yaml, .yml or .json"}}, nil
 	}
@@ -197,10 +196,6 @@ func (q *Queue) take(entry gittree.Entry) (*file, exception.Refusals, error) {
 		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
 	}
 	return f, refusals, err
-}
-
-func isExceptionFile(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
 func plainPath(name string) bool {

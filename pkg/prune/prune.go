@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +85,7 @@ func Look(tree *gittree.Tree, o Options) (*Found, error) {
 		return nil, fmt.Errorf("%s is not a folder", folder)
 	}
 	return found, tree.Walk(folder, func(entry gittree.Entry) error {
-		if entry.Mode != filemode.Regular || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(entry.Path)) {
+		if entry.Mode != filemode.Regular || !exception.HoldsDocuments(entry.Path) {
 			return nil
 		}
 		content, err := tree.Read(entry)

@@ -24,6 +24,8 @@ const (
 type Rules struct {
 	// InsecureAllowUnbounded signs exceptions that never expire.
 	InsecureAllowUnbounded bool
+	// Forms are those in which an end is written.
+	Forms lifetime.Forms
 }
 
 // Prepare returns the documents as they will be applied: with their lifetime as
@@ -83,7 +85,7 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 }
 
 func resolve(doc *exception.Document, e *exception.Exception, now time.Time, rules Rules) ([]exception.Addition, *exception.Refusal) {
-	additions, err := lifetime.Resolve(e, now)
+	additions, err := lifetime.Resolve(e, now, rules.Forms)
 	var bad *lifetime.Error
 	if errors.As(err, &bad) {
 		return nil, &exception.Refusal{Position: doc.PositionOf(bad.Path), Reason: ReasonBadLifetime, Message: bad.Message, Hint: bad.Hint}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
@@ -47,6 +48,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"two times", edited(policiesText, expiresIn, "    polex.dev/expires-at: 2026-12-30T00:00:00Z\n") + "  expiresAt: \"2026-12-31T00:00:00Z\"\n", []string{"7 bad-lifetime"}},
 		{"not a duration", edited(kyvernoText, "7d", "a week"), []string{"9 bad-lifetime"}},
 		{"no time at all", edited(kyvernoText, "7d", "0d"), []string{"9 bad-lifetime"}},
+		{"a label that counts from elsewhere", edited(kyvernoText, "  annotations:\n", "  labels: {cleanup.kyverno.io/ttl: 7d}\n  annotations:\n"), []string{"7 bad-lifetime"}},
 		{"starts when it is over", edited(kyvernoText, expiresIn, expiresIn+"    polex.dev/starts-at: 2026-03-08T09:30:15Z\n"), []string{"10 bad-lifetime"}},
 		{"two of three", fmt.Sprintf(kyvernoText, "b") + "---\n" + edited(kyvernoText, expiresIn, "") + "---\n" + edited(policiesText, "7d", "7y"),
 			[]string{"24 no-expiry", "46 bad-lifetime"}},
@@ -94,6 +96,30 @@ func TestPrepareAdds(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, string(prepared[0].Source())); diff != "" {
 				t.Errorf("source (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Where it is asked for, the end is a label too, beside those that are there.
+func TestPrepareLabel(t *testing.T) {
+	const annotations, label = "  annotations:\n", "cleanup.kyverno.io/ttl: \"2026-03-08T093015Z\"\n"
+	end := "    polex.dev/expires-at: \"2026-03-08T09:30:15Z\"\n"
+	for _, tc := range []struct{ name, text, want string }{
+		{"the first label", fmt.Sprintf(kyvernoText, "a"), edited(kyvernoText, annotations, "  labels:\n    "+label+annotations+end)},
+		{"one of two", edited(kyvernoText, annotations, "  labels:\n    team: a\n"+annotations),
+			edited(kyvernoText, annotations, "  labels:\n    "+label+"    team: a\n"+annotations+end)},
+		{"of the other group", fmt.Sprintf(policiesText, "a"),
+			edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \"2026-03-08T09:30:15Z\"\n")},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{Forms: lifetime.Forms{TTLLabel: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := parseAll(t, tc.want)[0].Object()
+			if diff := cmp.Diff(want, prepared[0].Object()); diff != "" {
+				t.Errorf("-want +got:\n%s\n%s", diff, prepared[0].Source())
 			}
 		})
 	}

@@ -29,7 +29,7 @@ var house = map[string][]string{
 	"promote":   {"exception", "gitchange", "gittree", "seal", "trust", "verify", "sign", "lifetime", "shape"},
 	"prune":     {"exception", "gitchange", "gittree", "lifetime", "promote"},
 	// What no exception may reach is for pkg/shape to say, whoever asks.
-	"guard":  {"exception", "seal", "shape", "trust", "verify", "lifetime"},
+	"guard":  {"exception", "gittree", "seal", "shape", "trust", "verify", "lifetime"},
 	"ledger": {"exception", "gittree", "seal", "trust", "verify", "lifetime"},
 }
 

@@ -43,6 +43,11 @@ type Sigstore struct {
 	OIDCClientID string `json:"oidcClientID"`
 }
 
+// Lifetime is the section that says how the end of an exception is written.
+type Lifetime struct {
+	TTLLabel bool `json:"ttlLabel"` // Kyverno's label too, on exceptions of kyverno.io
+}
+
 // Promote is the section that says how what waits is promoted.
 type Promote struct {
 	Updates string `json:"updates"` // refuse or replace
@@ -64,6 +69,7 @@ type sections struct {
 	APIVersion  string `json:"apiVersion"`
 	Kind        string `json:"kind"`
 	Directories any    `json:"directories"`
+	Lifetime    any    `json:"lifetime"`
 	Promote     any    `json:"promote"`
 	Shape       any    `json:"shape"`
 	Sigstore    any    `json:"sigstore"`

@@ -69,7 +69,7 @@ func (in Inputs) folder(dir string, visit func(*exception.Document)) {
 				return fs.SkipDir
 			}
 			return nil
-		case !HoldsDocuments(path):
+		case !exception.HoldsDocuments(path):
 			if entry.Type()&fs.ModeSymlink == 0 {
 				return nil
 			}
@@ -94,16 +94,6 @@ func (in Inputs) folder(dir string, visit func(*exception.Document)) {
 	if !found {
 		in.Report.Add(Result{Outcome: Unknown, File: dir, Reason: ReasonNoDocuments,
 			Message: "there is no .yaml, .yml or .json file in this folder"})
-	}
-}
-
-// HoldsDocuments reports whether a file's name is one that holds documents.
-func HoldsDocuments(path string) bool {
-	switch filepath.Ext(path) {
-	case ".yaml", ".yml", ".json":
-		return true
-	default:
-		return false
 	}
 }
 

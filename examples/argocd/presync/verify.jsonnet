@@ -37,27 +37,27 @@ function(revision) {
       initContainers: [{
         name: 'clone',
         image: 'registry.example.com/git@sha256:<digest>',
-        command: ['git', 'clone', '--quiet', '--bare', '--no-tags', '--single-branch', '--branch=main', 'https://github.com/acme/exceptions', '/work/exceptions.git'],
-        env: [{ name: 'HOME', value: '/work' }],
+        command: ['git', 'clone', '--quiet', '--bare', '--no-tags', '--single-branch', '--branch=main', 'https://github.com/acme/exceptions', '/repository/exceptions.git'],
+        env: [{ name: 'HOME', value: '/repository' }],
         securityContext: restricted,
         resources: resources,
-        volumeMounts: [{ name: 'work', mountPath: '/work' }],
+        volumeMounts: [{ name: 'repository', mountPath: '/repository' }],
       }],
       containers: [{
         name: 'verify',
         image: 'registry.example.com/polex-verify@sha256:<digest>',
         command: ['/usr/local/bin/polex-verify'],
-        args: ['--config=/etc/polex/trust.yaml', '--git=/work/exceptions.git', '--ref=' + revision, '--path=signed'],
+        args: ['--config=/etc/polex/trust.yaml', '--git=/repository/exceptions.git', '--ref=' + revision, '--path=signed'],
         terminationMessagePolicy: 'FallbackToLogsOnError',  // the reason is in the Pod's status
         securityContext: restricted,
         resources: resources,
         volumeMounts: [
-          { name: 'work', mountPath: '/work', readOnly: true },
+          { name: 'repository', mountPath: '/repository', readOnly: true },
           { name: 'trust', mountPath: '/etc/polex', readOnly: true },
         ],
       }],
       volumes: [
-        { name: 'work', emptyDir: { sizeLimit: '1Gi' } },
+        { name: 'repository', emptyDir: { sizeLimit: '1Gi' } },
         { name: 'trust', configMap: { name: 'polex-trust' } },  // of the cluster, not of the repository
       ],
     } },

@@ -19,6 +19,7 @@ const (
 	eventRemoved = "Removed" // by the guard
 	eventDeleted = "Deleted" // by somebody else
 	eventConfig  = "ConfigurationRefused"
+	eventGit     = "GitUnreadable"
 )
 
 // Teller writes what the guard finds and does to where people look: the log,
@@ -70,6 +71,13 @@ func (t *Teller) Deleted(d *guard.Decision) {
 func (t *Teller) ConfigurationRefused(pod *corev1.ObjectReference, err error) {
 	d := guard.Decision{Reason: "configuration-refused", Detail: err.Error(), Hint: "the old one stays"}
 	t.Events.Eventf(pod, nil, corev1.EventTypeWarning, eventConfig, "Reload", "%s", d.Message())
+}
+
+// GitUnreadable writes down likewise that it is not known what the repository of
+// exceptions holds.
+func (t *Teller) GitUnreadable(pod *corev1.ObjectReference, err error) {
+	d := guard.Decision{Reason: guard.ReasonUndecided, Detail: err.Error(), Hint: "until it can be read, nothing is called " + guard.ReasonUnknownToGit}
+	t.Events.Eventf(pod, nil, corev1.EventTypeWarning, eventGit, "ReadGit", "%s", d.Message())
 }
 
 func (t *Teller) event(f *guard.Finding, reason, action string) {

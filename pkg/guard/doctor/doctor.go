@@ -24,6 +24,9 @@ type Config struct {
 	Deadline time.Duration
 	// Namespace is the guard's, where its Lease is.
 	Namespace string
+	// SelfManaged is the Secret that the guard keeps a certificate of its own in, ""
+	// where it does not.
+	SelfManaged string
 	// Kyverno is Kyverno's namespace.
 	Kyverno string
 }
@@ -64,6 +67,7 @@ func Run(ctx context.Context, c Config) []Finding {
 	}
 	k := &checkup{Config: c}
 	k.webhook(ctx)
+	k.mutating(ctx)
 	k.kyverno(ctx)
 	k.permissions(ctx)
 	k.clock(ctx)

@@ -9,18 +9,42 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// need is something that the guard has to be permitted to do.
+type need struct {
+	group, resource, namespace, name string
+	verbs                            []string
+}
+
+// leaseName and reportName are those of the guard's Lease and of its reports. Its
+// role may be limited to them.
+const leaseName, reportName = "polex-guard", "polex-guard"
+
+// needs are what every guard has to be permitted to do, besides looking at the
+// kinds that it guards.
+func (k *checkup) needs() []need {
+	const webhooks = "validatingwebhookconfigurations"
+	needs := []need{
+		{"coordination.k8s.io", "leases", k.Namespace, "", []string{"create"}},
+		{"coordination.k8s.io", "leases", k.Namespace, leaseName, []string{"get", "update"}},
+		{"events.k8s.io", "events", "", "", []string{"create", "patch"}},
+		{"wgpolicyk8s.io", "policyreports", "", "", []string{"list", "create"}},
+		{"wgpolicyk8s.io", "policyreports", "", reportName, []string{"get", "update", "delete"}},
+	}
+	if k.SelfManaged == "" {
+		return needs
+	}
+	return append(needs,
+		need{"", "secrets", k.Namespace, "", []string{"list", "watch"}},
+		need{"", "secrets", k.Namespace, k.SelfManaged, []string{"update"}},
+		need{"admissionregistration.k8s.io", webhooks, "", "", []string{"list", "watch"}},
+		need{"admissionregistration.k8s.io", webhooks, "", k.Webhook, []string{"update"}},
+	)
+}
+
 // permissions asks the API server whether whoever runs this may do what the guard
 // has to: run it as the guard's ServiceAccount.
 func (k *checkup) permissions(ctx context.Context) {
-	type need struct {
-		group, resource, namespace string
-		verbs                      []string
-	}
-	needs := []need{
-		{"coordination.k8s.io", "leases", k.Namespace, []string{"get", "create", "update"}},
-		{"events.k8s.io", "events", "", []string{"create", "patch"}},
-		{"wgpolicyk8s.io", "policyreports", "", []string{"get", "list", "create", "update", "delete"}},
-	}
+	needs := k.needs()
 	for _, gk := range k.Kinds {
 		mapping, err := k.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
 		if err != nil {
@@ -29,29 +53,38 @@ func (k *checkup) permissions(ctx context.Context) {
 			}
 			continue
 		}
-		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", []string{"get", "list", "watch", "delete"}})
+		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", "", []string{"get", "list", "watch", "delete"}})
 	}
 	before := len(k.found)
 	for _, n := range needs {
-		var lacking []string
-		for _, verb := range n.verbs {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: n.group, Resource: n.resource, Namespace: n.namespace, Verb: verb},
-			}}
-			if err := k.Client.Create(ctx, review); err != nil {
-				k.unknown("permissions", err)
-				return
-			}
-			if !review.Status.Allowed {
-				lacking = append(lacking, verb)
-			}
+		lacking, err := k.lacking(ctx, n)
+		if err != nil {
+			k.unknown("permissions", err)
+			return
 		}
 		if len(lacking) > 0 {
-			k.add(Finding{Subject: "permissions", Reason: ReasonNotPermitted, Message: "it may not " + strings.Join(lacking, ", ") + " " + n.resource + "." + n.group,
+			k.add(Finding{Subject: "permissions", Reason: ReasonNotPermitted, Message: "it may not " + strings.Join(lacking, ", ") + " " + schema.GroupResource{Group: n.group, Resource: n.resource}.String(),
 				Hint: "give the guard's ServiceAccount the role of its manifests, and run this as that"})
 		}
 	}
 	if len(k.found) == before {
 		k.fine("permissions", "it may watch, delete what has expired, and say so")
 	}
+}
+
+// lacking returns which verbs of a need are not permitted.
+func (k *checkup) lacking(ctx context.Context, n need) ([]string, error) {
+	var lacking []string
+	for _, verb := range n.verbs {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: n.group, Resource: n.resource, Namespace: n.namespace, Name: n.name, Verb: verb},
+		}}
+		if err := k.Client.Create(ctx, review); err != nil {
+			return nil, err
+		}
+		if !review.Status.Allowed {
+			lacking = append(lacking, verb)
+		}
+	}
+	return lacking, nil
 }

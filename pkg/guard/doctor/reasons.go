@@ -18,6 +18,7 @@ const (
 	ReasonCertificate     = "bad-certificate"
 	ReasonCertificateEnds = "certificate-ends"
 
+	ReasonMutates            = "mutates"
 	ReasonExceptionsDisabled = "exceptions-disabled"
 	ReasonFromEverywhere     = "exceptions-from-everywhere"
 	ReasonNotPermitted       = "not-permitted"
@@ -29,6 +30,6 @@ func Reasons() []string {
 	return []string{
 		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonNamespaceHole, ReasonObjectHole,
 		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonBundle, ReasonCertificate,
-		ReasonCertificateEnds, ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
+		ReasonCertificateEnds, ReasonMutates, ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
 	}
 }

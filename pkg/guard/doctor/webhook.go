@@ -54,7 +54,7 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 		}
 		for _, m := range mappings {
 			for _, operation := range []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete} {
-				if slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return asks(&w, m, operation) }) {
+				if slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return asks(w.Rules, m, operation) }) {
 					continue
 				}
 				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is let through unasked", operation, gk, m.GroupVersionKind.Version),
@@ -68,12 +68,13 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 	}
 }
 
-// asks reports whether a webhook is asked about an operation on a resource.
-func asks(w *admissionregistrationv1.ValidatingWebhook, m *meta.RESTMapping, operation admissionregistrationv1.OperationType) bool {
+// asks reports whether a webhook of these rules is asked about an operation on a
+// resource.
+func asks(rules []admissionregistrationv1.RuleWithOperations, m *meta.RESTMapping, operation admissionregistrationv1.OperationType) bool {
 	names := func(list []string, name string) bool {
 		return slices.Contains(list, "*") || slices.Contains(list, name)
 	}
-	return slices.ContainsFunc(w.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+	return slices.ContainsFunc(rules, func(r admissionregistrationv1.RuleWithOperations) bool {
 		return (slices.Contains(r.Operations, admissionregistrationv1.OperationAll) || slices.Contains(r.Operations, operation)) &&
 			names(r.APIGroups, m.Resource.Group) && names(r.APIVersions, m.Resource.Version) &&
 			(names(r.Resources, m.Resource.Resource) || slices.Contains(r.Resources, "*/*")) &&

@@ -59,9 +59,6 @@ func (a *ArgoCD) Close() error {
 // Logs are the last lines of every process.
 func (a *ArgoCD) Logs() string { return a.group.Logs() }
 
-// Names are the programs that run.
-func (a *ArgoCD) Names() []string { return a.group.Names() }
-
 // Until asks again and again whether something is there yet, until the context ends
 // or one of the processes does.
 func (a *ArgoCD) Until(ctx context.Context, what string, ask func(context.Context) error) error {

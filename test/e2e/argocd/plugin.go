@@ -11,10 +11,8 @@ import (
 
 // Plugin is a config management plugin, as its container would run it.
 type Plugin struct {
-	Name   string   // in its configuration
-	Config []byte   // plugin.yaml
-	Path   []string // folders of the programs that its commands name
-	Env    []string // of its container
+	Name   string // in its configuration
+	Config []byte // plugin.yaml
 }
 
 // StartPlugin runs the plugin's server, and waits until the repository server can
@@ -29,11 +27,7 @@ func (a *ArgoCD) StartPlugin(ctx context.Context, p Plugin) error {
 	if err := os.WriteFile(filepath.Join(folder, "plugin.yaml"), p.Config, 0o600); err != nil {
 		return err
 	}
-	path := "PATH="
-	for _, folder := range p.Path {
-		path += folder + string(os.PathListSeparator)
-	}
-	if err := a.group.Run(ctx, servers.Command{Program: pluginServer, Env: append(append(a.env(), path+os.Getenv("PATH")), p.Env...), Args: []string{
+	if err := a.group.Run(ctx, servers.Command{Program: pluginServer, Env: a.env(), Args: []string{
 		"--config-dir-path", folder,
 	}}); err != nil {
 		return err

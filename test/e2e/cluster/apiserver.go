@@ -7,8 +7,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"net/http"
 	"path/filepath"
+	"strings"
 
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
@@ -35,6 +35,9 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	}}); err != nil {
 		return err
 	}
+	if err := write(at("audit.yaml"), auditPolicy(c.options.Audited)); err != nil {
+		return err
+	}
 	if err := c.group.Run(ctx, servers.Command{Program: "kube-apiserver", Args: []string{
 		"--etcd-servers=" + etcd, fmt.Sprintf("--secure-port=%d", free[2]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		// Nothing here is reached through a Service.
@@ -42,6 +45,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 		"--cert-dir=" + at("certs"), "--service-account-key-file=" + at("sa.pub"), "--service-account-signing-key-file=" + at("sa.key"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--token-auth-file=" + at("tokens.csv"),
 		"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
+		"--audit-policy-file=" + at("audit.yaml"), "--audit-log-path=" + c.AuditLog(),
 	}}); err != nil {
 		return err
 	}
@@ -51,15 +55,20 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 		if c.Client, err = newClient(server, token, authority); err != nil {
 			return err
 		}
-		answer, err := c.Do(ctx, Request{Method: http.MethodGet, Path: "/readyz"})
-		if err != nil {
-			return err
-		}
-		return answer.expect(http.StatusOK)
+		return c.ready(ctx)
 	}); err != nil {
 		return err
 	}
 	return write(c.Kubeconfig(), c.kubeconfig())
+}
+
+// auditPolicy writes down what some users ask for, and nobody else.
+func auditPolicy(users []string) string {
+	rules := "rules:\n"
+	if len(users) > 0 {
+		rules += fmt.Sprintf("- {level: Metadata, omitStages: [RequestReceived], users: [%s]}\n", strings.Join(users, ", "))
+	}
+	return "apiVersion: audit.k8s.io/v1\nkind: Policy\n" + rules + "- {level: None}\n"
 }
 
 // writeKeyPair makes the key that the API server signs ServiceAccounts' tokens

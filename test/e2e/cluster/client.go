@@ -38,11 +38,17 @@ func newClient(server, token, authority string) (*Client, error) {
 	}}, nil
 }
 
+// Server is the address of the API server.
+func (c *Client) Server() string { return c.server }
+
 // Request is one request; the body is YAML or JSON.
 type Request struct {
 	Method, Path string
 	Body         []byte
 	ContentType  string // "" for YAML
+
+	As     string   // who asks; "" for the administrator
+	Groups []string // that they are in
 }
 
 // Answer is what the API server said.
@@ -64,6 +70,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	}
 	if r.Body != nil {
 		request.Header.Set("Content-Type", r.ContentType)
+	}
+	if r.As != "" {
+		request.Header.Set("Impersonate-User", r.As)
+		request.Header["Impersonate-Group"] = r.Groups
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -23,6 +23,8 @@ type Options struct {
 	KyvernoEnv []string
 	// WithoutKyverno starts the API server with Kyverno's definitions alone.
 	WithoutKyverno bool
+	// Audited are users whose requests the API server writes down, in AuditLog.
+	Audited []string
 }
 
 // Cluster is a running API server with Kyverno.
@@ -64,6 +66,10 @@ func (c *Cluster) Logs() string { return c.group.Logs() }
 // Kubeconfig is the path of a file that says how to reach the API server as an
 // administrator.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.options.Dir, "kubeconfig") }
+
+// AuditLog is the path of a file with a line of JSON, an audit.k8s.io/v1 Event, for
+// each request of the users that are audited.
+func (c *Cluster) AuditLog() string { return filepath.Join(c.options.Dir, "audit.log") }
 
 // Names are the programs that run.
 func (c *Cluster) Names() []string { return c.group.Names() }

@@ -128,12 +128,13 @@ func (f *Flux) startController(ctx, within context.Context) error {
 	}, Env: []string{"KUBECONFIG=" + f.options.Cluster.Kubeconfig(), "RUNTIME_NAMESPACE=default", "TMPDIR=" + f.options.Dir}}); err != nil {
 		return err
 	}
+	client := &http.Client{Timeout: 5 * time.Second}
 	return f.Until(within, "the controller", func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", nil)
 		if err != nil {
 			return err
 		}
-		answer, err := http.DefaultClient.Do(request)
+		answer, err := client.Do(request)
 		if err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespac
 const kustomized = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [honest.yaml]\nnamePrefix: x-\n"
 
 // program is what Argo CD makes an exception of, if it runs it.
-const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: []}}`
+const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata: {name: 'run', namespace: '` + where + `'}, spec: {exceptions: [{policyName: 'p', ruleNames: ['r']}], match: {any: [{resources: {kinds: ['Pod']}}]}}}`
 
 // TestArgoCDAppliesNothingElse: what is no exception is not applied, by the project,
 // and by the rights of the account that applies where the project would let it.
@@ -73,7 +73,7 @@ func TestArgoCDAppliesNothingElse(t *testing.T) {
 	says(t, watched(t, "the sync to fail", failed).Said(), "resource :ConfigMap is not permitted in project exceptions")
 	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
 
-	clear(t)
+	cleared(t)
 	text := example(t, "argocd/application.yaml", r)
 	wider := strings.Replace(text, "    - {group: kyverno.io, kind: PolicyException}", "    - {group: '*', kind: '*'}", 1)
 	if wider == text {

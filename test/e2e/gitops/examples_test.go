@@ -53,11 +53,11 @@ func deployed(t *testing.T, path string, r repository) {
 		t.Fatal(err)
 	}
 	apply(t, example(t, path, r))
-	t.Cleanup(func() { clear(t) })
+	t.Cleanup(func() { cleared(t) })
 }
 
-// clear takes the Application and every exception away, and waits until they are gone.
-func clear(t *testing.T) {
+// cleared takes the Application and every exception away, and waits until they are gone.
+func cleared(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

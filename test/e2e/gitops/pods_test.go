@@ -75,8 +75,8 @@ func (k *kubelet) play(t *testing.T) (args []string, said string) {
 	volumes := next.volumes(t)
 	phase := "Succeeded"
 	var statuses []any
-	for _, c := range append(next.Spec.InitContainers, next.Spec.Containers...) {
-		args = append(c.Command, c.Args...)
+	for _, c := range slices.Concat(next.Spec.InitContainers, next.Spec.Containers) {
+		args = c.line()
 		out, code := c.run(t, volumes)
 		said += out
 		if c.TerminationMessagePolicy != "FallbackToLogsOnError" || code == 0 {
@@ -128,6 +128,9 @@ func (p pod) volumes(t *testing.T) map[string]string {
 	return folders
 }
 
+// line is the command line.
+func (c container) line() []string { return slices.Concat(c.Command, c.Args) }
+
 // run runs a container's command with its mounts' paths replaced by the folders.
 func (c container) run(t *testing.T, volumes map[string]string) (said string, code int) {
 	t.Helper()
@@ -140,7 +143,7 @@ func (c container) run(t *testing.T, volumes map[string]string) (said string, co
 		}
 		return text
 	}
-	command := append(slices.Clone(c.Command), c.Args...)
+	command := c.line()
 	for i := range command {
 		command[i] = in(command[i])
 	}

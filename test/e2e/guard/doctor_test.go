@@ -3,12 +3,15 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,53 +30,124 @@ func TestDoctor(t *testing.T) {
 	if got := i.doctor(t, 0); !slices.Equal(got, []string{"exceptions-disabled"}) {
 		t.Errorf("installed well: %q", got)
 	}
-	for _, tc := range []struct{ name, patch, mend, want string }{
-		{"a version", `{"op":"replace","path":"/webhooks/0/rules/0/apiVersions","value":["v1","v2","v1beta1"]}`, `{"op":"replace","path":"/webhooks/0/rules/0/apiVersions","value":["*"]}`, "version-not-asked"},
-		{"a group", `{"op":"replace","path":"/webhooks/0/rules/0/apiGroups","value":["kyverno.io"]}`, `{"op":"replace","path":"/webhooks/0/rules/0/apiGroups","value":["kyverno.io","policies.kyverno.io"]}`, "version-not-asked"},
-		{"an operation", `{"op":"replace","path":"/webhooks/0/rules/0/operations","value":["CREATE","DELETE"]}`, `{"op":"replace","path":"/webhooks/0/rules/0/operations","value":["*"]}`, "version-not-asked"},
-		{"a namespace", `{"op":"add","path":"/webhooks/0/namespaceSelector","value":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kube-system"]}]}}`, `{"op":"replace","path":"/webhooks/0/namespaceSelector","value":{}}`, "namespace-hole"},
-		{"an object", `{"op":"add","path":"/webhooks/0/objectSelector","value":{"matchLabels":{"guard":"me"}}}`, `{"op":"replace","path":"/webhooks/0/objectSelector","value":{}}`, "object-hole"},
-		{"a condition", `{"op":"add","path":"/webhooks/0/matchConditions","value":[{"name":"a","expression":"true"}]}`, `{"op":"remove","path":"/webhooks/0/matchConditions"}`, "condition-hole"},
-		{"failing open", `{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}`, `{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Fail"}`, "fails-open"},
-		{"impatience", `{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":5}`, `{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":10}`, "timeout-too-short"},
+	const rule, hook = "/webhooks/0/rules/0", "/webhooks/0"
+	for _, tc := range []struct {
+		name, at, value, mended string // JSON; "" removes
+		want                    string
+		warns                   bool
+	}{
+		{name: "a version", at: rule + "/apiVersions", value: `["v1","v2","v1beta1"]`, mended: `["*"]`, want: "version-not-asked"},
+		{name: "a group", at: rule + "/apiGroups", value: `["kyverno.io"]`, mended: `["kyverno.io","policies.kyverno.io"]`, want: "version-not-asked"},
+		{name: "an operation", at: rule + "/operations", value: `["CREATE","DELETE"]`, mended: `["*"]`, want: "version-not-asked"},
+		{name: "deletions", at: rule + "/operations", value: `["CREATE","UPDATE"]`, mended: `["*"]`, want: "delete-not-asked", warns: true},
+		{name: "a namespace", at: hook + "/namespaceSelector", value: `{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kube-system"]}]}`, mended: `{}`, want: "namespace-hole"},
+		{name: "an object", at: hook + "/objectSelector", value: `{"matchLabels":{"guard":"me"}}`, mended: `{}`, want: "object-hole"},
+		{name: "a condition", at: hook + "/matchConditions", value: `[{"name":"a","expression":"true"}]`, want: "condition-hole"},
+		{name: "failing open", at: hook + "/failurePolicy", value: `"Ignore"`, mended: `"Fail"`, want: "fails-open"},
+		{name: "impatience", at: hook + "/timeoutSeconds", value: `5`, mended: `10`, want: "timeout-too-short"},
+		{name: "conversion", at: hook + "/matchPolicy", value: `"Equivalent"`, mended: `"Exact"`, want: "converts", warns: true},
+		{name: "no bundle", at: hook + "/clientConfig/caBundle", value: `null`, mended: quoted(t, i.bundle), want: "bad-ca-bundle"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			change := func(patch string) {
-				t.Helper()
-				do(t, cluster.Request{Method: http.MethodPatch, Path: webhooks + "/polex-guard", ContentType: "application/json-patch+json", Body: []byte("[" + patch + "]")}).want(t, http.StatusOK)
-			}
-			change(tc.patch)
-			if got := i.doctor(t, 1); !slices.Contains(got, tc.want) {
+			patched(t, webhooks+"/polex-guard", "add", tc.at, tc.value)
+			if got := i.doctor(t, number(!tc.warns)); !slices.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
-			change(tc.mend)
+			operation := "replace"
+			if tc.mended == "" {
+				operation = "remove"
+			}
+			patched(t, webhooks+"/polex-guard", operation, tc.at, tc.mended)
 			i.doctor(t, 0)
 		})
+	}
+	for _, tc := range []struct{ name, path, object, want string }{
+		{"who changes exceptions", mutators, strings.NewReplacer("Validating", "Mutating", "name: polex-guard", "name: labels").Replace(i.registration("127.0.0.1")), "mutates"},
+		{"Kyverno", "/apis/apps/v1/namespaces/kyverno/deployments", kyverno, "exceptions-from-everywhere"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			do(t, cluster.Request{Method: http.MethodPost, Path: tc.path, Body: []byte(tc.object)}).want(t, http.StatusCreated)
+			if got := i.doctor(t, 0); !slices.Contains(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+			do(t, cluster.Request{Method: http.MethodDelete, Path: tc.path}).want(t, http.StatusOK)
+		})
+	}
+	nobody := filepath.Join(t.TempDir(), "kubeconfig")
+	if text, err := os.ReadFile(live.Kubeconfig()); err != nil {
+		t.Fatal(err)
+	} else if err := os.WriteFile(nobody, bytes.Replace(text, []byte("user: {"), []byte("user: {as: nobody, as-groups: [system:authenticated], "), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, status := i.diagnosed(t, nobody); status != 3 || !slices.Equal(got, []string{"not-permitted", "undecided"}) {
+		t.Errorf("as nobody: %q, exit status %d", got, status)
 	}
 	// Another certificate than the API server was told to take.
 	certify(t, i.dir)
 	i.until(t, "the new certificate", func(context.Context) error {
-		if got, _ := i.diagnosed(t); !slices.Contains(got, "bad-certificate") {
+		if got, _ := i.diagnosed(t, live.Kubeconfig()); !slices.Contains(got, "bad-certificate") {
 			return fmt.Errorf("it says %q", got)
 		}
 		return nil
 	})
 }
 
+const (
+	mutators = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+	// kyverno heeds the exceptions of every namespace.
+	kyverno = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: kyverno-admission-controller, namespace: kyverno}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: kyverno, image: kyverno, args: [--enablePolicyException=true, "--exceptionNamespace=*"]}]}
+`
+)
+
+// patched changes one place of an object; the value is JSON.
+func patched(t *testing.T, path, operation, at, value string) {
+	t.Helper()
+	if value == "" {
+		value = "null"
+	}
+	do(t, cluster.Request{Method: http.MethodPatch, Path: path, ContentType: "application/json-patch+json",
+		Body: fmt.Appendf(nil, `[{"op":%q,"path":%q,"value":%s}]`, operation, at, value)}).want(t, http.StatusOK)
+}
+
+// quoted is bytes as JSON has them.
+func quoted(t *testing.T, b []byte) string {
+	t.Helper()
+	text, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func number(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
 // doctor runs polex-guard check, which has to exit so, and returns the reasons of
 // what is not fine.
 func (i *instance) doctor(t *testing.T, status int) []string {
 	t.Helper()
-	reasons, got := i.diagnosed(t)
+	reasons, got := i.diagnosed(t, live.Kubeconfig())
 	if got != status {
 		t.Fatalf("exit status %d, want %d: %q", got, status, reasons)
 	}
 	return reasons
 }
 
-func (i *instance) diagnosed(t *testing.T) (reasons []string, status int) {
+func (i *instance) diagnosed(t *testing.T, kubeconfig string) (reasons []string, status int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), folder+"/polex-guard", "check", "--config", i.config, "--kubeconfig", live.Kubeconfig(), "--namespace", "default", "-o", "json")
+	cmd := exec.CommandContext(t.Context(), folder+"/polex-guard", "check", "--config", i.config, "--kubeconfig", kubeconfig, "--namespace", "default", "-o", "json")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -82,7 +82,13 @@ func (d draft) in(t cluster.Target) string {
 }
 
 func short(d time.Duration) string {
-	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+	text := d.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // seal seals drafts as the merge workflow that the guard trusts.
@@ -206,4 +212,14 @@ func decodeAnswer(answer *cluster.Answer, into any) error {
 		return errors.New(answer.Message())
 	}
 	return json.Unmarshal(answer.Body, into)
+}
+
+// widened is a sealed exception that exempts from another policy than was signed.
+func widened(t *testing.T, sealed string) string {
+	t.Helper()
+	wide := strings.Replace(sealed, "require-probes", "require-limits", 1)
+	if wide == sealed {
+		t.Fatal("there is nothing to widen")
+	}
+	return wide
 }

@@ -15,12 +15,14 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // patience is how long something may take that has to happen.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // instance is one running polex-guard.
 type instance struct {
@@ -31,6 +33,14 @@ type instance struct {
 	metrics string
 	health  string
 	bundle  []byte // of who certified it
+
+	process   *Process
+	alsoAsked string // more rules of the webhook, in YAML, indented
+
+	// Of one that runs as its manifests say.
+	kubeconfig string // with the token of its ServiceAccount
+	args, env  []string
+	limits     corev1.ResourceRequirements
 }
 
 // settings are what a test asks of a guard.
@@ -38,6 +48,10 @@ type settings struct {
 	guard string   // the section guard, in YAML, indented; "" for none
 	flags []string // more flags
 	dir   string   // "" for a new one
+	// kubeconfig says how the guard reaches the API server; "" is plainly.
+	kubeconfig string
+	// mounted certifies the guard, whose files are mounted as kubelet does.
+	mounted *authority
 	// itself lets the guard make its own certificate.
 	itself bool
 }
@@ -50,16 +64,23 @@ func (s settings) run(t *testing.T) *instance {
 	}
 	i := &instance{dir: s.dir, config: filepath.Join(s.dir, "config.yaml")}
 	i.configure(t, s.guard)
-	if s.itself {
+	switch {
+	case s.itself:
 		s.flags = append(s.flags, "--self-managed-certificate", secretName, "--dns-name", "localhost")
-	} else {
+	case s.mounted != nil:
+		i.bundle = s.mounted.certificate()
+		mount(t, i.dir, s.mounted.certifies(t))
+	default:
 		i.bundle = certify(t, s.dir)
 	}
-	p, err := Start(context.Background(), Options{Binaries: folder, Dir: s.dir, Config: i.config, Kubeconfig: live.Kubeconfig(), Flags: s.flags})
+	if s.kubeconfig == "" {
+		s.kubeconfig = live.Kubeconfig()
+	}
+	p, err := Start(context.Background(), Options{Binaries: folder, Dir: s.dir, Config: i.config, Kubeconfig: s.kubeconfig, Flags: s.flags})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.group, i.webhook, i.metrics, i.health = p.Group, p.Webhook, p.Metrics, p.Health
+	i.process, i.group, i.webhook, i.metrics, i.health = p, p.Group, p.Webhook, p.Metrics, p.Health
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(i.group.Logs())
@@ -67,11 +88,23 @@ func (s settings) run(t *testing.T) *instance {
 		i.group.Stop()
 	})
 	if s.itself {
-		i.mount(t)
+		i.mountSecret(t, certificateSecret, i.dir)
 	}
-	i.until(t, "the guard to be ready", func(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") })
+	i.until(t, "the guard to be ready", i.ready)
 	return i
 }
+
+// again starts the guard that was stopped or killed.
+func (i *instance) again(t *testing.T) {
+	t.Helper()
+	if err := i.process.Again(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	i.until(t, "the guard to be ready", i.ready)
+}
+
+// ready reports whether the guard says that it can be asked.
+func (i *instance) ready(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") }
 
 // configure writes the configuration: the sandbox's trust, and a section guard.
 func (i *instance) configure(t *testing.T, section string) {
@@ -122,7 +155,8 @@ func (i *instance) register(t *testing.T) {
 
 // registration is how the API server is told to ask the guard, under a name.
 func (i *instance) registration(host string) string {
-	return Registration(strings.Replace(i.webhook, "127.0.0.1", host, 1), i.bundle)
+	text := Registration(strings.Replace(i.webhook, "127.0.0.1", host, 1), i.bundle)
+	return strings.Replace(text, "  failurePolicy:", i.alsoAsked+"  failurePolicy:", 1)
 }
 
 // asked waits until the API server asks the guard.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func start(ctx context.Context) error {
 	if box, err = sandbox.Start(ctx, sandbox.Options{Dir: filepath.Join(folder, "sigstore")}); err != nil {
 		return err
 	}
-	live, err = cluster.Start(ctx, cluster.Options{Binaries: fromRoot(binaries), Tools: fromRoot(tools), Dir: dir, WithoutKyverno: true})
+	live, err = cluster.Start(ctx, cluster.Options{Binaries: fromRoot(binaries), Tools: fromRoot(tools), Dir: dir, WithoutKyverno: true, Audited: []string{account}})
 	if err != nil {
 		return err
 	}
@@ -79,14 +80,21 @@ var served = []cluster.Target{
 	{Group: "policies.kyverno.io", Version: "v1"}, {Group: "policies.kyverno.io", Version: "v1beta1"}, {Group: "policies.kyverno.io", Version: "v1alpha1"},
 }
 
-// serves waits until the API server serves what Kyverno defines.
+// serves waits until the API server serves what Kyverno defines. While definitions
+// still come, it may leave a request without an answer: each is given up soon.
 func serves(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+	paths := []string{fmt.Sprintf(reports, "default")}
 	for _, t := range served {
 		t.Namespace = "default"
+		paths = append(paths, t.Path(""))
+	}
+	for _, path := range paths {
 		if err := live.Until(ctx, "the definitions", func(ctx context.Context) error {
-			answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: t.Path("")})
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: strings.TrimSuffix(path, "/polex-guard")})
 			if err == nil && !answer.OK() {
 				err = errors.New(answer.Message())
 			}

@@ -21,6 +21,9 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
+// Program is the name of what runs.
+const Program = "polex-guard"
+
 // Options say how a guard runs. Its certificate is tls.crt and tls.key of the folder.
 type Options struct {
 	Binaries   string // folder that holds polex-guard
@@ -34,6 +37,8 @@ type Options struct {
 type Process struct {
 	*servers.Group
 	Webhook, Metrics, Health string // host:port
+
+	command servers.Command
 }
 
 // Start runs a guard, and does not wait until it is ready. It ends with Stop or
@@ -45,13 +50,17 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 	}
 	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 	p := &Process{Group: &servers.Group{Binaries: o.Binaries, Dir: o.Dir}, Webhook: at(free[0]), Metrics: at(free[1]), Health: at(free[2])}
-	return p, p.Run(ctx, servers.Command{Program: "polex-guard", End: syscall.SIGTERM, Args: append([]string{
+	p.command = servers.Command{Program: Program, End: syscall.SIGTERM, Args: append([]string{
 		"serve", "--config", o.Config, "--kubeconfig", o.Kubeconfig,
 		"--tls-cert", filepath.Join(o.Dir, "tls.crt"), "--tls-key", filepath.Join(o.Dir, "tls.key"),
 		"--webhook-address", p.Webhook, "--metrics-address", p.Metrics, "--health-address", p.Health, "--shutdown-delay", "0s",
 		"--namespace", "default", "--reload-interval", "200ms",
-	}, o.Flags...)})
+	}, o.Flags...)}
+	return p, p.Again(ctx)
 }
+
+// Again starts a guard that was stopped or killed, as it was started first.
+func (p *Process) Again(ctx context.Context) error { return p.Run(ctx, p.command) }
 
 // Ready waits until the guard says that it is.
 func (p *Process) Ready(ctx context.Context) error {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
@@ -91,16 +89,6 @@ func seal(t testing.TB, id sandbox.Identity, drafts ...string) []object {
 		sealed[i] = doc.Object()
 	}
 	return sealed
-}
-
-// plain reads a draft.
-func plain(t testing.TB, draft string) object {
-	t.Helper()
-	var o object
-	if err := yaml.Unmarshal([]byte(draft), &o); err != nil {
-		t.Fatal(err)
-	}
-	return o
 }
 
 func asJSON(t testing.TB, o object) []byte {

@@ -63,7 +63,7 @@ func (g *Group) Names() []string {
 func (g *Group) PID(name string) int {
 	for _, p := range g.running {
 		if p.name == name {
-			return p.pid
+			return p.cmd.Process.Pid
 		}
 	}
 	return 0

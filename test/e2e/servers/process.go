@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,7 +15,8 @@ import (
 type process struct {
 	name   string
 	log    string
-	pid    int
+	told   Command // what was to be run
+	cmd    *exec.Cmd
 	cancel context.CancelFunc
 	ended  chan struct{}
 	err    error // once ended is closed
@@ -36,7 +38,7 @@ func (g *Group) start(ctx context.Context, c Command) (*process, error) {
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	p := &process{name: name, log: log.Name(), cancel: cancel, ended: make(chan struct{})}
+	p := &process{name: name, log: log.Name(), told: c, cmd: cmd, cancel: cancel, ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// What dies with its parent dies with the thread that started it.
@@ -44,9 +46,6 @@ func (g *Group) start(ctx context.Context, c Command) (*process, error) {
 		defer runtime.UnlockOSThread()
 		defer close(p.ended)
 		err := cmd.Start()
-		if err == nil {
-			p.pid = cmd.Process.Pid
-		}
 		started <- err
 		if err == nil {
 			p.err = cmd.Wait()

@@ -1,0 +1,209 @@
+package doctor_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/polex-dev/polex/pkg/guard/doctor"
+)
+
+var now = time.Now()
+
+// webhook is how a guard is registered well.
+func webhook(g *server) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "polex-guard"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name:          "guard.polex.dev",
+			ClientConfig:  admissionregistrationv1.WebhookClientConfig{URL: new("https://" + g.address + "/admit"), CABundle: g.authority},
+			Rules:         rules("policyexceptions", "policyexceptions/*"),
+			FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Exact),
+			SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), TimeoutSeconds: new(int32(10)),
+		}},
+	}
+}
+
+func rules(resources ...string) []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{"*"},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"kyverno.io", "policies.kyverno.io"}, APIVersions: []string{"*"}, Resources: resources, Scope: new(admissionregistrationv1.AllScopes)},
+	}}
+}
+
+// mutators are webhooks that are asked about a resource.
+func mutators(resource string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.MutatingWebhookConfigurationList {
+	r := rules(resource)
+	r[0].Operations, r[0].APIGroups = operations, []string{"*"}
+	return admissionregistrationv1.MutatingWebhookConfigurationList{Items: []admissionregistrationv1.MutatingWebhookConfiguration{{
+		ObjectMeta: metav1.ObjectMeta{Name: "labels"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "add.labels", Rules: r}},
+	}}}
+}
+
+// kyverno is its admission controller with some flags.
+func kyverno(flags ...string) appsv1.DeploymentList {
+	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "kyverno-admission-controller", Namespace: "kyverno", Labels: map[string]string{"app.kubernetes.io/component": "admission-controller"}}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "kyverno", Args: flags}}
+	return appsv1.DeploymentList{Items: []appsv1.Deployment{d}}
+}
+
+// TestDoctor: what is well is said to be, every way to be wrong has its reason and no
+// other, and every reason comes from somewhere.
+func TestDoctor(t *testing.T) {
+	good := serve(t, certificate{})
+	type webhookChange = func(*admissionregistrationv1.ValidatingWebhook)
+	met := map[string]bool{}
+	for name, tc := range map[string]struct {
+		webhook webhookChange
+		change  func(*api, *doctor.Config)
+		want    []string // of what is not fine, "outcome reason"
+	}{
+		"all is well":                     {},
+		"several webhooks, one per group": {change: func(a *api, _ *doctor.Config) { split(a.validating) }},
+		"no rule says a scope":            {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].Scope = nil }},
+		"a Service":                       {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { asService(w) }, change: func(_ *api, c *doctor.Config) { c.Dial = good.dialAs("polex-guard.polex-system.svc:8443") }},
+		"a selector of everything":        {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = &metav1.LabelSelector{} }},
+
+		"no webhook":             {change: func(a *api, _ *doctor.Config) { a.validating = nil }, want: []string{"wrong no-webhook"}},
+		"a registration of none": {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks = nil }, want: []string{"wrong no-webhook"}},
+		"a version":              {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].APIVersions = []string{"v2", "v1"} }, want: []string{"doubtful delete-not-asked", "wrong version-not-asked"}},
+		"a group":                {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].APIGroups = []string{"kyverno.io"} }, want: []string{"doubtful delete-not-asked", "wrong version-not-asked"}},
+		"an update": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Operations = []admissionregistrationv1.OperationType{"CREATE", "DELETE"}
+		}, want: []string{"wrong version-not-asked"}},
+		"a delete": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Operations = []admissionregistrationv1.OperationType{"CREATE", "UPDATE"}
+		}, want: []string{"doubtful delete-not-asked"}},
+		"another scope": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Scope = new(admissionregistrationv1.ClusterScope)
+		}, want: []string{"doubtful delete-not-asked", "wrong version-not-asked"}},
+		"another resource": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Resources = []string{"policyexceptions/*"}
+		}, want: []string{"doubtful delete-not-asked", "wrong version-not-asked"}},
+		"namespaces": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+		}, want: []string{"wrong namespace-hole"}},
+		"objects": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ObjectSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Exists"}}}
+		}, want: []string{"wrong object-hole"}},
+		"requests": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "a", Expression: "true"}}
+		}, want: []string{"wrong condition-hole"}},
+		"fails open": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.FailurePolicy = new(admissionregistrationv1.Ignore)
+		}, want: []string{"wrong fails-open"}},
+		"says not how":    {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.FailurePolicy = nil }, want: []string{"wrong fails-open"}},
+		"is impatient":    {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.TimeoutSeconds = new(int32(5)) }, want: []string{"wrong timeout-too-short"}},
+		"a patient guard": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.TimeoutSeconds = nil }, change: func(_ *api, c *doctor.Config) { c.Deadline = 10 * time.Second }, want: []string{"wrong timeout-too-short"}},
+		"has side effects": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.SideEffects = new(admissionregistrationv1.SideEffectClassSome)
+		}, want: []string{"wrong side-effects"}},
+		"may have some": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.SideEffects = nil }, want: []string{"wrong side-effects"}},
+		"converts": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchPolicy = new(admissionregistrationv1.Equivalent)
+		}, want: []string{"doubtful converts"}},
+		"no bundle": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.CABundle = nil }, want: []string{"wrong bad-ca-bundle"}},
+		"another authority": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.CABundle = serve(t, certificate{}).authority
+		}, want: []string{"wrong bad-certificate"}},
+		"another name": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			serve(t, certificate{name: "elsewhere.svc"}).asked(w)
+		}, want: []string{"wrong bad-certificate"}},
+		"ended": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			serve(t, certificate{lasts: -time.Minute}).asked(w)
+		}, want: []string{"wrong bad-certificate"}},
+		"ends soon": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			serve(t, certificate{lasts: 6 * 24 * time.Hour}).asked(w)
+		}, want: []string{"wrong certificate-ends"}},
+		"does not answer": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.URL = new("https://" + closed(t) + "/admit")
+		}, want: []string{"unknown undecided"}},
+
+		"changed on the way":      {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "UPDATE") }, want: []string{"doubtful mutates"}},
+		"all changed on the way":  {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*/*", "*") }, want: []string{"doubtful mutates"}},
+		"others are changed":      {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("pods", "*") }},
+		"changed when they go":    {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "DELETE") }},
+		"nobody says who changes": {change: func(a *api, _ *doctor.Config) { a.broken["mutatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
+		"no Kyverno":              {change: func(a *api, _ *doctor.Config) { a.kyverno.Items = nil }, want: []string{"doubtful exceptions-disabled"}},
+		"Kyverno heeds none": {change: func(a *api, _ *doctor.Config) {
+			a.kyverno = kyverno("--enablePolicyException=false", "--exceptionNamespace=a")
+		}, want: []string{"doubtful exceptions-disabled"}},
+		"Kyverno is told nothing": {change: func(a *api, _ *doctor.Config) { a.kyverno = kyverno() }, want: []string{"doubtful exceptions-disabled", "doubtful exceptions-from-everywhere"}},
+		"Kyverno heeds all": {change: func(a *api, _ *doctor.Config) {
+			a.kyverno = kyverno("--enablePolicyException", "--exceptionNamespace", "*")
+		}, want: []string{"doubtful exceptions-from-everywhere"}},
+		"nobody knows of Kyverno":  {change: func(a *api, _ *doctor.Config) { a.broken["deployments"] = true }, want: []string{"unknown undecided"}},
+		"may not delete":           {change: func(a *api, _ *doctor.Config) { a.denied["delete policyexceptions"] = true }, want: []string{"wrong not-permitted"}},
+		"may not hold the lease":   {change: func(a *api, _ *doctor.Config) { a.denied["update leases"] = true }, want: []string{"wrong not-permitted"}},
+		"may not say so":           {change: func(a *api, _ *doctor.Config) { a.denied["create events"] = true }, want: []string{"wrong not-permitted"}},
+		"nobody says who may":      {change: func(a *api, _ *doctor.Config) { a.broken["selfsubjectaccessreviews"] = true }, want: []string{"unknown undecided"}},
+		"its clock is ahead":       {change: func(a *api, _ *doctor.Config) { a.clock = now.Add(-time.Minute) }, want: []string{"wrong clock-differs"}},
+		"its clock is behind":      {change: func(a *api, _ *doctor.Config) { a.clock = now.Add(time.Minute) }, want: []string{"wrong clock-differs"}},
+		"nobody says the time":     {change: func(a *api, _ *doctor.Config) { a.clock = time.Time{} }, want: []string{"unknown undecided"}},
+		"nobody says who is asked": {change: func(a *api, _ *doctor.Config) { a.broken["polex-guard"] = true }, want: []string{"unknown undecided"}},
+		"the API server is gone":   {change: func(_ *api, c *doctor.Config) { c.Host = "http://" + closed(t) }, want: []string{"unknown undecided"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &api{
+				validating: webhook(good), clock: now, denied: map[string]bool{}, broken: map[string]bool{},
+				kyverno: kyverno("--enablePolicyException=true", "--exceptionNamespace=platform-exceptions"),
+			}
+			config := a.start(t)
+			if tc.webhook != nil {
+				tc.webhook(&a.validating.Webhooks[0])
+			}
+			if tc.change != nil {
+				tc.change(a, &config)
+			}
+			var got []string
+			for _, f := range doctor.Run(t.Context(), config) {
+				if f.Subject == "" || f.Message == "" {
+					t.Errorf("it says nothing: %+v", f)
+				}
+				if f.Outcome == doctor.Fine {
+					continue
+				}
+				met[f.Reason] = true
+				if said := outcomes[f.Outcome] + " " + f.Reason; !slices.Contains(got, said) {
+					got = append(got, said)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	for _, reason := range doctor.Reasons() {
+		if !met[reason] && !t.Failed() {
+			t.Errorf("nothing is wrong for %q", reason)
+		}
+		delete(met, reason)
+	}
+	for reason := range met {
+		t.Errorf("%q is not among the reasons", reason)
+	}
+}
+
+var outcomes = map[doctor.Outcome]string{doctor.Wrong: "wrong", doctor.Unknown: "unknown", doctor.Doubtful: "doubtful"}
+
+// split registers a webhook of its own for each group.
+func split(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	second := c.Webhooks[0].DeepCopy()
+	second.Name = "policies.polex.dev"
+	c.Webhooks = append(c.Webhooks, *second)
+	for n, group := range []string{"kyverno.io", "policies.kyverno.io"} {
+		c.Webhooks[n].Rules[0].APIGroups = []string{group}
+	}
+}
+
+func asService(w *admissionregistrationv1.ValidatingWebhook) {
+	w.ClientConfig.URL = nil
+	w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "polex-system", Name: "polex-guard", Port: new(int32(8443))}
+}

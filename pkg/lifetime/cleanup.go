@@ -1,0 +1,160 @@
+package lifetime
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Cron writes when Kyverno is to look whether an end has come: the minute in which
+// it has, or the next where it comes within one, in UTC. Cron knows no year.
+func Cron(end time.Time) string {
+	minute := end.UTC().Truncate(time.Minute)
+	if minute.Before(end) {
+		minute = minute.Add(time.Minute)
+	}
+	return fmt.Sprintf("%d %d %d %d *", minute.Minute(), minute.Hour(), minute.Day(), minute.Month())
+}
+
+// CleanupForm is the kind of a policy that has Kyverno delete an exception.
+type CleanupForm string
+
+// The kinds of cleanup policies. Kyverno 1.17 calls the second deprecated.
+const (
+	DeletingPolicy       CleanupForm = "DeletingPolicy"       // policies.kyverno.io/v1
+	ClusterCleanupPolicy CleanupForm = "ClusterCleanupPolicy" // kyverno.io/v2
+)
+
+// dnsName is what the API server takes for the name of an exception or a namespace.
+// It has nothing in it that means something in YAML, CEL or JMESPath.
+var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+
+// CleanupPolicy writes a policy that has Kyverno delete an exception once it has
+// ended, as YAML. It is about the object of that name as long as it states this very
+// end: cron would come back a year later, and take what has the name by then.
+//
+// An exception without an end, with one that has come by now, after which cron
+// would wait for a year, or without a name and a namespace is an *[Error].
+func CleanupPolicy(e *exception.Exception, form CleanupForm, now time.Time) ([]byte, error) {
+	l, err := Of(e)
+	if err != nil {
+		return nil, err
+	}
+	switch id := e.Identity; {
+	case !dnsName.MatchString(id.Name):
+		return nil, &Error{Path: exception.Path{"metadata", "name"}, Message: fmt.Sprintf("%q is no name of an exception", id.Name)}
+	case !dnsName.MatchString(id.Namespace):
+		return nil, &Error{Path: exception.Path{"metadata", "namespace"}, Message: fmt.Sprintf("%q is no namespace", id.Namespace),
+			Hint: "a policy for the whole cluster has to say where the exception stands"}
+	case !dnsName.MatchString(e.Version):
+		return nil, &Error{Path: exception.Path{"apiVersion"}, Message: fmt.Sprintf("%q is no version", e.Version)}
+	case l.ExpiresAt.IsZero():
+		return nil, &Error{Path: exception.Path{"metadata"}, Message: "it has no time at which it ends",
+			Hint: "a duration becomes one when the exception is signed"}
+	case !now.Before(l.ExpiresAt):
+		return nil, &Error{Path: e.ExpiresAt.Path, Message: fmt.Sprintf("it has ended at %s, and cron would wait for a year", e.ExpiresAt.Text),
+			Hint: "delete it"}
+	}
+	end := ending{e: e, at: wholeSecond(l.ExpiresAt)}
+	switch form {
+	case DeletingPolicy:
+		return []byte(end.deletingPolicy()), nil
+	case ClusterCleanupPolicy:
+		return []byte(end.clusterCleanupPolicy()), nil
+	default:
+		return nil, fmt.Errorf("%q is no kind of cleanup policy", form)
+	}
+}
+
+// ending is an exception that was checked, with its end in whole seconds. Its
+// texts are names and times, and mean nothing in an expression.
+type ending struct {
+	e  *exception.Exception
+	at time.Time
+}
+
+// name is that of the policy: one for each exception, which the policy for a later
+// end replaces. What no exception may reach is called polex-*.
+func (n ending) name() string {
+	id := n.e.Identity
+	sum := sha256.Sum256([]byte(id.String()))
+	return "polex-cleanup-" + id.Name[:min(len(id.Name), 200)] + "-" + hex.EncodeToString(sum[:4])
+}
+
+func (n ending) head(apiVersion string, form CleanupForm) string {
+	return fmt.Sprintf(`apiVersion: %s
+kind: %s
+metadata:
+  name: %s
+  annotations:
+    polex.dev/about: %s
+spec:
+  # In UTC. It comes round every year: the conditions say which time is meant.
+  schedule: %s
+`, apiVersion, form, n.name(), quoted(n.e.Identity.String()), quoted(Cron(n.at)))
+}
+
+func (n ending) deletingPolicy() string {
+	id := n.e.Identity
+	states := fmt.Sprintf("has(object.spec.expiresAt) && object.spec.expiresAt == '%s'", n.e.ExpiresAt.Text)
+	if n.annotated() {
+		states = fmt.Sprintf("has(object.metadata.annotations) && '%[1]s' in object.metadata.annotations && object.metadata.annotations['%[1]s'] == '%[2]s'",
+			exception.AnnotationExpiresAt, n.e.ExpiresAt.Text)
+	}
+	return n.head("policies.kyverno.io/v1", DeletingPolicy) + fmt.Sprintf(`  matchConstraints:
+    resourceRules:
+      - apiGroups: [%s]
+        apiVersions: [%s]
+        resources: [policyexceptions]
+        operations: ["*"]
+  conditions:
+    - name: this-exception
+      expression: %s
+    - name: states-this-end
+      expression: %s
+    - name: has-ended
+      expression: %s
+`, id.Group, n.e.Version,
+		quoted(fmt.Sprintf("object.metadata.namespace == '%s' && object.metadata.name == '%s'", id.Namespace, id.Name)),
+		quoted(states), quoted(fmt.Sprintf("time.now() >= timestamp('%s')", n.at.Format(time.RFC3339))))
+}
+
+func (n ending) clusterCleanupPolicy() string {
+	id := n.e.Identity
+	states := "target.spec.expiresAt"
+	if n.annotated() {
+		states = fmt.Sprintf("target.metadata.annotations.%q", exception.AnnotationExpiresAt)
+	}
+	// Of one second, neither time is before the other: that it is not before is that
+	// it has come.
+	return n.head("kyverno.io/v2", ClusterCleanupPolicy) + fmt.Sprintf(`  match:
+    any:
+      - resources:
+          kinds: [%s/%s/%s]
+          namespaces: [%s]
+          names: [%s]
+  conditions:
+    all:
+      - key: %s
+        operator: Equals
+        value: %s
+      - key: %s
+        operator: Equals
+        value: false
+`, id.Group, n.e.Version, id.Kind, quoted(id.Namespace), quoted(id.Name), quoted("{{ "+states+" || '' }}"), quoted(n.e.ExpiresAt.Text),
+		quoted(fmt.Sprintf("{{ time_before(time_now_utc(), '%s') }}", n.at.Format(time.RFC3339))))
+}
+
+// annotated reports whether the end that counts stands in the annotation.
+func (n ending) annotated() bool {
+	path := n.e.ExpiresAt.Path
+	return path[len(path)-1] == exception.AnnotationExpiresAt
+}
+
+// quoted writes a text of names, times and expressions, which are ASCII, as YAML.
+func quoted(text string) string { return strconv.Quote(text) }

@@ -1,0 +1,80 @@
+package actions_test
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// releaseRights are what each job of the release may do. What builds may write
+// nothing, and what may write a release builds nothing.
+var releaseRights = map[string]map[string]string{
+	"build":   {"contents": "read"},
+	"attest":  {"id-token": "write", "attestations": "write"},
+	"image":   {"contents": "read", "packages": "write", "id-token": "write", "attestations": "write"},
+	"publish": {"contents": "write"},
+	"verify":  {"contents": "read", "attestations": "read"},
+}
+
+// own are the actions that the release runs, besides this repository's: GitHub's.
+var own = regexp.MustCompile(`^(\./actions/setup|actions/(checkout|setup-go|upload-artifact|download-artifact|attest-build-provenance)@[0-9a-f]{40})$`)
+
+// TestReleaseRights: no job of the release has more rights than it needs, the one
+// that publishes has nothing of the repository, and each action is pinned.
+func TestReleaseRights(t *testing.T) {
+	raw, err := os.ReadFile("../../.github/workflows/release.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w workflow
+	if err := yaml.Unmarshal(raw, &w); err != nil {
+		t.Fatal(err)
+	}
+	if w.Permissions == nil || len(w.Permissions) > 0 {
+		t.Errorf("its jobs have %v in common", w.Permissions)
+	}
+	if len(w.Jobs) != len(releaseRights) {
+		t.Errorf("there are %d jobs, and the rights of %d", len(w.Jobs), len(releaseRights))
+	}
+	for name, j := range w.Jobs {
+		if !maps.Equal(j.Permissions, releaseRights[name]) {
+			t.Errorf("%s may %v, want %v", name, j.Permissions, releaseRights[name])
+		}
+		for i, step := range j.Steps {
+			if step.Run == "" && !own.MatchString(step.Uses) {
+				t.Errorf("%s, step %d runs %q", name, i, step.Uses)
+			}
+			if strings.HasPrefix(step.Uses, "actions/checkout@") && (step.With["persist-credentials"] != false || name == "publish") {
+				t.Errorf("%s has the repository, or the right to write to it, on its disk", name)
+			}
+			if cached, said := step.With["cache"]; strings.HasPrefix(step.Uses, "actions/setup-go@") && (!said || cached != false) {
+				t.Errorf("%s builds from a cache that another run has filled", name)
+			}
+			if strings.Contains(step.Run, "${{") {
+				t.Errorf("%s, step %d is put together from what others say", name, i)
+			}
+		}
+	}
+}
+
+// TestReleaseNames: the release is called and built as actions/setup looks for it.
+func TestReleaseNames(t *testing.T) {
+	setup, err := os.ReadFile("../../actions/setup/setup.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("../../.github/workflows/release.yaml"); err != nil || !strings.Contains(string(setup), "/.github/workflows/release.yaml@refs/tags/$version") {
+		t.Errorf("actions/setup asks for the provenance of another workflow: %v", err)
+	}
+	build, err := os.ReadFile("../../internal/release/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(setup), `polex_${version#v}_$platform.tar.gz`) || !strings.Contains(string(build), `"polex_%s_%s.tar.gz"`) {
+		t.Error("actions/setup looks for another archive than is built")
+	}
+}

@@ -1,0 +1,35 @@
+package cluster
+
+import (
+	"context"
+	"net/http"
+)
+
+// The programs that can be made to fail.
+const (
+	Etcd      = "etcd"
+	APIServer = "kube-apiserver"
+)
+
+// Pause makes a program hang until Continue.
+func (c *Cluster) Pause(program string) error { return c.group.Pause(program) }
+
+// Continue lets a program go on that was paused.
+func (c *Cluster) Continue(program string) error { return c.group.Continue(program) }
+
+// RestartAPIServer kills the API server and starts it anew, and returns once it is
+// ready or the context ends. It has the same address, and goes on with the same data.
+func (c *Cluster) RestartAPIServer(ctx context.Context) error {
+	if err := c.group.Restart(context.WithoutCancel(ctx), APIServer); err != nil {
+		return err
+	}
+	return c.Until(ctx, "the API server", c.ready)
+}
+
+func (c *Cluster) ready(ctx context.Context) error {
+	answer, err := c.Do(ctx, Request{Method: http.MethodGet, Path: "/readyz"})
+	if err != nil {
+		return err
+	}
+	return answer.expect(http.StatusOK)
+}

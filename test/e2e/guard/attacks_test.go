@@ -1,0 +1,112 @@
+//go:build e2e
+
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// TestEveryNamespace: there is no namespace where an exception stands unasked: not the
+// cluster's own, Kyverno's, or the guard's.
+func TestEveryNamespace(t *testing.T) {
+	settings{}.run(t).register(t)
+	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease", "kyverno", "polex-system"} {
+		if err := live.CreateNamespace(t.Context(), ns); err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range served {
+			target.Namespace = ns
+			create(t, target, draft{name: "anywhere", namespace: ns}.in(target)).refusedFor(t, "unsigned")
+		}
+	}
+}
+
+// TestSwitchedOff: who may change how the guard is asked can let something in. It is
+// said what is wrong, and what came in is found.
+func TestSwitchedOff(t *testing.T) {
+	i := settings{}.run(t)
+	i.register(t)
+	ns := namespace(t)
+	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
+	const selector = "/webhooks/0/namespaceSelector"
+	patched(t, webhooks+"/polex-guard", "add", selector, `{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["`+ns+`"]}]}`)
+	i.until(t, "the hole", func(ctx context.Context) error {
+		answer, err := live.Create(ctx, target, []byte(draft{name: "smuggled", namespace: ns}.policies("v1")))
+		if err == nil && !answer.OK() {
+			err = errors.New(answer.Message())
+		}
+		return err
+	})
+	if got := i.doctor(t, 1); !slices.Contains(got, "namespace-hole") {
+		t.Errorf("the doctor says %q", got)
+	}
+	i.until(t, "an Event", func(ctx context.Context) error { return tells(ctx, ns, "Refused", "smuggled") })
+	i.until(t, "the report", func(ctx context.Context) error { return reported(ctx, ns, []string{"smuggled unsigned fail"}) })
+	patched(t, webhooks+"/polex-guard", "replace", selector, "{}")
+	i.doctor(t, 0)
+	// It can be made no wider, and be taken out.
+	i.until(t, "the hole to close", func(ctx context.Context) error {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPatch, Path: target.Path("smuggled"), ContentType: "application/merge-patch+json", Body: []byte(`{"metadata":{"labels":{"a":"b"}}}`)})
+		if err == nil {
+			err = refused(answer, "unsigned")
+		}
+		return err
+	})
+	do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("smuggled")}).want(t, http.StatusOK)
+	i.until(t, "the deletion to be written down", func(ctx context.Context) error { return tells(ctx, ns, "Deleted", "smuggled") })
+}
+
+// TestSelfExemption: what would exempt exceptions from what guards them is refused,
+// whoever signed it, in either group.
+func TestSelfExemption(t *testing.T) {
+	settings{guard: "  guardPolicies: [protect-*]\n  guardNamespaces: [platform-security]\n"}.run(t).register(t)
+	ns := namespace(t)
+	for n, d := range []draft{{policy: "polex-verify"}, {policy: "protect-exceptions"}, {kind: "PolicyException"}} {
+		for _, target := range []cluster.Target{served[0], served[2]} {
+			if d.kind != "" && target.Group != "kyverno.io" {
+				continue // says kinds in its policy
+			}
+			target.Namespace = ns
+			d.name, d.namespace = fmt.Sprintf("self-%d", n), ns
+			create(t, target, seal(t, d.in(target))[0]).refusedFor(t, "reaches-guard")
+		}
+	}
+	reaching := strings.Replace(draft{name: "there", namespace: ns}.legacy("v2"), "namespaces: [team-a]", "namespaces: [platform-security]", 1)
+	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, reaching)[0]).refusedFor(t, "reaches-guard")
+}
+
+// TestDeletion: a DELETE is allowed and written down, one of a dry run is not, and what
+// waits for a finalizer counts until it is gone and becomes nothing else.
+func TestDeletion(t *testing.T) {
+	i := settings{}.run(t)
+	i.register(t)
+	ns := namespace(t)
+	target := cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}
+	sealed := seal(t, draft{name: "a", namespace: ns}.policies("v1"), draft{name: "b", namespace: ns}.policies("v1"))
+	create(t, target, sealed[0]).want(t, http.StatusCreated)
+	create(t, target, sealed[1]).want(t, http.StatusCreated)
+	remove := func(name, options string) response {
+		return do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path(name) + options})
+	}
+	remove("a", "?dryRun=All").want(t, http.StatusOK)
+	remove("b", "").want(t, http.StatusOK)
+	i.until(t, "the deletion to be written down", func(ctx context.Context) error { return tells(ctx, ns, "Deleted", "b") })
+	remove("a", "?propagationPolicy=Foreground").want(t, http.StatusOK)
+	patch := func(text string) response {
+		return do(t, cluster.Request{Method: http.MethodPatch, Path: target.Path("a"), ContentType: "application/merge-patch+json", Body: []byte(text)})
+	}
+	patch(`{"spec":{"policyRefs":[{"name":"require-limits","kind":"ValidatingPolicy"}]}}`).refusedFor(t, "being-deleted")
+	patch(`{"metadata":{"labels":{"a":"b"}}}`).refusedFor(t, "being-deleted")
+	patch(`{"metadata":{"finalizers":[]}}`).want(t, http.StatusOK)
+	if got := stored(t, target); len(got) != 0 {
+		t.Errorf("there are %q", got)
+	}
+}

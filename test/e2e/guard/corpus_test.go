@@ -1,0 +1,207 @@
+//go:build e2e
+
+package guard
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/attacks"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// before is what the API server refuses before it asks the guard: rule by rule, and
+// how it says so.
+var before = map[string]string{
+	"it is another kind than the address says":    `no kind "ConfigMap" is registered for version`,
+	"it is another version than the address says": "does not match the expected API version",
+	"the kind is in another case":                 "must be PolicyException",
+	"a field is there that nobody knows":          "strict decoding error: unknown field",
+	"a key is there twice":                        "strict decoding error: yaml: unmarshal errors",
+	"metadata is of another type":                 "json: cannot unmarshal",
+	"it is no YAML":                               "the object provided is unrecognized",
+	"a field is of another type":                  "in body must be of type",
+	"a field is missing":                          ": Required value",
+	"metadata is not valid":                       "is invalid: metadata.",
+	"metadata is not valid, in several places":    "is invalid: [metadata.",
+}
+
+// added is what the API server adds before it asks, and nobody has signed.
+var added = map[string]string{
+	"the namespace of the address": "[altered] it is not what was signed: metadata.namespace was added",
+	"a default":                    `[altered] it is not what was signed: spec.reportResult was added ("skip")`,
+}
+
+// mended are the files in which the API server reads what was signed though the file
+// says it otherwise: it leaves out what is null or empty, what only it may write, and
+// how YAML was written. What it would store verifies.
+var mended = []string{
+	"44-null", "46-no-namespace", "55-a-number-as-a-float", "58-a-deletion-s-time", "58-no-finalizers",
+	"64-a-merge-key-in-the-document", "64-a-tag-in-the-document", "64-an-anchor-in-the-document",
+	"66-a-number-of-base-8-in-the-document", "66-a-truth-of-yaml-1-1-in-the-document-6a35",
+	"a-directive-for-the-parser", // is a document without an object
+}
+
+// TestCorpus replays the attack corpus: each document is put before the API server,
+// and is refused by the guard for the reason that the verifier gives, or by the API
+// server itself under a rule that is listed. Nothing is admitted that the corpus
+// refuses, unless what would be stored verifies. That holds too where the client asks
+// the API server to drop what it does not know.
+//
+// Every case has a trust policy, a root and a time of its own, so the guard is the
+// library's handler within this process. Nothing is stored: the corpus holds one
+// identity hundreds of times.
+func TestCorpus(t *testing.T) {
+	cases, err := attacks.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := replay{handler: replayGuard(t), met: map[string]bool{}}
+	for _, namespace := range []string{"exceptions", "open", "kyverno"} {
+		if err := live.CreateNamespace(t.Context(), namespace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) { r.play(t, c) })
+	}
+	if t.Failed() {
+		return
+	}
+	for _, rules := range []map[string]string{before, added} {
+		for rule := range rules {
+			if !r.met[rule] {
+				t.Errorf("no document meets the rule %q", rule)
+			}
+		}
+	}
+	const fewest = 450
+	if t.Logf("the guard judged %d documents as the verifier does", r.judged); r.judged < fewest {
+		t.Errorf("the guard judged %d documents, want %d", r.judged, fewest)
+	}
+}
+
+// replay is what a replay has come upon.
+type replay struct {
+	handler *atomic.Pointer[guard.Handler]
+	met     map[string]bool // rules
+	judged  int             // documents, by the guard, as expected
+}
+
+func (r *replay) play(t *testing.T, c *attacks.Case) {
+	rules, verifier := rulesOf(t, c)
+	handler, err := guard.NewHandler(guard.Config{Rules: rules, Now: func() time.Time { return c.Now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.handler.Store(handler)
+	for n, document := range documentsOf(t, c) {
+		// A reader of the whole file stops at what it cannot read; kubectl goes on.
+		want := c.Expect[min(n, len(c.Expect)-1)]
+		if want == "duplicate-identity" {
+			want = attacks.Verified // the API server knows what is there
+		}
+		for _, validation := range []string{"Strict", "Ignore"} {
+			said, verdict := put(t, document, validation)
+			if verdict == want {
+				r.judged++
+			}
+			if said.OK() {
+				if want != attacks.Verified && validation == "Strict" && !slices.Contains(mended, c.Name) {
+					t.Errorf("document %d is admitted, and has to be refused for %s", n+1, want)
+				}
+				if doc, err := exception.Parse(said.Body, "answer"); err != nil {
+					t.Error(err)
+				} else if _, err := verifier.Verify(doc, c.Now); err != nil {
+					t.Errorf("document %d is admitted, and what would be stored does not verify: %v", n+1, err)
+				}
+			}
+			if said.OK() || verdict == want {
+				break
+			}
+			// Strictly, what is honest may be refused for what the API server knows better.
+			if r.ruleOf(verdict, said.Message()) == "" || verdict == "" && want == attacks.Verified && validation == "Ignore" {
+				t.Errorf("document %d has to be %s, and %d: %s", n+1, want, said.Code, said.Message())
+			}
+		}
+	}
+}
+
+// ruleOf is the rule under which the API server refuses, or makes the guard refuse.
+func (r *replay) ruleOf(verdict, message string) string {
+	rules := before
+	if verdict != "" {
+		rules = added
+	}
+	for rule, says := range rules {
+		if strings.Contains(message, says) {
+			r.met[rule] = true
+			return rule
+		}
+	}
+	return ""
+}
+
+// documentsOf cuts a file as kubectl does, which passes over what is empty.
+func documentsOf(t *testing.T, c *attacks.Case) [][]byte {
+	t.Helper()
+	if isJSON(c.Input) {
+		return [][]byte{c.Input}
+	}
+	documents, err := cluster.Documents(c.Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(documents, func(document []byte) bool {
+		var holds any
+		return yaml.Unmarshal(document, &holds) == nil && holds == nil
+	})
+}
+
+func isJSON(document []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(document), []byte("{")) }
+
+var denial = regexp.MustCompile(`^admission webhook "guard\.polex\.dev" denied the request: \[([a-z0-9-]+)\] `)
+
+// put asks for a document to be created where it says that it belongs, in a dry run,
+// and returns what the guard refused it for, "verified" where it is admitted, and ""
+// where the API server refused it.
+func put(t *testing.T, document []byte, validation string) (r response, verdict string) {
+	t.Helper()
+	var said struct {
+		APIVersion, Kind string
+		Metadata         struct{ Namespace string }
+	}
+	_ = yaml.Unmarshal(document, &said) // what clients make nothing of is sent as it is
+	if said.Metadata.Namespace == "" {
+		said.Metadata.Namespace = "exceptions"
+	}
+	path := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: said.Metadata.Namespace}.Path("")
+	if group, version, grouped := strings.Cut(said.APIVersion, "/"); said.Kind == "ConfigMap" {
+		path = fmt.Sprintf("/api/v1/namespaces/%s/configmaps", said.Metadata.Namespace)
+	} else if grouped && strings.Contains(group, ".") {
+		path = cluster.Target{Group: group, Version: version, Namespace: said.Metadata.Namespace}.Path("")
+	}
+	contentType := ""
+	if isJSON(document) {
+		contentType = "application/json"
+	}
+	r = do(t, cluster.Request{Method: http.MethodPost, Path: path + "?dryRun=All&fieldValidation=" + validation, Body: document, ContentType: contentType})
+	if r.OK() {
+		verdict = attacks.Verified
+	}
+	if found := denial.FindStringSubmatch(r.Message()); found != nil {
+		verdict = found[1]
+	}
+	return r, verdict
+}

@@ -1,0 +1,192 @@
+//go:build e2e
+
+package guard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// TestDelivered: the guard does all that it is there for with the manifests of each
+// overlay: by their arguments, through their webhook and Service, and with the rights
+// of their roles alone.
+func TestDelivered(t *testing.T) {
+	definedCertificates(t)
+	for _, overlay := range overlays {
+		t.Run(overlay, func(t *testing.T) {
+			before := len(audited(t))
+			i := deliver(t, overlay)
+			refusesEverywhere(t)
+			keeps(t, i)
+			i.isFine(t)
+			i.usesItsRights(t, before)
+			i.needsItsRights(t)
+			i.staysWithinLimits(t)
+		})
+	}
+}
+
+// delivered is a guard that runs as its manifests say.
+type delivered struct {
+	*instance
+	manifests string
+	overlay   string
+}
+
+// deliver installs an overlay, runs its guard, and waits until the API server asks.
+func deliver(t *testing.T, overlay string) delivered {
+	t.Helper()
+	left(t)
+	manifests := installation{overlay: overlay, args: []string{"--enforce-existing", "--recheck-interval=1s"}}.build(t)
+	apply(t, manifests)
+	t.Cleanup(func() {
+		unregister(t)
+		withdraw(t, manifests)
+		for _, path := range []string{"/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller", "/apis/coordination.k8s.io/v1/namespaces/" + guardNamespace + "/leases/polex-guard"} {
+			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: path})
+		}
+	})
+	apply(t, kyvernoDeployment)
+	// Nothing of what follows is kept from it by what protects it.
+	k := keepers{users: "['admin']"}
+	if overlay == "self-managed" {
+		k.certifiers = "['" + account + "']"
+	}
+	protect(t, k, person{name: "admin"})
+	i := delivered{instance: pod(t, manifests), manifests: manifests, overlay: overlay}
+	// As where the API server cannot stream what there is, up to Kubernetes 1.33:
+	// then it is listed.
+	i.env = append(i.env, "KUBE_FEATURE_WatchListClient=false")
+	i.serviceToLoopback(t)
+	if overlay == "cert-manager" {
+		certifiedBy(t, certify(t, i.mounted("/tls"), "polex-guard."+guardNamespace+".svc"))
+	}
+	i.start(t)
+	if overlay == "self-managed" {
+		i.mountSecret(t, "/api/v1/namespaces/"+guardNamespace+"/secrets/polex-guard-tls", i.mounted("/tls"))
+	}
+	i.until(t, "the guard to be ready", i.ready)
+	i.asked(t)
+	return i
+}
+
+// kyvernoDeployment is what check reads of Kyverno.
+const kyvernoDeployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: kyverno-admission-controller, namespace: kyverno, labels: {app.kubernetes.io/component: admission-controller}}
+spec:
+  selector: {matchLabels: {app: kyverno}}
+  template:
+    metadata: {labels: {app: kyverno}}
+    spec: {containers: [{name: kyverno, image: kyverno, args: [--enablePolicyException=true, --exceptionNamespace=exceptions]}]}
+`
+
+// everywhere are namespaces, those first that webhooks like to leave out.
+var everywhere = []string{"kube-system", "kyverno", guardNamespace, "default", "kube-public", "kube-node-lease"}
+
+// refusesEverywhere: what is not signed is refused in every namespace and version.
+func refusesEverywhere(t *testing.T) {
+	t.Helper()
+	for _, ns := range everywhere {
+		for _, target := range served {
+			target.Namespace = ns
+			create(t, target, draft{name: "unsigned", namespace: ns}.in(target)).refusedFor(t, "unsigned")
+		}
+	}
+	// Where there is a hole, this would find it.
+	target := served[0]
+	target.Namespace = "kube-system"
+	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/namespaceSelector","value":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kube-system"]}]}}]`)
+	until(t, "the hole", func(ctx context.Context) error {
+		answer, err := live.DryRun(ctx, target, []byte(draft{name: "unsigned", namespace: "kube-system"}.in(target)))
+		if err == nil && !answer.OK() {
+			err = errors.New(answer.Message())
+		}
+		return err
+	})
+	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/namespaceSelector","value":{}}]`)
+	until(t, "the hole to close", func(ctx context.Context) error {
+		answer, err := live.DryRun(ctx, target, []byte(draft{name: "unsigned", namespace: "kube-system"}.in(target)))
+		if err != nil {
+			return err
+		}
+		return refused(answer, "unsigned")
+	})
+}
+
+// until asks again and again, as long as the API server lives and patience lasts.
+func until(t *testing.T, what string, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := live.Until(ctx, what, ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const keptNamespace = "delivered"
+
+// left leaves what was there before the guard was, for it to find: one that nobody
+// signed in each group and version.
+func left(t *testing.T) {
+	t.Helper()
+	if err := live.CreateNamespace(t.Context(), keptNamespace); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range served {
+		target.Namespace = keptNamespace
+		create(t, target, draft{name: "left-" + target.Version, namespace: keptNamespace}.in(target)).want(t, http.StatusCreated)
+	}
+}
+
+// keeps: what is there is judged, told of, ended and removed.
+func keeps(t *testing.T, i delivered) {
+	t.Helper()
+	events := "/apis/events.k8s.io/v1/namespaces/" + keptNamespace + "/events"
+	happened := func(reason string) {
+		t.Helper()
+		i.until(t, reason, func(ctx context.Context) error { return contains(ctx, events, `"reason":"`+reason+`"`) })
+	}
+	happened("Refused")
+	happened("Removed")
+	i.until(t, "the Lease", func(ctx context.Context) error {
+		return contains(ctx, "/apis/coordination.k8s.io/v1/namespaces/"+guardNamespace+"/leases/polex-guard", `"holderIdentity":"`)
+	})
+	reports := "/apis/wgpolicyk8s.io/v1alpha2/namespaces/" + keptNamespace + "/policyreports/polex-guard"
+	i.until(t, "what was left to go", func(ctx context.Context) error { return gonePath(ctx, reports) })
+
+	var ending []cluster.Target
+	for _, target := range []cluster.Target{served[1], served[4]} { // not the versions that are watched
+		target.Namespace = keptNamespace
+		// Deleted twice, which is one Event that says so.
+		for range 2 {
+			create(t, target, seal(t, draft{name: "deleted", namespace: keptNamespace}.in(target))[0]).want(t, http.StatusCreated)
+			do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("deleted")}).want(t, http.StatusOK)
+		}
+		create(t, target, seal(t, draft{name: "short", namespace: keptNamespace, lives: 5 * time.Second}.in(target))[0]).want(t, http.StatusCreated)
+		ending = append(ending, target)
+	}
+	happened("Deleted")
+	i.until(t, "a report on what is signed", func(ctx context.Context) error {
+		return reported(ctx, keptNamespace, []string{"short verified pass", "short verified pass"})
+	})
+	for _, target := range ending {
+		i.until(t, "the exception to end", func(ctx context.Context) error { return gonePath(ctx, target.Path("short")) })
+	}
+	i.until(t, "the report to go", func(ctx context.Context) error { return gonePath(ctx, reports) })
+}
+
+// gonePath returns an error as long as the API server has what a path names.
+func gonePath(ctx context.Context, path string) error {
+	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+	if err == nil && answer.Code != http.StatusNotFound {
+		err = errors.New("it is there")
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+//go:build e2e
+
+package guard
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/modcache"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// What the manifests call things.
+const (
+	manifestsFolder = "policies/guard"
+	guardNamespace  = "polex-system"
+	account         = "system:serviceaccount:polex-system:polex-guard"
+)
+
+// kubectl runs kubectl as the administrator, and returns what it printed.
+func kubectl(t *testing.T, input string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), fromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
+	cmd.Stdin = strings.NewReader(input)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = errors.Join(err, errors.New(stderr.String()))
+	}
+	return string(out), err
+}
+
+// mustKubectl is kubectl that has to succeed.
+func mustKubectl(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	out, err := kubectl(t, input, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// apply applies manifests as the README says, and no field may be unknown.
+func apply(t *testing.T, manifests string) {
+	t.Helper()
+	mustKubectl(t, manifests, "apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-")
+}
+
+// built are the manifests of a folder of this repository.
+func built(t *testing.T, dir string) string {
+	t.Helper()
+	return mustKubectl(t, "", "kustomize", fromRoot(filepath.Join(manifestsFolder, dir)))
+}
+
+// objectsOf are the objects of manifests.
+func objectsOf(t *testing.T, manifests string) []*unstructured.Unstructured {
+	t.Helper()
+	documents, err := cluster.Documents([]byte(manifests))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, document := range documents {
+		o := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict(document, &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// edited are the objects of manifests that a test keeps, and may have changed.
+func edited(t *testing.T, manifests string, keep func(*unstructured.Unstructured) bool) string {
+	t.Helper()
+	var kept []string
+	for _, o := range objectsOf(t, manifests) {
+		if !keep(o) {
+			continue
+		}
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, string(text))
+	}
+	return strings.Join(kept, "---\n")
+}
+
+// only is the one object of a kind and name in manifests, read strictly.
+func only(t *testing.T, manifests, kind, name string, into any) {
+	t.Helper()
+	found := 0
+	for _, o := range objectsOf(t, manifests) {
+		if o.GetKind() != kind || o.GetName() != name {
+			continue
+		}
+		found++
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found != 1 {
+		t.Fatalf("there are %d of %s %s", found, kind, name)
+	}
+}
+
+func deployment(t *testing.T, manifests string) *appsv1.Deployment {
+	t.Helper()
+	var d appsv1.Deployment
+	only(t, manifests, "Deployment", "polex-guard", &d)
+	return &d
+}
+
+// installation is what a user writes on top of an overlay.
+type installation struct {
+	overlay string
+	args    []string // more arguments
+}
+
+// build builds the kustomization of the README, with what a user fills in.
+func (i installation) build(t *testing.T) string {
+	t.Helper()
+	readme, err := os.ReadFile(fromRoot(manifestsFolder + "/README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s) *```yaml\n( *# kustomization.yaml\n.*?) *```").FindSubmatch(readme)
+	if block == nil {
+		t.Fatal("the README holds no kustomization.yaml")
+	}
+	dir := t.TempDir()
+	base, err := filepath.Rel(dir, fromRoot(manifestsFolder+"/overlays/"+i.overlay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile("(?m)^   ").ReplaceAllString(string(block[1]), "")
+	const address = "https://github.com/polex-dev/polex//policies/guard/overlays/cert-manager?ref=<commit>"
+	for from, to := range map[string]string{address: base, "<digest>": strings.Repeat("0", 64), "--cluster=<name>": "--cluster=e2e"} {
+		if !strings.Contains(text, from) {
+			t.Fatalf("the README's kustomization does not hold %s", from)
+		}
+		text = strings.ReplaceAll(text, from, to)
+	}
+	for _, arg := range i.args {
+		text += "  - target: {kind: Deployment, name: polex-guard}\n    patch: |\n      - {op: add, path: /spec/template/spec/containers/0/args/-, value: " + arg + "}\n"
+	}
+	root, err := os.ReadFile(box.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(box.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"kustomization.yaml": text, "config.yaml": string(config), "trusted_root.json": string(root)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return mustKubectl(t, "", "kustomize", dir)
+}
+
+// definedCertificates makes the API server know cert-manager's kinds.
+func definedCertificates(t *testing.T) {
+	t.Helper()
+	dir := filepath.Join(modcache.Dir(t, modcache.CertManager), "deploy", "crds")
+	mustKubectl(t, "", "apply", "--server-side", "-f", dir)
+	mustKubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "-f", dir)
+}

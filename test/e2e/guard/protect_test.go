@@ -1,0 +1,374 @@
+//go:build e2e
+
+package guard
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// Who asks. All of them may do everything by RBAC: only what protects the guard
+// refuses.
+const (
+	keeperGroup   = "platform-admins"
+	keeperAccount = "system:serviceaccount:flux-system:kustomize-controller"
+	certManager   = "system:serviceaccount:cert-manager:cert-manager"
+	injector      = "system:serviceaccount:cert-manager:cert-manager-cainjector"
+)
+
+// person is somebody who asks, and the groups that they are in.
+type person struct {
+	name   string
+	groups []string
+}
+
+var (
+	stranger = person{name: "mallory", groups: []string{"developers"}}
+	keeper   = person{name: "alice", groups: []string{"developers", keeperGroup}}
+	gitops   = person{name: keeperAccount}
+)
+
+// as are kubectl's flags to ask as somebody. omnipotents is who may do everything by
+// RBAC, which everybody here is in.
+func (p person) as() []string {
+	flags := []string{"--as", p.name, "--as-group", "omnipotents", "--as-group", "system:authenticated"}
+	for _, g := range p.groups {
+		flags = append(flags, "--as-group", g)
+	}
+	return flags
+}
+
+// does asks as somebody.
+func (p person) does(t *testing.T, input string, args ...string) error {
+	t.Helper()
+	_, err := kubectl(t, input, append(args, p.as()...)...)
+	return err
+}
+
+const notAmong = "is not among the keepers of the guard"
+
+// keepers are who is named, in CEL; "" is what is delivered.
+type keepers struct{ groups, users, certifiers string }
+
+// build builds the folder protect with keepers named in it.
+func (k keepers) build(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(fromRoot(manifestsFolder+"/protect"))); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "keepers.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, names := range map[string]string{"groups": k.groups, "users": k.users, "certifiers": k.certifiers} {
+		line := regexp.MustCompile(`(?m)^  ` + field + `: .*$`)
+		if !line.Match(text) {
+			t.Fatalf("there is nowhere to name %s", field)
+		}
+		if names != "" {
+			text = line.ReplaceAll(text, fmt.Appendf(nil, "  %s: %q", field, names))
+		}
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return mustKubectl(t, "", "kustomize", dir)
+}
+
+// protect applies what protects the guard, and waits until it counts: until a
+// stranger is refused, and who is named is not.
+func protect(t *testing.T, k keepers, named person) {
+	t.Helper()
+	manifests := k.build(t)
+	apply(t, polexPolicies)
+	t.Cleanup(func() {
+		for _, path := range []string{"/apis/kyverno.io/v1/clusterpolicies/polex-test", "/apis/kyverno.io/v1/clusterpolicies/other", "/apis/policies.kyverno.io/v1/validatingpolicies/polex-test"} {
+			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: path})
+		}
+	})
+	mustKubectl(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: omnipotents},
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: omnipotents}]}`, "apply", "-f", "-")
+	apply(t, manifests)
+	t.Cleanup(func() { unprotect(t, manifests) })
+	for _, p := range protected {
+		until(t, "what protects "+p.object, func(context.Context) error {
+			if err := refusesAnnotation(stranger.touches(t, p.object, p.namespace)); err != nil {
+				return err
+			}
+			return named.touches(t, p.object, p.namespace)
+		})
+	}
+}
+
+// touches changes something of an object, and stores nothing.
+func (p person) touches(t *testing.T, object, namespace string) error {
+	t.Helper()
+	return p.does(t, "", "annotate", "--overwrite", "--dry-run=server", object, "a=b", "--namespace", namespace)
+}
+
+// refusesAnnotation is nil for a refusal by what protects the guard.
+func refusesAnnotation(err error) error {
+	if err == nil {
+		return errors.New("it is not refused")
+	}
+	if !strings.Contains(err.Error(), notAmong) {
+		return err
+	}
+	return nil
+}
+
+// unprotect takes the policies away, which no policy is asked about.
+func unprotect(t *testing.T, manifests string) {
+	t.Helper()
+	for _, o := range objectsOf(t, manifests) {
+		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
+			cmd := exec.Command(fromRoot(binaries+"/kubectl"), "delete", o.GetKind(), o.GetName(), "--kubeconfig", live.Kubeconfig())
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		}
+	}
+}
+
+// protected are objects that the guard rests on, one for each policy.
+var protected = []struct{ object, namespace string }{
+	{"validatingwebhookconfiguration/polex-guard", ""},
+	{"configmap/polex-guard", guardNamespace},
+	{"clusterpolicy/polex-test", ""},
+	{"configmap/kyverno", "kyverno"},
+}
+
+const polexPolicies = `
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: polex-test}
+spec: {rules: [{name: a, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {message: a, deny: {}}}]}
+---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: polex-test}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  validations: [{expression: "false", message: a}]
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: other}
+spec: {rules: [{name: a, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {message: a, deny: {}}}]}
+`
+
+// TestProtected: what the guard cannot guard itself is changed by those who are
+// named, and by nobody else, whatever RBAC permits: the webhook,
+// configurations and flags, policies, and what runs.
+func TestProtected(t *testing.T) {
+	manifests := installation{overlay: "self-managed"}.build(t)
+	apply(t, manifests)
+	t.Cleanup(func() { withdraw(t, manifests) })
+	apply(t, kyvernoDeployment)
+	t.Cleanup(func() {
+		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller"})
+	})
+	protect(t, keepers{groups: "['nobody-else', '" + keeperGroup + "']", users: "['" + keeperAccount + "']"}, keeper)
+	for _, tc := range attempts {
+		t.Run(tc.name, func(t *testing.T) {
+			args := append(strings.Fields(tc.command), "--dry-run=server")
+			if tc.patch != "" {
+				args = append(args, "--type=merge", "--patch", tc.patch)
+			}
+			if tc.input != "" {
+				args = append(args, "-f", "-")
+			}
+			if err := stranger.does(t, tc.input, args...); err == nil || !strings.Contains(err.Error(), notAmong) {
+				t.Errorf("a stranger: %v", err)
+			}
+			for _, p := range []person{keeper, gitops} {
+				if err := p.does(t, tc.input, args...); err != nil {
+					t.Errorf("%s: %v", p.name, err)
+				}
+			}
+		})
+	}
+	t.Run("all at once", protectsFromSweeps)
+	t.Run("inside", protectsFromWithin)
+	t.Run("others go on", leavesOthersAlone)
+	t.Run("certificates", protectsFromCertifiers)
+	t.Run("nobody named", protectsWithoutKeepers)
+}
+
+// attempts are what a stranger would try, each of which a keeper may do.
+var attempts = []struct{ name, command, patch, input string }{
+	{name: "the webhook goes", command: "delete validatingwebhookconfiguration polex-guard"},
+	{name: "the webhook fails open", command: "patch validatingwebhookconfiguration polex-guard", patch: `{"webhooks":[]}`},
+	{name: "the configuration is another", command: "patch configmap polex-guard -n polex-system", patch: `{"data":{"config.yaml":"x"}}`},
+	{name: "the configuration goes", command: "delete configmap polex-guard -n polex-system"},
+	{name: "the certificate is another", command: "patch secret polex-guard-tls -n polex-system", patch: `{"stringData":{"tls.crt":"x"}}`},
+	{name: "no replicas", command: "scale deployment polex-guard -n polex-system --replicas=0"},
+	{name: "another image", command: "set image deployment/polex-guard -n polex-system guard=other"},
+	{name: "the Deployment goes", command: "delete deployment polex-guard -n polex-system"},
+	{name: "the Service leads elsewhere", command: "patch service polex-guard -n polex-system", patch: `{"spec":{"selector":{"a":"b"}}}`},
+	{name: "the network is cut", command: "delete networkpolicy polex-guard -n polex-system"},
+	{name: "the namespace goes", command: "delete namespace polex-system"},
+	{name: "the namespace enforces nothing", command: "label namespace polex-system pod-security.kubernetes.io/enforce=privileged --overwrite"},
+	{name: "a Pod that mounts the certificate", command: "create", input: stowaway},
+	{name: "a Job that makes such a Pod", command: "create", input: `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: polex-system}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}`},
+	{name: "a role for others", command: "create role a -n polex-system --verb=get --resource=secrets"},
+	{name: "the right to delete goes", command: "delete clusterrole polex-guard"},
+	{name: "its rights are bound to nobody", command: "delete clusterrolebinding polex-guard"},
+	{name: "Kyverno's policy goes", command: "delete clusterpolicy polex-test"},
+	{name: "Kyverno's policy is another", command: "patch clusterpolicy polex-test", patch: `{"spec":{"background":false}}`},
+	{name: "the policy of the other group goes", command: "delete validatingpolicies.policies.kyverno.io polex-test"},
+	{name: "Kyverno's resource filters", command: "patch configmap kyverno -n kyverno", patch: `{"data":{"resourceFilters":"[*,*,*]"}}`},
+	{name: "Kyverno's flags", command: "set env deployment/kyverno-admission-controller -n kyverno A=b"},
+	{name: "Kyverno without replicas", command: "scale deployment kyverno-admission-controller -n kyverno --replicas=0"},
+	{name: "Kyverno goes", command: "delete deployment kyverno-admission-controller -n kyverno"},
+}
+
+const stowaway = `
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: polex-system}
+spec:
+  securityContext: {runAsNonRoot: true, runAsUser: 1, seccompProfile: {type: RuntimeDefault}}
+  containers: [{name: a, image: a, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]
+`
+
+// protectsFromSweeps: deleting everything of a kind names nothing, and is refused for
+// what is among it.
+func protectsFromSweeps(t *testing.T) {
+	for _, path := range []string{webhooks, "/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=a%21%3Db&fieldSelector=metadata.name%3Dpolex-guard",
+		"/api/v1/namespaces/polex-system/configmaps", "/apis/kyverno.io/v1/clusterpolicies?fieldSelector=metadata.name%3Dpolex-test"} {
+		body := []byte(`{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`)
+		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: path, Body: body, ContentType: "application/json", As: stranger.name, Groups: []string{"omnipotents"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.OK() || !strings.Contains(answer.Message(), notAmong) {
+			t.Errorf("%s: %d: %s", path, answer.Code, answer.Message())
+		}
+	}
+}
+
+// protectsFromWithin: nobody but keepers gets into a guard, or past its Service.
+func protectsFromWithin(t *testing.T) {
+	for _, path := range []string{"/pods/polex-guard-0/exec?command=a&stdout=true", "/pods/polex-guard-0/attach?stdout=true", "/pods/polex-guard-0/portforward?ports=6060", "/services/polex-guard:8080/proxy/metrics"} {
+		for _, tc := range []struct {
+			who     person
+			refused bool
+		}{{stranger, true}, {keeper, false}} {
+			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + path, As: tc.who.name, Groups: append(tc.who.groups, "omnipotents")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(answer.Message(), notAmong); got != tc.refused {
+				t.Errorf("%s: %s: %d: %s", tc.who.name, path, answer.Code, answer.Message())
+			}
+		}
+	}
+}
+
+// leavesOthersAlone: what is not the guard's is nobody's business here, and the
+// cluster does its work in the guard's namespace.
+func leavesOthersAlone(t *testing.T) {
+	kubelet := person{name: "system:node:a", groups: []string{"system:nodes"}}
+	controller := person{name: "system:serviceaccount:kube-system:replicaset-controller", groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system"}}
+	guard := person{name: account}
+	const lease = `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a, namespace: polex-system}}`
+	const event = `{apiVersion: v1, kind: Event, metadata: {name: a, namespace: polex-system}, involvedObject: {namespace: polex-system}}`
+	for _, tc := range []struct {
+		who     person
+		command string
+		input   string
+	}{
+		{stranger, "patch clusterpolicy other --type=merge --patch {\"spec\":{\"background\":false}}", ""},
+		{stranger, "delete clusterpolicy other", ""},
+		{stranger, "create configmap a -n default", ""},
+		{stranger, "create clusterrole a --verb=get --resource=pods", ""},
+		{stranger, "create", event},
+		{kubelet, "create token polex-guard -n polex-system", ""},
+		{controller, "create", stowaway},
+		{guard, "create", lease},
+	} {
+		args := strings.Fields(tc.command)
+		if !strings.HasPrefix(tc.command, "create token") {
+			args = append(args, "--dry-run=server")
+		}
+		if tc.input != "" {
+			args = append(args, "-f", "-")
+		}
+		if err := tc.who.does(t, tc.input, args...); err != nil {
+			t.Errorf("%s: %s: %v", tc.who.name, tc.command, err)
+		}
+	}
+	if err := stranger.does(t, "", "create", "token", "polex-guard", "-n", guardNamespace); err == nil || !strings.Contains(err.Error(), notAmong) {
+		t.Errorf("a stranger acts as the guard: %v", err)
+	}
+	if err := guard.does(t, "", "delete", "configmap", "polex-guard", "-n", guardNamespace, "--dry-run=server"); err == nil {
+		t.Error("the guard may delete its own configuration")
+	}
+}
+
+// protectsFromCertifiers: who writes certificates writes nothing else.
+func protectsFromCertifiers(t *testing.T) {
+	definedCertificates(t)
+	bundle := `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":"` + base64.StdEncoding.EncodeToString(certify(t, t.TempDir())) + `"}]`
+	patch := func(who, kind, object, patch string) error {
+		return person{name: who}.does(t, "", "patch", object, "-n", guardNamespace, "--type", kind, "--patch", patch, "--dry-run=server")
+	}
+	for _, tc := range []struct {
+		name string
+		err  error
+		may  bool
+	}{
+		{"the injector's bundle", patch(injector, "json", "validatingwebhookconfiguration/polex-guard", bundle), true},
+		{"the certificate's Secret", patch(certManager, "merge", "secret/polex-guard-tls", `{"stringData":{"tls.crt":"x"}}`), true},
+		{"failing open", patch(injector, "merge", "validatingwebhookconfiguration/polex-guard", `{"webhooks":[]}`), false},
+		{"no rules", patch(injector, "json", "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/rules","value":[]}]`), false},
+		{"failing open by its policy", patch(injector, "json", "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`), false},
+		{"another service", patch(injector, "json", "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/clientConfig/service/name","value":"other"}]`), false},
+		{"a condition", patch(injector, "json", "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/matchConditions","value":[{"name":"a","expression":"false"}]}]`), false},
+		{"a namespace left out", patch(injector, "json", "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/namespaceSelector","value":{"matchLabels":{"a":"b"}}}]`), false},
+		{"an object left out", patch(injector, "json", "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/objectSelector","value":{"matchLabels":{"a":"b"}}}]`), false},
+		{"the configuration", patch(certManager, "merge", "configmap/polex-guard", `{"data":{"config.yaml":"x"}}`), false},
+		{"a bundle by a stranger", patch(stranger.name, "json", "validatingwebhookconfiguration/polex-guard", bundle), false},
+		{"deleting the webhook", person{name: injector}.does(t, "", "delete", "validatingwebhookconfiguration", "polex-guard", "--dry-run=server"), false},
+		{"deleting the Secret", person{name: certManager}.does(t, "", "delete", "secret", "polex-guard-tls", "-n", guardNamespace, "--dry-run=server"), false},
+	} {
+		switch {
+		case tc.may && tc.err != nil:
+			t.Errorf("%s: %v", tc.name, tc.err)
+		case !tc.may && (tc.err == nil || !strings.Contains(tc.err.Error(), notAmong)):
+			t.Errorf("%s is not refused: %v", tc.name, tc.err)
+		}
+	}
+}
+
+// protectsWithoutKeepers: where nobody is named, as it is delivered, nobody may. Who
+// may write policies is not locked out: they name keepers, and that counts.
+func protectsWithoutKeepers(t *testing.T) {
+	k := keepers{groups: "['" + keeperGroup + "']"}
+	for _, tc := range []struct {
+		named keepers
+		want  func(error) error
+	}{{keepers{}, refusesAnnotation}, {k, func(err error) error { return err }}, {keepers{}, refusesAnnotation}} {
+		apply(t, tc.named.build(t))
+		for _, p := range protected {
+			until(t, "what is named to count for "+p.object, func(context.Context) error { return tc.want(keeper.touches(t, p.object, p.namespace)) })
+		}
+	}
+	if err := gitops.touches(t, protected[0].object, ""); refusesAnnotation(err) != nil {
+		t.Errorf("who is not named any more: %v", err)
+	}
+}

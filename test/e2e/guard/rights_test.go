@@ -1,0 +1,239 @@
+//go:build e2e
+
+package guard
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/guard/doctor"
+)
+
+// role is one that the manifests give to the guard.
+type role struct {
+	kind, namespace, name string
+	rules                 []rbacv1.PolicyRule
+}
+
+// right is a single thing that a role permits.
+type right struct{ verb, group, resource, namespace, name string }
+
+func (r right) String() string {
+	return strings.Join(strings.Fields(strings.Join([]string{r.verb, r.resource + "." + r.group, r.namespace, r.name}, " ")), " ")
+}
+
+// permits reports whether the right is to do what was asked for.
+func (r right) permits(asked right) bool {
+	return r.verb == asked.verb && r.group == asked.group && r.resource == asked.resource &&
+		(r.namespace == "" || r.namespace == asked.namespace) && (r.name == "" || r.name == asked.name)
+}
+
+func (d delivered) roles(t *testing.T) []role {
+	t.Helper()
+	var roles []role
+	for _, o := range objectsOf(t, d.manifests) {
+		if kind := o.GetKind(); kind != "Role" && kind != "ClusterRole" {
+			continue
+		}
+		var object rbacv1.ClusterRole // a Role has the same fields
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &object, true); err != nil {
+			t.Fatal(err)
+		}
+		if len(object.Rules) == 0 {
+			t.Fatalf("%s %s has no rules", o.GetKind(), o.GetName())
+		}
+		roles = append(roles, role{o.GetKind(), o.GetNamespace(), o.GetName(), object.Rules})
+	}
+	if len(roles) < 3 {
+		t.Fatalf("there are %d roles", len(roles))
+	}
+	return roles
+}
+
+// singly are the role's rules with one verb on one resource each.
+func (r role) singly() []rbacv1.PolicyRule {
+	var single []rbacv1.PolicyRule
+	for _, rule := range r.rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					single = append(single, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: rule.ResourceNames, Verbs: []string{verb}})
+				}
+			}
+		}
+	}
+	return single
+}
+
+// right is what one of the role's single rules permits.
+func (r role) right(single rbacv1.PolicyRule) right {
+	return right{single.Verbs[0], single.APIGroups[0], single.Resources[0], r.namespace, strings.Join(single.ResourceNames, ",")}
+}
+
+// audited are the requests of the guard's account that the API server was sent, and
+// whether it was permitted to make them.
+func audited(t *testing.T) []askedFor {
+	t.Helper()
+	raw, err := os.ReadFile(live.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []askedFor
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event struct {
+			Verb        string
+			ObjectRef   *struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+			User        struct{ Username string }
+			Annotations map[string]string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatal(err)
+		}
+		if event.User.Username != account || event.ObjectRef == nil {
+			continue
+		}
+		o := event.ObjectRef
+		all = append(all, askedFor{
+			right:    right{event.Verb, o.APIGroup, strings.TrimSuffix(o.Resource+"/"+o.Subresource, "/"), o.Namespace, o.Name},
+			decision: event.Annotations["authorization.k8s.io/decision"],
+		})
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+type askedFor struct {
+	right
+	decision string
+}
+
+// usesItsRights: of what the guard asked for, nothing was forbidden, and every single
+// right of its roles was used.
+func (d delivered) usesItsRights(t *testing.T, before int) {
+	t.Helper()
+	asked := audited(t)[before:]
+	for _, a := range asked {
+		if a.decision != "allow" {
+			t.Errorf("it asked for %s, which it may not", a)
+		}
+	}
+	for _, r := range d.roles(t) {
+		for _, single := range r.singly() {
+			held := r.right(single)
+			if !slices.ContainsFunc(asked, func(a askedFor) bool { return held.permits(a.right) }) {
+				t.Errorf("%s %s permits what was not needed: %s", r.kind, r.name, held)
+			}
+		}
+	}
+	t.Logf("%d requests were permitted", len(asked))
+}
+
+// needsItsRights: without any single right, polex-guard check says so.
+func (d delivered) needsItsRights(t *testing.T) {
+	t.Helper()
+	taken := 0
+	for _, r := range d.roles(t) {
+		single := r.singly()
+		for n := range single {
+			d.write(t, r, slices.Delete(slices.Clone(single), n, n+1))
+			until(t, "check to miss "+r.right(single[n]).String(), func(ctx context.Context) error {
+				if wrong := d.diagnosed(ctx, t); len(wrong) == 0 {
+					return errors.New("all is well")
+				}
+				return nil
+			})
+			d.write(t, r, r.rules)
+			d.isFine(t)
+			taken++
+		}
+	}
+	t.Logf("%d rights were taken away, one by one", taken)
+}
+
+// write replaces a role.
+func (d delivered) write(t *testing.T, r role, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": r.kind,
+		"metadata": map[string]any{"name": r.name, "namespace": r.namespace}, "rules": rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustKubectl(t, string(text), "replace", "-f", "-")
+}
+
+// isFine waits until polex-guard check has nothing to say.
+func (d delivered) isFine(t *testing.T) {
+	t.Helper()
+	until(t, "check to find nothing", func(ctx context.Context) error {
+		if wrong := d.diagnosed(ctx, t); len(wrong) > 0 {
+			return fmt.Errorf("%q", wrong)
+		}
+		return nil
+	})
+}
+
+// diagnosed is what polex-guard check says as the guard's account. The webhook's name
+// is one that only a cluster resolves: it is reached where the process is.
+func (i delivered) diagnosed(ctx context.Context, t *testing.T) (wrong []string) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", i.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = 1000
+	config.Burst = 1000
+	http, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asAccount, err := client.New(config, client.Options{HTTPClient: http})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := doctor.Config{
+		Client: asAccount, HTTP: http, Host: config.Host, Now: time.Now,
+		Kinds:   []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: "PolicyException"}, {Group: exception.PoliciesGroup, Kind: "PolicyException"}},
+		Webhook: "polex-guard", Deadline: 5 * time.Second, Namespace: guardNamespace, Kyverno: "kyverno",
+		Dial: func(ctx context.Context, address string, c *tls.Config) (*tls.Conn, error) {
+			if name, _, _ := net.SplitHostPort(address); name != "polex-guard."+guardNamespace+".svc" {
+				return nil, fmt.Errorf("the API server asks %s", address)
+			}
+			conn, err := (&tls.Dialer{Config: c}).DialContext(ctx, "tcp", i.webhook)
+			if err != nil {
+				return nil, err
+			}
+			return conn.(*tls.Conn), nil
+		},
+	}
+	if i.overlay == "self-managed" {
+		checked.SelfManaged = "polex-guard-tls"
+	}
+	for _, f := range doctor.Run(ctx, checked) {
+		if f.Outcome != doctor.Fine {
+			wrong = append(wrong, f.Reason+": "+f.Message)
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,73 @@
+//go:build e2e
+
+package guard
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// TestCertificateRotation: while the certificate is replaced again and again, in the
+// way in which kubelet replaces what is mounted, no request is left without an answer.
+func TestCertificateRotation(t *testing.T) {
+	ca := newAuthority(t)
+	i := settings{mounted: ca}.run(t)
+	i.register(t)
+	s := pour(t, namespace(t))
+	for range 3 {
+		s.flows(t, i, 20)
+		mount(t, i.dir, ca.certifies(t))
+		i.until(t, "the new certificate", func(context.Context) error { return i.serves(filepath.Join(i.dir, "tls.crt")) })
+	}
+	// One half of a pair is no certificate: the old one stays.
+	mount(t, i.dir, map[string][]byte{"tls.crt": ca.certifies(t)["tls.crt"], "tls.key": []byte("none")})
+	s.flows(t, i, 20)
+	s.ends(t)
+}
+
+// serves reports whether the guard shows the certificate of a file.
+func (i *instance) serves(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	conn, err := tls.Dial("tcp", i.webhook, &tls.Config{InsecureSkipVerify: true}) // #nosec G402 -- it is looked at
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	shown := conn.ConnectionState().PeerCertificates[0].Raw
+	if block, _ := pem.Decode(text); block == nil || string(block.Bytes) != string(shown) {
+		return errors.New("it shows another one")
+	}
+	return nil
+}
+
+// TestSelfManagedRotation: a guard that keeps its certificate itself makes a new one
+// when it is gone, by the same authority, and no request is left without an answer.
+func TestSelfManagedRotation(t *testing.T) {
+	i := runSelfManaged(t)
+	s := pour(t, namespace(t))
+	s.flows(t, i, 20)
+	before := secretData(t, certificateSecret)
+	do(t, cluster.Request{Method: http.MethodPatch, Path: certificateSecret, ContentType: "application/merge-patch+json",
+		Body: []byte(`{"data":{"tls.crt":null,"tls.key":null}}`)}).want(t, http.StatusOK)
+	i.until(t, "the guard to make another certificate", func(context.Context) error {
+		if after := secretData(t, certificateSecret); len(after["tls.crt"]) == 0 || string(after["tls.crt"]) == string(before["tls.crt"]) {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	mount(t, i.dir, secretData(t, certificateSecret))
+	i.until(t, "the new certificate", func(context.Context) error { return i.serves(filepath.Join(i.dir, "tls.crt")) })
+	s.flows(t, i, 20)
+	s.ends(t)
+}
