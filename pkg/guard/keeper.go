@@ -57,8 +57,8 @@ type Keeper struct {
 	failures map[exception.Identity]int
 	changed  bool
 	reported time.Time // when the last report was made, or tried
-	rules    *Rules  // the findings are by these
-	commit   *Commit // and by this one; nil when it is not known
+	rules    *Rules    // the findings are by these
+	commit   *Commit   // and by this one; nil when it is not known
 }
 
 // longest is the longest that the keeper waits without looking at the clock: a

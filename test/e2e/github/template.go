@@ -9,7 +9,10 @@ import (
 )
 
 // Owner and Name are whose the repository is that is made of the template.
-const Owner, Name = "acme", "exceptions"
+const (
+	Owner = "acme"
+	Name  = "exceptions"
+)
 
 // Sigstore is what a repository has to be told of one that is not the public-good
 // instance.
