@@ -30,8 +30,9 @@ type KnownRule struct {
 }
 
 // Called returns the policies of a name, with the namespace before it
-// ("namespace/name") or without, of whichever kind and group. A policy that has
-// several documents is there once for each.
+// ("namespace/name") or without, of whichever kind and group. One whose document does
+// not say its namespace lives in any. A policy that has several documents is there
+// once for each.
 func (set *PolicySet) Called(name string) []KnownPolicy {
 	namespace, bare, namespaced := strings.Cut(name, "/")
 	if !namespaced {
@@ -39,7 +40,8 @@ func (set *PolicySet) Called(name string) []KnownPolicy {
 	}
 	var found []KnownPolicy
 	for _, p := range set.named[bare] {
-		if namespaced && p.Namespace != namespace && p.Namespace != "" {
+		lives := p.Kind == "Policy" || strings.HasPrefix(p.Kind, "Namespaced") // in a namespace
+		if namespaced && p.Namespace != namespace && !(lives && p.Namespace == "") {
 			continue
 		}
 		known := KnownPolicy{Policy: p.Policy, AboutPods: p.pods}
