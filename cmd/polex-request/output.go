@@ -62,7 +62,7 @@ func (r *run) results() io.Writer {
 
 func (r *run) toStdout() bool {
 	o := r.options.output
-	return o.path == stdout || o.path == "" && o.commit.Branch == "" && r.cfg.Dir == ""
+	return o.path == stdout || o.path == "" && o.commit.Branch == "" && (r.cfg.Dir == "" || r.root == "")
 }
 
 // put checks drafts as polex-validate would, and writes those that pass.
@@ -97,7 +97,7 @@ func (r *run) put(ctx context.Context, drafts []request.Draft) error {
 func (r *run) live() map[exception.IdentityKey]exception.Position {
 	found := map[exception.IdentityKey]exception.Position{}
 	folder := r.inRepository(r.folders.Signed)
-	if _, err := os.Stat(folder); r.cfg.Dir == "" || err != nil {
+	if _, err := os.Stat(folder); r.root == "" || err != nil {
 		return found
 	}
 	for doc := range cli.Documents([]string{folder}, r.report, cli.Warn) {

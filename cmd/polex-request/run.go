@@ -24,6 +24,7 @@ type run struct {
 	streams cli.Streams
 	format  *cli.Format
 	cfg     *cli.Config
+	root    string // of the repository, as who works in it would write it; "" where there is none
 	folders cli.Directories
 	config  shape.Config
 	objects []*exception.Document // manifests
@@ -49,6 +50,9 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 		return nil, err
 	}
 	r := &run{options: o, streams: streams, format: format, cfg: cfg, now: streams.Now()}
+	if r.root, err = repositoryRoot(); err != nil {
+		return nil, err
+	}
 	if err := cfg.Section("directories", &r.folders); err != nil {
 		return nil, err
 	}
@@ -70,17 +74,22 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 	return r, nil
 }
 
-// inRepository is a folder of the repository as whoever works in it would write it.
+// inRepository is a folder of the repository.
 func (r *run) inRepository(folder string) string {
-	whole := filepath.Join(r.cfg.Dir, filepath.FromSlash(folder))
+	return filepath.Join(r.root, filepath.FromSlash(folder))
+}
+
+// repositoryRoot returns the root of the repository, from the working directory.
+func repositoryRoot() (string, error) {
+	root, err := cli.RepositoryRoot(".")
+	if err != nil || root == "" {
+		return "", err
+	}
 	here, err := os.Getwd()
 	if err != nil {
-		return whole
+		return "", fmt.Errorf("find the repository: %w", err)
 	}
-	if short, err := filepath.Rel(here, whole); err == nil {
-		return short
-	}
-	return whole
+	return filepath.Rel(here, root)
 }
 
 func orElse(text, otherwise string) string {

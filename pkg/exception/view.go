@@ -47,7 +47,7 @@ type Exception struct {
 
 	Reason, Ticket, Owner, Category      Statement
 	RequestedBy, ApprovedBy, PullRequest Statement
-	Renews, Renewal                      Statement
+	Renews, RenewalNumber                Statement // see [Exception.Renewal]
 
 	// StartsAt and ExpiresAt are RFC 3339 times, ExpiresIn a duration, as
 	// written: pkg/lifetime reads them.
@@ -100,7 +100,7 @@ func (d *Document) Exception() (*Exception, bool) {
 	e.RequestedBy = e.say(d, AnnotationRequestedBy, nil)
 	e.PullRequest = e.say(d, AnnotationPullRequest, nil)
 	e.Renews = e.say(d, AnnotationRenews, nil)
-	e.Renewal = e.say(d, AnnotationRenewal, nil)
+	e.RenewalNumber = e.say(d, AnnotationRenewal, nil)
 	e.StartsAt = e.say(d, AnnotationStartsAt, nil)
 	e.ExpiresIn = e.say(d, AnnotationExpiresIn, nil)
 	return e, true

@@ -241,6 +241,7 @@ func TestNew(t *testing.T) {
 		{name: "no such policy", violations: []request.Violation{of("probe", "check", "Pod", "team-a", "a")}, problems: []string{"unknown-policy"}},
 		{name: "no such rule", violations: []request.Violation{of("probes", "chek", "Pod", "team-a", "a")}, problems: []string{"unknown-rule"}},
 		{name: "a rule that is made for another kind", violations: []request.Violation{of("probes", "autogen-cronjob-check", "Deployment", "team-a", "web")}, problems: []string{"unknown-rule"}},
+		{name: "a part of an object", violations: []request.Violation{of("probes", "check", "Scale", "team-a", "web")}, problems: []string{"subresource"}},
 		{name: "a Namespace", violations: []request.Violation{of("roles", "check", "Namespace", "", "team-a")}, problems: []string{"no-namespace"}},
 
 		{name: "CEL", violations: []request.Violation{of("readiness", "", "Deployment", "team-a", "web")}, want: [][]string{{"ValidatingPolicy readiness", "has(object.metadata.namespace) && object.metadata.namespace == 'team-a'",

@@ -7,6 +7,7 @@ const (
 	ReasonUnknownRule   = "unknown-rule"
 	ReasonPolicyNeeded  = "policy-needed"
 	ReasonObjectNeeded  = "manifest-needed"
+	ReasonSubresource   = "subresource"
 	ReasonNoHome        = "no-namespace"
 	ReasonNotAReport    = "not-a-report"
 	ReasonTooMany       = "too-many"
@@ -24,6 +25,7 @@ func Reasons() []Reason {
 		{ReasonUnknownRule, "the policy has no such rule"},
 		{ReasonPolicyNeeded, "the source does not say enough of the policy, and the policies are not given"},
 		{ReasonObjectNeeded, "the source does not say enough of the resource, and its manifest is not given"},
+		{ReasonSubresource, "the request was for a part of an object, and the source does not say of which kind"},
 		{ReasonNoHome, "it is not said which namespace the exception is to live in"},
 		{ReasonNotAReport, "the document is no report of policies"},
 		{ReasonTooMany, "there are more violations than are taken in at once"},

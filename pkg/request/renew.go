@@ -1,8 +1,6 @@
 package request
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -42,9 +40,12 @@ func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
 	if !ok {
 		return nil, &NotRenewableError{Message: "it is no PolicyException"}
 	}
-	number, err := renewals(before)
-	if err != nil {
-		return nil, err
+	chain, err := before.Renewal()
+	switch {
+	case err != nil:
+		return nil, &NotRenewableError{Message: "what it says of its own predecessor: " + err.Error()}
+	case chain.Number >= exception.MaxRenewals:
+		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", chain.Number), Hint: "request it anew"}
 	}
 	object := message.Object()
 	metadata, spec := child(object, "metadata"), child(object, "spec")
@@ -75,11 +76,10 @@ func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
 			annotations[s.annotation] = s.text
 		}
 	}
-	sum := sha256.Sum256(s.Message)
-	annotations[exception.AnnotationRenews] = before.Identity.Name + "@sha256:" + hex.EncodeToString(sum[:])
-	annotations[exception.AnnotationRenewal] = strconv.Itoa(number + 1)
+	annotations[exception.AnnotationRenews] = renewsText(before.Identity.Name, s.Message)
+	annotations[exception.AnnotationRenewal] = strconv.Itoa(chain.Number + 1)
 	metadata["annotations"] = annotations
-	metadata["name"] = successor(before.Identity.Name, number)
+	metadata["name"] = successor(before.Identity.Name, chain.Number)
 	if len(properties) > 0 {
 		spec["properties"] = properties
 	} else {
@@ -105,21 +105,6 @@ type NotRenewableError struct{ Message, Hint string }
 
 // Error returns the message.
 func (e *NotRenewableError) Error() string { return e.Message }
-
-// maxRenewals is beyond what any policy permits, and keeps names short.
-const maxRenewals = 999
-
-// renewals returns how many renewals an exception is from the first.
-func renewals(e *exception.Exception) (int, error) {
-	if e.Renewal.Text == "" {
-		return 0, nil
-	}
-	number, err := strconv.Atoi(e.Renewal.Text)
-	if err != nil || number < 1 || number >= maxRenewals || strconv.Itoa(number) != e.Renewal.Text {
-		return 0, &NotRenewableError{Message: fmt.Sprintf("%q does not say how many renewals there have been", shortened(e.Renewal.Text))}
-	}
-	return number, nil
-}
 
 // successor returns the name of the next exception in a row.
 func successor(name string, number int) string {

@@ -107,7 +107,7 @@ spec:
 		t.Fatal(err)
 	}
 	exc, _ := again.Document.Exception()
-	if exc.Identity.Name != "web-probes-1a2b3c4d5e-r2" || exc.Renewal.Text != "2" || exc.Renews.Text != "web-probes-1a2b3c4d5e-r1@"+digest {
+	if exc.Identity.Name != "web-probes-1a2b3c4d5e-r2" || exc.RenewalNumber.Text != "2" || exc.Renews.Text != "web-probes-1a2b3c4d5e-r1@"+digest {
 		t.Errorf("%+v", exc)
 	}
 }
@@ -164,7 +164,7 @@ func TestNotRenewable(t *testing.T) {
 		return doc
 	}
 	odd := func(renewal string) *exception.Document {
-		doc, _ := sealed(t, strings.Replace(signedOld, "  annotations:\n", "  annotations:\n    polex.dev/renewal: "+renewal+"\n", 1))
+		doc, _ := sealed(t, strings.Replace(signedOld, "  annotations:\n", "  annotations:\n    polex.dev/renews: web@sha256:"+strings.Repeat("0", 64)+"\n    polex.dev/renewal: "+renewal+"\n", 1))
 		return doc
 	}
 	other, _ := sealed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: team-a, annotations: {a: b}}\n")
@@ -179,10 +179,48 @@ func TestNotRenewable(t *testing.T) {
 		"none at all":            odd(`"0"`),
 		"a number with a sign":   odd(`"+1"`),
 		"a number without bound": odd(`"999"`),
+		"as often as can be":     odd(`"998"`),
 	} {
 		var not *request.NotRenewableError
 		if draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}); !errors.As(err, &not) || not.Message == "" {
 			t.Errorf("%s: %v, %v", name, draft, err)
+		}
+	}
+}
+
+func TestContinues(t *testing.T) {
+	old, _ := sealed(t, signedOld)
+	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Reason: "still none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := request.Continues(draft.Document, old); err != nil {
+		t.Errorf("the draft: %v", err)
+	}
+	other, _ := sealed(t, strings.Replace(signedOld, "the vendor has no probe", "another", 1))
+	if err := request.Continues(draft.Document, other); err == nil {
+		t.Error("it renews another message of the same name")
+	}
+	if err := request.Continues(draft.Document, parse(t, signedOld)[0]); err == nil {
+		t.Error("it renews what was never signed")
+	}
+	text := string(draft.Source)
+	for name, change := range map[string][2]string{
+		"skips one":           {`renewal: "1"`, `renewal: "2"`},
+		"counts from nothing": {"    polex.dev/renewal: \"1\"\n", ""},
+		"says nothing":        {"polex.dev/renews:", "polex.dev/renewed:"},
+		"exempts more":        {"names: [web]", "names: [web, api]"},
+		"exempts from more":   {"ruleNames: [check]", "ruleNames: [check, tag]"},
+		"lives elsewhere":     {"namespace: team-a\n", "namespace: team-b\n"},
+		"another digest":      {"@sha256:", "@sha256:0"},
+		"another name":        {"web-probes-1a2b3c4d5e@", "web@"},
+	} {
+		changed := strings.Replace(text, change[0], change[1], 1)
+		if changed == text {
+			t.Fatalf("%s: nothing to change", name)
+		}
+		if err := request.Continues(parse(t, changed)[0], old); err == nil {
+			t.Errorf("%s: it passes", name)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package request
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -62,10 +63,18 @@ var (
 	ruleForm       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._/:()-]{0,61}[A-Za-z0-9.)])?$`)
 )
 
+// subresourceKinds are the kinds of Kubernetes that are no objects of their own: an
+// exception names the object, and what of it.
+var subresourceKinds = []string{"Scale", "Eviction", "Binding", "TokenRequest", "PodExecOptions", "PodAttachOptions", "PodPortForwardOptions", "PodProxyOptions", "ServiceProxyOptions", "NodeProxyOptions"}
+
 // wellFormed says what is no name in a violation, or nothing.
 func (v *Violation) wellFormed() *Problem {
 	if v.Resource.APIVersion == "" && kindForm.MatchString(v.Resource.Kind) {
 		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not say which API group %q is of", v.Resource.Kind), Hint: "give the manifest: --resources"}
+	}
+	if slices.Contains(subresourceKinds, v.Resource.Kind) {
+		return &Problem{Reason: ReasonSubresource, Violation: *v, Message: fmt.Sprintf("%s is how a part of another object is written, and the source does not say of which kind that is", v.Resource.Kind),
+			Hint: "write the exception by hand, for KIND/SUBRESOURCE"}
 	}
 	for _, field := range []struct {
 		what, text string

@@ -27,7 +27,7 @@ var house = map[string][]string{
 	"gittree":   {},
 	"gitchange": {"gittree"},
 	"review":    {"exception", "patience"},
-	"promote":   {"exception", "gitchange", "gittree", "seal", "trust", "verify", "sign", "lifetime", "shape"},
+	"promote":   {"exception", "gitchange", "gittree", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
 	"prune":     {"exception", "gitchange", "gittree", "lifetime", "promote"},
 	// What no exception may reach is for pkg/shape to say, whoever asks.
 	"guard":  {"exception", "seal", "shape", "trust", "verify", "lifetime"},
