@@ -54,13 +54,13 @@ func drafts(t *testing.T, s sample, printed string) []request.Draft {
 func TestKyvernosPolicies(t *testing.T) {
 	policies, exempt, kinds := map[string]bool{}, 0, map[string]int{}
 	for _, s := range samples(t) {
-		s.resources = withSiblings(t, s.resources)
-		printed, before := s.ask(t)
-		found := drafts(t, s, printed)
-		if len(found) == 0 {
-			continue
-		}
 		t.Run(s.name, func(t *testing.T) {
+			s.resources = withSiblings(t, s.resources)
+			printed, before := s.ask(t)
+			found := drafts(t, s, printed)
+			if len(found) == 0 {
+				t.Skip("nothing is violated that Kyverno's CLI knows of by itself")
+			}
 			answered := map[string]bool{}
 			for _, d := range found {
 				strict(t, s, d)
