@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
@@ -116,8 +114,5 @@ func (o *options) check(paths []string) error {
 	if err := o.say.check(); err != nil {
 		return err
 	}
-	if err := o.output.check(); err != nil {
-		return fmt.Errorf("%w", err)
-	}
-	return nil
+	return o.output.check()
 }

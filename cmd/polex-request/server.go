@@ -84,7 +84,6 @@ type page struct {
 // each calls visit for every object of a collection, page by page. It returns false
 // where the server has no such collection.
 func (s *server) each(ctx context.Context, of list, visit func(*exception.Document) error) (served bool, err error) {
-	kind := ""
 	next := ""
 	for range mostPages {
 		p, status, err := s.page(ctx, of, next)
@@ -94,7 +93,7 @@ func (s *server) each(ctx context.Context, of list, visit func(*exception.Docume
 		if isAbsent(status) {
 			return false, nil
 		}
-		kind = strings.TrimSuffix(p.Kind, "List")
+		kind := strings.TrimSuffix(p.Kind, "List")
 		for _, item := range p.Items {
 			doc, err := document(item, p.APIVersion, kind)
 			if err != nil {

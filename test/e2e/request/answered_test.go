@@ -118,3 +118,30 @@ func findings(t *testing.T, s sample, doc *exception.Document) []shape.Finding {
 	}
 	return checker.Check(doc, time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC))
 }
+
+// TestOtherControls: an exception from a control of Pod security leaves the other
+// controls, and the same control for other images, as they were.
+func TestOtherControls(t *testing.T) {
+	const policies = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: standards}\nspec:\n  validationFailureAction: Enforce\n  rules:\n  - name: baseline\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate: {podSecurity: {level: baseline, version: latest}}\n"
+	with := func(spec string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: team-a}\nspec: {" + spec + "}\n"
+	}
+	const privileged = "{name: a, image: registry.example/a, securityContext: {privileged: true}}"
+	asked := sample{question: question{policies: policies, resources: with("containers: [" + privileged + "]")}}
+	printed, _ := asked.ask(t)
+	found := drafts(t, asked, printed)
+	if len(found) != 1 {
+		t.Fatalf("%d drafts", len(found))
+	}
+	for spec, want := range map[string]string{
+		"containers: [" + privileged + "]":                    "skip",
+		"hostNetwork: true, containers: [" + privileged + "]": "fail",
+		"containers: [" + privileged + ", {name: b, image: registry.example/b, securityContext: {privileged: true}}]":                 "fail",
+		"containers: [" + privileged + ", {name: b, image: registry.example/a, securityContext: {capabilities: {add: [SYS_ADMIN]}}}]": "fail",
+	} {
+		q := question{policies: policies, resources: with(spec), exceptions: string(found[0].Source)}
+		if _, after := q.ask(t); after["standards baseline Pod team-a/web"] != want {
+			t.Errorf("%s: %v, want %s\n%s", spec, after, want, found[0].Source)
+		}
+	}
+}
