@@ -73,12 +73,12 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 			}
 			r.foreign += report.Foreign
 			if found = append(found, slices.DeleteFunc(report.Violations, func(v request.Violation) bool { return !r.options.choice.takes(v) })...); len(found) > request.MaxViolations {
-				return fmt.Errorf("there are more than %d violations", request.MaxViolations)
+				return cli.Hint(fmt.Errorf("there are more than %d violations", request.MaxViolations), "name a namespace or a policy: --in, --policy")
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, cli.Hint(err, "name a namespace or a policy: --in, --policy")
+			return nil, err
 		}
 		if served {
 			there++
@@ -121,11 +121,11 @@ func (r *run) readWorkloads(ctx context.Context, server *server, found []request
 		for _, of := range workloadLists {
 			if _, err := server.each(ctx, of.in(namespace), func(doc *exception.Document) error {
 				if r.objects = append(r.objects, doc); len(r.objects) > mostObjects {
-					return fmt.Errorf("there are more than %d workloads", mostObjects)
+					return cli.Hint(fmt.Errorf("there are more than %d workloads", mostObjects), "name a namespace: --in")
 				}
 				return nil
 			}); err != nil {
-				return cli.Hint(err, "name a namespace: --in")
+				return err
 			}
 		}
 	}
