@@ -104,7 +104,10 @@ func (r *requester) write(c *cause) (*Draft, *Problem, error) {
 			return nil, problem, nil
 		}
 	}
-	object := r.Statements.object(c, spec, namespace)
+	object, err := r.Statements.object(c, spec, namespace)
+	if err != nil {
+		return nil, nil, err
+	}
 	source, err := exception.Readable(object)
 	if err != nil {
 		return nil, nil, fmt.Errorf("draft an exception for %s: %w", c.workload, err)
@@ -121,7 +124,7 @@ func (r *requester) write(c *cause) (*Draft, *Problem, error) {
 }
 
 // object puts the exception together.
-func (s Statements) object(c *cause, spec map[string]any, namespace string) map[string]any {
+func (s Statements) object(c *cause, spec map[string]any, namespace string) (map[string]any, error) {
 	annotations, properties := map[string]any{}, map[string]any{}
 	isNew := c.of[0].group == exception.PoliciesGroup
 	for _, said := range []struct{ text, annotation, property string }{
@@ -143,12 +146,16 @@ func (s Statements) object(c *cause, spec map[string]any, namespace string) map[
 	if isNew {
 		apiVersion = exception.PoliciesGroup + "/v1"
 	}
-	metadata := map[string]any{"name": name(c, spec), "namespace": namespace}
+	called, err := name(c, spec) // before spec says anything but what is exempt
+	if err != nil {
+		return nil, err
+	}
+	metadata := map[string]any{"name": called, "namespace": namespace}
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
 	}
 	if len(properties) > 0 {
 		spec["properties"] = properties
 	}
-	return map[string]any{"apiVersion": apiVersion, "kind": exception.Kind, "metadata": metadata, "spec": spec}
+	return map[string]any{"apiVersion": apiVersion, "kind": exception.Kind, "metadata": metadata, "spec": spec}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -15,13 +16,13 @@ const (
 // name returns the name of an exception: of the workload, of the policy, and a
 // digest of what is exempt, so that it is the same whenever that is. What people say
 // of it has no part in it: to ask again with better reasons is to ask for the same.
-func name(c *cause, spec map[string]any) string {
+func name(c *cause, spec map[string]any) (string, error) {
 	text, err := json.Marshal([]any{c.of[0].group, spec}) // keys sorted
 	if err != nil {
-		panic(err) // maps, lists and texts always have a form in JSON
+		return "", fmt.Errorf("name an exception: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	return slug(c.workload.Name) + "-" + slug(c.of[0].ref) + "-" + hex.EncodeToString(sum[:digestBytes])
+	return slug(c.workload.Name) + "-" + slug(c.of[0].ref) + "-" + hex.EncodeToString(sum[:digestBytes]), nil
 }
 
 // slug makes a part of a DNS label of any name.

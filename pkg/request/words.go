@@ -13,7 +13,7 @@ func (c *cause) words() string {
 	for _, t := range c.targets {
 		switch {
 		case t.patterns == nil:
-			who = append(who, t.Resource.String())
+			who = append(who, t.String())
 		case t.Kind == kindPod:
 			who = append(who, "its Pods")
 		default:

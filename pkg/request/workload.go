@@ -71,7 +71,7 @@ func (m made) patterns(owner string) (names, early []string) {
 		var next []string
 		for _, base := range bases {
 			if p == chance {
-				base = base + "-"
+				base += "-"
 				base = base[:min(len(base), longestBase)]
 				early = append(early, base)
 				next = append(next, base+strings.Repeat("?", p.most))

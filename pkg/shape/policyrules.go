@@ -41,7 +41,7 @@ func (set *PolicySet) Called(name string) []KnownPolicy {
 	var found []KnownPolicy
 	for _, p := range set.named[bare] {
 		lives := p.Kind == "Policy" || strings.HasPrefix(p.Kind, "Namespaced") // in a namespace
-		if namespaced && p.Namespace != namespace && !(lives && p.Namespace == "") {
+		if namespaced && p.Namespace != namespace && (!lives || p.Namespace != "") {
 			continue
 		}
 		known := KnownPolicy{Policy: p.Policy, AboutPods: p.pods}

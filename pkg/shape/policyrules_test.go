@@ -49,7 +49,7 @@ spec: {matchConstraints: {resourceRules: [{resources: [services]}]}}
 	} {
 		var got []string
 		for _, known := range set.Called(name) {
-			line := known.Identity.String()
+			line := known.String()
 			if known.AboutPods {
 				line += " about Pods"
 			}
