@@ -27,6 +27,15 @@ const (
 // time or so long after it was created.
 const LabelTTL = "cleanup.kyverno.io/ttl"
 
+// The annotations of an exception that takes up where another one ends: which one,
+// as "name@sha256:" and the hex of the SHA-256 of that one's signed message, and how
+// many there have been in a row, counted from 1. The predecessor is of the same
+// group and namespace.
+const (
+	AnnotationRenews  = "polex.dev/renews"
+	AnnotationRenewal = "polex.dev/renewal"
+)
+
 // Statement is something that the document says, with the place where it says
 // it. An empty Text means that it does not say it.
 type Statement struct {
@@ -42,6 +51,7 @@ type Exception struct {
 
 	Reason, Ticket, Owner, Category      Statement
 	RequestedBy, ApprovedBy, PullRequest Statement
+	Renews, RenewalNumber                Statement // see [Exception.Renewal]
 
 	// StartsAt and ExpiresAt are RFC 3339 times, ExpiresIn a duration, as
 	// written: pkg/lifetime reads them.
@@ -95,6 +105,8 @@ func (d *Document) Exception() (*Exception, bool) {
 	e.Category = e.say(d, AnnotationCategory, nil)
 	e.RequestedBy = e.say(d, AnnotationRequestedBy, nil)
 	e.PullRequest = e.say(d, AnnotationPullRequest, nil)
+	e.Renews = e.say(d, AnnotationRenews, nil)
+	e.RenewalNumber = e.say(d, AnnotationRenewal, nil)
 	e.StartsAt = e.say(d, AnnotationStartsAt, nil)
 	e.ExpiresIn = e.say(d, AnnotationExpiresIn, nil)
 	ttl := Path{"metadata", "labels", LabelTTL}

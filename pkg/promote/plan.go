@@ -93,7 +93,11 @@ func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		refusals = append(append(refusals, problems...), targets.add(m)...)
+		renewals, err := there.renewals(m.Documents)
+		if err != nil {
+			return nil, err
+		}
+		refusals = append(append(append(refusals, problems...), renewals...), targets.add(m)...)
 	}
 	if len(refusals) > 0 {
 		return nil, refusals

@@ -28,6 +28,7 @@ const (
 	ReasonTargetExists   = "target-exists"
 	ReasonAlreadySigned  = "already-signed"
 	ReasonPartlyReplaced = "partly-replaced"
+	ReasonNotARenewal    = "not-a-renewal"
 )
 
 // DefaultUnsigned and DefaultSigned are the folders when nothing else is said.

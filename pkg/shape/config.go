@@ -40,6 +40,8 @@ type Config struct {
 	// Limits are shorter maxima for some exceptions. Every one that concerns an
 	// exception holds, besides MaxLifetime.
 	Limits []Limit
+	// Renewals say what is asked of an exception that renews another one, besides.
+	Renewals Renewals
 	// Require names what an exception has to say, of [Statements].
 	Require []string
 	// Namespaces are the names or patterns of the namespaces that an exception
@@ -74,6 +76,15 @@ type Config struct {
 	// Resources are what exceptions may exempt; nil means that they are not
 	// known.
 	Resources *ResourceSet
+}
+
+// Renewals is what is asked of an exception that says that it renews another one. One
+// that is requested anew, for the same, does not count as that: it overlaps with the
+// one that is live, and is a decision of its own.
+type Renewals struct {
+	Max         int           // how many there may be in a row; zero is no limit
+	MaxLifetime time.Duration // of each; zero is that of any exception
+	Require     []string      // of [Statements], besides [Config.Require]
 }
 
 // Limit is a maximum lifetime for the exceptions from some policies, about
@@ -120,6 +131,9 @@ func New(c Config) (*Checker, error) {
 }
 
 func checkLifetimes(c *Config) error {
+	if c.Renewals.Max < 0 || c.Renewals.Max > exception.MaxRenewals || c.Renewals.MaxLifetime < 0 {
+		return fmt.Errorf("%d renewals of %s each cannot be meant", c.Renewals.Max, c.Renewals.MaxLifetime)
+	}
 	if c.MaxLifetime < 0 {
 		return fmt.Errorf("the maximum lifetime %s is negative", c.MaxLifetime)
 	}
@@ -141,12 +155,12 @@ func checkLifetimes(c *Config) error {
 }
 
 func checkRequired(c *Config) error {
-	for _, what := range c.Require {
+	for _, what := range slices.Concat(c.Require, c.Renewals.Require) {
 		if !slices.Contains(Statements(), what) {
 			return fmt.Errorf("%q cannot be required, only %s", what, strings.Join(Statements(), ", "))
 		}
 	}
-	c.Require = slices.Clone(c.Require)
+	c.Require, c.Renewals.Require = slices.Clone(c.Require), slices.Clone(c.Renewals.Require)
 	return nil
 }
 

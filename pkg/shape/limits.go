@@ -13,6 +13,9 @@ import (
 // zero when there is none.
 func (s *subject) maxLifetime() time.Duration {
 	shortest := s.config.MaxLifetime
+	if most := s.config.Renewals.MaxLifetime; s.renews() && most > 0 && (shortest == 0 || most < shortest) {
+		shortest = most
+	}
 	for _, limit := range s.config.Limits {
 		if !s.exceptsFrom(limit.Policies) || !s.mayReach(limit.Namespaces) || !s.weighs(limit.Severities) {
 			continue

@@ -29,6 +29,7 @@ type policy struct {
 	Policy
 	position exception.Position
 	rules    []rule // kyverno.io
+	pods     bool   // policies.kyverno.io: it is about Pods
 	guard    string // what the policy guards exceptions by; "" when it does not
 }
 
@@ -36,6 +37,7 @@ type policy struct {
 type rule struct {
 	name        string
 	podSecurity bool
+	early       bool // it verifies images or changes the resource
 	// controllers are the kinds for which Kyverno makes another rule of this
 	// one, by that rule's name.
 	controllers map[string][]string
@@ -54,6 +56,8 @@ func readPolicy(d *exception.Document) *policy {
 	spec, _ := d.Object()["spec"].(map[string]any)
 	if id.Group == exception.KyvernoGroup {
 		p.rules = readRules(spec, d)
+	} else {
+		p.pods = isAboutPods(spec)
 	}
 	p.guard = guards(id.Group, spec)
 	return p
@@ -98,7 +102,18 @@ func readRules(spec map[string]any, d *exception.Document) []rule {
 		}
 		validate, _ := tree["validate"].(map[string]any)
 		podSecurity, _ := validate["podSecurity"].(map[string]any)
-		rules = append(rules, rule{name: name, podSecurity: podSecurity != nil, controllers: autogenRules(tree, name, controllers)})
+		rules = append(rules, rule{name: name, podSecurity: podSecurity != nil, early: tree["verifyImages"] != nil || tree["mutate"] != nil, controllers: autogenRules(tree, name, controllers)})
 	}
 	return rules
+}
+
+// isAboutPods reports whether a policies.kyverno.io policy is asked about Pods.
+// Then Kyverno 1.19 asks it about the templates of their controllers, too.
+func isAboutPods(spec map[string]any) bool {
+	constraints, _ := spec["matchConstraints"].(map[string]any)
+	rules, _ := constraints["resourceRules"].([]any)
+	return slices.ContainsFunc(rules, func(item any) bool {
+		rule, _ := item.(map[string]any)
+		return slices.ContainsFunc(manifest.Words(rule["resources"]), func(name string) bool { return name == "pods" || name == "*" || name == "*/*" })
+	})
 }

@@ -34,6 +34,7 @@ var checks = []func(*subject, time.Time){
 	(*subject).exemptsNothing,
 	(*subject).costlyExpression,
 	(*subject).lifetime,
+	(*subject).renewal,
 	(*subject).statements,
 	(*subject).hiddenCharacter,
 	(*subject).lookAlike,
@@ -62,6 +63,8 @@ const (
 	ReasonBadLifetime        = "bad-lifetime"
 	ReasonExpired            = "expired"
 	ReasonLifetimeTooLong    = "lifetime-too-long"
+	ReasonBadRenewal         = "bad-renewal"
+	ReasonTooManyRenewals    = "too-many-renewals"
 	ReasonMissingReason      = "missing-reason"
 	ReasonMissingTicket      = "missing-ticket"
 	ReasonMissingOwner       = "missing-owner"
@@ -134,6 +137,8 @@ func Reasons() []Reason {
 		{ReasonBadLifetime, "what the exception says of its lifetime cannot be read or contradicts itself", true},
 		{ReasonExpired, "the exception has ended already", true},
 		{ReasonLifetimeTooLong, "the exception lives longer than is allowed", false},
+		{ReasonBadRenewal, "what the exception says of the one that it renews cannot be read", true},
+		{ReasonTooManyRenewals, "the exception has been renewed more often than is allowed", false},
 		{ReasonMissingReason, "the exception does not say why it is needed", false},
 		{ReasonMissingTicket, "the exception names no ticket", false},
 		{ReasonMissingOwner, "the exception names no owner", false},

@@ -2,11 +2,13 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
@@ -14,7 +16,9 @@ import (
 // namespace where exceptions do not belong, from more policies than one
 // exception may name, or with a filter that leaves out names, namespaces or
 // senders. The conditions of policies.kyverno.io are not read for these three:
-// what an expression restricts is for [Config.Rules] to ask.
+// what an expression restricts is for [Config.Rules] to ask. Where every kind is one
+// of Kubernetes that is in no namespace, named with its group
+// (rbac.authorization.k8s.io/v1/ClusterRole), there is none to say.
 func (s *subject) scope(time.Time) {
 	allowed := s.config.Namespaces
 	if _, found := wildcard.OverlapsAny(s.Exc.Identity.Namespace, allowed); len(allowed) > 0 && !found {
@@ -30,13 +34,29 @@ func (s *subject) scope(time.Time) {
 		if s.config.RequireNames && !restricts(f.Names) {
 			s.refuse(ReasonMissingNames, at, "the filter names no resources", "list names, a pattern such as web-* at the widest")
 		}
-		if s.config.RequireNamespaces && !restricts(f.Namespaces) {
+		if s.config.RequireNamespaces && !restricts(f.Namespaces) && !inNoNamespace(f) {
 			s.refuse(ReasonMissingNamespaces, at, "the filter names no namespaces", "list the namespaces of the resources that need it")
 		}
 		if s.config.RequireSubjects && !namesSenders(f) {
 			s.refuse(ReasonMissingSubjects, f.Path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
 		}
 	}
+}
+
+// inNoNamespace reports whether all kinds of a filter are known to be in no
+// namespace. A Namespace counts as in itself.
+func inNoNamespace(f draft.Filter) bool {
+	for _, k := range f.Kinds {
+		selector := manifest.ParseKind(k.Text)
+		group := selector.Group
+		if group == "*" && selector.Version == "v1" {
+			group = "" // the form of the group without a name
+		}
+		if selector.Kind == "Namespace" || !slices.Contains(manifest.ClusterScopedKinds[group], selector.Kind) {
+			return false
+		}
+	}
+	return len(f.Kinds) > 0
 }
 
 // namesSenders reports whether the filter is for requests of some senders only.

@@ -81,6 +81,7 @@ func cases() map[string][]change {
 		"reachesguard":       guardCases,
 		"reachesguardpolicy": guardPolicyCases,
 		"lifetime":           lifetimeCases,
+		"renewal":            renewalCases,
 		"statements":         statementCases,
 		"hiddencharacter":    hiddenCases,
 		"customrule":         ruleCases,

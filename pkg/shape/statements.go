@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,11 @@ func (s *subject) statements(time.Time) {
 		RequireCategory: {s.Exc.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
 			exception.AnnotationCategory + ": waiver, or mitigated"},
 	}
-	for _, what := range s.config.Require {
+	asked := s.config.Require
+	if s.renews() {
+		asked = slices.Compact(slices.Sorted(slices.Values(slices.Concat(asked, s.config.Renewals.Require))))
+	}
+	for _, what := range asked {
 		if r := required[what]; strings.TrimSpace(r.said.Text) == "" {
 			s.refuse(r.reason, exception.Path{"metadata", "annotations"}, r.message, "add the annotation "+r.example)
 		}

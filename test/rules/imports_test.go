@@ -18,6 +18,7 @@ var house = map[string][]string{
 	"exception": {},
 	"shape":     {"exception", "lifetime"},
 	"seal":      {"exception"},
+	"request":   {"exception", "seal", "shape"},
 	"lifetime":  {"exception"},
 	"trust":     {"exception", "lifetime"},
 	"verify":    {"exception", "seal", "trust", "lifetime"},
@@ -26,7 +27,7 @@ var house = map[string][]string{
 	"gittree":   {},
 	"gitchange": {"gittree"},
 	"review":    {"exception", "patience"},
-	"promote":   {"exception", "gitchange", "gittree", "seal", "trust", "verify", "sign", "lifetime", "shape"},
+	"promote":   {"exception", "gitchange", "gittree", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
 	"prune":     {"exception", "gitchange", "gittree", "lifetime", "promote"},
 	// What no exception may reach is for pkg/shape to say, whoever asks.
 	"guard":  {"exception", "gittree", "seal", "shape", "trust", "verify", "lifetime"},
@@ -37,7 +38,7 @@ var house = map[string][]string{
 var future = []string{"ledger"}
 
 // pure do no I/O and have no clock: the same input gives the same answer.
-var pure = []string{"exception", "shape", "seal", "lifetime", "verify"}
+var pure = []string{"exception", "shape", "seal", "lifetime", "verify", "request"}
 
 // powers are what a package can do to the world by importing something, and
 // the packages under pkg/ that may. A path covers what lies below it, unless it

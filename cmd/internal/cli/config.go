@@ -148,17 +148,31 @@ func LoadRepositoryConfig(path string) (*Config, error) {
 // lies in, or "" when there is none. A file that lies anywhere else is never
 // taken up on its own account: it might be anybody's.
 func findConfig(dir string) (string, error) {
+	root, err := RepositoryRoot(dir)
+	if err != nil || root == "" {
+		return "", err
+	}
+	path := filepath.Join(root, ConfigName)
+	if there, err := exists(path); err != nil || !there {
+		return "", err
+	}
+	return path, nil
+}
+
+// RepositoryRoot returns the root of the Git repository that dir lies in, or "" when
+// it lies in none.
+func RepositoryRoot(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("find %s: %w", ConfigName, err)
+		return "", fmt.Errorf("find the repository: %w", err)
 	}
 	for {
 		isRoot, err := exists(filepath.Join(dir, ".git"))
 		if err != nil {
-			return "", fmt.Errorf("find %s: %w", ConfigName, err)
+			return "", fmt.Errorf("find the repository: %w", err)
 		}
 		if isRoot {
-			break
+			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
@@ -166,11 +180,6 @@ func findConfig(dir string) (string, error) {
 		}
 		dir = parent
 	}
-	path := filepath.Join(dir, ConfigName)
-	if there, err := exists(path); err != nil || !there {
-		return "", err
-	}
-	return path, nil
 }
 
 func exists(path string) (bool, error) {

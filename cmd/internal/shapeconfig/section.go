@@ -15,6 +15,7 @@ type section struct {
 	Preset          string                 `json:"preset"`
 	MaxLifetime     string                 `json:"maxLifetime"`
 	Limits          []limit                `json:"limits"`
+	Renewals        renewals               `json:"renewals"`
 	AllowUnbounded  bool                   `json:"allowUnbounded"`
 	Require         []string               `json:"require"`
 	RequireInMatch  []string               `json:"requireInMatch"`
@@ -33,6 +34,13 @@ type rule struct {
 	Expression string      `json:"expression"`
 	Message    string      `json:"message"`
 	Severity   shape.Level `json:"severity"`
+}
+
+// renewals is what is asked of an exception that renews another one.
+type renewals struct {
+	Max         int      `json:"max"`
+	MaxLifetime string   `json:"maxLifetime"`
+	Require     []string `json:"require"`
 }
 
 type limit struct {
@@ -63,6 +71,12 @@ func (s *section) config() (shape.Config, error) {
 			return c, fmt.Errorf("limits: %w", err)
 		}
 		c.Limits = append(c.Limits, shape.Limit{MaxLifetime: at, Policies: l.Policies, Namespaces: l.Namespaces, Severities: l.Severities})
+	}
+	c.Renewals = shape.Renewals{Max: s.Renewals.Max, Require: s.Renewals.Require}
+	if s.Renewals.MaxLifetime != "" {
+		if c.Renewals.MaxLifetime, err = duration(s.Renewals.MaxLifetime); err != nil {
+			return c, fmt.Errorf("renewals: %w", err)
+		}
 	}
 	c.InsecureAllowUnbounded = s.AllowUnbounded
 	if s.Require != nil {

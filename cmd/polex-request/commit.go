@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/cmd/internal/commitflags"
+	"github.com/polex-dev/polex/pkg/gitchange"
+	"github.com/polex-dev/polex/pkg/gittree"
+	"github.com/polex-dev/polex/pkg/request"
+)
+
+// commit puts drafts on a branch of their own, for a pull request.
+func (r *run) commit(ctx context.Context, drafts []request.Draft) error {
+	clone, err := commitflags.Open(r.streams.Err)
+	if err != nil {
+		return err
+	}
+	defer clone.Close() //nolint:errcheck // the kernel would do it
+	flags := &r.options.output.commit
+	by, err := flags.By(clone, r.now)
+	if err != nil {
+		return err
+	}
+	author, err := clone.Signature(by)
+	if err != nil {
+		return err
+	}
+	p := &proposal{folder: r.folders.Unsigned, drafts: drafts, signedOffBy: fmt.Sprintf("%s <%s>", author.Name, author.Email)}
+	result, err := r.branch(ctx, clone, by, p)
+	if err != nil {
+		return branchHint(err)
+	}
+	reason := reasonDrafted
+	if result.Change.Message == "" {
+		reason = reasonThere
+	}
+	for _, d := range drafts {
+		r.drafted(d, p.path(d), reason)
+	}
+	_, _ = fmt.Fprintf(r.streams.Err, "%s: %s\n", flags.Branch, result.Commit)
+	return nil
+}
+
+// branch makes the branch, here or on the remote.
+func (r *run) branch(ctx context.Context, clone *gitchange.Clone, by gitchange.Author, p *proposal) (gitchange.Result, error) {
+	flags := r.options.output.commit
+	if !flags.Push {
+		return clone.Branch(ctx, by, flags.Branch, p.propose)
+	}
+	onto := flags
+	onto.Branch = "" // that of HEAD
+	to, err := onto.To(clone)
+	if err != nil {
+		return gitchange.Result{}, err
+	}
+	pushed, err := clone.Remote(gitchange.Remote{Name: to.To.Name, Branch: flags.Branch})
+	if err != nil {
+		return gitchange.Result{}, &cli.UsageError{Err: err}
+	}
+	if _, there, err := clone.Ask(ctx, pushed); err != nil || there {
+		return r.onBranch(ctx, clone, pushed, p, err)
+	}
+	to.As = flags.Branch
+	return clone.Push(ctx, by, to, p.propose)
+}
+
+// onBranch ends a run whose branch the remote has already.
+func (r *run) onBranch(ctx context.Context, clone *gitchange.Clone, pushed gitchange.Remote, p *proposal, err error) (gitchange.Result, error) {
+	if err != nil {
+		return gitchange.Result{}, err
+	}
+	tip, err := clone.Fetch(ctx, pushed)
+	if err != nil {
+		return gitchange.Result{}, err
+	}
+	holds, err := clone.Holds(tip, p.propose)
+	if err == nil && !holds {
+		err = fmt.Errorf("%w: %s", gitchange.ErrBranchExists, pushed)
+	}
+	return gitchange.Result{Commit: tip}, err
+}
+
+func branchHint(err error) error {
+	switch {
+	case errors.Is(err, gitchange.ErrBranchExists), errors.Is(err, errInTheWay):
+		return cli.Hint(err, "nothing was changed; name another branch, or delete that one")
+	case errors.Is(err, gitchange.ErrBranchName):
+		return &cli.UsageError{Err: err}
+	}
+	return commitflags.Hint(err, "")
+}
+
+// proposal is what a branch is to hold.
+type proposal struct {
+	folder      string
+	drafts      []request.Draft
+	signedOffBy string
+}
+
+func (p *proposal) path(d request.Draft) string { return path.Join(p.folder, fileOf(d)) }
+
+var errInTheWay = errors.New("it is there, and says something else")
+
+// propose adds the files that a tree has not.
+func (p *proposal) propose(tree *gittree.Tree) (gitchange.Change, error) {
+	change := gitchange.Change{Write: map[string][]byte{}}
+	for _, d := range p.drafts {
+		name := p.path(d)
+		entry, err := tree.Find(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			change.Write[name] = d.Source
+			continue
+		case err != nil:
+			return change, err
+		case entry.Mode != filemode.Regular:
+			return change, fmt.Errorf("%s: %w", name, errInTheWay)
+		}
+		there, err := tree.Read(entry)
+		if err != nil {
+			return change, err
+		}
+		if !bytes.Equal(there, d.Source) {
+			return change, fmt.Errorf("%s: %w", name, errInTheWay)
+		}
+	}
+	if len(change.Write) > 0 {
+		change.Message = p.message()
+	}
+	return change, nil
+}
+
+// message says what is asked for. The names in it are plain, or there would be no
+// draft; what people say of it stands in the file.
+func (p *proposal) message() string {
+	var b strings.Builder
+	if len(p.drafts) == 1 {
+		fmt.Fprintf(&b, "Request %s\n\n", p.drafts[0].Document.Identity().Name)
+	} else {
+		fmt.Fprintf(&b, "Request %d exceptions\n\n", len(p.drafts))
+	}
+	for _, d := range p.drafts {
+		fmt.Fprintf(&b, "%s: %s.\n", d.Document.Identity().Name, d.Words)
+	}
+	fmt.Fprintf(&b, "\nSigned-off-by: %s\n", p.signedOffBy)
+	return b.String()
+}

@@ -1,0 +1,159 @@
+package exception
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Readable writes an exception the way people write one: keys in the order in
+// which they are read, short lists on one line, texts of several lines as such.
+// The same object gives the same text, and that reads as the very same object;
+// where it would not, there is an error. Values are those of JSON without floats,
+// as [FromObject] takes them. [Canonical] writes what is signed.
+func Readable(object map[string]any) ([]byte, error) {
+	var b bytes.Buffer
+	if err := writeMapping(&b, object, ""); err != nil {
+		return nil, fmt.Errorf("write YAML: %w", err)
+	}
+	back, err := Parse(b.Bytes(), "")
+	if err != nil {
+		return nil, fmt.Errorf("write YAML: what was written does not read: %w", err)
+	}
+	if !reflect.DeepEqual(back.Object(), object) {
+		return nil, errors.New("write YAML: it would not read as it is meant")
+	}
+	return b.Bytes(), nil
+}
+
+// readingOrder is how people write the keys of an exception. Others follow by name.
+var readingOrder = []string{"apiVersion", "kind", "metadata", "spec", "name", "namespace", "labels", "annotations",
+	"policyName", "ruleNames", "exceptions", "policyRefs", "matchConditions", "match", "any", "resources", "kinds", "names", "namespaces", "podSecurity",
+	"controlName", "images", "expression", "expiresAt", "properties"}
+
+// writeMapping writes a mapping whose first line is indented already.
+func writeMapping(b *bytes.Buffer, object map[string]any, indent string) error {
+	if len(object) == 0 {
+		return errors.New("an empty mapping has no lines")
+	}
+	keys := slices.Sorted(maps.Keys(object))
+	slices.SortStableFunc(keys, func(x, y string) int { return readingRank(x) - readingRank(y) })
+	for i, key := range keys {
+		if i > 0 {
+			b.WriteString(indent)
+		}
+		b.WriteString(yamlLine(key) + ":")
+		if err := writeValue(b, object[key], indent); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// writeValue writes what stands behind a key.
+func writeValue(b *bytes.Buffer, value any, indent string) error {
+	switch v := value.(type) {
+	case map[string]any:
+		b.WriteString("\n" + indent + "  ")
+		return writeMapping(b, v, indent+"  ")
+	case []any:
+		if flow, short := flowList(v); short {
+			b.WriteString(" " + flow + "\n")
+			return nil
+		}
+		b.WriteString("\n")
+		for _, item := range v {
+			b.WriteString(indent + "-")
+			if entry, isMapping := item.(map[string]any); isMapping {
+				b.WriteString(" ")
+				if err := writeMapping(b, entry, indent+"  "); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := writeValue(b, item, indent); err != nil {
+				return err
+			}
+		}
+		return nil
+	case string:
+		b.WriteString(" " + yamlText(v, indent+"  ") + "\n")
+		return nil
+	}
+	line, err := scalarLine(value)
+	b.WriteString(" " + line + "\n")
+	return err
+}
+
+const longestFlow = 120 // bytes
+
+// flowList writes a list of scalars on one line, if they fit.
+func flowList(items []any) (text string, short bool) {
+	lines := make([]string, len(items))
+	for i, item := range items {
+		line, err := scalarLine(item)
+		if err != nil {
+			return "", false
+		}
+		lines[i] = line
+	}
+	text = "[" + strings.Join(lines, ", ") + "]"
+	return text, len(text) <= longestFlow
+}
+
+func scalarLine(value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		return yamlLine(v), nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	default:
+		return "", fmt.Errorf("a value of type %T is not written", value)
+	}
+}
+
+func readingRank(key string) int {
+	if at := slices.Index(readingOrder, key); at >= 0 {
+		return at
+	}
+	return len(readingOrder)
+}
+
+var (
+	plainWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9./-]*$`)
+	plainLine = regexp.MustCompile(`^[\x20-\x7e]+$`)
+)
+
+// notPlain are words that some reader of YAML takes for a value of another type.
+var notPlain = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+
+// yamlText writes a text as [yamlLine] does, or over several lines where it has
+// them and nothing that must be escaped.
+func yamlText(text, indent string) string {
+	if lines := strings.Split(text, "\n"); len(lines) > 1 && !strings.HasPrefix(text, " ") && !slices.ContainsFunc(lines, func(l string) bool { return !plainLine.MatchString(l) }) {
+		return "|-\n" + indent + strings.Join(lines, "\n"+indent)
+	}
+	return yamlLine(text)
+}
+
+// yamlLine writes a text on one line: plain where every reader takes it for this
+// text, and as a JSON string otherwise.
+func yamlLine(text string) string {
+	if plainWord.MatchString(text) && !slices.Contains(notPlain, strings.ToLower(text)) {
+		return text
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // a text always encodes
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,37 @@
+package exception
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// MaxRenewals is the most renewals in a row that an exception can say of itself.
+const MaxRenewals = 998
+
+// Renewal says which exception another one takes up after. The zero value is that of
+// one that renews nothing.
+type Renewal struct {
+	Name   string // of the predecessor, in the same group and namespace
+	Digest string // "sha256:" and the digest of its signed message, in hex
+	Number int    // of renewals in a row, this one included
+}
+
+var renewsForm = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]{0,252})@(sha256:[0-9a-f]{64})$`)
+
+// Renewal reads what an exception says of its predecessor. One of the two annotations
+// without the other, or in another form than theirs, is an error.
+func (e *Exception) Renewal() (Renewal, error) {
+	if e.Renews.Text == "" && e.RenewalNumber.Text == "" {
+		return Renewal{}, nil
+	}
+	parts := renewsForm.FindStringSubmatch(e.Renews.Text)
+	if parts == nil {
+		return Renewal{}, fmt.Errorf("%q does not name a predecessor as name@sha256:digest", shortened(e.Renews.Text))
+	}
+	number, err := strconv.Atoi(e.RenewalNumber.Text)
+	if err != nil || number < 1 || number > MaxRenewals || strconv.Itoa(number) != e.RenewalNumber.Text {
+		return Renewal{}, fmt.Errorf("%q is no number of renewals, from 1 to %d", shortened(e.RenewalNumber.Text), MaxRenewals)
+	}
+	return Renewal{Name: parts[1], Digest: parts[2], Number: number}, nil
+}

@@ -1,0 +1,69 @@
+package gitchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// ErrBranchExists says that a branch is there, and holds something else than what
+// was to be put on it.
+var ErrBranchExists = errors.New("the branch exists and holds something else")
+
+// Branch commits a change on HEAD's commit as a new branch. HEAD, index and work
+// tree stay as they are. A branch that is there and holds all of the change already
+// is as it should be: its commit is returned, and no change. Another one is
+// [ErrBranchExists], and what is no name of a branch [ErrBranchName].
+func (c *Clone) Branch(ctx context.Context, by Author, name string, propose Propose) (result Result, err error) {
+	reference := plumbing.NewBranchReferenceName(name)
+	if !plainRemote.MatchString(name) || reference.Validate() != nil {
+		return Result{}, fmt.Errorf("%w: %q", ErrBranchName, name)
+	}
+	head, err := c.Head()
+	if err != nil {
+		return Result{}, err
+	}
+	switch there, err := c.repository.Reference(reference, true); {
+	case err == nil:
+		holds, err := c.Holds(there.Hash(), propose)
+		if err == nil && !holds {
+			err = fmt.Errorf("%w: %s", ErrBranchExists, name)
+		}
+		return Result{Commit: there.Hash()}, err
+	case !errors.Is(err, plumbing.ErrReferenceNotFound):
+		return Result{}, fmt.Errorf("read %s: %w", reference, err)
+	}
+	m, err := c.make(ctx, head.Commit, by, propose)
+	if err != nil || m.commit.IsZero() {
+		return Result{Change: m.change}, err
+	}
+	lock, err := c.takeLock(c.common, reference.String(), mineReference)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, lock.release()) }()
+	// Under the lock, nobody who keeps Git's rules makes it any more.
+	if _, err := c.repository.Reference(reference, true); !errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return Result{}, errors.Join(err, fmt.Errorf("%w: %s", ErrBranchExists, name))
+	}
+	return Result{Commit: m.commit, Change: m.change}, lock.replace([]byte(m.commit.String() + "\n"))
+}
+
+// ErrBranchName says that a text is no plain name of a branch.
+var ErrBranchName = errors.New("no plain name of a branch")
+
+// Holds reports whether a commit has all of a change already.
+func (c *Clone) Holds(commit plumbing.Hash, propose Propose) (bool, error) {
+	tree, err := c.Tree(commit)
+	if err != nil {
+		return false, err
+	}
+	change, err := propose(tree)
+	if err != nil {
+		return false, err
+	}
+	edits, err := c.edits(tree, change)
+	return len(edits) == 0, err
+}

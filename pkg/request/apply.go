@@ -1,0 +1,55 @@
+package request
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// The lines of "kyverno apply" 1.19.1, without colours.
+var (
+	applyHead = regexp.MustCompile(`^policy (\S{1,300}) -> resource (?:(\S{1,63})/)?(\S{1,63})/(\S{1,253}) failed:$`)
+	applyRule = regexp.MustCompile(`^(\d{1,4}) - (\S{0,63}) (.*)$`)
+	colour    = regexp.MustCompile("\x1b\\[[0-9;]*m")
+)
+
+// FromApply reads the violations that "kyverno apply" 1.19.1 prints:
+//
+//	policy require-probes -> resource team-a/Deployment/web failed:
+//	1 - autogen-check validation error: …
+//
+// It says nothing of the group of a resource, and nothing of the kind of a policy:
+// for other kinds than those of Pods, objects have to be given, and for most the
+// policies. A message of several lines may look like more than it is; a report does
+// not have that weakness. No violation in the text is none, and more than
+// [MaxViolations] is a problem.
+func FromApply(text, file string) ([]Violation, *Problem) {
+	var found []Violation
+	var head *Violation
+	next := 1
+	for i, line := range strings.Split(text, "\n") {
+		line = colour.ReplaceAllString(strings.TrimSuffix(line, "\r"), "")
+		at := exception.Position{File: file, Line: i + 1, Column: 1}
+		if m := applyHead.FindStringSubmatch(line); m != nil {
+			head, next = &Violation{Policy: m[1], Resource: Resource{Namespace: m[2], Kind: m[3], Name: m[4]}}, 1
+			continue
+		}
+		if m := applyRule.FindStringSubmatch(line); m != nil && head != nil && m[1] == strconv.Itoa(next) {
+			v := *head
+			v.Rule, v.Message, v.Position = m[2], m[3], at
+			found = append(found, v)
+			next++
+			if len(found) > MaxViolations {
+				return nil, &Problem{Reason: ReasonTooMany, Violation: v, Message: fmt.Sprintf("there are more than %d violations", MaxViolations), Hint: "apply fewer policies at once"}
+			}
+			continue
+		}
+		if line == "" {
+			head = nil
+		}
+	}
+	return found, nil
+}

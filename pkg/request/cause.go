@@ -1,0 +1,166 @@
+package request
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// cause is what several violations have in common: the rules of one policy, and
+// the workload that does not pass them.
+type cause struct {
+	of       []*resolved
+	workload Resource
+	// targets are the resources that are exempt.
+	targets []target
+	rules   []string // kyverno.io: their names, sorted
+	// controls of Pod security; nil where whole rules are skipped.
+	controls []Control
+	notes    []string // what the draft could not take into account
+}
+
+// target is one kind of what is exempt, with its names.
+type target struct {
+	Resource
+	patterns   []string // kyverno.io: of the names that controllers make; nil for the very name
+	expression string   // policies.kyverno.io: the same
+}
+
+// causes puts violations together. Violations of controls of Pod security stay
+// rule by rule: what an exception says of controls counts for all its rules.
+func (r *requester) causes(all []*resolved) []*cause {
+	byKey := map[string]*cause{}
+	var found []*cause
+	for _, one := range all {
+		workload := r.workload(one)
+		key := fmt.Sprintf("%s %s %s %v", one.PolicyKind, one.Policy, workload.key(), one.direct)
+		if len(one.controls) > 0 {
+			key += " " + one.rule
+		}
+		c := byKey[key]
+		if c == nil {
+			c = &cause{workload: workload}
+			byKey[key] = c
+			found = append(found, c)
+		}
+		c.of = append(c.of, one)
+	}
+	slices.SortStableFunc(found, func(a, b *cause) int {
+		return cmp.Or(cmp.Compare(a.of[0].Policy, b.of[0].Policy), cmp.Compare(a.workload.key(), b.workload.key()), cmp.Compare(a.of[0].rule, b.of[0].rule))
+	})
+	for _, c := range found {
+		c.reach()
+	}
+	return found
+}
+
+// workload returns whose violation one is: the resource's own, or that of the
+// controller that made the resource, as a manifest or another violation of the same
+// rule says.
+func (r *requester) workload(one *resolved) Resource {
+	if one.direct {
+		return one.Resource
+	}
+	owner := r.objects.owner(one.Resource)
+	for _, other := range owner.owners() {
+		if r.controllers[one.cause(other)] {
+			return r.objects.owner(other)
+		}
+	}
+	return owner
+}
+
+// cause is the key of violations of one rule by a controller of Pods.
+func (one *resolved) cause(controller Resource) string {
+	return one.PolicyKind + " " + one.Policy + " " + one.rule + " " + controller.key()
+}
+
+// reach says which resources and rules the exception is for.
+func (c *cause) reach() {
+	first := c.of[0]
+	rules := map[string]bool{}
+	self := first.direct || !c.workload.isWorkload()
+	for _, kind := range c.kinds() {
+		needed := false
+		for _, one := range c.of {
+			form := one.form(kind.kind)
+			if self {
+				form = one.Rule
+			}
+			switch {
+			case first.group == exception.PoliciesGroup:
+				needed = needed || self || one.pods || one.Resource.Kind == kind.kind
+			case form != "":
+				rules[form], needed = true, true
+			}
+		}
+		if needed {
+			c.targets = append(c.targets, c.target(kind, first))
+		}
+	}
+	for rule := range rules {
+		c.rules = append(c.rules, rule)
+	}
+	slices.Sort(c.rules)
+	c.note()
+	for _, one := range c.of {
+		c.controls = merged(c.controls, one.controls)
+	}
+}
+
+// kinds returns the workload's own kind, and what it makes on the way to Pods.
+func (c *cause) kinds() []made {
+	own := []made{{kind: c.workload.Kind, apiVersion: c.workload.APIVersion}}
+	if c.of[0].direct || !c.workload.isWorkload() {
+		return own
+	}
+	return append(own, workloads[c.workload.Kind].makes...)
+}
+
+func (c *cause) target(kind made, one *resolved) target {
+	t := target{Resource: c.workload}
+	if len(kind.parts) == 0 {
+		return t
+	}
+	t.Kind, t.APIVersion = kind.kind, kind.apiVersion
+	names, early := kind.patterns(c.workload.Name)
+	t.patterns, t.expression = names, kind.expression(c.workload.Name)
+	if one.known != nil && one.known.Early {
+		t.patterns = append(t.patterns, early...)
+	}
+	return t
+}
+
+// note says what is left open.
+func (c *cause) note() {
+	for _, one := range c.of {
+		if one.guessed {
+			c.notes = append(c.notes, fmt.Sprintf("%q is taken for a ClusterPolicy: --policies would tell", one.Policy))
+		}
+		if one.wondering {
+			c.notes = append(c.notes, fmt.Sprintf("whether %q is about the Pods of %s too is not known: --policies would tell", one.Policy, c.workload))
+		}
+	}
+	if c.workload.isPod() {
+		c.notes = append(c.notes, fmt.Sprintf("%s is exempt by its very name: if a controller made it, give the manifest of either (--resources), for the next one has another name", c.workload))
+	}
+	slices.Sort(c.notes)
+	c.notes = slices.Compact(c.notes)
+}
+
+// merged puts the controls of several violations together.
+func merged(all, more []Control) []Control {
+	for _, control := range more {
+		at := slices.IndexFunc(all, func(c Control) bool { return c.Name == control.Name })
+		if at < 0 {
+			all = append(all, control)
+			continue
+		}
+		all[at].Pod, all[at].Known = all[at].Pod || control.Pod, all[at].Known || control.Known
+		all[at].Images = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(all[at].Images), control.Images...))))
+	}
+	slices.SortFunc(all, func(a, b Control) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}

@@ -1,0 +1,161 @@
+package request
+
+import (
+	"fmt"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// Options say what is known beside the violations, and what the requester says.
+type Options struct {
+	// Policies are the policies that were violated; nil means that they are not
+	// known. Some sources do not say enough without them.
+	Policies *shape.PolicySet
+	// Objects are manifests: of the resources, and of what made them.
+	Objects []*exception.Document
+	// Namespace is where the exceptions live; "" is where each resource is.
+	Namespace  string
+	Statements Statements
+}
+
+// Statements are what an exception says of itself.
+type Statements struct {
+	Reason, Ticket, Owner, Category string // "" says nothing
+	ExpiresIn                       string // as [lifetime.ParseDuration] reads it
+}
+
+// Draft is an exception to be reviewed.
+type Draft struct {
+	Document *exception.Document
+	Source   []byte // as it is written
+	// Answers are the violations that it is drafted for.
+	Answers []Violation
+	// Words says in one sentence what it exempts.
+	Words string
+	// Notes are what could not be taken into account, each a sentence.
+	Notes []string
+}
+
+// New drafts exceptions for violations, sorted by policy and resource, and says for
+// which violations it drafts none. The same violations, in whatever order, give the
+// same drafts. More than [MaxViolations] is an error.
+func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
+	if len(violations) > MaxViolations {
+		return nil, nil, fmt.Errorf("%d violations at once, and %d are taken in: name a policy or a namespace", len(violations), MaxViolations)
+	}
+	if o.Namespace != "" && !labelForm.MatchString(o.Namespace) {
+		return nil, nil, fmt.Errorf("%q is no name of a namespace", o.Namespace)
+	}
+	r := &requester{Options: o, objects: readObjects(o.Objects), controllers: map[string]bool{}}
+	var all []*resolved
+	var problems []Problem
+	for _, v := range violations {
+		one, problem := r.resolve(v)
+		if problem != nil {
+			problems = append(problems, *problem)
+			continue
+		}
+		if one.Resource.isWorkload() && !one.direct {
+			r.controllers[one.cause(one.Resource)] = true
+		}
+		all = append(all, one)
+	}
+	var drafts []Draft
+	met := map[exception.Identity]bool{}
+	for _, c := range r.causes(all) {
+		draft, problem, err := r.write(c)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case problem != nil:
+			problems = append(problems, *problem)
+		case !met[draft.Document.Identity()]:
+			met[draft.Document.Identity()] = true
+			drafts = append(drafts, *draft)
+		}
+	}
+	return drafts, problems, nil
+}
+
+// requester drafts exceptions.
+type requester struct {
+	Options
+	objects objects
+	// controllers are the controllers of Pods that violate a rule, by [resolved.cause].
+	controllers map[string]bool
+}
+
+// write drafts the exception for one cause.
+func (r *requester) write(c *cause) (*Draft, *Problem, error) {
+	namespace := r.Namespace
+	if namespace == "" {
+		namespace = c.workload.Namespace
+	}
+	if namespace == "" {
+		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s is in no namespace, and an exception has to live in one", c.workload), Hint: "say where exceptions live: --namespace"}, nil
+	}
+	var spec map[string]any
+	if c.of[0].group == exception.PoliciesGroup {
+		spec = c.conditions()
+	} else {
+		var problem *Problem
+		if spec, problem = c.rulesAndMatch(); problem != nil {
+			return nil, problem, nil
+		}
+	}
+	object, err := r.Statements.object(c, spec, namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	source, err := exception.Readable(object)
+	if err != nil {
+		return nil, nil, fmt.Errorf("draft an exception for %s: %w", c.workload, err)
+	}
+	doc, err := exception.Parse(source, object["metadata"].(map[string]any)["name"].(string)+".yaml")
+	if err != nil {
+		return nil, nil, fmt.Errorf("draft an exception for %s: %w", c.workload, err)
+	}
+	d := &Draft{Document: doc, Source: source, Words: c.words(), Notes: c.notes}
+	for _, one := range c.of {
+		d.Answers = append(d.Answers, one.Violation)
+	}
+	return d, nil, nil
+}
+
+// object puts the exception together.
+func (s Statements) object(c *cause, spec map[string]any, namespace string) (map[string]any, error) {
+	annotations, properties := map[string]any{}, map[string]any{}
+	isNew := c.of[0].group == exception.PoliciesGroup
+	for _, said := range []struct{ text, annotation, property string }{
+		{s.Reason, exception.AnnotationReason, "reason"},
+		{s.Ticket, exception.AnnotationTicket, "ticket"},
+		{s.Owner, exception.AnnotationOwner, ""},
+		{s.Category, exception.AnnotationCategory, ""},
+		{s.ExpiresIn, exception.AnnotationExpiresIn, ""},
+	} {
+		switch {
+		case said.text == "":
+		case isNew && said.property != "":
+			properties[said.property] = said.text
+		default:
+			annotations[said.annotation] = said.text
+		}
+	}
+	apiVersion := exception.KyvernoGroup + "/v2"
+	if isNew {
+		apiVersion = exception.PoliciesGroup + "/v1"
+	}
+	called, err := name(c, spec) // before spec says anything but what is exempt
+	if err != nil {
+		return nil, err
+	}
+	metadata := map[string]any{"name": called, "namespace": namespace}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	if len(properties) > 0 {
+		spec["properties"] = properties
+	}
+	return map[string]any{"apiVersion": apiVersion, "kind": exception.Kind, "metadata": metadata, "spec": spec}, nil
+}

@@ -1,0 +1,57 @@
+package request
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// imageForm is the form of an image's reference; no pattern has it.
+var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}$`)
+
+const (
+	defaultRegistry = "docker.io/"
+	defaultTag      = ":latest"
+)
+
+// asWritten replaces images as Kyverno reports them, with registry and tag, by what
+// the Pod has: Kyverno compares an exception's images with that. Where no manifest
+// says it, these are all ways to write that very image.
+func asWritten(reported []string, known []container) []string {
+	var images []string
+	for _, image := range reported {
+		if !imageForm.MatchString(image) {
+			continue
+		}
+		ways := waysToWrite(image)
+		var there []string
+		for _, c := range known {
+			if slices.Contains(ways, c.image) {
+				there = append(there, c.image)
+			}
+		}
+		if len(there) > 0 {
+			ways = there
+		}
+		images = append(images, ways...)
+	}
+	slices.Sort(images)
+	return slices.Compact(images)
+}
+
+// waysToWrite returns the references that Kyverno reports as one image.
+func waysToWrite(image string) []string {
+	ways := []string{image}
+	if rest, ok := strings.CutPrefix(image, defaultRegistry); ok {
+		ways = append(ways, rest, defaultRegistry+"library/"+rest)
+		if short, library := strings.CutPrefix(rest, "library/"); library {
+			ways = []string{image, rest, short, defaultRegistry + short}
+		}
+	}
+	for _, way := range ways {
+		if short, tagged := strings.CutSuffix(way, defaultTag); tagged {
+			ways = append(ways, short)
+		}
+	}
+	return ways
+}

@@ -1,0 +1,82 @@
+package request
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rulesAndMatch writes the spec of a kyverno.io exception.
+func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
+	filters := make([]any, len(c.targets))
+	for i, t := range c.targets {
+		resources := map[string]any{"kinds": []any{t.selector()}}
+		if t.patterns == nil {
+			resources["names"] = []any{t.Name}
+		} else {
+			resources["names"] = list(t.patterns)
+		}
+		switch {
+		case t.Namespace != "":
+			resources["namespaces"] = []any{t.Namespace}
+		case t.isNamespace():
+			resources["namespaces"] = []any{t.Name} // a Namespace is in itself, to Kyverno
+		}
+		filters[i] = map[string]any{"resources": resources}
+	}
+	spec := map[string]any{
+		"exceptions": []any{map[string]any{"policyName": c.of[0].ref, "ruleNames": list(c.rules)}},
+		"match":      map[string]any{"any": filters},
+	}
+	if one := c.of[0]; len(c.controls) == 0 {
+		if one.known != nil && one.known.PodSecurity {
+			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: one.Violation, Message: "the source does not say which controls of Pod security were violated",
+				Hint: "give the report, or all that Kyverno said"}
+		}
+		return spec, nil
+	}
+	entries, problem := c.podSecurity()
+	spec["podSecurity"] = entries
+	return spec, problem
+}
+
+// podSecurity writes the controls, each with the images of its containers where it
+// is about containers.
+func (c *cause) podSecurity() ([]any, *Problem) {
+	var entries []any
+	for _, control := range c.controls {
+		images := len(control.Images) > 0 && !slices.Contains(ofPods, control.Name)
+		whole := !slices.Contains(ofContainers, control.Name) && (control.Pod || !control.Known && !images) || slices.Contains(ofPods, control.Name)
+		if whole {
+			entries = append(entries, map[string]any{"controlName": control.Name})
+		}
+		if images {
+			entries = append(entries, map[string]any{"controlName": control.Name, "images": list(control.Images)})
+		}
+		if !whole && !images {
+			return nil, &Problem{Reason: ReasonObjectNeeded, Violation: c.of[0].Violation, Message: fmt.Sprintf("%q is about containers, and the source does not say which images they run", control.Name),
+				Hint: "give the manifest: --resources"}
+		}
+	}
+	return entries, nil
+}
+
+// selector names the kind in the one group. The version is named where there has
+// only ever been one.
+func (t target) selector() string {
+	group, _, grouped := strings.Cut(t.APIVersion, "/")
+	if grouped && group != "apps" && group != "batch" {
+		return group + "/*/" + t.Kind
+	}
+	return t.APIVersion + "/" + t.Kind
+}
+
+func (r Resource) isNamespace() bool { return r.APIVersion == "v1" && r.Kind == "Namespace" }
+
+func list(texts []string) []any {
+	items := make([]any, len(texts))
+	for i, text := range texts {
+		items[i] = text
+	}
+	return items
+}

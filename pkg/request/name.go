@@ -1,0 +1,45 @@
+package request
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+const (
+	longestSlug = 24 // bytes of each part of a name
+	digestBytes = 5
+)
+
+// name returns the name of an exception: of the workload, of the policy, and a
+// digest of what is exempt, so that it is the same whenever that is. What people say
+// of it has no part in it: to ask again with better reasons is to ask for the same.
+func name(c *cause, spec map[string]any) (string, error) {
+	text, err := json.Marshal([]any{c.of[0].group, spec}) // keys sorted
+	if err != nil {
+		return "", fmt.Errorf("name an exception: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return slug(c.workload.Name) + "-" + slug(c.of[0].ref) + "-" + hex.EncodeToString(sum[:digestBytes]), nil
+}
+
+// slug makes a part of a DNS label of any name.
+func slug(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		default:
+			return '-'
+		}
+	}, text)
+	text = strings.Trim(text[:min(len(text), longestSlug)], "-")
+	if text == "" {
+		return "x"
+	}
+	return text
+}

@@ -1,0 +1,125 @@
+package request
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// ofOneSigning are the annotations that are about one signing, and not about what is
+// exempt.
+var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationExpiresIn, exception.AnnotationStartsAt,
+	exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest, exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom}
+
+// Renew drafts the successor of an exception that was signed: it exempts the very
+// same, for statements.ExpiresIn from its own signing, and names its predecessor by
+// the digest of what was signed. Of the other statements, those that are given take
+// the place of the predecessor's. A document without a seal, or one that is not what
+// its seal says was signed, is a *[NotRenewableError]; who signed it is for the
+// caller to verify.
+func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
+	s, err := seal.Read(signed)
+	if errors.Is(err, seal.ErrUnsigned) {
+		return nil, &NotRenewableError{Message: "it has never been signed", Hint: "change the request that waits, while it waits"}
+	}
+	if err != nil {
+		return nil, &NotRenewableError{Message: err.Error()}
+	}
+	message, err := seal.ParseMessage(s.Message)
+	if err != nil {
+		return nil, &NotRenewableError{Message: "what was signed cannot be read: " + err.Error()}
+	}
+	if differences := seal.Compare(signed, message, 1); len(differences) > 0 {
+		return nil, &NotRenewableError{Message: fmt.Sprintf("%s is not what was signed", differences[0].Path)}
+	}
+	before, ok := message.Exception()
+	if !ok {
+		return nil, &NotRenewableError{Message: "it is no PolicyException"}
+	}
+	chain, err := before.Renewal()
+	switch {
+	case err != nil:
+		return nil, &NotRenewableError{Message: "what it says of its own predecessor: " + err.Error()}
+	case chain.Number >= exception.MaxRenewals:
+		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", chain.Number), Hint: "request it anew"}
+	}
+	object := message.Object()
+	metadata, spec := child(object, "metadata"), child(object, "spec")
+	annotations := child(metadata, "annotations")
+	for _, key := range ofOneSigning {
+		delete(annotations, key)
+	}
+	delete(spec, "expiresAt")
+	properties := child(spec, "properties")
+	delete(properties, "approved-by")
+	said := statements
+	native := before.Identity.Group == exception.PoliciesGroup
+	for _, s := range []struct {
+		text, annotation, property string
+	}{
+		{said.Reason, exception.AnnotationReason, "reason"},
+		{said.Ticket, exception.AnnotationTicket, "ticket"},
+		{said.Owner, exception.AnnotationOwner, ""},
+		{said.Category, exception.AnnotationCategory, ""},
+		{said.ExpiresIn, exception.AnnotationExpiresIn, ""},
+	} {
+		switch {
+		case s.text == "":
+		case native && s.property != "":
+			delete(annotations, s.annotation)
+			properties[s.property] = s.text
+		default:
+			annotations[s.annotation] = s.text
+		}
+	}
+	annotations[exception.AnnotationRenews] = renewsText(before.Identity.Name, s.Message)
+	annotations[exception.AnnotationRenewal] = strconv.Itoa(chain.Number + 1)
+	metadata["annotations"] = annotations
+	metadata["name"] = successor(before.Identity.Name, chain.Number)
+	if len(properties) > 0 {
+		spec["properties"] = properties
+	} else {
+		delete(spec, "properties")
+	}
+	return draftOf(object, fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed", before.Identity, statements.ExpiresIn))
+}
+
+func draftOf(object map[string]any, words string) (*Draft, error) {
+	source, err := exception.Readable(object)
+	if err != nil {
+		return nil, &NotRenewableError{Message: err.Error()}
+	}
+	doc, err := exception.Parse(source, child(object, "metadata")["name"].(string)+".yaml")
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{Document: doc, Source: source, Words: words}, nil
+}
+
+// NotRenewableError says why an exception has no successor.
+type NotRenewableError struct{ Message, Hint string }
+
+// Error returns the message.
+func (e *NotRenewableError) Error() string { return e.Message }
+
+// successor returns the name of the next exception in a row.
+func successor(name string, number int) string {
+	if number > 0 {
+		name = strings.TrimSuffix(name, "-r"+strconv.Itoa(number))
+	}
+	const longest = 253 - len("-r999")
+	return name[:min(len(name), longest)] + "-r" + strconv.Itoa(number+1)
+}
+
+// child returns a mapping below another, or an empty one.
+func child(object map[string]any, key string) map[string]any {
+	below, _ := object[key].(map[string]any)
+	if below == nil {
+		below = map[string]any{}
+	}
+	return below
+}

@@ -1,0 +1,152 @@
+package request
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// reportKinds are the kinds of reports, by the groups that they are in.
+var reportKinds = map[string][]string{
+	"wgpolicyk8s.io":     {"PolicyReport", "ClusterPolicyReport"},
+	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"}, // as Kyverno's CLI calls them, too
+	"reports.kyverno.io": {"EphemeralReport", "ClusterEphemeralReport"},
+}
+
+// policyKinds are the kinds of policies by what Kyverno calls the source of a
+// result. For "kyverno" it is a Policy where the name has a namespace.
+var policyKinds = map[string]string{
+	"KyvernoValidatingPolicy":      "ValidatingPolicy",
+	"KyvernoImageValidatingPolicy": "ImageValidatingPolicy",
+	"KyvernoMutatingPolicy":        "MutatingPolicy",
+	"KyvernoGeneratingPolicy":      "GeneratingPolicy",
+}
+
+const sourceKyverno = "kyverno"
+
+// Report is what was read of a report, or of a list of reports.
+type Report struct {
+	Violations []Violation // results that failed
+	Passed     int         // results that did not
+	Foreign    int         // results of others than Kyverno, which no exception answers
+}
+
+// FromReport reads the results that failed of a PolicyReport or ClusterPolicyReport
+// (wgpolicyk8s.io), a Report or ClusterReport (openreports.io), or a list of them.
+// Another document is a problem, and so are more than [MaxViolations].
+func FromReport(doc *exception.Document) (*Report, *Problem) {
+	r := &Report{}
+	if strings.HasSuffix(doc.Text("kind"), "List") {
+		for _, item := range items(doc) {
+			if p := r.read(item, doc.Position()); p != nil {
+				return nil, p
+			}
+		}
+		return r, nil
+	}
+	if p := r.read(doc, doc.Position()); p != nil {
+		return nil, p
+	}
+	return r, nil
+}
+
+func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
+	gk := doc.GroupKind()
+	if !slices.Contains(reportKinds[gk.Group], gk.Kind) {
+		return &Problem{Reason: ReasonNotAReport, Violation: Violation{Position: at}, Message: fmt.Sprintf("this is %q of %q, and no report of policies", shortened(gk.Kind), shortened(doc.APIVersion())),
+			Hint: "give a PolicyReport, or say what else it is: --from"}
+	}
+	results, _ := doc.Lookup("results")
+	list, _ := results.([]any)
+	scope, _ := doc.Lookup("scope")
+	for i, item := range list {
+		result, _ := item.(map[string]any)
+		v, counts := r.result(result)
+		if !counts {
+			continue
+		}
+		if v.Position = doc.PositionOf(exception.Path{"results", i}); v.Position.Line == 0 {
+			v.Position = at // an item of a list
+		}
+		about, _ := result["resources"].([]any)
+		if len(about) == 0 {
+			about = []any{scope}
+		}
+		for _, object := range about {
+			v.Resource = resourceOf(object)
+			r.Violations = append(r.Violations, v)
+		}
+		if len(r.Violations) > MaxViolations {
+			return &Problem{Reason: ReasonTooMany, Violation: Violation{Position: at}, Message: fmt.Sprintf("there are more than %d violations", MaxViolations), Hint: "give the reports of one namespace, or of one resource"}
+		}
+	}
+	return nil
+}
+
+// result reads one result, and reports whether it is a violation of one of
+// Kyverno's policies.
+func (r *Report) result(result map[string]any) (Violation, bool) {
+	text := func(key string) string {
+		value, _ := result[key].(string)
+		return value
+	}
+	if status := text("result"); status != "fail" && status != "warn" {
+		r.Passed++
+		return Violation{}, false
+	}
+	v := Violation{Policy: text("policy"), Rule: text("rule"), Message: text("message")}
+	source := text("source")
+	kind, isNew := policyKinds[source]
+	namespaced := strings.Contains(v.Policy, "/")
+	switch {
+	case isNew && namespaced:
+		v.PolicyKind = "Namespaced" + kind
+	case isNew:
+		v.PolicyKind = kind
+	case source == sourceKyverno && namespaced:
+		v.PolicyKind = kindPolicy
+	case source == sourceKyverno:
+		v.PolicyKind = kindClusterPolicy
+	default:
+		r.Foreign++
+		return Violation{}, false
+	}
+	if isNew {
+		v.Rule = ""
+	}
+	properties, _ := result["properties"].(map[string]any)
+	controls, _ := properties["controlsJSON"].(string)
+	v.Controls = controlsOf(controls)
+	return v, true
+}
+
+// controlsOf reads the controls of Pod security that Kyverno writes into a report.
+// Those that no exception can name are left out.
+func controlsOf(text string) []Control {
+	var written []struct {
+		Name   string
+		Images []string
+	}
+	if json.Unmarshal([]byte(text), &written) != nil {
+		return nil
+	}
+	var controls []Control
+	for _, w := range written {
+		if isControl(w.Name) {
+			controls = merged(controls, []Control{{Name: w.Name, Images: w.Images}})
+		}
+	}
+	return controls
+}
+
+func resourceOf(value any) Resource {
+	tree, _ := value.(map[string]any)
+	text := func(key string) string {
+		value, _ := tree[key].(string)
+		return value
+	}
+	return Resource{APIVersion: text("apiVersion"), Kind: text("kind"), Namespace: text("namespace"), Name: text("name")}
+}

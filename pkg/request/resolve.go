@@ -1,0 +1,175 @@
+package request
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// resolved is a violation with what was looked up about it.
+type resolved struct {
+	Violation
+	group string // of the policy
+	ref   string // what an exception calls the policy
+	rule  string // as the policy has it, without what Kyverno puts before it; "" for policies.kyverno.io
+	// direct says that the rule is about this very kind, and not made by Kyverno
+	// for the controllers of Pods.
+	direct bool
+	known  *shape.KnownRule // nil where the policies are not known
+	// pods says that the policy is about Pods; wondering that nobody knows.
+	pods, wondering bool
+	controls        []Control
+	guessed         bool // that it is a ClusterPolicy
+}
+
+// The kinds of policies of kyverno.io.
+const (
+	kindClusterPolicy = "ClusterPolicy"
+	kindPolicy        = "Policy"
+)
+
+// resolve looks up the policy and the rule.
+func (r *requester) resolve(v Violation) (*resolved, *Problem) {
+	if v.Resource.APIVersion == "" {
+		v.Resource.APIVersion = r.objects.apiVersion(v.Resource)
+	}
+	if p := v.wellFormed(); p != nil {
+		return nil, p
+	}
+	one := &resolved{Violation: v, rule: v.Rule}
+	problem := func(reason, hint, format string, args ...any) (*resolved, *Problem) {
+		return nil, &Problem{Reason: reason, Violation: v, Message: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	if r.Policies == nil {
+		switch {
+		case v.PolicyKind != "":
+			one.PolicyKind = v.PolicyKind
+		case v.Rule == "":
+			return problem(ReasonPolicyNeeded, "give the policies: --policies", "the source does not say which kind of policy %q is", v.Policy)
+		case strings.Contains(v.Policy, "/"):
+			one.PolicyKind = kindPolicy
+		default:
+			one.PolicyKind, one.guessed = kindClusterPolicy, true
+		}
+		one.name()
+		one.withoutPolicies()
+	} else {
+		known := r.lookUp(&v)
+		if len(known) == 0 {
+			return problem(ReasonUnknownPolicy, "give all policies, the one that was violated among them", "there is no %s %q among the policies", orPolicy(v.PolicyKind), v.Policy)
+		}
+		for _, k := range known[1:] {
+			if k.Identity != known[0].Identity {
+				return problem(ReasonPolicyNeeded, "give the policy that was violated, without the others", "%q may be %s or %s", v.Policy, known[0].Identity, k.Identity)
+			}
+		}
+		one.PolicyKind = known[0].Kind
+		if known[0].Namespace != "" || one.PolicyKind == kindPolicy {
+			namespace := known[0].Namespace
+			if namespace == "" {
+				namespace = v.Resource.Namespace // kustomize or the like will say it
+			}
+			one.Policy = namespace + "/" + known[0].Name
+		}
+		one.name()
+		if !one.withPolicies(known) {
+			return problem(ReasonUnknownRule, "give the policy as it was when it was violated", "the policy %q has no rule %q", one.Policy, v.Rule)
+		}
+	}
+	one.controls = r.objects.controls(v)
+	return one, nil
+}
+
+func orPolicy(kind string) string {
+	if kind == "" {
+		return "policy"
+	}
+	return kind
+}
+
+// lookUp returns the documents of the policy that a violation names. A Policy lives
+// where the resource does, whether or not the source says so. Some sources give a
+// policy of policies.kyverno.io a rule, which it has not.
+func (r *requester) lookUp(v *Violation) []shape.KnownPolicy {
+	known := slices.DeleteFunc(r.Policies.Called(v.Policy), func(k shape.KnownPolicy) bool {
+		return v.PolicyKind != "" && k.Kind != v.PolicyKind || k.Namespace != "" && k.Namespace != v.Resource.Namespace
+	})
+	isNew := func(k shape.KnownPolicy) bool { return k.Group == exception.PoliciesGroup }
+	if v.Rule != "" && slices.ContainsFunc(known, func(k shape.KnownPolicy) bool { return !isNew(k) }) {
+		return slices.DeleteFunc(known, isNew)
+	}
+	return slices.DeleteFunc(known, func(k shape.KnownPolicy) bool { return !isNew(k) })
+}
+
+// name says what an exception calls the policy.
+func (one *resolved) name() {
+	one.group, one.ref = exception.KyvernoGroup, one.Policy
+	if one.PolicyKind != kindClusterPolicy && one.PolicyKind != kindPolicy {
+		one.group = exception.PoliciesGroup
+		one.ref = one.Policy[strings.LastIndex(one.Policy, "/")+1:]
+		one.Rule, one.rule = "", ""
+	}
+}
+
+// What Kyverno puts before the name of a rule.
+const (
+	autogen        = "autogen-"
+	autogenCronJob = "autogen-cronjob-"
+)
+
+// withoutPolicies takes the rule for made by Kyverno where its name says so.
+func (one *resolved) withoutPolicies() {
+	if one.group == exception.PoliciesGroup {
+		one.wondering = one.Resource.isWorkload()
+		return
+	}
+	prefix := autogen
+	if one.Resource.Kind == kindCronJob {
+		prefix = autogenCronJob
+	}
+	base, made := strings.CutPrefix(one.Rule, prefix)
+	if made && one.Resource.isWorkload() {
+		one.rule = base
+	}
+	one.direct = !made && !one.Resource.isPod()
+}
+
+// withPolicies finds the rule in the documents of its policy.
+func (one *resolved) withPolicies(known []shape.KnownPolicy) bool {
+	for _, k := range known {
+		one.pods = one.pods || k.AboutPods
+		for _, rule := range k.Rules {
+			switch one.Rule {
+			case rule.Name:
+				one.known, one.direct = &rule, !one.Resource.isPod()
+				return true
+			case rule.Made[one.Resource.Kind]:
+				one.known, one.rule = &rule, rule.Name
+				return true
+			}
+		}
+	}
+	return one.group == exception.PoliciesGroup
+}
+
+// form returns the name of the rule that Kyverno runs for a kind of Pod or its
+// controllers, or "" when it runs none.
+func (one *resolved) form(kind string) string {
+	switch {
+	case one.direct:
+		return one.rule
+	case kind == kindPod:
+		return one.rule
+	case one.known != nil:
+		return one.known.Made[kind]
+	case one.Rule == one.rule:
+		return "" // nobody has seen a rule for controllers
+	case kind == kindCronJob:
+		return autogenCronJob + one.rule
+	default:
+		return autogen + one.rule
+	}
+}

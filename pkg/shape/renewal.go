@@ -1,0 +1,31 @@
+package shape
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// renewal finds an exception that renews another one more often than is allowed, or
+// that does not say properly which. The number is the exception's own word until it
+// is held against the signed predecessor, which signing does when it promotes:
+// a renewal that names another message, skips a number or exempts something else is
+// not signed.
+func (s *subject) renewal(time.Time) {
+	said, err := s.Exc.Renewal()
+	if err != nil {
+		at := s.Exc.Renews.Path
+		if s.Exc.Renews.Text == "" {
+			at = s.Exc.RenewalNumber.Path
+		}
+		s.refuse(ReasonBadRenewal, at, err.Error(), "polex-request --renew writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal+" both")
+		return
+	}
+	if most := s.config.Renewals.Max; most > 0 && said.Number > most {
+		s.refuse(ReasonTooManyRenewals, s.Exc.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
+	}
+}
+
+// renews reports whether the exception says that it renews another one.
+func (s *subject) renews() bool { return s.Exc.Renews.Text != "" || s.Exc.RenewalNumber.Text != "" }

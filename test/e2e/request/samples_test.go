@@ -1,0 +1,154 @@
+//go:build e2e
+
+package request
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/modcache"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// sample is policies of Kyverno's own tests with the resources that they are about.
+type sample struct {
+	name string
+	question
+}
+
+// samples are those of Kyverno's tests of its CLI, and those of its conformance tests
+// of Pod security. They are read where they are, and not kept here.
+func samples(t *testing.T) []sample {
+	t.Helper()
+	source := modcache.Dir(t, modcache.Kyverno)
+	var all []sample
+	for _, folder := range []string{"test/cli/test", "test/cli/test-validating-policy", "test/cli/test-image-validating-policy"} {
+		err := filepath.WalkDir(filepath.Join(source, folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || entry.Name() != "kyverno-test.yaml" {
+				return err
+			}
+			if s, ok := declared(path); ok {
+				s.name, _ = filepath.Rel(source, filepath.Dir(path))
+				all = append(all, s)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	psa := filepath.Join(source, "test/conformance/chainsaw/validate/clusterpolicy/standard/psa")
+	folders, err := os.ReadDir(psa)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		s := sample{name: "psa/" + folder.Name()}
+		s.policies = joined(filepath.Join(psa, folder.Name()), "policy.yaml")
+		files, _ := filepath.Glob(filepath.Join(psa, folder.Name(), "*pod*.yaml"))
+		for _, file := range files {
+			s.resources += joined(filepath.Dir(file), filepath.Base(file))
+		}
+		if s.policies != "" && s.resources != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// declared reads a test of Kyverno's CLI, if something is to fail in it: files of
+// policies, resources and values.
+func declared(path string) (sample, bool) {
+	var test struct {
+		Policies, Resources, Exceptions []string
+		Variables                       string
+		Results                         []struct{ Result string }
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil || yaml.Unmarshal(raw, &test) != nil || len(test.Exceptions) > 0 {
+		return sample{}, false
+	}
+	fails := false
+	for _, r := range test.Results {
+		fails = fails || r.Result == "fail"
+	}
+	if !fails {
+		return sample{}, false
+	}
+	dir := filepath.Dir(path)
+	s := sample{question: question{policies: joined(dir, test.Policies...), resources: joined(dir, test.Resources...)}}
+	if test.Variables != "" {
+		s.values = joined(dir, test.Variables)
+	}
+	return s, s.policies != "" && s.resources != ""
+}
+
+// joined puts files together, or returns "" where one cannot be had.
+func joined(dir string, files ...string) string {
+	var parts []string
+	for _, file := range files {
+		raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+		if err != nil {
+			return ""
+		}
+		parts = append(parts, strings.TrimSuffix(strings.TrimPrefix(string(raw), "---\n"), "\n")+"\n")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, "---\n") + "---\n"
+}
+
+// inNoNamespace are kinds of the samples that are in no namespace.
+var inNoNamespace = []string{"Namespace", "ClusterRole", "ClusterRoleBinding", "Node", "FlowSchema", "CustomResourceDefinition"}
+
+// The names that siblings get.
+const (
+	sibling   = "-sibling"
+	elsewhere = "elsewhere"
+)
+
+// withSiblings adds to each resource one of another name beside it, and one of the
+// same name in another namespace. Both are as bad as it is.
+func withSiblings(t *testing.T, resources string) string {
+	t.Helper()
+	docs := documents(resources)
+	text := ""
+	add := func(object map[string]any) {
+		raw, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(raw) + "---\n"
+	}
+	names := map[string]bool{}
+	for _, d := range docs {
+		names[d.Identity().String()] = true
+	}
+	for _, d := range docs {
+		add(d.Object())
+		for _, change := range []func(metadata map[string]any){
+			func(metadata map[string]any) { metadata["name"] = d.Identity().Name + sibling },
+			func(metadata map[string]any) { metadata["namespace"] = elsewhere },
+		} {
+			object := d.Object()
+			metadata, _ := object["metadata"].(map[string]any)
+			if d.Identity().Name == "" || metadata == nil {
+				continue
+			}
+			change(metadata)
+			changed, err := exception.FromObject(object)
+			if err != nil || names[changed.Identity().String()] || slices.Contains(inNoNamespace, d.Identity().Kind) && metadata["namespace"] != nil {
+				continue
+			}
+			add(object)
+		}
+	}
+	return text
+}
