@@ -24,6 +24,7 @@ type pack struct {
 	scanner *packfile.Scanner
 	counts  [256]uint32 // how many names begin with this byte or a lower one
 	size    int64       // of the pack
+	kept    keptTrees
 }
 
 const (
@@ -184,7 +185,13 @@ func (p *pack) place(number uint32) (int64, error) {
 func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 	var changes [][]byte
 	kept := int64(0)
+	asked := offset
 	for len(changes) <= maxChain {
+		if tree := p.kept.at[offset]; tree != nil {
+			whole, err := apply(tree, changes, most)
+			p.kept.keep(asked, whole)
+			return plumbing.TreeObject, whole, err
+		}
 		header, err := p.scanner.SeekObjectHeader(offset)
 		if err != nil {
 			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
@@ -216,11 +223,34 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 			offset = base
 		default:
 			whole, err := apply(content.Bytes(), changes, most)
+			if header.Type == plumbing.TreeObject {
+				p.kept.keep(asked, whole)
+			}
 			return header.Type, whole, err
 		}
 		changes = append(changes, content.Bytes())
 	}
 	return 0, nil, fmt.Errorf("%w: an object has more than %d bases", errPack, maxChain)
+}
+
+// keptTrees are trees by where they begin in the pack, to make others of. They
+// were not held against their names: that is done with each that is handed out, and
+// with what is made of them.
+type keptTrees struct {
+	at   map[int64][]byte
+	size int
+}
+
+// keep keeps a tree. Where there is no room, all others are forgotten.
+func (k *keptTrees) keep(offset int64, tree []byte) {
+	if tree == nil || k.at[offset] != nil {
+		return
+	}
+	if k.at == nil || k.size+len(tree) > maxKept {
+		k.at, k.size = map[int64][]byte{}, 0
+	}
+	k.at[offset] = tree
+	k.size += len(tree)
 }
 
 // apply applies changes to a whole object, the last first. Each begins with the
