@@ -31,9 +31,10 @@ const (
 	maxReference  = 1 << 10
 	maxPackedRefs = 256 << 20
 	maxShallow    = 16 << 20
-	// maxKept is how much of the trees that were made of changes is kept for each
-	// pack, since the next one is often made of the last.
-	maxKept = 64 << 20
+	// maxKept is how much of the objects that were made of changes is kept, since the
+	// next one is often made of the last, and maxKeptObject how much of one.
+	maxKept       = 64 << 20
+	maxKeptObject = 4 << 20
 )
 
 // ErrTooLarge is returned for an object beyond the limits.

@@ -117,12 +117,12 @@ func (h *history) commit(who, message string, merged bool, changes ...string) {
 // remembered steps and without.
 func TestSynthetic(t *testing.T) {
 	w := inWorld(t)
-	const exceptions = 200
+	const exceptions = 120
 	r := synthetic(t, w, exceptions)
 	steps := ledger.NewSteps("signed", "unsigned")
 	first := r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
 	states := first.States()
-	if want := map[ledger.State]int{ledger.Open: exceptions - 40, ledger.Removed: 40}; !cmp.Equal(want, states) {
+	if want := map[ledger.State]int{ledger.Open: exceptions - 8, ledger.Removed: 8}; !cmp.Equal(want, states) {
 		t.Errorf("%v, and not %v", states, want)
 	}
 	for _, e := range first.Entries {
