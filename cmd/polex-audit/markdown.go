@@ -14,7 +14,7 @@ const maxMarkdownRows = 500
 func writeMarkdown(w io.Writer, v *view) error {
 	var b strings.Builder
 	text := cli.MarkdownText
-	fmt.Fprintf(&b, "## Exceptions\n\n%s\n", text(headline(v)))
+	fmt.Fprintf(&b, "## Exceptions\n\n%s\n\n%s\n", text(headline(v)), text(tally(v)))
 	if len(v.Findings) > 0 {
 		b.WriteString("\n### To look at\n\n| about | what | kind |\n| --- | --- | --- |\n")
 		for _, f := range v.Findings[:min(len(v.Findings), maxMarkdownRows)] {

@@ -55,11 +55,13 @@ const (
 	mostWidth  = 200
 )
 
-func widthOf(w io.Writer) int {
+// widthOf returns how wide a table is, and whether a person looks at a terminal:
+// elsewhere a line is not broken, so that it can be searched for.
+func widthOf(w io.Writer) (width int, terminal bool) {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // a descriptor fits
-			return min(max(width, leastWidth), mostWidth)
+			return min(max(width, leastWidth), mostWidth), true
 		}
 	}
-	return usualWidth
+	return usualWidth, false
 }

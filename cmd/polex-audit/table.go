@@ -16,7 +16,10 @@ import (
 // up to.
 func writeTable(w io.Writer, v *view) error {
 	var b strings.Builder
-	b.WriteString(cli.Escape(headline(v)) + "\n")
+	v.fold(&b, headline(v), 0)
+	if line := tally(v); line != "" {
+		v.fold(&b, line, 0)
+	}
 	if listed := v.listed(); len(listed) > 0 {
 		b.WriteString("\n")
 		writeRows(&b, listed, v.width)
@@ -26,9 +29,9 @@ func writeTable(w io.Writer, v *view) error {
 		fmt.Fprintf(&b, "\n%s to look at\n", counted(len(v.Findings), "finding", "findings"))
 		for _, f := range v.Findings {
 			b.WriteString("\n")
-			fold(&b, cli.Escape(about(f)+f.Message)+" ["+string(f.Kind)+"]", v.width, 2)
+			v.fold(&b, about(f)+f.Message+" ["+string(f.Kind)+"]", 2)
 			if f.Hint != "" {
-				fold(&b, "hint: "+cli.Escape(f.Hint), v.width, 4)
+				v.fold(&b, "hint: "+f.Hint, 4)
 			}
 		}
 	}
@@ -46,7 +49,11 @@ func headline(v *view) string {
 	if v.Merged > 0 {
 		line += fmt.Sprintf(" (and %d merged)", v.Merged)
 	}
-	line += ", as of " + clock(v.At)
+	return line + ", as of " + clock(v.At)
+}
+
+// tally says how many exceptions there are of each state.
+func tally(v *view) string {
 	states := v.States()
 	var parts []string
 	for _, state := range ledger.States() {
@@ -54,10 +61,7 @@ func headline(v *view) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}
 	}
-	if len(parts) > 0 {
-		line += ": " + strings.Join(parts, ", ")
-	}
-	return line
+	return strings.Join(parts, ", ")
 }
 
 // about names what a finding is about.
@@ -153,19 +157,24 @@ func fit(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + "…"
 }
 
-// fold writes a text on lines of a width, all but the first set in.
-func fold(b *strings.Builder, text string, width, indent int) {
-	prefix := strings.Repeat(" ", indent)
-	line := prefix
+// fold writes a hostile text, on a terminal on lines of its width.
+func (v *view) fold(b *strings.Builder, text string, indent int) {
+	text = cli.Escape(text)
+	line := strings.Repeat(" ", indent)
+	if !v.terminal {
+		b.WriteString(line + text + "\n")
+		return
+	}
+	empty := true
 	for word := range strings.FieldsSeq(text) {
-		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > width && strings.TrimSpace(line) != "" {
+		if !empty && utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > v.width {
 			b.WriteString(line + "\n")
-			line = prefix + "  "
+			line, empty = strings.Repeat(" ", indent+2), true
 		}
-		if strings.TrimSpace(line) != "" {
+		if !empty {
 			line += " "
 		}
-		line += word
+		line, empty = line+word, false
 	}
 	b.WriteString(line + "\n")
 }
@@ -175,10 +184,11 @@ const maxSums = 5
 
 func writeSums(b *strings.Builder, v *view) {
 	if v.sums.Of > 0 {
-		fmt.Fprintf(b, "\n%s\n", waited(v))
+		b.WriteString("\n")
+		v.fold(b, waited(v), 0)
 	}
 	for _, c := range v.sums.Often {
-		fold(b, cli.Escape(often(c)), v.width, 0)
+		v.fold(b, often(c), 0)
 	}
 	for _, sum := range sums(v) {
 		if len(sum.counts) == 0 {

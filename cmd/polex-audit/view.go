@@ -17,11 +17,13 @@ type view struct {
 	all      bool
 	failed   []string // kinds that were found, of those that --fail-on names
 	status   int
-	width    int // of a terminal, in characters
+	width    int  // of the table, in characters
+	terminal bool // which breaks lines
 }
 
 func (r *run) view(l *ledger.Ledger) *view {
-	v := &view{Ledger: l, revision: r.options.ref, sums: l.Sums(r.options.often), often: r.options.often, all: r.options.all, width: widthOf(r.streams.Out)}
+	v := &view{Ledger: l, revision: r.options.ref, sums: l.Sums(r.options.often), often: r.options.often, all: r.options.all}
+	v.width, v.terminal = widthOf(r.streams.Out)
 	for _, f := range l.Findings {
 		if r.fails[f.Kind] && !slices.Contains(v.failed, string(f.Kind)) {
 			v.failed = append(v.failed, string(f.Kind))

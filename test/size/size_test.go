@@ -22,6 +22,7 @@ var shipped = []struct {
 	{"polex-verify", "--version", 25e6},
 	{"polex-sign", "--version", 35e6},
 	{"polex-prune", "--version", 20e6},
+	{"polex-audit", "--version", 30e6},
 	{"polex-guard", "--version", 60e6},
 	{"polex-sandbox", "--help", 0},
 }
