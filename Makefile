@@ -38,8 +38,8 @@ bench: sizes ## measure speed and sizes
 demo: build ## show a seal made, verified and broken, on loopback
 	./demo/run.sh
 
-e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL)
-	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
+e2e: $(E2E)/kube-apiserver $(E2E)/etcd $(E2E)/kyverno $(E2E)/kubectl-kyverno $(E2E)/act $(E2E)/cosign $(E2E)/rekor-tiles $(E2E)/kubectl-sigstore ## run the tests against the real API server, Kyverno, Sigstore and a workflow runner (needs PostgreSQL and Chromium)
+	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./cmd/polex-audit
 
 refresh-root: ## fetch the public-good trusted root (network)
 	go run ./pkg/trust/publicgood/refresh

@@ -124,7 +124,8 @@ func timeline(v *view) (template.HTML, string) {
 		if s.entry.Version > 1 {
 			name += fmt.Sprintf(" (%d)", s.entry.Version)
 		}
-		d.text(0, y+14, "", "start", cut(name, 40))
+		d.text(0, y+14, "", "start", cut(name, 31))
+		d.text(names-10, y+14, "small", "end", string(s.entry.State))
 		until := "until " + day(s.to)
 		if s.open {
 			until = "without an end"
@@ -199,7 +200,7 @@ func months(v *view) template.HTML {
 		}
 		words = append(words, fmt.Sprintf("%s: %d", name, signed[name]))
 	}
-	return d.done(width, height, "", "Signed by month. "+strings.Join(words, "; "))
+	return d.done(width, height, "timeline", "Signed by month. "+strings.Join(words, "; "))
 }
 
 // cut makes a text fit.
