@@ -79,7 +79,7 @@ func csvCells(e *ledger.Entry) []string {
 	}
 	appeared := ledger.Event{}
 	if e.Appeared != nil {
-		appeared = *e.Appeared
+		appeared = e.Appeared.Event
 	}
 	left := ledger.Departure{}
 	if e.Left != nil {

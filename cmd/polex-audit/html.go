@@ -228,17 +228,13 @@ func facts(e *ledger.Entry, mark string) []fact {
 		say(label, byGit, at.By+", "+clock(at.At)+", "+at.Commit+more)
 	}
 	if e.Request != nil {
-		before := ""
-		if e.Request.Before {
-			before = ", or before: the history begins there"
-		}
-		event("asked for", e.Request.Event, before)
+		event("asked for", e.Request.Event, before(e.Request.Before))
 		if e.Request.Merged != nil {
 			event("merged", *e.Request.Merged, "")
 		}
 	}
 	if e.Appeared != nil {
-		event("came to signed/", *e.Appeared, "")
+		event("came to signed/", e.Appeared.Event, before(e.Appeared.Before))
 	}
 	if e.Left != nil {
 		event("left", e.Left.Event, ", "+string(e.Left.How))
@@ -246,6 +242,14 @@ func facts(e *ledger.Entry, mark string) []fact {
 	say("file", "", e.File)
 	say("in the cluster", "", string(e.Cluster))
 	return all
+}
+
+// before says that an event is older than what is known.
+func before(known bool) string {
+	if known {
+		return ", or before: the history begins there"
+	}
+	return ""
 }
 
 func verdict(v ledger.Verdict) string {

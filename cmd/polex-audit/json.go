@@ -88,7 +88,7 @@ type (
 		ExpiresAt string            `json:"expiresAt,omitempty"`
 		Seal      *jsonSeal         `json:"seal,omitempty"`
 		Request   *jsonRequest      `json:"requestByGit,omitempty"`
-		Appeared  *jsonEvent        `json:"appearedByGit,omitempty"`
+		Appeared  *jsonAppearance   `json:"appearedByGit,omitempty"`
 		Left      *jsonDeparture    `json:"leftByGit,omitempty"`
 		Returned  bool              `json:"returned,omitempty"`
 		Cluster   ledger.Presence   `json:"inCluster,omitempty"`
@@ -134,6 +134,10 @@ type (
 		File   string     `json:"file"`
 		Merged *jsonEvent `json:"merged,omitempty"`
 		Before bool       `json:"beforeHistory,omitempty"`
+	}
+	jsonAppearance struct {
+		jsonEvent
+		Before bool `json:"beforeHistory,omitempty"`
 	}
 	jsonDeparture struct {
 		jsonEvent
@@ -207,8 +211,7 @@ func jsonOf(e *ledger.Entry) jsonEntry {
 		}
 	}
 	if e.Appeared != nil {
-		appeared := jsonEventOf(*e.Appeared)
-		out.Appeared = &appeared
+		out.Appeared = &jsonAppearance{jsonEventOf(e.Appeared.Event), e.Appeared.Before}
 	}
 	if e.Left != nil {
 		out.Left = &jsonDeparture{jsonEventOf(e.Left.Event), e.Left.How}

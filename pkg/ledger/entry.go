@@ -51,7 +51,7 @@ type Entry struct {
 	Seal    *Seal    // nil for what never was under signed/
 	Request *Request // nil where nothing under unsigned/ came before it
 	// Appeared is the step that brought it to signed/, nil for what never was there.
-	Appeared *Event
+	Appeared *Appearance
 	Left     *Departure // nil while it is there
 	// Returned says that this very document had left before.
 	Returned bool
@@ -134,6 +134,13 @@ type Event struct {
 	Commit string
 	By     string // name <address>
 	At     time.Time
+}
+
+// Appearance is how an exception came to signed/.
+type Appearance struct {
+	Event
+	// Before says that it was there already where the history begins.
+	Before bool
 }
 
 // Request is the first commit that asked for an exception.

@@ -14,13 +14,14 @@ type folding struct {
 	signed   map[string][]*Entry              // what is there, by path
 	asked    map[exception.IdentityKey]*Entry // the request that waits
 	before   map[document]bool                // was under signed/ once
+	left     map[document]bool                // and left it
 	versions map[exception.IdentityKey]int
 }
 
 // fold makes entries of the steps.
 func (r *reading) fold() {
 	f := &folding{reading: r, signed: map[string][]*Entry{},
-		asked: map[exception.IdentityKey]*Entry{}, before: map[document]bool{}, versions: map[exception.IdentityKey]int{}}
+		asked: map[exception.IdentityKey]*Entry{}, before: map[document]bool{}, left: map[document]bool{}, versions: map[exception.IdentityKey]int{}}
 	for _, s := range r.line {
 		f.requests(s)
 		f.seals(s)
@@ -110,6 +111,7 @@ func (f *folding) seals(s *step) {
 	}
 	for _, e := range gone {
 		e.Left = &Departure{Event: s.event(), How: how(s, e, from[e], came)}
+		f.left[e.key] = true
 	}
 }
 
@@ -127,8 +129,7 @@ func (f *folding) stays(gone *[]*Entry, d *found) *Entry {
 
 func (f *folding) appears(s *step, c change, d *found) *Entry {
 	e := f.entry(d, c.Path)
-	event := s.event()
-	e.Appeared, e.Returned = &event, f.before[d.key]
+	e.Appeared, e.Returned = &Appearance{s.event(), s.cut}, f.left[d.key]
 	f.before[d.key] = true
 	f.versions[d.key.identity]++
 	e.Version = f.versions[d.key.identity]
