@@ -74,9 +74,8 @@ func (o *options) remember(signed, unsigned string) (*memory, error) {
 	return m, nil
 }
 
-// save writes what is new. The tip is not written where the history was rewritten,
-// so that the next run says it as well.
-func (m *memory) save(tip plumbing.Hash, ended bool) error {
+// save writes what is new. Where there is no tip, the one that was seen last stays.
+func (m *memory) save(tip plumbing.Hash) error {
 	if m.steps == nil {
 		return nil
 	}
@@ -94,7 +93,7 @@ func (m *memory) save(tip plumbing.Hash, ended bool) error {
 			}
 		}
 	}
-	if !ended || tip == m.seen {
+	if tip.IsZero() || tip == m.seen {
 		return nil
 	}
 	return cli.WriteFile(m.seenPath, []byte(tip.String()+"\n"))

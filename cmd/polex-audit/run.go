@@ -191,8 +191,11 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	rewritten := slices.ContainsFunc(l.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.Rewritten })
-	if err := r.memory.save(tip, r.at.IsZero() && !rewritten); err != nil {
+	// A history that was rewritten is said in the next run as well.
+	if !r.at.IsZero() || slices.ContainsFunc(l.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.Rewritten }) {
+		tip = plumbing.ZeroHash
+	}
+	if err := r.memory.save(tip); err != nil {
 		// The ledger is right without it, and the next run slower.
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: what was read is not remembered: %s\n", cli.Escape(err.Error()))
 	}

@@ -34,7 +34,6 @@ type document struct {
 type found struct {
 	key      document
 	identity exception.Identity
-	line     int
 	assessment
 }
 
@@ -129,7 +128,7 @@ func (r *reading) look(b *blob) {
 			b.problem = err.Error()
 			return
 		}
-		f := &found{identity: doc.Identity(), line: doc.Position().Line,
+		f := &found{identity: doc.Identity(),
 			key: document{doc.Identity().Key(), sha256.Sum256(doc.Source())}}
 		if b.signed {
 			f.assessment = assess(r.Verifier, doc, r.at)

@@ -87,9 +87,11 @@ func (r *reading) history(tip plumbing.Hash) error {
 }
 
 func (r *reading) step(hash plumbing.Hash, cut map[plumbing.Hash]bool) (*step, error) {
-	if n := len(r.line) + len(r.beside); n >= MaxCommits {
+	n := len(r.line) + len(r.beside)
+	if n >= MaxCommits {
 		return nil, tooMuch(MaxCommits, "commits")
-	} else if n%500 == 0 {
+	}
+	if n%500 == 0 {
 		r.Progress("reading commits", n, 0)
 	}
 	c, err := r.repository.Commit(hash)
@@ -180,7 +182,7 @@ func (r *reading) changes() error {
 			s := steps[i]
 			known := false
 			if s.changes, known = r.Steps.of(s.commit.Hash); !known {
-				if err := r.differences(s, len(s.commit.Parents) > 1 && !s.cut); err != nil {
+				if err := r.differences(s); err != nil {
 					return fmt.Errorf("commit %s: %w", s.commit.Hash, err)
 				}
 				r.Steps.add(s)
@@ -193,8 +195,9 @@ func (r *reading) changes() error {
 	return nil
 }
 
-func (r *reading) differences(s *step, merge bool) error {
+func (r *reading) differences(s *step) error {
 	s.changes = nil
+	merge := len(s.commit.Parents) > 1 && !s.cut
 	var before *gittree.Tree
 	if !s.cut && len(s.commit.Parents) > 0 {
 		parent, err := r.repository.Commit(s.commit.Parents[0])

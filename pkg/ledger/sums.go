@@ -59,7 +59,6 @@ func (l *Ledger) Sums(often int) Sums {
 			}
 			continue
 		}
-		open := e.State == Open
 		var named, ruled []string
 		for _, p := range e.Policies {
 			named = append(named, p.String())
@@ -67,15 +66,15 @@ func (l *Ledger) Sums(often int) Sums {
 				ruled = append(ruled, p.String()+"/"+rule)
 			}
 		}
-		policies.add(open, named...)
-		rules.add(open, ruled...)
-		namespaces.add(open, e.Identity.Namespace)
-		owners.add(open, e.Said.Owner)
+		policies.add(e.State, named...)
+		rules.add(e.State, ruled...)
+		namespaces.add(e.State, e.Identity.Namespace)
+		owners.add(e.State, e.Said.Owner)
 		if e.State.Here() && !e.Seal.SignedAt.IsZero() {
 			old := l.At.Sub(e.Seal.SignedAt)
 			i := slices.IndexFunc(ages, func(a age) bool { return old < time.Duration(a.days)*24*time.Hour })
 			s.Ages[max(i, 0)].Ever++
-			if open {
+			if e.State == Open {
 				s.Ages[max(i, 0)].Open++
 			}
 		}
@@ -113,14 +112,14 @@ func (e *Entry) wait() (time.Duration, bool) {
 type tally map[string]*Count
 
 // add counts an entry once under each name.
-func (t tally) add(open bool, names ...string) {
+func (t tally) add(state State, names ...string) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if t[name] == nil {
 			t[name] = &Count{Name: name}
 		}
 		t[name].Ever++
-		if open {
+		if state == Open {
 			t[name].Open++
 		}
 	}
