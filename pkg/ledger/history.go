@@ -199,10 +199,13 @@ func (r *reading) origin(from plumbing.Hash, name string, want content) (plumbin
 			return plumbing.ZeroHash, nil //nolint:nilerr // the line is cut off there
 		}
 		entry, err := r.repository.TreeOf(c).Find(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return origin, nil
+		}
+		if err != nil {
 			return plumbing.ZeroHash, err
 		}
-		if err != nil || contentOf(entry) != want {
+		if contentOf(entry) != want {
 			return origin, nil
 		}
 		origin = from
