@@ -41,8 +41,8 @@ demo: build ## show a seal made, verified and broken, on loopback
 dist: ## build what is released into dist/: archives, checksums, and what the image holds
 	go run ./internal/release -version $(VERSION) -out dist
 
-e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL and Redis)
-	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/...
+e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis and Chromium)
+	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./cmd/polex-audit
 
 e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno cleanup-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller) ## build the programs that those tests run
 

@@ -16,6 +16,8 @@
 //     from. So are the number of entries and the depth of a walk.
 //  5. A tree in which a name stands twice, or leads out of its folder, is an
 //     error: two readers would see two trees.
+//  6. What two commits hold differently is read from the folders that differ, and
+//     from no others. Who made a commit, and when, is what it says of itself.
 //
 // go-git reads the packs' objects. Its own storage is not used for what somebody
 // else may have pushed, since it makes room for whatever a pack or its index

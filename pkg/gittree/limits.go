@@ -15,6 +15,8 @@ const (
 	MaxEntries = 100_000
 	// MaxDepth is how many folders lie in each other at most.
 	MaxDepth = 64
+	// MaxParents is how many parents a commit has at most.
+	MaxParents = 64
 
 	maxTree   = 16 << 20
 	maxCommit = 1 << 20 // and tags
@@ -28,6 +30,11 @@ const (
 	maxPacks      = 1024
 	maxReference  = 1 << 10
 	maxPackedRefs = 256 << 20
+	maxShallow    = 16 << 20
+	// maxKept is how much of the objects that were made of changes is kept, since the
+	// next one is often made of the last, and maxKeptObject how much of one.
+	maxKept       = 64 << 20
+	maxKeptObject = 4 << 20
 )
 
 // ErrTooLarge is returned for an object beyond the limits.

@@ -24,6 +24,7 @@ type pack struct {
 	scanner *packfile.Scanner
 	counts  [256]uint32 // how many names begin with this byte or a lower one
 	size    int64       // of the pack
+	made    *made       // of all packs
 }
 
 const (
@@ -79,7 +80,7 @@ func (r *Repository) openPacks() ([]*pack, error) {
 }
 
 func (r *Repository) openPack(base string) (p *pack, err error) {
-	p = &pack{name: base}
+	p = &pack{name: base, made: &r.made}
 	defer func() {
 		if err != nil {
 			_ = p.close()
@@ -184,7 +185,14 @@ func (p *pack) place(number uint32) (int64, error) {
 func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 	var changes [][]byte
 	kept := int64(0)
+	var asked []place // what the changes make, the last of them first
 	for len(changes) <= maxChain {
+		at := place{p, offset}
+		if whole := p.made.at[at]; whole != nil {
+			kind := p.made.kind[at]
+			content, err := p.apply(whole, kind, changes, asked, most)
+			return kind, content, err
+		}
 		header, err := p.scanner.SeekObjectHeader(offset)
 		if err != nil {
 			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
@@ -215,17 +223,45 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 			}
 			offset = base
 		default:
-			whole, err := apply(content.Bytes(), changes, most)
+			p.made.keep(at, header.Type, content.Bytes())
+			whole, err := p.apply(content.Bytes(), header.Type, changes, asked, most)
 			return header.Type, whole, err
 		}
-		changes = append(changes, content.Bytes())
+		changes, asked = append(changes, content.Bytes()), append(asked, at)
 	}
 	return 0, nil, fmt.Errorf("%w: an object has more than %d bases", errPack, maxChain)
 }
 
-// apply applies changes to a whole object, the last first. Each begins with the
-// sizes of what it is made from and of what comes out.
-func apply(whole []byte, changes [][]byte, most int64) ([]byte, error) {
+// made are objects that were made of changes, by where they begin in which pack:
+// others are made of them. They were not held against their names: that is done
+// with each that is handed out, and so with what is made of them.
+type made struct {
+	at   map[place][]byte
+	kind map[place]plumbing.ObjectType
+	size int
+}
+
+type place struct {
+	pack   *pack
+	offset int64
+}
+
+// keep keeps an object. Where there is no room, all others are forgotten.
+func (m *made) keep(at place, kind plumbing.ObjectType, content []byte) {
+	if m.at[at] != nil || len(content) == 0 || len(content) > maxKeptObject {
+		return
+	}
+	if m.at == nil || m.size+len(content) > maxKept {
+		m.at, m.kind, m.size = map[place][]byte{}, map[place]plumbing.ObjectType{}, 0
+	}
+	m.at[at], m.kind[at] = content, kind
+	m.size += len(content)
+}
+
+// apply applies changes to a whole object, the last first, and keeps what they make.
+// Each begins with the sizes of what it is made from and of what comes out. What is
+// returned is the caller's own.
+func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, at []place, most int64) ([]byte, error) {
 	made := uint64(0)
 	for i := len(changes) - 1; i >= 0; i-- {
 		_, n := binary.Uvarint(changes[i])
@@ -243,11 +279,12 @@ func apply(whole []byte, changes [][]byte, most int64) ([]byte, error) {
 		if whole, err = packfile.PatchDelta(whole, changes[i]); err != nil {
 			return nil, fmt.Errorf("%w: %w", errPack, err)
 		}
+		p.made.keep(at[i], kind, whole)
 	}
 	if int64(len(whole)) > most {
 		return nil, tooLarge(len(whole), most)
 	}
-	return whole, nil
+	return bytes.Clone(whole), nil
 }
 
 // unexpected keeps the end of a file from being taken for the end of the input.

@@ -15,6 +15,7 @@ import (
 type Repository struct {
 	root  *os.Root // the .git folder, which nothing that is opened lies outside of
 	packs []*pack  // nil until they are looked for
+	made  made
 }
 
 // Open opens the repository in dir: a folder with a .git folder in it, or a bare

@@ -176,3 +176,9 @@ func (t *Tree) Follow(link Entry) (Entry, error) {
 	}
 	return at, nil
 }
+
+// Blob returns the content of a file by its hash. One of more than [MaxFile]
+// bytes is an error that is [ErrTooLarge].
+func (r *Repository) Blob(hash plumbing.Hash) ([]byte, error) {
+	return read(r, plumbing.BlobObject, hash, MaxFile)
+}

@@ -71,6 +71,7 @@ func TestScripts(t *testing.T) {
 			"github":   gitHub,
 			"keypair":  keypair,
 			"reported": reported(t),
+			"told":     told(t),
 		},
 	})
 }

@@ -23,6 +23,7 @@ var shipped = []struct {
 	{"polex-sign", "--version", 35e6},
 	{"polex-prune", "--version", 20e6},
 	{"polex-request", "--version", 40e6},
+	{"polex-audit", "--version", 30e6},
 	{"polex-guard", "--version", 60e6},
 	{"polex-sandbox", "--help", 0},
 }

@@ -13,7 +13,7 @@ const maxMarkdownRows = 500
 // passed without a word is counted and not listed.
 func writeMarkdown(w io.Writer, r *Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%s\n", markdownText(r.Tool), markdownText(summaryLine(r)))
+	fmt.Fprintf(&b, "### %s\n\n%s\n", MarkdownText(r.Tool), MarkdownText(summaryLine(r)))
 	rows := 0
 	for _, res := range r.Results() {
 		if res.silent() {
@@ -25,15 +25,15 @@ func writeMarkdown(w io.Writer, r *Report) error {
 		if rows == 1 {
 			b.WriteString("\n| where | what | reason |\n| --- | --- | --- |\n")
 		}
-		where := markdownText(res.File)
+		where := MarkdownText(res.File)
 		if res.Line > 0 {
 			where += fmt.Sprintf(":%d:%d", res.Line, res.Column)
 		}
-		what := markdownText(res.Message)
+		what := MarkdownText(res.Message)
 		if res.Hint != "" {
-			what += "<br>" + markdownText(res.Hint)
+			what += "<br>" + MarkdownText(res.Hint)
 		}
-		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", where, markdownMark(res.Outcome), what, markdownText(res.Reason))
+		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", where, markdownMark(res.Outcome), what, MarkdownText(res.Reason))
 	}
 	if rows > maxMarkdownRows {
 		fmt.Fprintf(&b, "\nand %d more\n", rows-maxMarkdownRows)
@@ -53,9 +53,9 @@ func markdownMark(o Outcome) string {
 	}
 }
 
-// markdownText makes hostile text plain in Markdown: every character that could
+// MarkdownText makes hostile text plain in Markdown: every character that could
 // begin a link, a tag, a mention or a cell becomes a character reference.
-func markdownText(text string) string {
+func MarkdownText(text string) string {
 	var b strings.Builder
 	for _, r := range Escape(text) {
 		if strings.ContainsRune("\\`*_{}[]()<>#|&@~!$\"'", r) {

@@ -1,0 +1,7 @@
+// Command polex-audit tells what became of every exception: who asked, who approved,
+// what was signed and when, until when it counts, and how it left.
+package main
+
+import "github.com/polex-dev/polex/cmd/internal/cli"
+
+func main() { cli.Main(newCommand) }

@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// State is what has become of an exception at the time of the ledger.
+type State string
+
+// The states.
+const (
+	Waiting    State = "waiting"    // asked for under unsigned/
+	Dropped    State = "dropped"    // asked for, and taken back without being signed
+	Open       State = "open"       // under signed/, and it counts
+	NotYet     State = "not-yet"    // under signed/, and its start has not come
+	Expired    State = "expired"    // under signed/ still, and its end has come
+	Unverified State = "unverified" // under signed/, and its seal does not hold
+	Removed    State = "removed"    // it was under signed/
+)
+
+// States returns all of them, in the order in which they are listed.
+func States() []State {
+	return []State{Unverified, Expired, Open, NotYet, Waiting, Removed, Dropped}
+}
+
+// Here reports whether an exception of this state lies in one of the folders.
+func (s State) Here() bool { return s != Removed && s != Dropped }
+
+// Entry is one exception as it was once approved. What is approved again, renewed
+// or changed, is another entry of the same identity.
+type Entry struct {
+	Identity exception.Identity
+	// Version counts the entries of one identity that were under signed/, from 1 in
+	// the order of their appearance. It is 0 for what never was.
+	Version int
+	State   State
+	// File is where it lies, or lay last, in the tree.
+	File string
+
+	// Verified says that the seal held, now or when it was signed. Only then is what
+	// follows, up to ExpiresAt, from what was signed; otherwise it is what the file
+	// says, and nobody vouches for it.
+	Verified  bool
+	Policies  []Policy
+	Said      Said
+	StartsAt  time.Time // zero for always
+	ExpiresAt time.Time // zero for never
+
+	Seal    *Seal    // nil for what never was under signed/
+	Request *Request // nil where nothing under unsigned/ came before it
+	// Appeared is the step that brought it to signed/, nil for what never was there.
+	Appeared *Appearance
+	Left     *Departure // nil while it is there
+	// Returned says that this very document had left before.
+	Returned bool
+
+	// Cluster is what a comparison found of it, [NotCompared] before one.
+	Cluster Presence
+
+	key document
+}
+
+// Policy is a policy that an exception is from.
+type Policy struct {
+	Kind  string // "" for kyverno.io
+	Name  string
+	Rules []string
+}
+
+// String returns the name, with the kind before it where there is one.
+func (p Policy) String() string {
+	if p.Kind == "" {
+		return p.Name
+	}
+	return p.Kind + "/" + p.Name
+}
+
+// Said is what people say in an exception, and what was recorded when it was
+// signed.
+type Said struct {
+	Reason, Ticket, Owner, Category      string
+	RequestedBy, ApprovedBy, PullRequest string
+	MergeCommit, RecordedFrom            string
+}
+
+// Seal is what verifying a document's seal said.
+type Seal struct {
+	// Now is the verdict as of the time of the ledger, and AtSigning as of the
+	// witnessed time, or of the start where that is later.
+	Now, AtSigning Verdict
+	MessageDigest  string // "" where no signature holds
+	// SignedAt is the earliest witnessed time; zero where nobody witnessed one.
+	SignedAt   time.Time
+	Signatures []Signature // those that hold
+}
+
+// Verdict is a verifier's answer.
+type Verdict struct {
+	Holds bool
+	// Reason is one of verify's where it does not, [Unwitnessed] or [Undecided].
+	Reason string
+	Detail string
+}
+
+// Reasons of a [Verdict] that are not verify's.
+const (
+	Unwitnessed = "unwitnessed" // nobody says when it was signed
+	Undecided   = "undecided"
+)
+
+// Signature is one that was verified. What it leaves out, the certificate does not
+// say.
+type Signature struct {
+	Authority string // of the trust policy; "" where it counts for none
+	Subject   string // "" for a key
+	Issuer    string
+	Run       string // address of the workflow's run
+	Trigger   string
+	Source    string // repository that the workflow ran for
+	Ref       string
+	Commit    string // that the workflow ran at
+	Runner    string
+	// WitnessedAt is zero, and LogIndex -1, where there is none.
+	WitnessedAt time.Time
+	LogURL      string
+	LogIndex    int64
+}
+
+// Event is a commit, by what Git says of it: whoever made the commit wrote it
+// there, and nothing verifies it.
+type Event struct {
+	Commit string
+	By     string // name <address>
+	At     time.Time
+}
+
+// Appearance is how an exception came to signed/.
+type Appearance struct {
+	Event
+	// Before says that it was there already where the history begins.
+	Before bool
+}
+
+// Request is the first commit that asked for an exception.
+type Request struct {
+	Event
+	File string
+	// Merged is the step that brought it to the branch, where that is another one.
+	Merged *Event
+	// Before says that it was there already where the history begins.
+	Before bool
+}
+
+// Departure is how an exception left signed/.
+type Departure struct {
+	Event
+	How How
+}
+
+// How an exception left.
+type How string
+
+// The ways to leave.
+const (
+	Replaced  How = "replaced"  // by another of the same name, in the same step
+	Pruned    How = "pruned"    // the commit says that it had expired
+	Withdrawn How = "withdrawn" // nothing says why
+)

@@ -1,0 +1,261 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// Kind is the stable name of what a finding is about.
+type Kind string
+
+// The kinds. Those that begin with "cluster-" are drift.
+const (
+	KindExpired     Kind = "expired"            // under signed/, and its end has come
+	KindUnverified  Kind = "unverified"         // under signed/, and its seal does not hold
+	OnceUnverified  Kind = "once-unverified"    // was under signed/, and its seal never held
+	KindReturned    Kind = "returned"           // a document that had left signed/ was put there again
+	Duplicate       Kind = "duplicate-identity" // two documents under signed/ have one name
+	Unreadable      Kind = "unreadable"         // a file that cannot be read
+	Rewritten       Kind = "rewritten"          // the history does not lead from where it led before
+	OffTheLine      Kind = "off-the-line"       // under signed/ in what was merged, and never on the branch
+	Cut             Kind = "shallow"            // the clone does not have all of the history
+	ClockSkew       Kind = "clock-skew"         // times that contradict each other
+	NotInGit        Kind = "cluster-not-in-git"
+	NotInCluster    Kind = "cluster-missing" // it counts in Git, and is not in the cluster
+	InCluster       Kind = "cluster-unsigned"
+	AlteredThere    Kind = "cluster-altered"  // not what was signed
+	ExpiredThere    Kind = "cluster-expired"  // in the cluster, and its end has come
+	RefusedThere    Kind = "cluster-refused"  // its seal does not hold for another reason
+	OutdatedThere   Kind = "cluster-outdated" // signed, and another than what Git holds
+	UnreadableThere Kind = "cluster-unreadable"
+)
+
+// kinds says what each means.
+var kinds = []struct {
+	kind Kind
+	doc  string
+}{
+	{KindExpired, "it lies under signed/ still, and its end has come"},
+	{KindUnverified, "it lies under signed/, and its seal does not hold"},
+	{OnceUnverified, "it lay under signed/, and its seal never held"},
+	{KindReturned, "a document that had left signed/ was put there again"},
+	{Duplicate, "two documents under signed/ have one name"},
+	{Unreadable, "a file, or a part of it, cannot be read"},
+	{Rewritten, "the history does not lead from where an earlier ledger ended"},
+	{OffTheLine, "it was under signed/ in commits that were merged, and never on the branch"},
+	{Cut, "the clone does not have all of the history"},
+	{ClockSkew, "times contradict each other"},
+	{NotInGit, "the cluster has it, and signed/ does not"},
+	{NotInCluster, "it counts, and the cluster does not have it"},
+	{InCluster, "the cluster has it without a signature"},
+	{AlteredThere, "what the cluster has is not what was signed"},
+	{ExpiredThere, "the cluster has it still, and its end has come"},
+	{RefusedThere, "the cluster has it, and its seal does not hold"},
+	{OutdatedThere, "what the cluster has was signed, and is another than what signed/ holds"},
+	{UnreadableThere, "an object of the cluster cannot be read"},
+}
+
+// Kinds returns all of them.
+func Kinds() []Kind {
+	all := make([]Kind, len(kinds))
+	for i, k := range kinds {
+		all[i] = k.kind
+	}
+	return all
+}
+
+// Doc says in a line what the kind means, or "" for what is none.
+func (k Kind) Doc() string {
+	for _, known := range kinds {
+		if known.kind == k {
+			return known.doc
+		}
+	}
+	return ""
+}
+
+// IsDrift reports whether cluster and Git disagree, or the cluster holds what it
+// should not.
+func (k Kind) IsDrift() bool { return strings.HasPrefix(string(k), "cluster-") }
+
+// IsExpired reports whether something has outlived its end.
+func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
+
+// Finding is something that somebody should look at. Message may quote untrusted
+// text.
+type Finding struct {
+	Kind    Kind
+	Object  string // identity, where it is about one
+	File    string
+	Commit  string
+	Message string
+	Hint    string
+}
+
+func (r *reading) find(f Finding) { r.ledger.Findings = append(r.ledger.Findings, f) }
+
+func (l *Ledger) sortFindings() {
+	rank := map[Kind]int{}
+	for i, k := range kinds {
+		rank[k.kind] = i
+	}
+	slices.SortStableFunc(l.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(a.Object, b.Object), cmp.Compare(a.File, b.File), cmp.Compare(a.Commit, b.Commit))
+	})
+}
+
+// settle says what has become of each entry, and what is to be looked at.
+func (r *reading) settle() {
+	if r.ledger.Shallow {
+		r.find(Finding{Kind: Cut, Commit: r.ledger.Root,
+			Message: "the clone does not have the whole history: who asked for what is older, when it came and what has left before is not known, and neither is whether the history was rewritten",
+			Hint:    "git fetch --unshallow; in a workflow, check out with fetch-depth: 0"})
+	}
+	for _, e := range r.ledger.Entries {
+		r.settleEntry(e)
+	}
+	r.ledger.order()
+	r.ledger.sortFindings()
+}
+
+func (r *reading) settleEntry(e *Entry) {
+	if e.State != "" {
+		return // a request
+	}
+	e.State = stateOf(e)
+	about := Finding{Object: e.Identity.String(), File: e.File, Commit: e.Appeared.Commit}
+	say := func(kind Kind, message, hint string) {
+		f := about
+		f.Kind, f.Message, f.Hint = kind, message, hint
+		r.find(f)
+	}
+	switch {
+	case e.State == Expired:
+		say(KindExpired, "it expired at "+clock(e.ExpiresAt)+", and is still there", "polex-prune takes it away; what it excuses has to be fixed, or approved again")
+	case e.State == Unverified:
+		say(KindUnverified, e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "polex-verify --explain says more")
+	case e.State == Removed && !e.Verified && e.Seal.AtSigning.Reason != Unwitnessed:
+		say(OnceUnverified, "it was there until "+clock(e.Left.At)+" (by Git), and never counted: "+e.Seal.AtSigning.Detail+" ["+e.Seal.AtSigning.Reason+"]", "")
+	}
+	if e.Returned && e.State.Here() {
+		say(KindReturned, "it had been there before, had left, and was put there again as it was", "was that approved? What must not come back is listed under revoked in the trust policy")
+	}
+	if e.Verified && !e.Seal.SignedAt.IsZero() && e.Request != nil && !e.Request.At.IsZero() && e.Request.At.After(e.Seal.SignedAt.Add(clockSkew)) {
+		say(ClockSkew, fmt.Sprintf("it was asked for at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the clock of whoever asked is wrong; a seal's time is witnessed")
+	}
+}
+
+func stateOf(e *Entry) State {
+	switch {
+	case e.Left != nil:
+		return Removed
+	case e.Seal.Now.Holds:
+		return Open
+	// Beside an end that has come, all else was checked up to there; that it held
+	// before is what makes it no more than expired.
+	case e.Seal.Now.Reason == string(verify.ReasonExpired) && (e.Verified || e.Seal.AtSigning.Reason == Unwitnessed):
+		return Expired
+	case e.Seal.Now.Reason == string(verify.ReasonNotYetValid) && e.Verified:
+		return NotYet
+	default:
+		return Unverified
+	}
+}
+
+// unread names what cannot be read at the end of the line, and counts what could
+// not be before.
+func (f *folding) unread() {
+	there := map[string]content{}
+	past := 0
+	for _, s := range f.line {
+		for _, c := range s.changes {
+			if f.unreadable(there[c.Path]) != "" {
+				past++
+			}
+			there[c.Path] = c.New
+		}
+	}
+	for file, c := range there {
+		if why := f.unreadable(c); why != "" {
+			f.find(Finding{Kind: Unreadable, File: file, Message: why, Hint: "polex-verify says more; what else is in the file is listed"})
+		}
+	}
+	if past > 0 {
+		f.find(Finding{Kind: Unreadable, Message: counted(past, "file", "files") + " that is not there any more, or not in that form, could not be read"})
+	}
+}
+
+// unreadable says why a content, or a part of it, cannot be read, or "".
+func (f *folding) unreadable(c content) string {
+	if c.Hash.IsZero() {
+		return ""
+	}
+	if !c.File {
+		return "it is a link, a submodule or of an unknown mode, and only regular files are read"
+	}
+	b := f.blobs[c.Hash]
+	if b.problem != "" {
+		return short(b.problem)
+	}
+	for _, bad := range b.bad {
+		return short(fmt.Sprintf("line %d: %s", bad.Position.Line, bad.Message))
+	}
+	return ""
+}
+
+// twice names what lies under signed/ more than once.
+func (f *folding) twice() {
+	here := map[exception.IdentityKey][]*Entry{}
+	for _, e := range f.ledger.Entries {
+		if e.Appeared != nil && e.Left == nil {
+			here[e.key.identity] = append(here[e.key.identity], e)
+		}
+	}
+	for _, same := range here {
+		if len(same) < 2 {
+			continue
+		}
+		var files []string
+		for _, e := range same {
+			files = append(files, fmt.Sprintf("%q", e.File))
+		}
+		slices.Sort(files)
+		f.find(Finding{Kind: Duplicate, Object: same[0].Identity.String(), File: same[0].File,
+			Message: fmt.Sprintf("%d documents have this name, in %s", len(same), strings.Join(files[:min(len(files), 10)], ", ")),
+			Hint:    "only one can be applied, and which is chance: keep the one that was approved"})
+	}
+}
+
+// offTheLine names documents that were under signed/ in merged commits alone.
+func (f *folding) offTheLine() {
+	said := map[document]bool{}
+	for _, s := range f.beside {
+		for _, c := range s.changes {
+			if !c.Signed || s.cut {
+				continue
+			}
+			for _, d := range f.documentsOf(c.New) {
+				if f.before[d.key] || said[d.key] {
+					continue
+				}
+				said[d.key] = true
+				f.find(Finding{Kind: OffTheLine, Object: d.identity.String(), File: c.Path, Commit: s.commit.Hash.String(),
+					Message: "it was under the folder in a commit that was merged later, and never on the branch by its first parents",
+					Hint:    "an early form of a pull request, or a branch whose history was turned round: look at the commit"})
+			}
+		}
+	}
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown time"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

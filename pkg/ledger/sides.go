@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// sides reads the commits that were merged into the line.
+func (r *reading) sides(cut map[plumbing.Hash]bool) error {
+	met := map[plumbing.Hash]bool{}
+	var waiting []plumbing.Hash
+	for _, s := range r.line {
+		met[s.commit.Hash] = true
+	}
+	for _, s := range r.line {
+		if !s.cut && len(s.commit.Parents) > 1 {
+			waiting = append(waiting, s.commit.Parents[1:]...)
+		}
+	}
+	for len(waiting) > 0 {
+		hash := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		if met[hash] {
+			continue
+		}
+		met[hash] = true
+		s, err := r.step(hash, cut)
+		if err != nil {
+			return err
+		}
+		r.beside = append(r.beside, s)
+		if s.cut {
+			r.ledger.Shallow = true
+			continue
+		}
+		waiting = append(waiting, s.commit.Parents...)
+	}
+	r.ledger.Merged = len(r.beside)
+	if r.Seen.IsZero() || met[r.Seen] || !r.At.IsZero() {
+		return nil
+	}
+	message := fmt.Sprintf("the commit %s, where an earlier ledger ended, does not lead here any more: the history was rewritten, or it is another branch", r.Seen)
+	if r.ledger.Shallow {
+		message = fmt.Sprintf("whether the commit %s, where an earlier ledger ended, leads here cannot be told: the history is cut off", r.Seen)
+	}
+	r.find(Finding{Kind: Rewritten, Commit: r.Seen.String(), Message: message,
+		Hint: "ask who pushed with force, and why; what the branch held before is in the clones of others"})
+	return nil
+}

@@ -1,0 +1,145 @@
+package ledger
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Sums are what a ledger teaches. They count what was verified and nothing else.
+type Sums struct {
+	Policies, Rules, Namespaces, Owners []Count
+	// Ages are of what lies under signed/ and held, from its signing.
+	Ages []Count
+	// Often are the policies that are excepted at least as often as was asked about,
+	// by what is open.
+	Often []Count
+	// Wait is the median time from a request, as Git tells it, to the signature. Of
+	// is how many it is of, and LeftOut how many have a time that is unknown or runs
+	// backwards.
+	Wait        time.Duration
+	Of, LeftOut int
+	// NotCounted is how many entries under signed/ did not verify.
+	NotCounted int
+}
+
+// Count is how many exceptions there are of something.
+type Count struct {
+	Name string
+	Open int // now
+	Ever int // approvals, those that left or were replaced among them
+}
+
+// ages are the steps of [Sums.Ages].
+var ages = []age{{"less than 7 days", 7}, {"7 to 30 days", 30}, {"30 to 90 days", 90}, {"90 days to a year", 365}, {"more than a year", 100_000}}
+
+type age struct {
+	name string
+	days int // less than
+}
+
+// Sums adds up the entries. often is how many open exceptions make a policy that
+// needs another look; 0 asks for none.
+func (l *Ledger) Sums(often int) Sums {
+	var s Sums
+	policies, rules, namespaces, owners := tally{}, tally{}, tally{}, tally{}
+	s.Ages = make([]Count, len(ages))
+	for i, age := range ages {
+		s.Ages[i].Name = age.name
+	}
+	var waits []time.Duration
+	for _, e := range l.Entries {
+		if e.Seal == nil {
+			continue
+		}
+		if !e.Verified {
+			if e.State.Here() {
+				s.NotCounted++
+			}
+			continue
+		}
+		var named, ruled []string
+		for _, p := range e.Policies {
+			named = append(named, p.String())
+			for _, rule := range p.Rules {
+				ruled = append(ruled, p.String()+"/"+rule)
+			}
+		}
+		policies.add(e.State, named...)
+		rules.add(e.State, ruled...)
+		namespaces.add(e.State, e.Identity.Namespace)
+		owners.add(e.State, e.Said.Owner)
+		if e.State.Here() && !e.Seal.SignedAt.IsZero() {
+			old := l.At.Sub(e.Seal.SignedAt)
+			i := slices.IndexFunc(ages, func(a age) bool { return old < time.Duration(a.days)*24*time.Hour })
+			s.Ages[max(i, 0)].Ever++
+			if e.State == Open {
+				s.Ages[max(i, 0)].Open++
+			}
+		}
+		if wait, ok := e.wait(); ok {
+			waits = append(waits, wait)
+		} else {
+			s.LeftOut++
+		}
+	}
+	s.Policies, s.Rules, s.Namespaces, s.Owners = policies.counts(), rules.counts(), namespaces.counts(), owners.counts()
+	for _, c := range s.Policies {
+		if often > 0 && c.Open >= often {
+			s.Often = append(s.Often, c)
+		}
+	}
+	s.Of = len(waits)
+	if len(waits) > 0 {
+		slices.Sort(waits)
+		s.Wait = waits[len(waits)/2]
+		if len(waits)%2 == 0 {
+			s.Wait = (waits[len(waits)/2-1] + s.Wait) / 2
+		}
+	}
+	return s
+}
+
+// wait is how long it took from the request to the signature.
+func (e *Entry) wait() (time.Duration, bool) {
+	if e.Request == nil || e.Request.At.IsZero() || e.Seal.SignedAt.IsZero() || e.Request.Before || e.Request.At.After(e.Seal.SignedAt) {
+		return 0, false
+	}
+	return e.Seal.SignedAt.Sub(e.Request.At), true
+}
+
+type tally map[string]*Count
+
+// add counts an entry once under each name.
+func (t tally) add(state State, names ...string) {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if t[name] == nil {
+			t[name] = &Count{Name: name}
+		}
+		t[name].Ever++
+		if state == Open {
+			t[name].Open++
+		}
+	}
+}
+
+// counts are sorted, the most first.
+func (t tally) counts() []Count {
+	all := make([]Count, 0, len(t))
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		all = append(all, *t[name])
+	}
+	slices.SortStableFunc(all, func(a, b Count) int { return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(b.Ever, a.Ever)) })
+	return all
+}
+
+// States counts the entries by what has become of them.
+func (l *Ledger) States() map[State]int {
+	all := map[State]int{}
+	for _, e := range l.Entries {
+		all[e.State]++
+	}
+	return all
+}
