@@ -161,6 +161,13 @@ func keeps(t *testing.T, i delivered) {
 	reports := "/apis/wgpolicyk8s.io/v1alpha2/namespaces/" + keptNamespace + "/policyreports/polex-guard"
 	i.until(t, "what was left to go", func(ctx context.Context) error { return gonePath(ctx, reports) })
 
+	kept := served[0]
+	kept.Namespace = keptNamespace
+	create(t, kept, seal(t, draft{name: "kept", namespace: keptNamespace}.in(kept))[0]).want(t, http.StatusCreated)
+	i.until(t, "a report", func(ctx context.Context) error {
+		return reported(ctx, keptNamespace, []string{"kept verified pass"})
+	})
+
 	var ending []cluster.Target
 	for _, target := range []cluster.Target{served[1], served[4]} { // not the versions that are watched
 		target.Namespace = keptNamespace
@@ -169,16 +176,17 @@ func keeps(t *testing.T, i delivered) {
 			create(t, target, seal(t, draft{name: "deleted", namespace: keptNamespace}.in(target))[0]).want(t, http.StatusCreated)
 			do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("deleted")}).want(t, http.StatusOK)
 		}
-		create(t, target, seal(t, draft{name: "short", namespace: keptNamespace, lives: 5 * time.Second}.in(target))[0]).want(t, http.StatusCreated)
+		create(t, target, seal(t, draft{name: "short", namespace: keptNamespace, lives: 8 * time.Second}.in(target))[0]).want(t, http.StatusCreated)
 		ending = append(ending, target)
 	}
 	happened("Deleted")
 	i.until(t, "a report on what is signed", func(ctx context.Context) error {
-		return reported(ctx, keptNamespace, []string{"short verified pass", "short verified pass"})
+		return reported(ctx, keptNamespace, []string{"kept verified pass", "short verified pass", "short verified pass"})
 	})
 	for _, target := range ending {
 		i.until(t, "the exception to end", func(ctx context.Context) error { return gonePath(ctx, target.Path("short")) })
 	}
+	do(t, cluster.Request{Method: http.MethodDelete, Path: kept.Path("kept")}).want(t, http.StatusOK)
 	i.until(t, "the report to go", func(ctx context.Context) error { return gonePath(ctx, reports) })
 }
 
