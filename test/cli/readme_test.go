@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,32 +14,46 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-func readme(t *testing.T) string {
+// pages are what people copy from.
+var pages = []string{"README.md", "docs/workflow.md", "docs/runbooks.md"}
+
+func page(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile("../../README.md")
+	raw, err := os.ReadFile(filepath.Join("../..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(raw)
 }
 
-// TestReadmeConfigurations reads each block of YAML in the README as what it is.
-func TestReadmeConfigurations(t *testing.T) {
-	met := map[string]bool{}
-	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1) {
-		doc, err := exception.Parse([]byte(block[1]), "README.md")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for part, read := range map[string]func(*testing.T, *exception.Document){"trust": readTrust, "shape": readShape, "repos": readHook} {
-			if _, there := doc.Lookup(part); there {
-				met[part] = true
-				read(t, doc)
+// blocks are what a page shows in a language, without what it is indented by.
+func blocks(page, language string) []string {
+	var found []string
+	for _, block := range regexp.MustCompile("(?sm)^( *)```"+language+"\n(.*?)\n *```").FindAllStringSubmatch(page, -1) {
+		found = append(found, regexp.MustCompile("(?m)^"+block[1]).ReplaceAllString(block[2], "")+"\n")
+	}
+	return found
+}
+
+// TestConfigurations reads each block of YAML in the pages as what it is.
+func TestConfigurations(t *testing.T) {
+	met := map[string]int{}
+	for _, name := range pages {
+		for _, block := range blocks(page(t, name), "yaml") {
+			doc, err := exception.Parse([]byte(block), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for part, read := range map[string]func(*testing.T, *exception.Document){"trust": readTrust, "shape": readShape, "sigstore": readShape, "repos": readHook} {
+				if _, there := doc.Lookup(part); there {
+					met[part]++
+					read(t, doc)
+				}
 			}
 		}
 	}
-	if len(met) != 3 {
-		t.Errorf("the README shows only %v", met)
+	if want := map[string]int{"trust": 3, "shape": 1, "sigstore": 2, "repos": 1}; !maps.Equal(want, met) {
+		t.Errorf("the pages show %v, and not %v", met, want)
 	}
 }
 
@@ -80,21 +95,20 @@ func readTrust(t *testing.T, doc *exception.Document) {
 	}
 }
 
-// subcommands are those whose flags the README names.
+// subcommands are those whose flags the pages name.
 var subcommands = map[string][][]string{"polex-sign": {{"trusted-root", "--help"}}}
 
-// TestReadmeFlags checks that every flag the README names is one that a command
-// has, and every command it names is one that is built.
-func TestReadmeFlags(t *testing.T) {
+// TestFlags checks that every flag that the pages name is one that a command has, and
+// that the README names every command that is built.
+func TestFlags(t *testing.T) {
 	commands, err := filepath.Glob("../../cmd/polex-*")
 	if err != nil || len(commands) == 0 {
 		t.Fatal("no commands:", err)
 	}
-	text := readme(t)
 	var help strings.Builder
 	for _, dir := range commands {
 		name := filepath.Base(dir)
-		if !strings.Contains(text, "`"+name) {
+		if !strings.Contains(page(t, "README.md"), "`"+name) {
 			t.Errorf("the README does not mention %s", name)
 		}
 		for _, args := range append([][]string{{"--help"}}, subcommands[name]...) {
@@ -105,9 +119,11 @@ func TestReadmeFlags(t *testing.T) {
 			help.Write(out)
 		}
 	}
-	for _, flag := range regexp.MustCompile(`[ \x60](--[a-z][a-z-]+)`).FindAllStringSubmatch(text, -1) {
-		if !strings.Contains(help.String(), flag[1]+" ") && !strings.Contains(help.String(), flag[1]+"\n") {
-			t.Errorf("the README names %s, and no command has it", flag[1])
+	for _, name := range pages {
+		for _, flag := range regexp.MustCompile(`[ \x60](--[a-z][a-z-]+)`).FindAllStringSubmatch(page(t, name), -1) {
+			if !strings.Contains(help.String(), flag[1]+" ") && !strings.Contains(help.String(), flag[1]+"\n") {
+				t.Errorf("%s names %s, and no command has it", name, flag[1])
+			}
 		}
 	}
 }
