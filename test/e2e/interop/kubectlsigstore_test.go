@@ -3,10 +3,18 @@
 package interop
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/servers"
@@ -21,18 +29,61 @@ func kubectlSigstore(t *testing.T, d *detour, args ...string) error {
 			"ACTIONS_ID_TOKEN_REQUEST_URL="+box.TokenRequestURL, "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+box.TokenRequestToken)})
 }
 
-// kubectlSigstoreSign has the peer sign a file. It searches the log's index for what it
-// has just uploaded, and gives up where the index is not that far: then it is asked
-// again.
+// kubectlSigstoreSign has the peer sign a file.
 func kubectlSigstoreSign(t *testing.T, d *detour, args ...string) {
 	t.Helper()
-	for tries := 1; ; tries++ {
-		err := kubectlSigstore(t, d, append([]string{"sign", "--tarball=no", "--rekor-url", real.RekorURL}, args...)...)
-		if err == nil {
-			return
+	if err := kubectlSigstore(t, d, append([]string{"sign", "--tarball=no", "--rekor-url", indexed(t)}, args...)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// indexed is the address of Rekor for somebody who looks into its index right after an
+// upload and gives up where there is nothing: Rekor writes the index once it has
+// answered, and here an answer waits until there is something in it.
+func indexed(t *testing.T) string {
+	t.Helper()
+	log, err := url.Parse(real.RekorURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(log)
+	proxy.Transport = untilIndexed{}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// untilIndexed repeats a search of the index as long as it finds nothing, for a while.
+type untilIndexed struct{}
+
+func (untilIndexed) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != "/api/v1/index/retrieve" {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	search, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for left := 100; ; left-- {
+		r.Body = io.NopCloser(bytes.NewReader(search))
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			return nil, err
 		}
-		if tries == 5 || !strings.Contains(err.Error(), "could not find a tlog entry") {
-			t.Fatal(err)
+		found, err := io.ReadAll(answer.Body)
+		if err := errors.Join(err, answer.Body.Close()); err != nil {
+			return nil, err
+		}
+		if answer.StatusCode != http.StatusOK || left == 0 || string(bytes.TrimSpace(found)) != "[]" {
+			answer.Body = io.NopCloser(bytes.NewReader(found))
+			return answer, nil
+		}
+		select {
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		case <-again.C:
 		}
 	}
 }
