@@ -54,6 +54,12 @@ func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
 		delete(annotations, key)
 	}
 	delete(spec, "expiresAt")
+	if labels := child(metadata, "labels"); labels[exception.LabelTTL] != nil {
+		delete(labels, exception.LabelTTL) // which says the end that was signed
+		if len(labels) == 0 {
+			delete(metadata, "labels")
+		}
+	}
 	properties := child(spec, "properties")
 	delete(properties, "approved-by")
 	said := statements

@@ -46,7 +46,7 @@ kind: PolicyException
 metadata:
   name: web-probes-1a2b3c4d5e
   namespace: team-a
-  labels: {team: a}
+  labels: {team: a, cleanup.kyverno.io/ttl: 2026-06-01T120000Z}
   annotations:
     polex.dev/reason: the vendor has no probe
     polex.dev/ticket: SEC-12
@@ -115,7 +115,7 @@ spec:
 func TestRenewNew(t *testing.T) {
 	old, digest := sealed(t, `apiVersion: policies.kyverno.io/v1
 kind: PolicyException
-metadata: {name: web, namespace: team-a, annotations: {polex.dev/owner: team-a}}
+metadata: {name: web, namespace: team-a, labels: {cleanup.kyverno.io/ttl: 2026-06-01T120000Z}, annotations: {polex.dev/owner: team-a}}
 spec:
   policyRefs: [{name: readiness, kind: ValidatingPolicy}]
   matchConditions: [{name: only, expression: "object.metadata.name == 'web'"}]
