@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
@@ -116,8 +117,11 @@ var misuses = []misuse{
 	{"exempts what guards it", "reaches-guard", sandbox.Identity{}, draft{policy: "polex-verify"}},
 	{"for another cluster", "another-cluster", sandbox.Identity{}, draft{annotations: ", polex.dev/cluster: another"}},
 	{"for a year", "lifetime-too-long", sandbox.Identity{}, draft{lives: "365d"}},
-	{"of the past", "expired", sandbox.Identity{}, draft{lives: "1s"}},
+	{"of the past", "expired", sandbox.Identity{}, draft{lives: short.String()}},
 }
+
+// short is a life that has ended when tasks returns.
+const short = time.Second
 
 // task is an exception to create, and what has to come of it: a reason, or verified.
 type task struct {
@@ -162,5 +166,6 @@ func tasks(t testing.TB, namespace string, n int) []task {
 			all = append(all, made)
 		}
 	}
+	time.Sleep(short + time.Second) // an end is a whole second
 	return all
 }
