@@ -47,12 +47,13 @@ type Event struct {
 }
 
 // Changes are the events of one commit: what it has put under signed/, and what had
-// ended and left with it. The ledger has to end at that commit.
+// ended and left with it. The ledger has to end at that commit. What was there where a
+// cut-off history begins is no change.
 func Changes(l *ledger.Ledger) []Event {
 	var events []Event
 	for _, e := range l.Entries {
 		switch {
-		case e.Appeared != nil && e.Appeared.Commit == l.Tip && e.Seal != nil:
+		case e.Appeared != nil && !e.Appeared.Before && e.Appeared.Commit == l.Tip && e.Seal != nil:
 			events = append(events, appeared(e))
 		case e.Left != nil && e.Left.Commit == l.Tip && e.Left.How != ledger.Replaced && ended(e, l.At):
 			event := of(Ended, e)

@@ -83,10 +83,12 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
+// encode writes indented JSON. What opens a runner's command in a log is written
+// otherwise; it can stand in strings alone.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
 	err := enc.Encode(value)
-	return b.Bytes(), err
+	return bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`#\u0023[`)), err
 }

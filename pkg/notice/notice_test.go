@@ -86,6 +86,7 @@ func TestEvents(t *testing.T) {
 		{"altered", forged(), notice.Refused, false, false},
 		{"withdrawn by the trust policy", with(func(e *ledger.Entry) { e.State = ledger.Unverified; e.Seal.Now.Reason = "revoked" }), notice.Refused, false, false},
 		{"brought by another commit", with(func(e *ledger.Entry) { e.Appeared.Commit = strings.Repeat("a", 40) }), "", true, true},
+		{"there before the history begins", with(func(e *ledger.Entry) { e.Appeared.Before = true }), "", true, true},
 		{"pruned", with(gone(ledger.Pruned)), notice.Ended, false, true},
 		{"taken away after its end", with(gone(ledger.Withdrawn)), notice.Ended, false, true},
 		{"replaced after its end", with(gone(ledger.Replaced)), "", false, false},
@@ -175,7 +176,7 @@ var hostiles = []string{
 	"&lt;!channel&gt; &#64;here #12 acme/other#3 GH-1 :tada:",
 	"{{DATE(2026-01-01,SHORT)}} ${x} <at>Ann</at>",
 	"\u202egnihtyna\u202c \x1b[31m\x00 \u200b\ufeff \xff",
-	"</script> ]]> --> \"'\\", strings.Repeat("🙂<!channel>`", 500), " ", "|a|b|",
+	"</script> ]]> --> \"'\\", "a ##[add-mask]b ###[group]c", strings.Repeat("🙂<!channel>`", 500), " ", "|a|b|",
 }
 
 // hostileEvents say each text everywhere.
@@ -204,6 +205,9 @@ func TestHostileMarkdown(t *testing.T) {
 	for _, text := range hostiles {
 		for _, e := range hostileEvents(text) {
 			got := notice.Markdown(e)
+			if strings.Contains(got, "##[") {
+				t.Error("a runner would read a command")
+			}
 			if len(got) > 65536 {
 				t.Errorf("%d characters are more than a comment has", len(got))
 			}
@@ -319,7 +323,7 @@ func TestHostileJSON(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if bytes.ContainsAny(raw, "<>&\x1b\r") {
+			if bytes.ContainsAny(raw, "<>&\x1b\r") || bytes.Contains(raw, []byte("##[")) {
 				t.Errorf("%q is not escaped", raw)
 			}
 			var got struct {

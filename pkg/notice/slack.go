@@ -27,7 +27,7 @@ func Slack(e Event) ([]byte, error) {
 	if remark := e.remark(); remark != "" {
 		blocks = append(blocks, object{"type": "section", "text": mrkdwnText(remark)})
 	}
-	return encode(object{"text": e.title() + ": " + mrkdwn(plain(e.name())), "blocks": blocks})
+	return encode(object{"text": e.title() + ": " + mrkdwn(plain(e.Name())), "blocks": blocks})
 }
 
 // mrkdwnText has Slack look for no addresses, names or channels by itself.

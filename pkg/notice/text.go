@@ -57,7 +57,7 @@ func (e Event) lines() []line {
 			all = append(all, line{label: label, value: plain(value), address: address.MatchString(value) && len(value) <= maxText})
 		}
 	}
-	add("Exception", e.name())
+	add("Exception", e.Name())
 	if e.Kind == Refused {
 		add("Refused", e.Refusal)
 		add("Because", e.Detail)
@@ -92,8 +92,8 @@ func (e Event) lines() []line {
 	return all
 }
 
-// name is what the exception is called, or the file where it has no name.
-func (e Event) name() string {
+// Name is what the exception is called, or the file where it has no name.
+func (e Event) Name() string {
 	if e.Identity.Name == "" {
 		return e.File
 	}
@@ -135,7 +135,8 @@ func plain(text string) string {
 		}
 		b.WriteString(piece)
 	}
-	return b.String()
+	// A runner takes it for a command wherever it stands in a log.
+	return strings.ReplaceAll(b.String(), "##[", `#\u0023[`)
 }
 
 func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
