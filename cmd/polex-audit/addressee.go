@@ -95,23 +95,12 @@ func (n *notification) webhook(a *addressee, form post.Form, secret string) erro
 }
 
 func (n *notification) gitHub(a *addressee, token string) error {
-	o := n.options
 	a.body = func(e notice.Event) (string, error) { return notice.Markdown(e), nil }
 	if n.options.dryRun {
 		return nil
 	}
-	getenv := func(name, otherwise string) string {
-		if value := os.Getenv(name); value != "" {
-			return value
-		}
-		return otherwise
-	}
-	repository := o.repository
-	if repository == "" {
-		repository = getenv("GITHUB_REPOSITORY", "")
-	}
-	client, err := post.NewGitHub(post.GitHubConfig{Client: &http.Client{}, APIURL: getenv("GITHUB_API_URL", "https://api.github.com"),
-		ServerURL: getenv("GITHUB_SERVER_URL", "https://github.com"), Repository: repository, Token: token, Login: o.login})
+	client, err := post.NewGitHub(post.GitHubConfig{Client: &http.Client{}, APIURL: setting("GITHUB_API_URL", "https://api.github.com"),
+		ServerURL: serverURL(), Repository: n.repository(), Token: token, Login: n.options.login})
 	if err != nil {
 		return err
 	}
@@ -124,6 +113,24 @@ func (n *notification) gitHub(a *addressee, token string) error {
 		return fmt.Sprintf("comment on pull request %d %s", number, did), err
 	}
 	return nil
+}
+
+// setting is what the runner says in the environment, or something else.
+func setting(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}
+
+func serverURL() string { return setting("GITHUB_SERVER_URL", "https://github.com") }
+
+// repository is the one that is commented in, or "".
+func (n *notification) repository() string {
+	if n.options.repository != "" {
+		return n.options.repository
+	}
+	return setting("GITHUB_REPOSITORY", "")
 }
 
 // pullRequest is the one that an event is said in: that of the signed record, or, of

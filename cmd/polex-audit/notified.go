@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/notice"
+	"github.com/polex-dev/polex/pkg/post"
 )
 
 const (
@@ -136,11 +137,13 @@ func (n *notification) print(events []notice.Event) error {
 // where says in a dry run which pull request is meant, as far as the network need not
 // be asked.
 func (n *notification) where(e notice.Event) string {
-	switch o := n.options; {
-	case e.Verified && e.PullRequest != "":
-		return ", in " + cli.Escape(e.PullRequest)
+	o := n.options
+	number, known := post.NumberOf(serverURL(), n.repository(), e.PullRequest)
+	switch {
+	case e.Verified && known:
+		return fmt.Sprintf(", in pull request %d", number)
 	case e.Verified || e.Commit != "":
-		return ", nowhere: no verified record names a pull request"
+		return ", nowhere: no verified record names a pull request of the repository"
 	case o.merged != "":
 		return ", in the pull request of " + cli.Escape(o.merged)
 	case o.pullRequest != 0:

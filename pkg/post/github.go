@@ -40,9 +40,9 @@ type GitHubConfig struct {
 
 // GitHub is a repository on GitHub whose pull requests are commented on.
 type GitHub struct {
-	client             http.Client
-	base, pulls, token string
-	repository, login  string
+	client              http.Client
+	base, server, token string
+	repository, login   string
 }
 
 var (
@@ -75,8 +75,7 @@ func NewGitHub(c GitHubConfig) (*GitHub, error) {
 	if c.Login == "" {
 		c.Login = DefaultLogin
 	}
-	g := &GitHub{client: *c.Client, base: strings.TrimSuffix(c.APIURL, "/") + "/repos/" + c.Repository, token: c.Token, repository: c.Repository, login: c.Login,
-		pulls: strings.TrimSuffix(c.ServerURL, "/") + "/" + c.Repository + "/pull/"}
+	g := &GitHub{client: *c.Client, base: strings.TrimSuffix(c.APIURL, "/") + "/repos/" + c.Repository, token: c.Token, server: c.ServerURL, repository: c.Repository, login: c.Login}
 	g.client.Transport = patience.Transport{Timing: c.Patience, Next: c.Client.Transport, MaxAnswer: maxAnswer, SecondaryLimits: true}
 	return g, nil
 }
@@ -84,7 +83,13 @@ func NewGitHub(c GitHubConfig) (*GitHub, error) {
 // NumberOf returns the number of a pull request of this very repository, by its
 // address.
 func (g *GitHub) NumberOf(address string) (int, bool) {
-	text, ok := strings.CutPrefix(address, g.pulls)
+	return NumberOf(g.server, g.repository, address)
+}
+
+// NumberOf returns the number of a pull request of a repository, "owner/name" on the
+// server of an address such as https://github.com, by the pull request's address.
+func NumberOf(server, repository, address string) (int, bool) {
+	text, ok := strings.CutPrefix(address, strings.TrimSuffix(server, "/")+"/"+repository+"/pull/")
 	if !ok || !numberForm.MatchString(text) {
 		return 0, false
 	}
