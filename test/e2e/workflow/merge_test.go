@@ -14,6 +14,23 @@ import (
 
 var bothJobs = map[string]string{"seal": "success", "commit": "success"}
 
+// allJobs are those of a merge that asked for something.
+var allJobs = map[string]string{"seal": "success", "commit": "success", "notify": "success"}
+
+// said checks that a pull request has these comments, each by a part of it.
+func said(t *testing.T, api *github.API, number int, parts ...string) {
+	t.Helper()
+	comments := api.Comments(number)
+	if len(comments) != len(parts) {
+		t.Fatalf("pull request %d has %d comments, not %d: %+v", number, len(comments), len(parts), comments)
+	}
+	for i, part := range parts {
+		if !strings.Contains(comments[i].Body, part) {
+			t.Errorf("comment %d of pull request %d does not say %q: %s", i, number, part, comments[i].Body)
+		}
+	}
+}
+
 // pushed is what sets off the workflow of a merge.
 func pushed(s *sandbox.Sandbox, api *github.API, commit string) github.Play {
 	p := github.Pushed(commit)
@@ -32,7 +49,8 @@ func TestMerge(t *testing.T) {
 	first := pushed(s, api, merged)
 	first.Builds = true
 	log := repository.run(t, first)
-	log.ended(t, bothJobs)
+	log.ended(t, allJobs)
+	said(t, api, 1, "- Approved by: `bob`", "- Approved by: `bob`")
 	repository.signed(t, merged, "signed/team/api.yaml", "signed/web.yaml")
 	repository.verified(t, s)
 	log.summarizes(t, "In commit "+repository.tip(t), "| file | exception | until | log entry |",
@@ -131,6 +149,7 @@ func TestMergeOfSloppy(t *testing.T) {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 	log.summarizes(t, "| missing-ticket |")
+	said(t, api, 1, "- Refused: `missing-ticket, wildcard-rule`")
 }
 
 // TestSignInOneJob plays the workflow of the README of actions/sign, with a step in
