@@ -14,7 +14,7 @@ if [ -n "$INPUT_COMMIT" ]; then
   if ! [[ $INPUT_COMMIT =~ ^([0-9a-f]{40}|[0-9a-f]{64})$ ]]; then fail 2 'The input commit is no whole hash.'; fi
   # The commit is younger than the run, and so perhaps than the checkout.
   if ! git cat-file -e "$INPUT_COMMIT^{commit}" 2>/dev/null && ! git fetch --quiet origin "$INPUT_COMMIT"; then
-    fail 3 'The commit is not in this clone. Check out the branch that it is on, with fetch-depth: 0.'
+    fail 3 'The commit is not in this clone. Check out with fetch-depth: 0, which fetches every branch.'
   fi
   arguments+=(--changes --ref "$INPUT_COMMIT")
   asked=yes
