@@ -84,6 +84,7 @@ func TestEvents(t *testing.T) {
 		{"signed, and starts later", with(func(e *ledger.Entry) { e.State = ledger.NotYet }), notice.Signed, false, true},
 		{"ended since", with(func(e *ledger.Entry) { e.State = ledger.Expired; e.ExpiresAt = now.Add(-time.Hour) }), notice.Signed, false, true},
 		{"altered", forged(), notice.Refused, false, false},
+		{"open, and not verified", with(func(e *ledger.Entry) { e.Verified = false }), notice.Refused, false, false},
 		{"withdrawn by the trust policy", with(func(e *ledger.Entry) { e.State = ledger.Unverified; e.Seal.Now.Reason = "revoked" }), notice.Refused, false, false},
 		{"brought by another commit", with(func(e *ledger.Entry) { e.Appeared.Commit = strings.Repeat("a", 40) }), "", true, true},
 		{"there before the history begins", with(func(e *ledger.Entry) { e.Appeared.Before = true }), "", true, true},

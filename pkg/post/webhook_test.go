@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func TestWebhookFaults(t *testing.T) {
 	says := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(status)
-			_, _ = io.WriteString(w, "no such thing: "+r.URL.String())
+			_, _ = io.WriteString(w, "no such thing: "+path.Base(r.URL.Path)) // a part is one as well
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -83,8 +84,8 @@ func TestWebhookFaults(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Fatalf("it says %v, want %q", err, tc.want)
 			}
-			if strings.Contains(err.Error(), "s3cr3t") {
-				t.Errorf("it says the secret: %v", err)
+			if strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "Post ") {
+				t.Errorf("it says the secret, or the address: %v", err)
 			}
 			if asked != tc.asked {
 				t.Errorf("asked %d times, want %d", asked, tc.asked)
