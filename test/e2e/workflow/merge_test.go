@@ -3,6 +3,7 @@
 package workflow
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,9 @@ var bothJobs = map[string]string{"seal": "success", "commit": "success"}
 
 // allJobs are those of a merge that asked for something.
 var allJobs = map[string]string{"seal": "success", "commit": "success", "notify": "success"}
+
+// told is what the run says of a notice about a file.
+func told(file string) annotation { return annotation{"notice", file, "1", "told"} }
 
 // said checks that a pull request has these comments, each by a part of it.
 func said(t *testing.T, api *github.API, number int, parts ...string) {
@@ -111,7 +115,7 @@ func TestMergeByOthers(t *testing.T) {
 			if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 				t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 			}
-			want := []annotation{{"error", "unsigned/web.yaml", "1", "wrong-identity"}}
+			want := []annotation{{"error", "unsigned/web.yaml", "1", "wrong-identity"}, told("unsigned/web.yaml")}
 			if diff := cmp.Diff(want, log.annotations); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
@@ -129,7 +133,7 @@ func TestMergeWithoutApproval(t *testing.T) {
 	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 	}
-	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}}, log.annotations); diff != "" {
+	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}, told("unsigned/web.yaml")}, log.annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 }
@@ -145,7 +149,7 @@ func TestMergeOfSloppy(t *testing.T) {
 	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
 	}
-	if diff := cmp.Diff(sloppyAnnotations, log.annotations); diff != "" {
+	if diff := cmp.Diff(append(slices.Clone(sloppyAnnotations), told("unsigned/sloppy.yaml")), log.annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 	log.summarizes(t, "| missing-ticket |")
