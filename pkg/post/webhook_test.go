@@ -122,7 +122,7 @@ func TestWebhookAddresses(t *testing.T) {
 		"https://user:s3cr3tpart@hooks.example.com/": false, "ftp://hooks.example.com/s3cr3tpart": false, "s3cr3tpart": false, "": false,
 		"https://hooks.example.com/s3cr3tpart\n": false, "https://hooks.example.com/%zzs3cr3tpart": false, "file:///etc/s3cr3tpart": false, "https:s3cr3tpart": false,
 	} {
-		_, err := post.NewWebhook(http.DefaultClient, impatient(0), post.JSON, address)
+		_, err := post.NewWebhook(&http.Client{}, impatient(0), post.JSON, address)
 		if (err == nil) != ok {
 			t.Errorf("%q: %v", address, err)
 		}
@@ -130,7 +130,7 @@ func TestWebhookAddresses(t *testing.T) {
 			t.Errorf("it says the secret: %v", err)
 		}
 	}
-	if _, err := post.NewWebhook(http.DefaultClient, impatient(0), "smoke", "https://hooks.example.com"); err == nil {
+	if _, err := post.NewWebhook(&http.Client{}, impatient(0), "smoke", "https://hooks.example.com"); err == nil {
 		t.Error("smoke signals are no form")
 	}
 }
