@@ -57,6 +57,11 @@ found() {
   if [ -s "$scratch/report.json" ]; then jq -r "$@" "$scratch/report.json"; fi
 }
 
+# keep_report leaves the last report where the input report says, if there is one.
+keep_report() {
+  if [ -n "${INPUT_REPORT:-}" ] && [ -s "$scratch/report.json" ]; then cp -- "$scratch/report.json" "$INPUT_REPORT"; fi
+}
+
 # only_notes FOLDER tells a folder that is there and in which nothing waits, nothing
 # but a README.md or a .gitkeep, from one that is missing: that may be misspelt.
 only_notes() {

@@ -52,6 +52,7 @@ commands polex-sign
 
 status=0
 report polex-sign "${arguments[@]}" || status=$?
+keep_report
 count=$(found '[.results[] | select(.outcome == "passed")] | length')
 if [ "$status" -eq 0 ] && [ "${count:-0}" -gt 0 ]; then
   found -f "$(dirname "${BASH_SOURCE[0]}")/signed.jq" >"$scratch/signed.md"

@@ -45,5 +45,6 @@ if [ "${#lines[@]}" -gt 0 ] && [ "${#paths[@]}" -eq 0 ]; then
 fi
 status=0
 report polex-validate "${arguments[@]}" -- "${paths[@]}" || status=$?
+keep_report
 summarize "$scratch/summary.md"
 exit "$status"

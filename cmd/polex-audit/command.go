@@ -68,13 +68,14 @@ type options struct {
 func newCommand(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
-		Use:                   "polex-audit [flags]",
+		Use:                   "polex-audit [flags] | polex-audit notify [flags]",
 		Short:                 "Tell what became of every exception",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
 		Args:                  cli.NoPath,
 	}
+	cmd.AddCommand(newNotify(streams))
 	format := addFormatFlag(cmd)
 	flags := cmd.Flags()
 	o.given = flags.Changed

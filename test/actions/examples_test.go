@@ -50,11 +50,15 @@ func template(t *testing.T) map[string]workflow {
 // rights are what each job of the template may do, and it takes somebody to look at
 // it here before one may do more.
 var rights = map[string]map[string]string{
-	"pull-request.yaml/validate": {"contents": "read"},
-	"pull-request.yaml/verify":   {"contents": "read"},
-	"merge.yaml/seal":            {"contents": "read", "pull-requests": "read", "id-token": "write"},
-	"merge.yaml/commit":          {"contents": "write"},
-	"schedule.yaml/expire":       {"contents": "write"},
+	"pull-request.yaml/validate":       {"contents": "read"},
+	"pull-request.yaml/verify":         {"contents": "read"},
+	"pull-request.yaml/notify-refused": {"pull-requests": "write"},
+	"merge.yaml/seal":                  {"contents": "read", "pull-requests": "read", "id-token": "write"},
+	"merge.yaml/commit":                {"contents": "write"},
+	"merge.yaml/notify":                {"contents": "read", "pull-requests": "write"},
+	"merge.yaml/notify-refused":        {"pull-requests": "write"},
+	"schedule.yaml/expire":             {"contents": "write"},
+	"schedule.yaml/notify":             {"contents": "read", "pull-requests": "write"},
 }
 
 // TestTemplateRights: a job has the rights that it needs, none in common, and what

@@ -69,6 +69,7 @@ func TestScripts(t *testing.T) {
 			"fault":    fault,
 			"actions":  actions,
 			"github":   gitHub,
+			"people":   people,
 			"keypair":  keypair,
 			"reported": reported(t),
 			"told":     told(t),

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,17 +25,36 @@ type API struct {
 	approved   bool
 	server     *http.Server
 
-	mu     sync.Mutex
-	merges []string // the pull request 1 is the first
+	mu       sync.Mutex
+	comments map[string][]Comment // by the pull request's number
+	merges   []string             // the pull request 1 is the first
+}
+
+// Comment is what somebody said in a pull request.
+type Comment struct {
+	ID   int               `json:"id"`
+	Body string            `json:"body"`
+	User map[string]string `json:"user"`
+}
+
+// Comments are those of a pull request.
+func (a *API) Comments(number int) []Comment {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.comments[strconv.Itoa(number)])
 }
 
 // API starts one for a repository with a remote. Close it.
 func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
-	a := &API{repository: r, approved: approved}
+	a := &API{repository: r, approved: approved, comments: map[string][]Comment{}}
 	mux := http.NewServeMux()
-	const at = "GET /repos/" + Owner + "/" + Name
+	const at = "/repos/" + Owner + "/" + Name
 	answer := func(pattern string, with func(*http.Request) (any, error)) {
-		mux.HandleFunc(at+pattern, func(w http.ResponseWriter, r *http.Request) {
+		method, path, said := strings.Cut(pattern, " ")
+		if !said {
+			method, path = http.MethodGet, pattern
+		}
+		mux.HandleFunc(method+" "+at+path, func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer "+token {
 				w.WriteHeader(http.StatusUnauthorized)
 				return
@@ -53,6 +74,8 @@ func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
 	answer("/collaborators/bob/permission", func(*http.Request) (any, error) {
 		return object{"permission": "write", "user": person("bob")}, nil
 	})
+	answer("/issues/{number}/comments", a.listComments)
+	answer("POST /issues/{number}/comments", a.addComment)
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,8 +112,11 @@ func (a *API) pulls(r *http.Request) (any, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.merges = append(a.merges, merge)
-	number := len(a.merges)
+	number := slices.Index(a.merges, merge) + 1
+	if number == 0 {
+		a.merges = append(a.merges, merge)
+		number = len(a.merges)
+	}
 	return list{object{"number": number, "html_url": fmt.Sprintf("https://github.com/%s/%s/pull/%d", Owner, Name, number), "user": person("alice"),
 		"merged_at": "2026-11-20T10:11:12Z", "merge_commit_sha": merge, "head": object{"sha": head},
 		"base": object{"ref": "main", "repo": object{"full_name": Owner + "/" + Name}}}}, nil
@@ -112,6 +138,26 @@ func (a *API) tree(r *http.Request) (any, error) {
 		entries = append(entries, object{"path": path.Base(file), "type": kind, "mode": mode, "sha": sha})
 	}
 	return object{"tree": entries}, err
+}
+
+func (a *API) listComments(r *http.Request) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.URL.Query().Get("page") != "1" {
+		return list{}, nil
+	}
+	return append([]Comment{}, a.comments[r.PathValue("number")]...), nil
+}
+
+func (a *API) addComment(r *http.Request) (any, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	number := r.PathValue("number")
+	made := Comment{ID: len(a.comments[number]) + 1}
+	err := json.NewDecoder(r.Body).Decode(&made)
+	made.User = map[string]string{"login": "github-actions[bot]"}
+	a.comments[number] = append(a.comments[number], made)
+	return made, err
 }
 
 func (a *API) reviews(r *http.Request) (any, error) {

@@ -3,6 +3,7 @@
 package workflow
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,26 @@ import (
 )
 
 var bothJobs = map[string]string{"seal": "success", "commit": "success"}
+
+// allJobs are those of a merge that asked for something.
+var allJobs = map[string]string{"seal": "success", "commit": "success", "notify": "success"}
+
+// told is what the run says of a notice about a file.
+func told(file string) annotation { return annotation{"notice", file, "1", "told"} }
+
+// said checks that a pull request has these comments, each by a part of it.
+func said(t *testing.T, api *github.API, number int, parts ...string) {
+	t.Helper()
+	comments := api.Comments(number)
+	if len(comments) != len(parts) {
+		t.Fatalf("pull request %d has %d comments, not %d: %+v", number, len(comments), len(parts), comments)
+	}
+	for i, part := range parts {
+		if !strings.Contains(comments[i].Body, part) {
+			t.Errorf("comment %d of pull request %d does not say %q: %s", i, number, part, comments[i].Body)
+		}
+	}
+}
 
 // pushed is what sets off the workflow of a merge.
 func pushed(s *sandbox.Sandbox, api *github.API, commit string) github.Play {
@@ -32,7 +53,8 @@ func TestMerge(t *testing.T) {
 	first := pushed(s, api, merged)
 	first.Builds = true
 	log := repository.run(t, first)
-	log.ended(t, bothJobs)
+	log.ended(t, allJobs)
+	said(t, api, 1, "- Approved by: `bob`", "- Approved by: `bob`")
 	repository.signed(t, merged, "signed/team/api.yaml", "signed/web.yaml")
 	repository.verified(t, s)
 	log.summarizes(t, "In commit "+repository.tip(t), "| file | exception | until | log entry |",
@@ -93,7 +115,7 @@ func TestMergeByOthers(t *testing.T) {
 			if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 				t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 			}
-			want := []annotation{{"error", "unsigned/web.yaml", "1", "wrong-identity"}}
+			want := []annotation{{"error", "unsigned/web.yaml", "1", "wrong-identity"}, told("unsigned/web.yaml")}
 			if diff := cmp.Diff(want, log.annotations); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
@@ -111,7 +133,7 @@ func TestMergeWithoutApproval(t *testing.T) {
 	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s: %s", log.Results, repository.tip(t), merged, log.Text)
 	}
-	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}}, log.annotations); diff != "" {
+	if diff := cmp.Diff([]annotation{{"error", "unsigned/web.yaml", "1", "not-approved"}, told("unsigned/web.yaml")}, log.annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 }
@@ -127,10 +149,11 @@ func TestMergeOfSloppy(t *testing.T) {
 	if log.Results["seal"] != "failure" || log.Results["commit"] == "success" || repository.tip(t) != merged {
 		t.Errorf("it ended with %q, and main is at %s, the merge at %s", log.Results, repository.tip(t), merged)
 	}
-	if diff := cmp.Diff(sloppyAnnotations, log.annotations); diff != "" {
+	if diff := cmp.Diff(append(slices.Clone(sloppyAnnotations), told("unsigned/sloppy.yaml")), log.annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 	log.summarizes(t, "| missing-ticket |")
+	said(t, api, 1, "- Refused: `missing-ticket, wildcard-rule`")
 }
 
 // TestSignInOneJob plays the workflow of the README of actions/sign, with a step in

@@ -58,36 +58,43 @@ func TestSchedule(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
+	api := repository.gitHub(t, true)
+	night := scheduled()
+	night.API = api.URL
 	short := strings.NewReplacer("expires-in: 7d", "expires-in: 1m", "name: web", "name: old").Replace(narrow)
+	soon := strings.NewReplacer("expires-in: 7d", `expires-in: 2d, polex.dev/pull-request: "https://github.com/acme/exceptions/pull/7"`, "name: web", "name: soon").Replace(narrow)
 	before := repository.merge(t, map[string]string{
-		"signed/old.yaml": sealed(t, s, short, 5*time.Minute),
-		"signed/web.yaml": sealed(t, s, narrow, 0),
+		"signed/old.yaml":  sealed(t, s, short, 5*time.Minute),
+		"signed/soon.yaml": sealed(t, s, soon, 0),
+		"signed/web.yaml":  sealed(t, s, narrow, 0),
 	})
 
-	log := repository.run(t, scheduled())
-	log.ended(t, map[string]string{"expire": "success"})
-	if diff := cmp.Diff([]string{"signed/web.yaml"}, repository.holds(t, "signed")); diff != "" {
+	log := repository.run(t, night)
+	log.ended(t, map[string]string{"expire": "success", "notify": "success"})
+	if diff := cmp.Diff([]string{"signed/soon.yaml", "signed/web.yaml"}, repository.holds(t, "signed")); diff != "" {
 		t.Errorf("signed (-want +got):\n%s", diff)
 	}
 	if parents := repository.git(t, "-C", repository.Remote, "log", "--format=%P", "-1", "main"); parents != before {
 		t.Errorf("main of the remote is on %s, and not on %s", parents, before)
 	}
-	log.summarizes(t, "| signed/old.yaml:1:1 |", "| signed/web.yaml:1:1 |", "1 document of commit ")
+	said(t, api, 7, "**Exception ends soon**")
+	log.summarizes(t, "| signed/old.yaml:1:1 |", "| signed/web.yaml:1:1 |", "2 documents of commit ")
 	repository.git(t, "pull", "--quiet")
 
-	// What is left has nothing that ends, and is verified all the same.
+	// What is left has nothing that has ended, and is verified all the same.
 	tip := repository.tip(t)
-	log = repository.run(t, scheduled())
-	log.ended(t, map[string]string{"expire": "success"})
+	log = repository.run(t, night)
+	log.ended(t, map[string]string{"expire": "success", "notify": "success"})
 	if repository.tip(t) != tip {
 		t.Error("the second night made a commit")
 	}
+	said(t, api, 7, "**Exception ends soon**") // and not once more
 
 	// A file that was changed by hand is found, whoever has merged it.
 	changed := strings.Replace(repository.git(t, "show", "HEAD:signed/web.yaml"), "names: [web]", "names: [api]", 1)
 	repository.merge(t, map[string]string{"signed/web.yaml": changed + "\n"})
-	log = repository.run(t, scheduled())
-	log.ended(t, map[string]string{"expire": "failure"})
+	log = repository.run(t, night)
+	log.ended(t, map[string]string{"expire": "failure", "notify": "success"})
 	if !slices.Contains(log.annotations, annotation{"error", "signed/web.yaml", "1", "altered"}) {
 		t.Errorf("the change is not said: %+v", log.annotations)
 	}

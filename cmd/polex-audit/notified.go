@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/notice"
+	"github.com/polex-dev/polex/pkg/post"
+)
+
+const (
+	maxReport  = 32 << 20 // bytes
+	maxNotices = 200      // of one run
+)
+
+// Reasons of results.
+const (
+	reasonTold    = "told"
+	reasonNowhere = "no-pull-request"
+	reasonNotTold = "not-told"
+)
+
+var notifyDocs = map[string]string{
+	reasonTold:    "somebody was told",
+	reasonNowhere: "no verified record names a pull request of the repository to comment on",
+	reasonNotTold: "somebody was not told",
+}
+
+func (n *notification) notify(ctx context.Context) error {
+	events, err := n.events()
+	if err != nil {
+		return err
+	}
+	if len(events) > maxNotices {
+		return cli.Hint(fmt.Errorf("there are %d events to tell, and %d are the most", len(events), maxNotices), "tell what ends within a shorter time")
+	}
+	n.report.Documents = len(events)
+	if n.options.dryRun {
+		return n.print(events)
+	}
+	for _, e := range events {
+		for _, a := range n.told {
+			n.report.Add(n.tell(ctx, a, e))
+		}
+	}
+	if len(events) == 0 && n.format.String() == "text" {
+		_, err := fmt.Fprintln(n.streams.Out, "there is nothing to tell")
+		return err
+	}
+	if err := n.format.Write(n.streams.Out, n.report); err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return n.report.Err()
+}
+
+// events are what there is to tell.
+func (n *notification) events() ([]notice.Event, error) {
+	o := n.options
+	var events []notice.Event
+	if n.history != nil {
+		l, err := n.history.ledger()
+		if err != nil {
+			return nil, err
+		}
+		if o.changes {
+			if l.Shallow {
+				return nil, cli.Hint(errors.New("the clone does not have all of the history, so what the commit changed is not known"), "git fetch --unshallow, or fetch-depth: 0")
+			}
+			events = append(events, notice.Changes(l)...)
+		}
+		if o.ending != "" {
+			events = append(events, notice.EndingWithin(l, n.soon)...)
+		}
+	}
+	if o.refused != "" {
+		raw, err := cli.ReadFileUpTo(o.refused, maxReport)
+		if err != nil {
+			return nil, err
+		}
+		refused, err := notice.RefusedIn(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.refused, err)
+		}
+		events = append(events, refused...)
+	}
+	return events, nil
+}
+
+// tell tells one event to one addressee. Others are told whatever becomes of it.
+func (n *notification) tell(ctx context.Context, a addressee, e notice.Event) cli.Result {
+	result := cli.Result{Outcome: cli.Pass, Reason: reasonTold, File: e.File, Details: map[string]any{"event": string(e.Kind), "id": e.ID(), "to": a.name}}
+	if e.Identity.Name != "" {
+		result.Object = e.Identity.String()
+	}
+	did, err := a.tell(ctx, e)
+	switch {
+	case errors.Is(err, errNowhere):
+		result.Outcome, result.Reason = cli.Warn, reasonNowhere
+		did = "nobody told in a pull request: no verified record names one of the repository"
+	case err != nil:
+		result.Outcome, result.Reason = cli.Unknown, reasonNotTold
+		did = fmt.Sprintf("%s not told: %s", a.name, err)
+	}
+	result.Message = fmt.Sprintf("%s %s: %s", e.Name(), e.Kind, did)
+	return result
+}
+
+// print writes what would be sent.
+func (n *notification) print(events []notice.Event) error {
+	if len(events) == 0 {
+		_, err := fmt.Fprintln(n.streams.Out, "there is nothing to tell")
+		return err
+	}
+	for _, e := range events {
+		for _, a := range n.told {
+			body, err := a.body(e)
+			if err != nil {
+				return err
+			}
+			where := ""
+			if a.name == "github" {
+				where = n.where(e)
+			}
+			if _, err := fmt.Fprintf(n.streams.Out, "to %s%s:\n%s\n", a.name, where, body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// where says in a dry run which pull request is meant, as far as the network need not
+// be asked.
+func (n *notification) where(e notice.Event) string {
+	o := n.options
+	number, known := post.NumberOf(serverURL(), n.repository(), e.PullRequest)
+	switch {
+	case e.Verified && known:
+		return fmt.Sprintf(", in pull request %d", number)
+	case e.Verified || e.Commit != "":
+		return ", nowhere: no verified record names a pull request of the repository"
+	case o.merged != "":
+		return ", in the pull request of " + cli.Escape(o.merged)
+	case o.pullRequest != 0:
+		return fmt.Sprintf(", in pull request %d", o.pullRequest)
+	default:
+		return ", nowhere: nothing names a pull request"
+	}
+}
