@@ -166,6 +166,6 @@ func tasks(t testing.TB, namespace string, n int) []task {
 			all = append(all, made)
 		}
 	}
-	time.Sleep(short + time.Second) // an end is a whole second
+	<-time.After(short + time.Second) // what is of the past has ended, at a whole second
 	return all
 }
