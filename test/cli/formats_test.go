@@ -1,0 +1,133 @@
+package cli_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/pkg/promote/trailer"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// documented runs the shell that a page shows.
+func documented(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		if len(args) != 1 {
+			ts.Fatalf("usage: documented PAGE")
+		}
+		shown := blocks(page(t, strings.TrimPrefix(args[0], "../../")), "sh")
+		if len(shown) != 1 {
+			ts.Fatalf("%s shows %d blocks of shell", args[0], len(shown))
+		}
+		ts.Check(ts.Exec("sh", "-e", "-c", shown[0]))
+	}
+}
+
+// named are the first columns of a page's rows that fit a pattern.
+func named(t *testing.T, page, pattern string) []string {
+	t.Helper()
+	var found []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `("+pattern+")` \\|").FindAllStringSubmatch(page, -1) {
+		found = append(found, row[1])
+	}
+	slices.Sort(found)
+	return found
+}
+
+// TestFormats holds the tables of docs/formats.md against the code: what is written
+// is in them, and they name nothing that is not.
+func TestFormats(t *testing.T) {
+	formats := page(t, "docs/formats.md")
+	ours := map[string]bool{guard.AnnotationCluster: true}
+	sources, err := filepath.Glob("../../pkg/exception/*.go")
+	if err != nil || len(sources) == 0 {
+		t.Fatal(err)
+	}
+	for _, name := range sources {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, constant := range regexp.MustCompile(`Annotation\w+ += "(polex\.dev/[a-z-]+)"`).FindAllStringSubmatch(string(raw), -1) {
+			ours[constant[1]] = true
+		}
+	}
+	if len(ours) < 15 {
+		t.Errorf("only %d annotations were found", len(ours))
+	}
+	if got, want := named(t, formats, `polex\.dev/[a-z-]+`), slices.Sorted(maps.Keys(ours)); !slices.Equal(got, want) {
+		t.Errorf("it lists the annotations\n%v, and there are\n%v", got, want)
+	}
+	if !strings.Contains(formats, "`"+exception.LabelTTL+"`") {
+		t.Error("Kyverno's label is missing")
+	}
+	of := []string{trailer.LogIndex, trailer.Pruned, trailer.Replaces, trailer.Source}
+	slices.Sort(of)
+	if got := named(t, formats, `Polex-[A-Za-z-]+`); !slices.Equal(got, of) {
+		t.Errorf("it lists the trailers %v, and there are %v", got, of)
+	}
+	parts := []string{"bundle", "bundle.v0.3", "certificate", "message", "signature"}
+	for i := range parts {
+		parts[i] = seal.Prefix + parts[i]
+	}
+	if got := named(t, formats, regexp.QuoteMeta(seal.Prefix)+`[a-z0-9.]+`); !slices.Equal(got, parts) {
+		t.Errorf("it lists the parts %v, and there are %v", got, parts)
+	}
+}
+
+// TestWhatMayDiffer holds the page's list against the comparison: each of it may be
+// added to what was signed, and stands in the page where it may be.
+func TestWhatMayDiffer(t *testing.T) {
+	const signed = `{"apiVersion":"kyverno.io/v2","kind":"PolicyException","metadata":{"name":"a","annotations":{"b":"c"},"labels":{"d":"e"}},"spec":{}}`
+	message, err := exception.Parse([]byte(signed), "message")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ways := map[string][2]string{
+		"metadata":    {`"name":"a"`, `"name":"a","%s":"x"`},
+		"the object":  {`"spec":{}`, `"spec":{},"%s":{}`},
+		"annotations": {`"b":"c"`, `"b":"c","%s":"x"`},
+		"labels":      {`"d":"e"`, `"d":"e","%s":"x"`},
+	}
+	differences := func(where, name string) int {
+		way := ways[where]
+		live, err := exception.Parse([]byte(strings.Replace(signed, way[0], strings.ReplaceAll(way[1], "%s", name), 1)), "live")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(seal.Compare(live, message, 8))
+	}
+	_, listed, _ := strings.Cut(page(t, "docs/formats.md"), "### What may differ")
+	listed, _, _ = strings.Cut(listed, "\n## ")
+	rows := 0
+	for where := range ways {
+		row := regexp.MustCompile("(?m)^\\| (?:`)?" + where + "(?:`)? \\| (.*) \\|$").FindStringSubmatch(listed)
+		if row == nil {
+			t.Errorf("the page says nothing of %s", where)
+			continue
+		}
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			rows++
+			if differences(where, name[1]) != 0 {
+				t.Errorf("%s of %s may not differ", name[1], where)
+			}
+			if differences(where, name[1]+"x") == 0 {
+				t.Errorf("%sx of %s may differ", name[1], where)
+			}
+		}
+	}
+	if rows != 12 {
+		t.Errorf("the page lists %d that may differ", rows)
+	}
+}
