@@ -22,6 +22,8 @@ const (
 	reasonNotTold = "not-told"
 )
 
+const nothingToTell = "there is nothing to tell"
+
 var notifyDocs = map[string]string{
 	reasonTold:    "somebody was told",
 	reasonNowhere: "no verified record names a pull request of the repository to comment on",
@@ -45,17 +47,7 @@ func (n *notification) notify(ctx context.Context) error {
 			n.report.Add(n.tell(ctx, a, e))
 		}
 	}
-	if len(events) == 0 && n.format.String() == "text" {
-		_, err := fmt.Fprintln(n.streams.Out, "there is nothing to tell")
-		return err
-	}
-	if err := n.format.Write(n.streams.Out, n.report); err != nil {
-		return err
-	}
-	if len(events) == 0 {
-		return nil
-	}
-	return n.report.Err()
+	return errors.Join(n.format.Write(n.streams.Out, n.report), n.report.Err())
 }
 
 // events are what there is to tell.
@@ -113,7 +105,7 @@ func (n *notification) tell(ctx context.Context, a addressee, e notice.Event) cl
 // print writes what would be sent.
 func (n *notification) print(events []notice.Event) error {
 	if len(events) == 0 {
-		_, err := fmt.Fprintln(n.streams.Out, "there is nothing to tell")
+		_, err := fmt.Fprintln(n.streams.Out, nothingToTell)
 		return err
 	}
 	for _, e := range events {

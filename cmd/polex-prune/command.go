@@ -193,7 +193,7 @@ func (r *run) only(ctx context.Context, clone *gitchange.Clone, to gitchange.Pus
 
 // report says what became of it.
 func (r *run) report(result gitchange.Result) error {
-	report := &cli.Report{Tool: "polex-prune", Docs: docs, Documents: len(r.found.Ended) + len(r.found.Soon) + len(r.found.Unreadable)}
+	report := &cli.Report{Tool: "polex-prune", Docs: docs, Idle: "nothing has expired", Documents: len(r.found.Ended) + len(r.found.Soon) + len(r.found.Unreadable)}
 	verb := "removed"
 	if r.options.dryRun {
 		verb = "would be removed"
@@ -218,10 +218,6 @@ func (r *run) report(result gitchange.Result) error {
 		report.Add(cli.Result{Outcome: cli.Unknown, File: bad.Position.File, Line: bad.Position.Line, Column: bad.Position.Column,
 			Reason: reasonMalformed, Message: bad.Message, Hint: "its file stays as it is: mend it, or take it away by hand"})
 	}
-	if report.Documents == 0 && r.format.String() == "text" {
-		_, err := fmt.Fprintln(r.streams.Out, "nothing has expired")
-		return err
-	}
 	if err := r.format.Write(r.streams.Out, report); err != nil {
 		return err
 	}
@@ -230,9 +226,6 @@ func (r *run) report(result gitchange.Result) error {
 	}
 	if result.Left != "" {
 		_, _ = fmt.Fprintln(r.streams.Err, cli.Escape(result.Left))
-	}
-	if report.Documents == 0 {
-		return nil // there was nothing to do
 	}
 	return report.Err()
 }

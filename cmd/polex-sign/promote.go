@@ -166,10 +166,7 @@ func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recor
 
 // nothing ends a run that had nothing to sign.
 func (p *promotion) nothing() error {
-	if p.report.Documents == 0 {
-		_, err := fmt.Fprintln(p.streams.Out, "nothing waits to be signed")
-		return err
-	}
+	p.report.Idle = "nothing waits to be signed"
 	return errors.Join(p.format.Write(p.streams.Out, p.report), p.report.Err())
 }
 

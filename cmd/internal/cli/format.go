@@ -160,6 +160,9 @@ func writeFacts(w io.Writer, facts []Fact) error {
 }
 
 func summaryLine(r *Report) string {
+	if r.Idle != "" && r.Documents == 0 && len(r.counts) == 0 {
+		return r.Idle
+	}
 	line := plural(r.Documents, "document")
 	if r.Source != nil {
 		line += fmt.Sprintf(" of commit %.12s", r.Source.Commit)

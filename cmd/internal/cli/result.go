@@ -63,6 +63,9 @@ type Report struct {
 	Unchanged int // files that were not looked at, since only changed ones were asked for
 	// Docs says in a line what each reason means, for formats that list them.
 	Docs map[string]string
+	// Idle is set for what acts on a queue, for which having nothing to do is success:
+	// the line that says so.
+	Idle string
 	// CountPassed is set to count documents that passed without a word, and not to
 	// keep a result for each, of which there may be very many. See
 	// [Format.ListsPassed].
@@ -99,10 +102,10 @@ func (r *Report) Count(o Outcome) int { return r.counts[o] }
 
 // Status returns the exit status: [Passed] if and only if there was at least
 // one document, or a file that has not changed where only changed ones were
-// asked for, and nothing was refused or undecided.
+// asked for, or there may be nothing to do, and nothing was refused or undecided.
 func (r *Report) Status() int {
 	switch {
-	case r.Count(Unknown) > 0, r.Documents == 0 && r.Unchanged == 0 && r.Count(Refuse) == 0:
+	case r.Count(Unknown) > 0, r.Idle == "" && r.Documents == 0 && r.Unchanged == 0 && r.Count(Refuse) == 0:
 		return Undecided
 	case r.Count(Refuse) > 0:
 		return Refused

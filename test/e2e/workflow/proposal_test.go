@@ -64,6 +64,31 @@ func TestProposal(t *testing.T) {
 	}
 }
 
+// TestProposalRefused: who asks is told in the pull request, unless it is from a fork,
+// whose token could not say it.
+func TestProposalRefused(t *testing.T) {
+	runner := newRunner(t)
+	repository := runner.repository(t, template(t, sigstore(t, github.MergeFile)))
+	api := (&remoted{repository}).gitHub(t, true)
+	base := repository.commit(t)
+	repository.write(t, map[string]string{"unsigned/sloppy.yaml": sloppy})
+	repository.commit(t)
+	for _, c := range []struct {
+		from string
+		jobs map[string]string
+		said []string
+	}{
+		{"mallory/" + github.Name, map[string]string{"validate": "failure", "verify": "success"}, nil},
+		{github.Owner + "/" + github.Name, map[string]string{"validate": "failure", "verify": "success", "notify-refused": "success"}, []string{"- Refused: `missing-ticket, wildcard-rule`"}},
+	} {
+		proposed := github.Proposed(base)
+		proposed.API = api.URL
+		proposed.Payload = strings.Replace(proposed.Payload, `"head": {`, `"number": 1, "head": {"repo": {"full_name": "`+c.from+`"}, `, 1)
+		repository.run(t, proposed).ended(t, c.jobs)
+		said(t, api, 1, c.said...)
+	}
+}
+
 // TestTemplateAsItStands: until everything is replaced that the template leaves
 // open, it trusts nobody, and nothing is signed.
 func TestTemplateAsItStands(t *testing.T) {

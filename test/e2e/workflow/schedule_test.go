@@ -61,13 +61,16 @@ func TestSchedule(t *testing.T) {
 	api := repository.gitHub(t, true)
 	night := scheduled()
 	night.API = api.URL
-	short := strings.NewReplacer("expires-in: 7d", "expires-in: 1m", "name: web", "name: old").Replace(narrow)
+	const lives = 3 * time.Second // of a minute; it counted when the log saw it
+	short := strings.NewReplacer("expires-in: 7d", `expires-in: 1m, polex.dev/pull-request: "https://github.com/acme/exceptions/pull/6"`, "name: web", "name: old").Replace(narrow)
 	soon := strings.NewReplacer("expires-in: 7d", `expires-in: 2d, polex.dev/pull-request: "https://github.com/acme/exceptions/pull/7"`, "name: web", "name: soon").Replace(narrow)
 	before := repository.merge(t, map[string]string{
-		"signed/old.yaml":  sealed(t, s, short, 5*time.Minute),
+		"signed/old.yaml":  sealed(t, s, short, time.Minute-lives),
 		"signed/soon.yaml": sealed(t, s, soon, 0),
 		"signed/web.yaml":  sealed(t, s, narrow, 0),
 	})
+
+	<-time.After(lives)
 
 	log := repository.run(t, night)
 	log.ended(t, map[string]string{"expire": "success", "notify": "success"})
@@ -77,6 +80,7 @@ func TestSchedule(t *testing.T) {
 	if parents := repository.git(t, "-C", repository.Remote, "log", "--format=%P", "-1", "main"); parents != before {
 		t.Errorf("main of the remote is on %s, and not on %s", parents, before)
 	}
+	said(t, api, 6, "**Exception ended**")
 	said(t, api, 7, "**Exception ends soon**")
 	log.summarizes(t, "| signed/old.yaml:1:1 |", "| signed/web.yaml:1:1 |", "2 documents of commit ")
 	repository.git(t, "pull", "--quiet")
@@ -88,7 +92,8 @@ func TestSchedule(t *testing.T) {
 	if repository.tip(t) != tip {
 		t.Error("the second night made a commit")
 	}
-	said(t, api, 7, "**Exception ends soon**") // and not once more
+	said(t, api, 6, "**Exception ended**") // and not once more
+	said(t, api, 7, "**Exception ends soon**")
 
 	// A file that was changed by hand is found, whoever has merged it.
 	changed := strings.Replace(repository.git(t, "show", "HEAD:signed/web.yaml"), "names: [web]", "names: [api]", 1)
