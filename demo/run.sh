@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Plays the whole path of an exception in a scratch repository, against a
-# Sigstore on loopback: request, check, merge, sign, verify, and what is refused.
+# Sigstore on loopback: request, check, merge, sign, verify, what is refused, the end
+# and the record.
 # Every line behind a "$" is the command that runs; what follows is its output.
 set -euo pipefail
 
@@ -15,7 +16,8 @@ export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 
 mkdir "$scratch/drafts" "$scratch/repository"
-cp "$here"/*.yaml "$scratch/drafts/"
+cp "$here/sloppy.yaml" "$here/denial.txt" "$scratch/drafts/"
+cp -r "$here/policies" "$here/apps" "$scratch/repository/"
 cd "$scratch/repository"
 # polex-sandbox run starts the sandbox, runs the story with its variables, and
 # stops again; nothing is left behind.

@@ -11,7 +11,13 @@ say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; }
 run() {
 	local expected=$1 status=0
 	shift
-	printf '\n$ %s\n' "$*"
+	printf '\n$'
+	local word
+	for word; do
+		if [[ $word == *[[:space:]]* ]]; then word="'$word'"; fi
+		printf ' %s' "$word"
+	done
+	echo
 	"$@" || status=$?
 	if [ "$status" -ne 0 ]; then printf '(exit status %d)\n' "$status"; fi
 	if [ "$status" -ne "$expected" ]; then
@@ -29,14 +35,19 @@ touch unsigned/.gitkeep signed/.gitkeep
 # names the sandbox's addresses, its root, and the one workflow that may sign.
 cp "$POLEX_SANDBOX/polex.yaml" "$POLEX_SANDBOX/trusted_root.json" .
 mv polex.yaml .polex.yaml
-printf 'shape:\n  maxLifetime: 90d\n  require: [reason]\n' >>.polex.yaml
+printf 'directories:\n  policies: policies\nshape:\n  maxLifetime: 90d\n  require: [reason]\n' >>.polex.yaml
 git add --all
 git commit --quiet --message 'Begin'
 
-say 'A developer proposes an exception in a pull request, and a check reads it.'
+say 'A policy has denied a database. Its owner asks for the narrowest exception that answers that.'
 git switch --quiet --create mongo
-cp ../drafts/mongo.yaml unsigned/
+run 0 cat ../drafts/denial.txt
+run 0 polex-request --from denial --resources apps --reason 'the image cannot run as another user before 7.1' --ticket SEC-1234 --owner team-data \
+	--for 30d --namespace platform --output unsigned/mongo.yaml ../drafts/denial.txt
 run 0 cat unsigned/mongo.yaml
+cp unsigned/mongo.yaml ../drafts/
+
+say 'In the pull request, a check reads it.'
 run 0 polex-validate unsigned/
 
 say 'A sloppy one does not get that far.'
@@ -58,7 +69,7 @@ say 'Anyone can tell who signed it, when, and until when: no network needed.'
 run 0 polex-verify --config .polex.yaml signed/
 
 say 'The same file with one field widened is refused.'
-sed 's/mongo-\*/*/' signed/mongo.yaml | sed 's/- \*$/- "*"/' >../drafts/widened.yaml
+sed 's/names: \[mongo\]/names: ["*"]/' signed/mongo.yaml >../drafts/widened.yaml
 run 1 polex-verify --config .polex.yaml ../drafts/widened.yaml
 
 say 'Signed by another workflow of the same repository, it is refused.'
@@ -76,7 +87,7 @@ say 'Unsigned, it is refused.'
 run 1 polex-verify --config .polex.yaml ../drafts/mongo.yaml
 
 say 'And once it has expired, it is refused.'
-sed 's/expires-in: .*/expires-in: 2s/' ../drafts/mongo.yaml >../drafts/short.yaml
+sed 's/expires-in: .*/expires-in: 2s/; s/^  name: .*/  name: short/' ../drafts/mongo.yaml >../drafts/short.yaml
 run 0 polex-sign ../drafts/short.yaml --output ../drafts/expired.yaml
 sleep 3
 run 1 polex-verify --config .polex.yaml ../drafts/expired.yaml
@@ -86,5 +97,8 @@ mv ../drafts/expired.yaml signed/short.yaml
 git add --all
 git commit --quiet --message 'What was signed for two seconds'
 run 0 polex-prune --commit
+
+say 'What has become of every exception is on record: from Git and from what the seals prove.'
+run 0 polex-audit --config .polex.yaml --all
 
 say 'That was the whole path. The README says what a seal proves, and what it does not.'
