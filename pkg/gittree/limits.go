@@ -35,6 +35,9 @@ const (
 	// next one is often made of the last, and maxKeptObject how much of one.
 	maxKept       = 64 << 20
 	maxKeptObject = 4 << 20
+	// maxKeptTrees is how much of the trees that were read last is kept, since a
+	// commit holds much of what the one before it does.
+	maxKeptTrees = 8 << 20
 )
 
 // ErrTooLarge is returned for an object beyond the limits.
