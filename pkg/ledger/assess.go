@@ -21,7 +21,9 @@ type assessment struct {
 // assess verifies a document as of a time, and as of when it was signed. What it says
 // is taken from what was signed, if one of the two holds.
 func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessment {
-	now, err := v.Verify(doc, at)
+	// What the time has no say in is verified once, for both.
+	examined := v.Examine(doc)
+	now, err := examined.At(at)
 	verdict, facts := verdictOf(now, err)
 	s := &Seal{Now: verdict, MessageDigest: facts.MessageDigest}
 	for _, signature := range facts.Signatures {
@@ -45,7 +47,7 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessmen
 		if facts.StartsAt.After(then) {
 			then = facts.StartsAt
 		}
-		if verified, err = v.Verify(doc, then); err == nil {
+		if verified, err = examined.At(then); err == nil {
 			s.AtSigning = Verdict{Holds: true}
 		} else {
 			s.AtSigning, _ = verdictOf(nil, err)

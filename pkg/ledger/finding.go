@@ -171,14 +171,14 @@ func stateOf(e *Entry) State {
 // unread names what cannot be read at the end of the line, and counts what could
 // not be before.
 func (f *folding) unread() {
-	there := map[string]content{}
+	there := map[string]source{}
 	past := 0
 	for _, s := range f.line {
 		for _, c := range s.changes {
 			if f.unreadable(there[c.Path]) != "" {
 				past++
 			}
-			there[c.Path] = c.New
+			there[c.Path] = c.brings()
 		}
 	}
 	for file, c := range there {
@@ -192,14 +192,14 @@ func (f *folding) unread() {
 }
 
 // unreadable says why a content, or a part of it, cannot be read, or "".
-func (f *folding) unreadable(c content) string {
+func (f *folding) unreadable(c source) string {
 	if c.Hash.IsZero() {
 		return ""
 	}
 	if !c.File {
 		return "it is a link, a submodule or of an unknown mode, and only regular files are read"
 	}
-	b := f.blobs[c.Hash]
+	b := f.blobs[c]
 	if b.problem != "" {
 		return short(b.problem)
 	}
@@ -240,7 +240,7 @@ func (f *folding) offTheLine() {
 			if !c.Signed || s.cut {
 				continue
 			}
-			for _, d := range f.documentsOf(c.New) {
+			for _, d := range f.documentsOf(c.brings()) {
 				if f.before[d.key] || said[d.key] {
 					continue
 				}

@@ -79,11 +79,8 @@ func Read(repository *gittree.Repository, tip plumbing.Hash, o Options) (*Ledger
 	if at.IsZero() {
 		at = o.Now
 	}
-	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at}}
-	if err := r.history(tip); err != nil {
-		return nil, err
-	}
-	if err := r.documents(); err != nil {
+	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at}, known: map[plumbing.Hash]*gittree.Commit{}}
+	if err := r.gather(tip); err != nil {
 		return nil, err
 	}
 	r.fold()
@@ -106,5 +103,9 @@ type reading struct {
 
 	line   []*step // from the oldest on
 	beside []*step // commits that were merged into the line
-	blobs  map[plumbing.Hash]*blob
+	known  map[plumbing.Hash]*gittree.Commit
+	blobs  map[source]*blob
+	work   chan job
+	// counted is how many documents there are, or more.
+	counted int
 }
