@@ -16,6 +16,8 @@ type assessment struct {
 	policies            []Policy
 	said                Said
 	startsAt, expiresAt time.Time
+	renewal             exception.Renewal
+	badRenewal          string
 }
 
 // assess verifies a document as of a time, and as of when it was signed. What it says
@@ -116,6 +118,10 @@ func claims(doc *exception.Document) assessment {
 	a.said.Reason, a.said.Ticket, a.said.Owner = short(e.Reason.Text), short(e.Ticket.Text), short(e.Owner.Text)
 	a.said.Category, a.said.RequestedBy = short(e.Category.Text), short(e.RequestedBy.Text)
 	a.said.ApprovedBy, a.said.PullRequest = short(e.ApprovedBy.Text), short(e.PullRequest.Text)
+	var err error
+	if a.renewal, err = e.Renewal(); err != nil {
+		a.badRenewal = short(err.Error())
+	}
 	for _, ref := range e.Policies[:min(len(e.Policies), maxListed)] {
 		p := Policy{Kind: short(ref.Kind), Name: short(ref.Name)}
 		for _, rule := range ref.Rules[:min(len(ref.Rules), maxListed)] {

@@ -76,7 +76,10 @@ func (f *folding) request(s *step, c change) *Request {
 
 func (f *folding) entry(d *found, file string) *Entry {
 	e := &Entry{Identity: d.identity, File: file, Verified: d.verified, Policies: d.policies, Said: d.said,
-		StartsAt: d.startsAt, ExpiresAt: d.expiresAt, Seal: d.seal, key: d.key}
+		StartsAt: d.startsAt, ExpiresAt: d.expiresAt, Seal: d.seal, key: d.key, badRenewal: d.badRenewal}
+	if d.verified && d.renewal != (exception.Renewal{}) {
+		e.Renews = &Renewal{Renewal: d.renewal}
+	}
 	f.ledger.Entries = append(f.ledger.Entries, e)
 	return e
 }

@@ -30,6 +30,9 @@ type Options struct {
 	Seen plumbing.Hash
 	// Steps are remembered ones; nil remembers none. New ones are added.
 	Steps *Steps
+	// Renewed is how many renewals in a row make a finding of an exception that lies
+	// under signed/; 0 asks for none.
+	Renewed int
 	// Workers is how many documents are verified at once; 0 means one for each
 	// processor.
 	Workers int
@@ -51,6 +54,8 @@ type Ledger struct {
 	Shallow  bool
 	Entries  []*Entry
 	Findings []Finding
+	// Chains are the exceptions that were renewed, those of the most renewals first.
+	Chains []*Chain
 	// Compared says that a cluster was compared, and how many objects it holds.
 	Compared bool
 	Objects  int
@@ -84,6 +89,7 @@ func Read(repository *gittree.Repository, tip plumbing.Hash, o Options) (*Ledger
 		return nil, err
 	}
 	r.fold()
+	r.renewals()
 	r.settle()
 	return r.ledger, nil
 }
