@@ -53,7 +53,7 @@ func TestBrowser(t *testing.T) {
 					t.Error(line)
 				}
 				b.evaluate(`document.querySelectorAll("details").forEach((d, i) => d.open = i == 1)`)
-				for i, part := range []string{"h1", "#time", "#sums", "#entries"} {
+				for i, part := range []string{"h1", "#time", ".chains", "#entries"} {
 					b.keep(t, part, width, fmt.Sprintf("ledger-%d-%s-%d.png", width, scheme, i))
 				}
 			})
