@@ -106,6 +106,16 @@ func TestRenewals(t *testing.T) {
 	if diff := cmp.Diff([]ledger.Count{{Name: "require-run-as-nonroot", Open: 2, Ever: 2}}, l.Sums(0).Renewals); diff != "" {
 		t.Error(diff)
 	}
+	steps := ledger.NewSteps("signed", "unsigned")
+	r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
+	for name, again := range map[string]*ledger.Ledger{
+		"remembered": r.mustRead(w, func(o *ledger.Options) { o.Steps = steps }),
+		"one worker": r.mustRead(w, func(o *ledger.Options) { o.Workers = 1 }),
+	} {
+		if diff := cmp.Diff(told(l), told(again)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
 	// Long after all have ended: that they held when they were signed is enough.
 	past := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.AddDate(1, 0, 0) })
 	if got := told(past); got[2] != "a-r2 expired renews:a-r1/2 of:a-r1/1 chain:a-a-r2/2 of 3" || past.Sums(0).Renewals[0].Open != 0 || past.Sums(0).Renewals[0].Ever != 2 {
