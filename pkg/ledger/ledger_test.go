@@ -418,6 +418,7 @@ func TestSums(t *testing.T) {
 		Namespaces: []ledger.Count{{Name: "platform", Open: 4, Ever: 7}},
 		Owners:     []ledger.Count{{Name: "team-a", Open: 4, Ever: 7}},
 		Often:      []ledger.Count{{Name: "require-run-as-nonroot", Open: 4, Ever: 7}},
+		Renewals:   []ledger.Count{},
 		NotCounted: 1, Of: 4, LeftOut: 3,
 	}
 	wait, ages := s.Wait, s.Ages
