@@ -35,7 +35,7 @@ func TestBrowser(t *testing.T) {
 				b.call("Emulation.setDeviceMetricsOverride", object{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
 				b.call("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": scheme}}})
 				b.open("file://" + path)
-				if got := b.evaluate(`document.title + "|" + document.querySelectorAll("tbody").length + "|" + document.querySelectorAll("svg").length`); got != "Exceptions as of 2026-11-22|120|7" {
+				if got := b.evaluate(`document.title + "|" + document.querySelectorAll("tbody").length + "|" + document.querySelectorAll("svg").length`); got != "Exceptions as of 2026-11-22|120|8" {
 					t.Errorf("the page is %v", got)
 				}
 				// Also with every record open.
@@ -53,7 +53,7 @@ func TestBrowser(t *testing.T) {
 					t.Error(line)
 				}
 				b.evaluate(`document.querySelectorAll("details").forEach((d, i) => d.open = i == 1)`)
-				for i, part := range []string{"h1", "#time", "#entries"} {
+				for i, part := range []string{"h1", "#time", ".chains", "#entries"} {
 					b.keep(t, part, width, fmt.Sprintf("ledger-%d-%s-%d.png", width, scheme, i))
 				}
 			})

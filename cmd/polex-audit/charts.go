@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -53,108 +51,6 @@ func bars(name string, counts []ledger.Count) template.HTML {
 		words = append(words, fmt.Sprintf("%s: %d open of %d", named(c.Name), c.Open, c.Ever))
 	}
 	return d.done(width, len(counts)*row, "", "By "+name+". "+strings.Join(words, "; "))
-}
-
-// maxLines is how many exceptions a timeline shows.
-const maxLines = 40
-
-// span is when an exception counts, or counted.
-type span struct {
-	entry    *ledger.Entry
-	from, to time.Time
-	open     bool // it has no end
-}
-
-// spans are the verified exceptions: what is there first, then by how late it ends.
-func spans(v *view) []span {
-	var all []span
-	for _, e := range v.Entries {
-		if !e.Verified || e.Seal == nil || e.Seal.SignedAt.IsZero() {
-			continue
-		}
-		s := span{entry: e, from: e.Seal.SignedAt, to: e.ExpiresAt}
-		if e.StartsAt.After(s.from) {
-			s.from = e.StartsAt
-		}
-		if s.to.IsZero() {
-			s.open, s.to = true, v.At.Add(30*24*time.Hour)
-		}
-		if e.Left != nil && !e.Left.At.IsZero() && e.Left.At.Before(s.to) && e.Left.At.After(s.from) {
-			s.to, s.open = e.Left.At, false
-		}
-		all = append(all, s)
-	}
-	slices.SortStableFunc(all, func(a, b span) int {
-		return cmp.Or(cmp.Compare(gone(a.entry), gone(b.entry)), a.to.Compare(b.to), a.from.Compare(b.from))
-	})
-	return all
-}
-
-// timeline draws when exceptions count. Those that end next come first.
-func timeline(v *view) (template.HTML, string) {
-	all := spans(v)
-	if len(all) == 0 {
-		return "", ""
-	}
-	shown := all[:min(len(all), maxLines)]
-	from, to := v.At, v.At
-	for _, s := range shown {
-		if s.from.Before(from) {
-			from = s.from
-		}
-		if s.to.After(to) {
-			to = s.to
-		}
-	}
-	const (
-		width, row, names, top = 1040, 24, 300, 30
-		room                   = width - names - 20
-	)
-	from, to = from.Add(-12*time.Hour), to.Add(12*time.Hour)
-	x := func(t time.Time) float64 { return names + float64(t.Sub(from))/float64(to.Sub(from))*room }
-	height := top + len(shown)*row + 8
-	var d drawing
-	for _, tick := range ticks(from, to) {
-		d.add(`<line class="grid" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(tick), top-6, x(tick), height)
-		d.text(x(tick), 14, "small", "middle", day(tick))
-	}
-	for i, s := range shown {
-		y := float64(top + i*row)
-		name := s.entry.Identity.Namespace + "/" + s.entry.Identity.Name
-		if s.entry.Version > 1 {
-			name += fmt.Sprintf(" (%d)", s.entry.Version)
-		}
-		d.text(0, y+14, "", "start", cut(name, 31))
-		d.text(names-10, y+14, "small", "end", string(s.entry.State))
-		until := "until " + day(s.to)
-		if s.open {
-			until = "without an end"
-		}
-		d.add(`<rect class="s-%s" x="%.1f" y="%.1f" width="%.1f" height="13" rx="3"><title>%s</title></rect>`, s.entry.State, x(s.from), y+3,
-			max(x(s.to)-x(s.from), 3), template.HTMLEscapeString(plain(fmt.Sprintf("%s, %s: from %s %s", name, s.entry.State, day(s.from), until))))
-	}
-	d.add(`<line class="now" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(v.At), top-6, x(v.At), height)
-	caption := fmt.Sprintf("From the signature to the end of %s; the dashed line is %s", counted(len(shown), "exception", "exceptions"), day(v.At))
-	if more := len(all) - len(shown); more > 0 {
-		caption += fmt.Sprintf(". %d more are in the list below", more)
-	}
-	return d.done(width, height, "timeline", caption), caption
-}
-
-// ticks are at most nine days between two times, at even distances.
-func ticks(from, to time.Time) []time.Time {
-	const most = 8
-	days := 1
-	for _, step := range []int{1, 2, 7, 14, 30, 60, 90, 180, 365, 730, 3650, 36500} {
-		if days = step; int(to.Sub(from)/(24*time.Hour))/step < most {
-			break
-		}
-	}
-	var all []time.Time
-	for t := from.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour); t.Before(to) && len(all) <= most; t = t.AddDate(0, 0, days) {
-		all = append(all, t)
-	}
-	return all
 }
 
 // maxMonths is how many months are drawn, the last ones.

@@ -54,9 +54,10 @@ type options struct {
 
 	clusterFile, kubeconfig string
 
-	failOn []string
-	often  int
-	all    bool
+	failOn  []string
+	often   int
+	renewed int
+	all     bool
 
 	cacheDir        string
 	noCache         bool
@@ -90,6 +91,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "compare with a cluster: `file` that says how to reach it")
 	flags.StringSliceVar(&o.failOn, "fail-on", nil, "exit with 1 for findings of these `kinds`: drift, expired, any, or the name of one; can be repeated")
 	flags.IntVar(&o.often, "often", 10, "`number` of open exceptions of one policy from which it is said to need another look; 0 says it of none")
+	flags.IntVar(&o.renewed, "renewed", 0, "`number` of renewals in a row from which an exception under signed/ is a finding, renewed-often; 0 makes it none")
 	flags.BoolVar(&o.all, "all", false, "list what has gone as well, in a table or Markdown")
 	flags.StringVar(&o.seen, "seen", "", "`hash` of the commit that an earlier ledger ended at: a finding if the history does not lead from there (default: that of the last run here)")
 	flags.BoolVar(&o.acceptRewritten, "accept-rewritten", false, "go on from here where the history was rewritten since the last run, and say nothing of it again")

@@ -19,6 +19,7 @@ var csvHeader = []string{
 	"appeared at (by Git)", "appeared in (by Git)",
 	"left at (by Git)", "left by (by Git)", "left in (by Git)", "left how",
 	"in cluster", "file",
+	"renews", "message renewed", "renewal", "renewed by", "chain from", "chain until",
 }
 
 // writeCSV writes a line an entry, as RFC 4180 has it.
@@ -85,6 +86,7 @@ func csvCells(e *ledger.Entry) []string {
 	if e.Left != nil {
 		left = *e.Left
 	}
-	return append(row, clock(request.At), request.By, request.Commit, clock(appeared.At), appeared.Commit,
+	row = append(row, clock(request.At), request.By, request.Commit, clock(appeared.At), appeared.Commit,
 		clock(left.At), left.By, left.Commit, string(left.How), string(e.Cluster), e.File)
+	return append(row, renewalCells(e)...)
 }

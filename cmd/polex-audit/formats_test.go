@@ -51,10 +51,37 @@ func large(n int) *view {
 		}
 		l.Entries = append(l.Entries, e)
 	}
+	renew(l)
 	for _, kind := range ledger.Kinds() {
 		l.Findings = append(l.Findings, ledger.Finding{Kind: kind, Object: hostile, File: hostile, Message: hostile, Hint: "look at it"})
 	}
 	return &view{Ledger: l, revision: "main", sums: l.Sums(2), often: 2, all: true, width: usualWidth, failed: []string{"expired"}, status: 1}
+}
+
+// renew makes every third and fourth of what was verified the renewal of the one
+// before, so that there are chains of three.
+func renew(l *ledger.Ledger) {
+	var sealed []*ledger.Entry
+	for _, e := range l.Entries {
+		if e.Verified && e.Seal != nil {
+			sealed = append(sealed, e)
+		}
+	}
+	for i := 0; i+3 < len(sealed); i += 4 {
+		c := &ledger.Chain{Entries: sealed[i+1 : i+4], Renewals: 2, From: sealed[i+1].Seal.SignedAt, To: sealed[i+3].ExpiresAt}
+		for n, e := range c.Entries {
+			e.Chain = c
+			e.Seal.SignedAt = c.From.AddDate(0, 0, 20*n)
+			e.ExpiresAt = e.Seal.SignedAt.AddDate(0, 0, 22)
+			if n > 0 {
+				before := c.Entries[n-1]
+				e.Renews = &ledger.Renewal{Renewal: exception.Renewal{Name: before.Identity.Name, Digest: before.Seal.MessageDigest, Number: n}, Of: before}
+				before.RenewedBy = []*ledger.Entry{e}
+			}
+		}
+		c.To = c.Entries[2].ExpiresAt
+		l.Chains = append(l.Chains, c)
+	}
 }
 
 func written(t *testing.T, format string, v *view) string {
@@ -139,6 +166,10 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	if !regexp.MustCompile(`(?m)^polex_audit_renewals\{group="kyverno.io",namespace="team-\d",name="[^"\n]*"\} [12]$`).MatchString(out) ||
+		!regexp.MustCompile(`(?m)^polex_audit_chain_start_timestamp_seconds\{.*\} \d+$`).MatchString(out) || !regexp.MustCompile(`(?m)^polex_audit_renewals_by_policy\{policy="require-.*"\} [1-9]`).MatchString(out) {
+		t.Errorf("nothing is said of renewals in\n%s", out)
 	}
 	for _, want := range []string{"polex_audit_exceptions{state=\"expired\"} 9", "polex_audit_findings{kind=\"cluster-altered\"} 1"} {
 		if !strings.Contains(out, want+"\n") {

@@ -48,12 +48,19 @@ type page struct {
 	Entries                            []pageEntry
 	EntryCaption                       string
 	MoreEntries                        int
+	Chains                             []pageChain
+	MoreChains                         int
 }
 
 type tile struct {
 	State ledger.State
 	N     int
 	Label string
+}
+
+type pageChain struct {
+	Name, Lasts, Renewed string
+	State                ledger.State
 }
 
 type pageFinding struct{ Kind, Doc, About, Message, Hint string }
@@ -118,6 +125,10 @@ func writeHTML(w io.Writer, v *view) error {
 			p.Charts = append(p.Charts, chart{s.name, bars(s.name, s.counts), max(0, len(s.counts)-maxBars)})
 		}
 	}
+	for _, c := range v.Chains[:min(len(v.Chains), maxBars)] {
+		p.Chains = append(p.Chains, pageChain{plain(renewedMost(c)), lasts(c), counted(c.Renewals, "time", "times"), c.Last().State})
+	}
+	p.MoreChains = max(0, len(v.Chains)-maxBars)
 	// What is there now comes first.
 	sorted := slices.Clone(v.Entries)
 	slices.SortStableFunc(sorted, func(a, b *ledger.Entry) int { return cmp.Compare(gone(a), gone(b)) })
@@ -223,6 +234,18 @@ func facts(e *ledger.Entry, mark string) []fact {
 			}
 		}
 		say("message", "", e.Seal.MessageDigest)
+	}
+	say("renews", "", predecessor(e))
+	if e.Renews != nil {
+		say("message renewed", "", e.Renews.Digest)
+		say("renewal", "", fmt.Sprintf("%d in a row", e.Renews.Number))
+		if e.Renews.Of == nil {
+			say("predecessor", "", "not in this history, with a seal that held")
+		}
+	}
+	say("renewed by", "", successors(e))
+	if e.Chain != nil {
+		say("all renewals", "", lasts(e.Chain))
 	}
 	event := func(label string, at ledger.Event, more string) {
 		say(label, byGit, at.By+", "+clock(at.At)+", "+at.Commit+more)

@@ -61,6 +61,8 @@ type (
 		Owners     []jsonCount `json:"owners"`
 		Ages       []jsonCount `json:"ages"`
 		Often      []jsonCount `json:"exceptedOften"`
+		Renewals   []jsonCount `json:"renewals"`
+		Chains     []jsonChain `json:"chains"`
 		Wait       jsonWait    `json:"requestToSignature"`
 		NotCounted int         `json:"notCounted"`
 	}
@@ -92,6 +94,28 @@ type (
 		Left      *jsonDeparture    `json:"leftByGit,omitempty"`
 		Returned  bool              `json:"returned,omitempty"`
 		Cluster   ledger.Presence   `json:"inCluster,omitempty"`
+		Renews    *jsonRenewal      `json:"renews,omitempty"`
+		RenewedBy []jsonApproval    `json:"renewedBy,omitempty"`
+		Chain     *jsonChain        `json:"chain,omitempty"`
+	}
+	// jsonApproval names an entry.
+	jsonApproval struct {
+		Object  string `json:"object"`
+		Version int    `json:"version"`
+	}
+	jsonRenewal struct {
+		Object string        `json:"object"`
+		Digest string        `json:"messageDigest"`
+		Number int           `json:"number"`
+		Of     *jsonApproval `json:"of,omitempty"`
+	}
+	jsonChain struct {
+		First    jsonApproval `json:"first"`
+		Last     jsonApproval `json:"last"`
+		Renewals int          `json:"renewals"`
+		From     string       `json:"from,omitempty"`
+		To       string       `json:"to,omitempty"`
+		Seconds  *int64       `json:"seconds,omitempty"`
 	}
 	jsonPolicy struct {
 		Kind  string   `json:"kind,omitempty"`
@@ -154,7 +178,7 @@ func writeJSON(w io.Writer, v *view) error {
 		Findings: []jsonFinding{}, Entries: []jsonEntry{},
 		Sums: jsonSums{
 			Policies: counts(v.sums.Policies), Rules: counts(v.sums.Rules), Namespaces: counts(v.sums.Namespaces), Owners: counts(v.sums.Owners),
-			Ages: counts(v.sums.Ages), Often: counts(v.sums.Often), NotCounted: v.sums.NotCounted,
+			Ages: counts(v.sums.Ages), Often: counts(v.sums.Often), Renewals: counts(v.sums.Renewals), Chains: []jsonChain{}, NotCounted: v.sums.NotCounted,
 			Wait: jsonWait{int64(v.sums.Wait / time.Second), v.sums.Of, v.sums.LeftOut},
 		},
 	}
@@ -166,6 +190,9 @@ func writeJSON(w io.Writer, v *view) error {
 	}
 	for _, f := range v.Findings {
 		out.Findings = append(out.Findings, jsonFinding(f))
+	}
+	for _, c := range v.Chains {
+		out.Sums.Chains = append(out.Sums.Chains, jsonChainOf(c))
 	}
 	for _, e := range v.Entries {
 		out.Entries = append(out.Entries, jsonOf(e))
@@ -215,6 +242,33 @@ func jsonOf(e *ledger.Entry) jsonEntry {
 	}
 	if e.Left != nil {
 		out.Left = &jsonDeparture{jsonEventOf(e.Left.Event), e.Left.How}
+	}
+	if e.Renews != nil {
+		out.Renews = &jsonRenewal{predecessor(e), e.Renews.Digest, e.Renews.Number, nil}
+		if e.Renews.Of != nil {
+			of := jsonApprovalOf(e.Renews.Of)
+			out.Renews.Of = &of
+		}
+	}
+	for _, successor := range e.RenewedBy {
+		out.RenewedBy = append(out.RenewedBy, jsonApprovalOf(successor))
+	}
+	if e.Chain != nil {
+		chain := jsonChainOf(e.Chain)
+		out.Chain = &chain
+	}
+	return out
+}
+
+func jsonApprovalOf(e *ledger.Entry) jsonApproval {
+	return jsonApproval{e.Identity.String(), e.Version}
+}
+
+func jsonChainOf(c *ledger.Chain) jsonChain {
+	out := jsonChain{jsonApprovalOf(c.First()), jsonApprovalOf(c.Last()), c.Renewals, clock(c.From), clock(c.To), nil}
+	if length, known := c.Length(); known {
+		seconds := int64(length / time.Second)
+		out.Seconds = &seconds
 	}
 	return out
 }

@@ -49,6 +49,12 @@ func writeMarkdown(w io.Writer, v *view) error {
 			fmt.Fprintf(&b, "| %s | %d | %d |\n", text(named(c.Name)), c.Open, c.Ever)
 		}
 	}
+	if len(v.Chains) > 0 {
+		b.WriteString("\n| renewed most | how long | renewals |\n| --- | --- | ---: |\n")
+		for _, c := range v.Chains[:min(len(v.Chains), 2*maxSums)] {
+			fmt.Fprintf(&b, "| %s | %s | %d |\n", text(renewedMost(c)), text(lasts(c)), c.Renewals)
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

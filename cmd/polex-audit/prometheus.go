@@ -41,19 +41,26 @@ func writePrometheus(w io.Writer, v *view) error {
 			fmt.Fprintf(&b, "polex_audit_open_by_%s{%s=%s} %d\n", by.name, by.name, label(c.Name), c.Open)
 		}
 	}
-	metric("polex_audit_expiry_timestamp_seconds", "When an exception under signed/ ends, where that was verified.")
-	series := 0
-	met := map[string]bool{}
-	for _, e := range v.Entries {
-		key := e.Identity.String()
-		if !e.Verified || e.Version == 0 || !e.State.Here() || e.ExpiresAt.IsZero() || met[key] || series >= maxSeries {
-			continue
-		}
-		met[key] = true
-		series++
-		fmt.Fprintf(&b, "polex_audit_expiry_timestamp_seconds{group=%s,namespace=%s,name=%s} %d\n",
-			label(e.Identity.Group), label(e.Identity.Namespace), label(e.Identity.Name), e.ExpiresAt.Unix())
+	metric("polex_audit_renewals_by_policy", "Approvals that renewed another exception by policy, those of the most open ones first.")
+	for _, c := range v.sums.Renewals[:min(len(v.sums.Renewals), maxSeries)] {
+		fmt.Fprintf(&b, "polex_audit_renewals_by_policy{policy=%s} %d\n", label(c.Name), c.Ever)
 	}
+	metric("polex_audit_expiry_timestamp_seconds", "When an exception under signed/ ends, where that was verified.")
+	each(&b, "polex_audit_expiry_timestamp_seconds", v, func(e *ledger.Entry) (int64, bool) { return e.ExpiresAt.Unix(), !e.ExpiresAt.IsZero() })
+	metric("polex_audit_renewals", "How often an exception under signed/ was renewed in a row, of those that renew another one.")
+	each(&b, "polex_audit_renewals", v, func(e *ledger.Entry) (int64, bool) {
+		if e.Renews == nil {
+			return 0, false
+		}
+		return int64(e.Renews.Number), true
+	})
+	metric("polex_audit_chain_start_timestamp_seconds", "Since when an exception under signed/ that renews another one has been there, with what it renews.")
+	each(&b, "polex_audit_chain_start_timestamp_seconds", v, func(e *ledger.Entry) (int64, bool) {
+		if e.Renews == nil || e.Chain == nil || e.Chain.From.IsZero() {
+			return 0, false
+		}
+		return e.Chain.From.Unix(), true
+	})
 	if v.sums.Of > 0 {
 		metric("polex_audit_request_to_signature_median_seconds", "Median time from the request, as Git tells it, to the signature.")
 		fmt.Fprintf(&b, "polex_audit_request_to_signature_median_seconds %.0f\n", v.sums.Wait.Seconds())
@@ -68,6 +75,21 @@ func writePrometheus(w io.Writer, v *view) error {
 	fmt.Fprintf(&b, "polex_audit_timestamp_seconds %d\n", v.At.Unix())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// each writes a value of every exception under signed/ that was verified and has one.
+func each(b *strings.Builder, name string, v *view, value func(*ledger.Entry) (int64, bool)) {
+	met := map[string]bool{}
+	for _, e := range v.Entries {
+		key := e.Identity.String()
+		if !e.Verified || e.Version == 0 || !e.State.Here() || met[key] || len(met) >= maxSeries {
+			continue
+		}
+		if n, ok := value(e); ok {
+			met[key] = true
+			fmt.Fprintf(b, "%s{group=%s,namespace=%s,name=%s} %d\n", name, label(e.Identity.Group), label(e.Identity.Namespace), label(e.Identity.Name), n)
+		}
+	}
 }
 
 // label writes a label's value, which may be hostile.

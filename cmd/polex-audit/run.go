@@ -76,8 +76,8 @@ func (r *run) prepare(cfg *cli.Config) error {
 		return cli.Usagef("--cluster-file or --kubeconfig names no file")
 	case cluster && !r.at.IsZero():
 		return &cli.UsageError{Err: errors.New("a cluster is as it is now, and --at asks about another time"), Hint: "leave one of them away"}
-	case o.often < 0:
-		return cli.Usagef("--often is not negative")
+	case o.often < 0, o.renewed < 0:
+		return cli.Usagef("--often and --renewed are not negative")
 	case o.noCache && o.cacheDir != "":
 		return cli.Usagef("--no-cache remembers nothing, and --cache-dir says where")
 	}
@@ -139,6 +139,9 @@ func (r *run) failures(cluster bool) error {
 		}
 		drift = drift || name == "drift" || strings.HasPrefix(name, "cluster-")
 	}
+	if slices.Contains(r.options.failOn, string(ledger.RenewedOften)) && r.options.renewed == 0 {
+		return &cli.UsageError{Err: errors.New("--fail-on asks how often an exception was renewed, and nothing says how often is too often"), Hint: "say it with --renewed"}
+	}
 	if drift && !cluster {
 		return &cli.UsageError{Err: errors.New("--fail-on asks about a cluster, and none is compared"), Hint: "name one with --cluster-file or --kubeconfig"}
 	}
@@ -183,7 +186,7 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	}
 	bar := newBar(r.streams.Err)
 	l, err := ledger.Read(repository, tip, ledger.Options{Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier,
-		Now: r.now, At: r.at, Seen: r.seen, Steps: r.memory.steps, Progress: bar.tell})
+		Now: r.now, At: r.at, Seen: r.seen, Renewed: r.options.renewed, Steps: r.memory.steps, Progress: bar.tell})
 	bar.clear()
 	if errors.Is(err, ledger.ErrFolders) {
 		return nil, &cli.UsageError{Err: err}

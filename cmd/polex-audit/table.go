@@ -117,10 +117,6 @@ func writeRows(b *strings.Builder, entries []*ledger.Entry, width int) {
 }
 
 func cells(e *ledger.Entry) []string {
-	name := e.Identity.Namespace + "/" + e.Identity.Name
-	if e.Version > 1 {
-		name += fmt.Sprintf(" (%d)", e.Version)
-	}
 	who, signed := askedBy(e)
 	if name, _, ok := strings.Cut(who, " <"); ok {
 		who = name
@@ -129,7 +125,7 @@ func cells(e *ledger.Entry) []string {
 	if e.Seal != nil {
 		signedAt = day(e.Seal.SignedAt)
 	}
-	return []string{string(e.State), name, claimed(policyNames(e), e.Verified), claimed(who, signed), signedAt, claimed(day(e.ExpiresAt), e.Verified)}
+	return []string{string(e.State), approval(e), claimed(policyNames(e), e.Verified), claimed(who, signed), signedAt, claimed(day(e.ExpiresAt), e.Verified)}
 }
 
 // claimed marks what nobody vouches for.
@@ -203,6 +199,16 @@ func writeSums(b *strings.Builder, v *view) {
 			fmt.Fprintf(b, "and %d more\n", more)
 		}
 	}
+	if len(v.Chains) > 0 {
+		wide := v.width - 10
+		fmt.Fprintf(b, "\n%s %9s\n", fit("renewed most", wide), "renewals")
+		for _, c := range v.Chains[:min(len(v.Chains), maxSums)] {
+			fmt.Fprintf(b, "%s %9d\n", fit(renewedMost(c)+", "+lasts(c), wide), c.Renewals)
+		}
+		if more := len(v.Chains) - maxSums; more > 0 {
+			fmt.Fprintf(b, "and %d more\n", more)
+		}
+	}
 	if v.sums.NotCounted > 0 {
 		fmt.Fprintf(b, "\n%s not counted, since the seal does not hold\n", counted(v.sums.NotCounted, "exception is", "exceptions are"))
 	}
@@ -220,7 +226,7 @@ func sums(v *view) []sum {
 			aged = append(aged, c)
 		}
 	}
-	return []sum{{"policy", v.sums.Policies}, {"rule", v.sums.Rules}, {"namespace", v.sums.Namespaces}, {"owner", v.sums.Owners}, {"age", aged}}
+	return []sum{{"policy", v.sums.Policies}, {"rule", v.sums.Rules}, {"namespace", v.sums.Namespaces}, {"owner", v.sums.Owners}, {"age", aged}, {"policy, of renewals", v.sums.Renewals}}
 }
 
 // named is the name of a count that may have none.

@@ -82,7 +82,7 @@ func (d *differing) folders(name string, old, changed Entry, depth int) error {
 		if side.Mode != filemode.Dir {
 			continue
 		}
-		content, err := read(d.objects, plumbing.TreeObject, side.hash, maxTree)
+		content, err := d.objects.tree(side.hash)
 		if err != nil {
 			return fmt.Errorf("%q: %w", name, err)
 		}
@@ -171,9 +171,9 @@ func (s *scan) next() error {
 	if end < 0 || space < 0 || space > end || len(s.rest) < end+1+len(plumbing.Hash{}) {
 		return errors.New("the tree is cut off")
 	}
-	mode, err := filemode.New(string(s.rest[:space]))
+	mode, err := modeOf(s.rest[:space])
 	if err != nil {
-		return fmt.Errorf("the tree has an entry of the mode %q", s.rest[:space])
+		return err
 	}
 	size := end + 1 + len(plumbing.Hash{})
 	s.entry, s.name, s.mode, s.rest = s.rest[:size], s.rest[space+1:end], mode, s.rest[size:]
@@ -191,6 +191,22 @@ func (s *scan) next() error {
 		return fmt.Errorf("the tree has two entries called %q", s.name)
 	}
 	return nil
+}
+
+// modeOf reads a mode. Those of files and folders are known without being parsed: a
+// history has them by the million.
+func modeOf(digits []byte) (filemode.FileMode, error) {
+	switch string(digits) {
+	case "100644":
+		return filemode.Regular, nil
+	case "40000":
+		return filemode.Dir, nil
+	}
+	mode, err := filemode.New(string(digits))
+	if err != nil {
+		return 0, fmt.Errorf("the tree has an entry of the mode %q", digits)
+	}
+	return mode, nil
 }
 
 func (s *scan) compare(other *scan) int {

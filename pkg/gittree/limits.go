@@ -33,8 +33,11 @@ const (
 	maxShallow    = 16 << 20
 	// maxKept is how much of the objects that were made of changes is kept, since the
 	// next one is often made of the last, and maxKeptObject how much of one.
-	maxKept       = 64 << 20
+	maxKept       = 32 << 20
 	maxKeptObject = 4 << 20
+	// maxKeptTrees is how much of the trees that were read last is kept, since a
+	// commit holds much of what the one before it does.
+	maxKeptTrees = 8 << 20
 )
 
 // ErrTooLarge is returned for an object beyond the limits.

@@ -17,6 +17,9 @@ import (
 // against the hash.
 type objects interface {
 	object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error)
+	// tree returns a tree that was held against its hash. It is read by others, too,
+	// and written by none.
+	tree(hash plumbing.Hash) ([]byte, error)
 }
 
 // stored are the objects of a repository that go-git has opened.
@@ -43,6 +46,10 @@ func (s stored) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []b
 		return 0, nil, tooLarge(len(content), most)
 	}
 	return found.Type(), content, nil
+}
+
+func (s stored) tree(hash plumbing.Hash) ([]byte, error) {
+	return read(s, plumbing.TreeObject, hash, maxTree)
 }
 
 // read returns an object of a kind, once its content is what its name promises.

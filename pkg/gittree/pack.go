@@ -132,29 +132,41 @@ func (p *pack) close() error {
 	return errors.Join(errs...)
 }
 
-// find returns where an object begins in the pack.
+// find returns where an object begins in the pack. The names are searched by halves,
+// and the last of them read at once.
 func (p *pack) find(hash plumbing.Hash) (offset int64, found bool, err error) {
 	low, high := uint32(0), p.counts[hash[0]]
 	if hash[0] > 0 {
 		low = p.counts[hash[0]-1]
 	}
-	var name plumbing.Hash
-	for low < high {
+	const atOnce = 128
+	var names [atOnce * len(hash)]byte
+	for high-low > atOnce {
 		middle := low + (high-low)/2
-		if _, err := p.index.ReadAt(name[:], indexHeader+20*int64(middle)); err != nil {
+		name := names[:len(hash)]
+		if _, err := p.index.ReadAt(name, nameAt(middle)); err != nil {
 			return 0, false, err
 		}
-		switch bytes.Compare(name[:], hash[:]) {
-		case 0:
-			offset, err := p.place(middle)
-			return offset, err == nil, err
-		case -1:
-			low = middle + 1
-		default:
+		if bytes.Compare(name, hash[:]) > 0 {
 			high = middle
+		} else {
+			low = middle
+		}
+	}
+	if _, err := p.index.ReadAt(names[:int(high-low)*len(hash)], nameAt(low)); err != nil {
+		return 0, false, err
+	}
+	for i := range int(high - low) {
+		if bytes.Equal(names[i*len(hash):][:len(hash)], hash[:]) {
+			offset, err := p.place(low + uint32(i)) //nolint:gosec // less than atOnce
+			return offset, err == nil, err
 		}
 	}
 	return 0, false, nil
+}
+
+func nameAt(number uint32) int64 {
+	return indexHeader + int64(len(plumbing.Hash{}))*int64(number)
 }
 
 // place returns where an object begins, by its number in the index. What lies

@@ -16,6 +16,7 @@ type Repository struct {
 	root  *os.Root // the .git folder, which nothing that is opened lies outside of
 	packs []*pack  // nil until they are looked for
 	made  made
+	trees trees
 }
 
 // Open opens the repository in dir: a folder with a .git folder in it, or a bare
@@ -58,12 +59,9 @@ func (r *Repository) Close() error {
 // Tree returns what a commit holds.
 func (r *Repository) Tree(commit plumbing.Hash) (*Tree, error) { return newTree(r, commit) }
 
-// object returns an object of at most most bytes, loose or packed.
+// object returns an object of at most most bytes, packed or loose: as in Git, what is
+// packed is not looked for elsewhere.
 func (r *Repository) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
-	kind, content, err := r.loose(hash, most)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return kind, content, err
-	}
 	packs, err := r.openPacks()
 	if err != nil {
 		return 0, nil, err
@@ -82,7 +80,35 @@ func (r *Repository) object(hash plumbing.Hash, most int64) (plumbing.ObjectType
 		}
 		return kind, content, nil
 	}
+	kind, content, err := r.loose(hash, most)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return kind, content, err
+	}
 	return 0, nil, errors.New("the repository does not have it: is it a partial or shallow clone, or one that borrows objects of another?")
+}
+
+// trees are those that were read last, each held against its hash.
+type trees struct {
+	content map[plumbing.Hash][]byte
+	size    int
+}
+
+// tree returns a tree. Where there is no room for it beside the others, they are
+// forgotten.
+func (r *Repository) tree(hash plumbing.Hash) ([]byte, error) {
+	if content := r.trees.content[hash]; content != nil {
+		return content, nil
+	}
+	content, err := read(r, plumbing.TreeObject, hash, maxTree)
+	if err != nil || len(content) > maxKeptTrees/2 {
+		return content, err
+	}
+	if r.trees.content == nil || r.trees.size+len(content) > maxKeptTrees {
+		r.trees = trees{content: map[plumbing.Hash][]byte{}}
+	}
+	r.trees.content[hash] = content
+	r.trees.size += len(content)
+	return content, nil
 }
 
 // open opens a regular file: any other could block, or never end.

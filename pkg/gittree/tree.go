@@ -122,7 +122,7 @@ func (t *Tree) entries(folder Entry) ([]Entry, error) {
 	if folder.Mode != filemode.Dir {
 		return nil, fmt.Errorf("%q is no folder", folder.Path)
 	}
-	content, err := read(t.objects, plumbing.TreeObject, folder.hash, maxTree)
+	content, err := t.objects.tree(folder.hash)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", folder.Path, err)
 	}

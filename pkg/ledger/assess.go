@@ -16,12 +16,16 @@ type assessment struct {
 	policies            []Policy
 	said                Said
 	startsAt, expiresAt time.Time
+	renewal             exception.Renewal
+	badRenewal          string
 }
 
 // assess verifies a document as of a time, and as of when it was signed. What it says
 // is taken from what was signed, if one of the two holds.
 func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessment {
-	now, err := v.Verify(doc, at)
+	// What the time has no say in is verified once, for both.
+	examined := v.Examine(doc)
+	now, err := examined.At(at)
 	verdict, facts := verdictOf(now, err)
 	s := &Seal{Now: verdict, MessageDigest: facts.MessageDigest}
 	for _, signature := range facts.Signatures {
@@ -45,7 +49,7 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessmen
 		if facts.StartsAt.After(then) {
 			then = facts.StartsAt
 		}
-		if verified, err = v.Verify(doc, then); err == nil {
+		if verified, err = examined.At(then); err == nil {
 			s.AtSigning = Verdict{Holds: true}
 		} else {
 			s.AtSigning, _ = verdictOf(nil, err)
@@ -114,6 +118,10 @@ func claims(doc *exception.Document) assessment {
 	a.said.Reason, a.said.Ticket, a.said.Owner = short(e.Reason.Text), short(e.Ticket.Text), short(e.Owner.Text)
 	a.said.Category, a.said.RequestedBy = short(e.Category.Text), short(e.RequestedBy.Text)
 	a.said.ApprovedBy, a.said.PullRequest = short(e.ApprovedBy.Text), short(e.PullRequest.Text)
+	var err error
+	if a.renewal, err = e.Renewal(); err != nil {
+		a.badRenewal = short(err.Error())
+	}
 	for _, ref := range e.Policies[:min(len(e.Policies), maxListed)] {
 		p := Policy{Kind: short(ref.Kind), Name: short(ref.Name)}
 		for _, rule := range ref.Rules[:min(len(ref.Rules), maxListed)] {

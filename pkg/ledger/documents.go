@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -15,8 +16,6 @@ import (
 
 // blob is what one object of a file holds.
 type blob struct {
-	raw       []byte // until it is read
-	signed    bool   // it was under signed/ once: its documents are verified
 	documents []*found
 	// bad are the parts that cannot be read.
 	bad []*exception.SyntaxError
@@ -37,81 +36,91 @@ type found struct {
 	assessment
 }
 
-// documents reads every content that the steps name once, and verifies what was
-// under signed/.
-func (r *reading) documents() error {
-	r.blobs = map[plumbing.Hash]*blob{}
-	var order []plumbing.Hash
-	note := func(c content, signed bool) {
-		if !c.File {
-			return
-		}
-		b := r.blobs[c.Hash]
-		if b == nil {
-			b = &blob{}
-			r.blobs[c.Hash] = b
-			order = append(order, c.Hash)
-		}
-		b.signed = b.signed || signed
-	}
-	for _, s := range r.line {
-		for _, c := range s.changes {
-			note(c.New, c.Signed)
-		}
-	}
-	for _, s := range r.beside {
-		for _, c := range s.changes {
-			if c.Signed {
-				note(c.New, true)
-			}
-		}
-	}
-	return r.read(order)
+// source is a content in a folder: of what was signed another question is asked than
+// of what was not, also where both are one object.
+type source struct {
+	content
+	signed bool
 }
 
-// read reads contents one after the other, and looks at them on all workers.
-func (r *reading) read(order []plumbing.Hash) error {
-	work := make(chan *blob, 2*r.Workers)
+// gather reads the history and every content that it names. Contents are looked at on
+// all workers, while the history is read.
+func (r *reading) gather(tip plumbing.Hash) error {
+	r.blobs = map[source]*blob{}
+	r.work = make(chan job, 2*r.Workers)
 	var workers sync.WaitGroup
 	for range r.Workers {
 		workers.Go(func() {
-			for b := range work {
-				r.look(b)
+			for j := range r.work {
+				r.look(j)
 			}
 		})
 	}
-	var err error
-	documents := 0
-	for i, hash := range order {
+	defer workers.Wait()
+	defer close(r.work)
+	if err := r.history(tip); err != nil {
+		return err
+	}
+	return r.documents()
+}
+
+// job is a content that was read, to be looked at.
+type job struct {
+	into   *blob
+	raw    []byte
+	signed bool
+}
+
+// documents takes what the steps name. What was read of the history itself has been
+// taken before; what is remembered is believed only now, when it has added up.
+func (r *reading) documents() error {
+	total := len(r.line) + len(r.beside)
+	for i, s := range slices.Concat(r.line, r.beside) {
 		if i%50 == 0 {
-			r.Progress("verifying", i, len(order))
+			r.Progress("verifying", i, total)
 		}
-		b := r.blobs[hash]
-		if b.raw, err = r.repository.Blob(hash); errors.Is(err, gittree.ErrTooLarge) {
-			b.problem, err = err.Error(), nil
+		if err := r.take(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take reads the contents that a step brings, each once, and hands them to the
+// workers. Of commits beside the line, what they ask for is no matter.
+func (r *reading) take(s *step) error {
+	for _, c := range s.changes {
+		if !c.New.File || !c.Signed && s.beside {
+			continue
+		}
+		key := c.brings()
+		if r.blobs[key] != nil {
+			continue
+		}
+		b := &blob{}
+		r.blobs[key] = b
+		raw, err := r.repository.Blob(c.New.Hash)
+		if errors.Is(err, gittree.ErrTooLarge) {
+			b.problem = err.Error()
 			continue
 		}
 		if err != nil {
-			break
+			return err
 		}
 		// Counted before they are read: what separates documents stands at the
 		// beginning of a line.
-		if documents += 1 + bytes.Count(b.raw, []byte("\n---")); documents > MaxDocuments {
-			err = tooMuch(MaxDocuments, "documents")
-			break
+		if r.counted += 1 + bytes.Count(raw, []byte("\n---")); r.counted > MaxDocuments {
+			return tooMuch(MaxDocuments, "documents")
 		}
-		work <- b
+		r.work <- job{b, raw, c.Signed}
 	}
-	close(work)
-	workers.Wait()
-	return err
+	return nil
 }
 
 // look reads the documents of a content.
-func (r *reading) look(b *blob) {
-	raw := b.raw
-	b.raw = nil
-	reader := exception.NewReader(bytes.NewReader(raw), "")
+func (r *reading) look(j job) {
+	b := j.into
+	reader := exception.NewReader(bytes.NewReader(j.raw), "")
 	for {
 		doc, err := reader.Next()
 		var bad *exception.SyntaxError
@@ -130,7 +139,7 @@ func (r *reading) look(b *blob) {
 		}
 		f := &found{identity: doc.Identity(),
 			key: document{doc.Identity().Key(), sha256.Sum256(doc.Source())}}
-		if b.signed {
+		if j.signed {
 			f.assessment = assess(r.Verifier, doc, r.at)
 		} else {
 			f.assessment = claims(doc)

@@ -48,6 +48,14 @@ type Entry struct {
 	StartsAt  time.Time // zero for always
 	ExpiresAt time.Time // zero for never
 
+	// Renews is what was signed of the exception that this one takes up after: nil for
+	// one that renews nothing, and for one of which nothing is believed. RenewedBy are
+	// the entries that renew it, and Chain is what all of them make: nil for an entry
+	// that neither renews another nor is renewed.
+	Renews    *Renewal
+	RenewedBy []*Entry
+	Chain     *Chain
+
 	Seal    *Seal    // nil for what never was under signed/
 	Request *Request // nil where nothing under unsigned/ came before it
 	// Appeared is the step that brought it to signed/, nil for what never was there.
@@ -60,6 +68,8 @@ type Entry struct {
 	Cluster Presence
 
 	key document
+	// badRenewal says why what was signed of a predecessor cannot be read.
+	badRenewal string
 }
 
 // Policy is a policy that an exception is from.

@@ -20,6 +20,8 @@ const (
 	KindUnverified  Kind = "unverified"         // under signed/, and its seal does not hold
 	OnceUnverified  Kind = "once-unverified"    // was under signed/, and its seal never held
 	KindReturned    Kind = "returned"           // a document that had left signed/ was put there again
+	NotARenewal     Kind = "not-a-renewal"      // signed as a renewal, and its predecessor is not as it says
+	RenewedOften    Kind = "renewed-often"      // under signed/, and renewed as often as was asked about
 	Duplicate       Kind = "duplicate-identity" // two documents under signed/ have one name
 	Unreadable      Kind = "unreadable"         // a file that cannot be read
 	Rewritten       Kind = "rewritten"          // the history does not lead from where it led before
@@ -45,6 +47,8 @@ var kinds = []struct {
 	{KindUnverified, "it lies under signed/, and its seal does not hold"},
 	{OnceUnverified, "it lay under signed/, and its seal never held"},
 	{KindReturned, "a document that had left signed/ was put there again"},
+	{NotARenewal, "it was signed as the renewal of an exception that was never under signed/ as it says"},
+	{RenewedOften, "it lies under signed/, and was renewed as often as was asked about"},
 	{Duplicate, "two documents under signed/ have one name"},
 	{Unreadable, "a file, or a part of it, cannot be read"},
 	{Rewritten, "the history does not lead from where an earlier ledger ended"},
@@ -146,6 +150,9 @@ func (r *reading) settleEntry(e *Entry) {
 	if e.Returned && e.State.Here() {
 		say(KindReturned, "it had been there before, had left, and was put there again as it was", "was that approved? What must not come back is listed under revoked in the trust policy")
 	}
+	if r.Renewed > 0 && e.Verified && e.State.Here() && e.number() >= r.Renewed {
+		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", counted(e.number(), "time", "times"), e.Chain.since()), "what it excuses is not being fixed, or the policy does not fit: have it decided anew")
+	}
 	if e.Verified && !e.Seal.SignedAt.IsZero() && e.Request != nil && !e.Request.At.IsZero() && e.Request.At.After(e.Seal.SignedAt.Add(clockSkew)) {
 		say(ClockSkew, fmt.Sprintf("it was asked for at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the clock of whoever asked is wrong; a seal's time is witnessed")
 	}
@@ -171,14 +178,14 @@ func stateOf(e *Entry) State {
 // unread names what cannot be read at the end of the line, and counts what could
 // not be before.
 func (f *folding) unread() {
-	there := map[string]content{}
+	there := map[string]source{}
 	past := 0
 	for _, s := range f.line {
 		for _, c := range s.changes {
 			if f.unreadable(there[c.Path]) != "" {
 				past++
 			}
-			there[c.Path] = c.New
+			there[c.Path] = c.brings()
 		}
 	}
 	for file, c := range there {
@@ -192,14 +199,14 @@ func (f *folding) unread() {
 }
 
 // unreadable says why a content, or a part of it, cannot be read, or "".
-func (f *folding) unreadable(c content) string {
+func (f *folding) unreadable(c source) string {
 	if c.Hash.IsZero() {
 		return ""
 	}
 	if !c.File {
 		return "it is a link, a submodule or of an unknown mode, and only regular files are read"
 	}
-	b := f.blobs[c.Hash]
+	b := f.blobs[c]
 	if b.problem != "" {
 		return short(b.problem)
 	}
@@ -240,7 +247,7 @@ func (f *folding) offTheLine() {
 			if !c.Signed || s.cut {
 				continue
 			}
-			for _, d := range f.documentsOf(c.New) {
+			for _, d := range f.documentsOf(c.brings()) {
 				if f.before[d.key] || said[d.key] {
 					continue
 				}

@@ -37,8 +37,8 @@ func (r *reading) fold() {
 const taken State = "taken"
 
 // documentsOf are the documents of a content.
-func (r *reading) documentsOf(c content) []*found {
-	if b := r.blobs[c.Hash]; c.File && b != nil {
+func (r *reading) documentsOf(from source) []*found {
+	if b := r.blobs[from]; b != nil {
 		return b.documents
 	}
 	return nil
@@ -51,7 +51,7 @@ func (f *folding) requests(s *step) {
 		if c.Signed {
 			continue
 		}
-		for _, d := range f.documentsOf(c.New) {
+		for _, d := range f.documentsOf(c.brings()) {
 			e := f.asked[d.key.identity]
 			if e == nil {
 				e = f.entry(d, c.Path)
@@ -76,7 +76,10 @@ func (f *folding) request(s *step, c change) *Request {
 
 func (f *folding) entry(d *found, file string) *Entry {
 	e := &Entry{Identity: d.identity, File: file, Verified: d.verified, Policies: d.policies, Said: d.said,
-		StartsAt: d.startsAt, ExpiresAt: d.expiresAt, Seal: d.seal, key: d.key}
+		StartsAt: d.startsAt, ExpiresAt: d.expiresAt, Seal: d.seal, key: d.key, badRenewal: d.badRenewal}
+	if d.verified && d.renewal != (exception.Renewal{}) {
+		e.Renews = &Renewal{Renewal: d.renewal}
+	}
 	f.ledger.Entries = append(f.ledger.Entries, e)
 	return e
 }
@@ -99,7 +102,7 @@ func (f *folding) seals(s *step) {
 		if !c.Signed {
 			continue
 		}
-		for _, d := range f.documentsOf(c.New) {
+		for _, d := range f.documentsOf(c.brings()) {
 			e := f.stays(&gone, d)
 			if e == nil {
 				e = f.appears(s, c, d)
@@ -158,15 +161,15 @@ func (f *folding) drop(s *step) {
 		if c.Signed || c.Old.Hash.IsZero() {
 			continue
 		}
-		here := f.documentsOf(c.New)
-		for _, d := range f.documentsOf(c.Old) {
+		here := f.documentsOf(c.brings())
+		for _, d := range f.documentsOf(c.takes()) {
 			e := f.asked[d.key.identity]
 			if e == nil || e.File != c.Path || slices.ContainsFunc(here, func(n *found) bool { return n.key.identity == d.key.identity }) {
 				continue
 			}
 			delete(f.asked, d.key.identity)
 			signed := slices.ContainsFunc(s.changes, func(other change) bool {
-				return other.Signed && slices.ContainsFunc(f.documentsOf(other.New), func(n *found) bool { return n.key.identity == d.key.identity })
+				return other.Signed && slices.ContainsFunc(f.documentsOf(other.brings()), func(n *found) bool { return n.key.identity == d.key.identity })
 			})
 			if signed {
 				e.State = taken

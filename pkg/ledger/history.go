@@ -21,6 +21,7 @@ type step struct {
 	trailers []trailer.Line
 	at       time.Time // never before that of the step before it
 	cut      bool      // its parents are not here
+	beside   bool      // it was merged into the line
 	changes  []change
 }
 
@@ -100,6 +101,7 @@ func (r *reading) step(hash plumbing.Hash, cut map[plumbing.Hash]bool) (*step, e
 	}
 	s := &step{commit: c, cut: cut[hash], trailers: trailer.Read(c.Message)}
 	c.Message = ""
+	r.known[hash] = c
 	return s, nil
 }
 
@@ -143,6 +145,9 @@ func (r *reading) changes() error {
 					return fmt.Errorf("commit %s: %w", s.commit.Hash, err)
 				}
 				r.Steps.add(s)
+				if err := r.take(s); err != nil {
+					return err
+				}
 			}
 			if total += len(s.changes); total > MaxChanges {
 				return tooMuch(MaxChanges, "changes")
@@ -157,9 +162,12 @@ func (r *reading) differences(s *step) error {
 	merge := len(s.commit.Parents) > 1 && !s.cut
 	var before *gittree.Tree
 	if !s.cut && len(s.commit.Parents) > 0 {
-		parent, err := r.repository.Commit(s.commit.Parents[0])
-		if err != nil {
-			return err
+		parent := r.known[s.commit.Parents[0]]
+		if parent == nil {
+			var err error
+			if parent, err = r.repository.Commit(s.commit.Parents[0]); err != nil {
+				return err
+			}
 		}
 		before = r.repository.TreeOf(parent)
 	}
@@ -277,6 +285,10 @@ type change struct {
 	Old, New content
 	Origin   plumbing.Hash
 }
+
+// brings and takes are what is there after a change, and what was there before.
+func (c change) brings() source { return source{c.New, c.Signed} }
+func (c change) takes() source  { return source{c.Old, c.Signed} }
 
 // holdsDocuments reports whether what deploys a folder reads a file of this name.
 func holdsDocuments(name string) bool {

@@ -30,6 +30,9 @@ type Options struct {
 	Seen plumbing.Hash
 	// Steps are remembered ones; nil remembers none. New ones are added.
 	Steps *Steps
+	// Renewed is how many renewals in a row make a finding of an exception that lies
+	// under signed/; 0 asks for none.
+	Renewed int
 	// Workers is how many documents are verified at once; 0 means one for each
 	// processor.
 	Workers int
@@ -51,6 +54,8 @@ type Ledger struct {
 	Shallow  bool
 	Entries  []*Entry
 	Findings []Finding
+	// Chains are the exceptions that were renewed, those of the most renewals first.
+	Chains []*Chain
 	// Compared says that a cluster was compared, and how many objects it holds.
 	Compared bool
 	Objects  int
@@ -79,14 +84,12 @@ func Read(repository *gittree.Repository, tip plumbing.Hash, o Options) (*Ledger
 	if at.IsZero() {
 		at = o.Now
 	}
-	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at}}
-	if err := r.history(tip); err != nil {
-		return nil, err
-	}
-	if err := r.documents(); err != nil {
+	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at}, known: map[plumbing.Hash]*gittree.Commit{}}
+	if err := r.gather(tip); err != nil {
 		return nil, err
 	}
 	r.fold()
+	r.renewals()
 	r.settle()
 	return r.ledger, nil
 }
@@ -106,5 +109,9 @@ type reading struct {
 
 	line   []*step // from the oldest on
 	beside []*step // commits that were merged into the line
-	blobs  map[plumbing.Hash]*blob
+	known  map[plumbing.Hash]*gittree.Commit
+	blobs  map[source]*blob
+	work   chan job
+	// counted is how many documents there are, or more.
+	counted int
 }

@@ -153,6 +153,23 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// TestSealedRequest: what was signed and lies under unsigned/ as well is no more than a
+// request there.
+func TestSealedRequest(t *testing.T) {
+	w := inWorld(t)
+	sealed := w.seal(t, draft("a", "30d", "first"))[0]
+	r := newRepository(t, w.now)
+	r.commit("Workflow", "Sign", files{"signed/a.yaml": sealed})
+	r.commit("Eve", "Ask for it again", files{"unsigned/a.yaml": sealed})
+	l := r.mustRead(w, nil)
+	if diff := cmp.Diff([]string{"platform/a 1 open verified=true reason:first", "platform/a 0 waiting asked:Eve reason:first"}, lines(l)); diff != "" {
+		t.Error(diff)
+	}
+	if e := l.Entries[1]; e.Verified || e.Seal != nil {
+		t.Errorf("a request is verified: %+v", e)
+	}
+}
+
 // TestUnbelieved: nothing is taken from a seal that does not hold.
 func TestUnbelieved(t *testing.T) {
 	w := inWorld(t)
@@ -401,6 +418,7 @@ func TestSums(t *testing.T) {
 		Namespaces: []ledger.Count{{Name: "platform", Open: 4, Ever: 7}},
 		Owners:     []ledger.Count{{Name: "team-a", Open: 4, Ever: 7}},
 		Often:      []ledger.Count{{Name: "require-run-as-nonroot", Open: 4, Ever: 7}},
+		Renewals:   []ledger.Count{},
 		NotCounted: 1, Of: 4, LeftOut: 3,
 	}
 	wait, ages := s.Wait, s.Ages

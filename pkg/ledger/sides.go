@@ -29,6 +29,7 @@ func (r *reading) sides(cut map[plumbing.Hash]bool) error {
 		if err != nil {
 			return err
 		}
+		s.beside = true
 		r.beside = append(r.beside, s)
 		if s.cut {
 			r.ledger.Shallow = true

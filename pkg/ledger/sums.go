@@ -10,6 +10,9 @@ import (
 // Sums are what a ledger teaches. They count what was verified and nothing else.
 type Sums struct {
 	Policies, Rules, Namespaces, Owners []Count
+	// Renewals are how often exceptions were renewed, by policy: of the approvals that
+	// Policies counts, those that renew another one.
+	Renewals []Count
 	// Ages are of what lies under signed/ and held, from its signing.
 	Ages []Count
 	// Often are the policies that are excepted at least as often as was asked about,
@@ -43,7 +46,7 @@ type age struct {
 // needs another look; 0 asks for none.
 func (l *Ledger) Sums(often int) Sums {
 	var s Sums
-	policies, rules, namespaces, owners := tally{}, tally{}, tally{}, tally{}
+	policies, rules, namespaces, owners, renewals := tally{}, tally{}, tally{}, tally{}, tally{}
 	s.Ages = make([]Count, len(ages))
 	for i, age := range ages {
 		s.Ages[i].Name = age.name
@@ -68,6 +71,9 @@ func (l *Ledger) Sums(often int) Sums {
 		}
 		policies.add(e.State, named...)
 		rules.add(e.State, ruled...)
+		if e.Renews != nil {
+			renewals.add(e.State, named...)
+		}
 		namespaces.add(e.State, e.Identity.Namespace)
 		owners.add(e.State, e.Said.Owner)
 		if e.State.Here() && !e.Seal.SignedAt.IsZero() {
@@ -85,6 +91,7 @@ func (l *Ledger) Sums(often int) Sums {
 		}
 	}
 	s.Policies, s.Rules, s.Namespaces, s.Owners = policies.counts(), rules.counts(), namespaces.counts(), owners.counts()
+	s.Renewals = renewals.counts()
 	for _, c := range s.Policies {
 		if often > 0 && c.Open >= often {
 			s.Often = append(s.Often, c)

@@ -147,16 +147,22 @@ func TestSynthetic(t *testing.T) {
 	}
 }
 
-// BenchmarkLedger reads 10,000 commits with 5,000 exceptions.
+// BenchmarkLedger reads 10,000 commits with 5,000 exceptions, of which many have ended:
+// for the first time, with the steps remembered, and folders that never held anything.
 func BenchmarkLedger(b *testing.B) {
 	w := inWorld(b)
 	r := synthetic(b, w, 5000)
+	later := func(o *ledger.Options) { o.Now = w.now.AddDate(0, 0, 45) }
 	steps := ledger.NewSteps("signed", "unsigned")
 	r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
-	for name, remembered := range map[string]*ledger.Steps{"first": nil, "later": steps} {
+	for name, bend := range map[string]func(*ledger.Options){
+		"first":   func(*ledger.Options) {},
+		"later":   func(o *ledger.Options) { o.Steps = steps },
+		"nothing": func(o *ledger.Options) { o.Signed, o.Unsigned = "a", "b" },
+	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				l := r.mustRead(w, func(o *ledger.Options) { o.Steps = remembered })
+				l := r.mustRead(w, func(o *ledger.Options) { later(o); bend(o) })
 				b.ReportMetric(float64(l.Commits+l.Merged), "commits")
 				var memory runtime.MemStats
 				runtime.ReadMemStats(&memory)

@@ -6,7 +6,6 @@ import (
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
@@ -20,30 +19,32 @@ const maxBundle = 256 << 10
 // holds from the start, for they are the same bytes. It returns a *[Rejected]
 // when the document does not count, and any other error when it could not
 // decide.
-func (v *Verifier) VerifyDetached(message, bundle []byte, now time.Time) (verified *Verified, err error) {
-	defer recovered(&verified, &err)
-
-	var facts Facts
-	doc, err := v.openDetached(message, bundle, now, &facts)
-	return facts.verdict(doc, err)
+func (v *Verifier) VerifyDetached(message, bundle []byte, now time.Time) (*Verified, error) {
+	return v.examination(func(e *Examination) error {
+		o, err := v.openDetached(message, bundle)
+		if err != nil {
+			return err
+		}
+		return e.judge(o)
+	}).At(now)
 }
 
-func (v *Verifier) openDetached(message, bundle []byte, now time.Time, facts *Facts) (*exception.Document, error) {
+func (v *Verifier) openDetached(message, bundle []byte) (opened, error) {
 	// 1. and 4. The message, which is the document.
 	doc, err := seal.ParseMessage(message)
 	if err != nil {
-		return nil, rejectCause(ReasonBadMessage, err, "the signed document cannot be read: %s", err)
+		return opened{}, rejectCause(ReasonBadMessage, err, "the signed document cannot be read: %s", err)
 	}
 	// 2. The kind.
 	if err := v.kind(doc); err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	// 3. The signature.
 	set, err := signatureIn(bundle, message)
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
-	return doc, v.judge(opened{raw: message, message: doc, sets: []seal.Signature{set}}, now, facts)
+	return opened{raw: message, message: doc, sets: []seal.Signature{set}}, nil
 }
 
 // signatureIn reads the signature set of a bundle that stands beside a message.

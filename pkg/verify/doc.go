@@ -23,7 +23,8 @@
 //  10. Nothing of it is withdrawn.
 //
 // [Verifier.VerifyDetached] takes the same steps for a document without a seal,
-// whose bytes a Sigstore bundle beside it signs.
+// whose bytes a Sigstore bundle beside it signs. [Verifier.Examine] takes the steps up
+// to the eighth, none of which depends on the time, and [Examination.At] the others.
 //
 // What the trusted root promises is what is asked for: a certificate log means
 // an SCT, a log means an entry. What is there beyond that has to hold as well. An

@@ -7,8 +7,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// Verified is a document that passed every step. Only [Verifier.Verify] and
-// [Verifier.VerifyDetached] make one; its zero value says nothing.
+// Verified is a document that passed every step. Only [Examination.At] makes one, also
+// for [Verifier.Verify] and [Verifier.VerifyDetached]; its zero value says nothing.
 type Verified struct {
 	message *exception.Document
 	facts   Facts

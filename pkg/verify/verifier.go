@@ -69,58 +69,55 @@ func (v *Verifier) add(a *trust.Authority) error {
 
 // Verify decides whether the document counts at the time now. It returns a
 // *[Rejected] when it does not, and any other error when it could not decide.
-func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Verified, err error) {
-	if doc == nil {
-		return nil, errors.New("verify: no document")
-	}
-	defer recovered(&verified, &err)
-
-	var facts Facts
-	message, err := v.open(doc, now, &facts)
-	return facts.verdict(message, err)
+func (v *Verifier) Verify(doc *exception.Document, now time.Time) (*Verified, error) {
+	return v.Examine(doc).At(now)
 }
 
-// verdict is what comes of a message, with the facts that are known of it.
-func (f Facts) verdict(message *exception.Document, err error) (*Verified, error) {
-	var rejected *Rejected
-	if errors.As(err, &rejected) {
-		rejected.Facts = f
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Verified{message: message, facts: f}, nil
+// Examine takes the steps of [Verifier.Verify] that the time has no say in: those up
+// to the eighth, and the costly ones. It is for whoever asks about several times. A
+// document that has to be refused at any time has an examination, too: what comes of
+// it is what [Examination.At] says, and nothing else does.
+func (v *Verifier) Examine(doc *exception.Document) *Examination {
+	return v.examination(func(e *Examination) error {
+		if doc == nil {
+			return errors.New("verify: no document")
+		}
+		o, err := v.open(doc)
+		if err != nil {
+			return err
+		}
+		return e.judge(o)
+	})
 }
 
-// open goes through the steps of the package's documentation, from the second
-// on, and returns the message that was signed.
-func (v *Verifier) open(doc *exception.Document, now time.Time, facts *Facts) (*exception.Document, error) {
+// open takes the steps of the package's documentation from the second to the fourth.
+func (v *Verifier) open(doc *exception.Document) (opened, error) {
 	// 2. The kind.
 	if err := v.kind(doc); err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	// 3. The signature sets.
 	sealed, err := seal.Read(doc)
 	if errors.Is(err, seal.ErrUnsigned) {
-		return nil, reject(ReasonUnsigned, "it is not signed")
+		return opened{}, reject(ReasonUnsigned, "it is not signed")
 	}
 	if err != nil {
-		return nil, rejectCause(ReasonMalformedSeal, err, "its seal cannot be read: %s", err)
+		return opened{}, rejectCause(ReasonMalformedSeal, err, "its seal cannot be read: %s", err)
 	}
 	// 4. The message.
 	message, err := seal.ParseMessage(sealed.Message)
 	if err != nil {
-		return nil, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
+		return opened{}, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
 	}
-	return message, v.judge(opened{raw: sealed.Message, message: message, sets: sealed.Signatures, applied: doc}, now, facts)
+	return opened{raw: sealed.Message, message: message, sets: sealed.Signatures, applied: doc}, nil
 }
 
 // recovered turns a panic into an error. The libraries parse hostile bytes.
 // Should one of them panic, the document is not verified, and the process lives
 // on to say so.
-func recovered(verified **Verified, err *error) {
+func recovered(err *error) {
 	if p := recover(); p != nil {
-		*verified, *err = nil, fmt.Errorf("verify: internal error: %v", p)
+		*err = fmt.Errorf("verify: internal error: %v", p)
 	}
 }
 
@@ -137,42 +134,6 @@ type opened struct {
 	message *exception.Document
 	sets    []seal.Signature
 	applied *exception.Document // the object that carries the seal; nil where the message is what is applied
-}
-
-// judge goes through the steps from the fifth on. What it verifies on its way it
-// adds to the facts.
-func (v *Verifier) judge(o opened, now time.Time, facts *Facts) error {
-	// 5. and 6. Each signature, and who made it.
-	signatures := make([]Signature, len(o.sets))
-	for i := range o.sets {
-		var err error
-		if signatures[i], err = v.signature(o.raw, o.sets[i]); err != nil {
-			return inSet(err, i, len(o.sets))
-		}
-		facts.MessageDigest, facts.Signatures = digestOf(o.raw), signatures[:i+1]
-	}
-	// 7. Enough authorities, each within its limits.
-	extent := trust.ExtentOf(o.message)
-	if err := v.count(extent, signatures); err != nil {
-		return err
-	}
-	// 8. Object and message.
-	if o.applied != nil {
-		if differences := seal.Compare(o.applied, o.message, maxDifferences+1); len(differences) > 0 {
-			return altered(differences)
-		}
-	}
-	// 9. The lifetime.
-	life, err := v.lifetime(o.message, extent, signatures, now)
-	facts.StartsAt, facts.ExpiresAt = life.StartsAt, life.ExpiresAt
-	if err != nil {
-		return err
-	}
-	// 10. Not withdrawn.
-	if err := v.withdrawn(o.raw, signatures); err != nil {
-		return err
-	}
-	return nil
 }
 
 // inSet names the signature set that a refusal is about, where there are more.

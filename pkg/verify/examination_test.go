@@ -1,0 +1,105 @@
+package verify_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// TestExaminedOnce asks of one examination as of many times, of every case: each answer
+// is that of verifying anew, whatever was asked before. What does not depend on the
+// time is refused at any time, and what was signed is not before that.
+func TestExaminedOnce(t *testing.T) {
+	w := inWorld(t)
+	lastTimeless := slices.Index(verify.Reasons(), verify.ReasonAltered)
+	met := map[bool]int{}
+	for _, tc := range verdicts(w) {
+		if tc.file != nil {
+			continue
+		}
+		t.Run(tc.name, func(t *testing.T) {
+			v, doc := w.verifier(t, tc.policy, tc.root), tc.doc(t, w)
+			// That nobody witnessed a time is said of the lifetime, too.
+			timeless := tc.want != "" && tc.want != verify.ReasonNoWitnessedTime && slices.Index(verify.Reasons(), tc.want) <= lastTimeless
+			met[timeless]++
+			examined := v.Examine(doc)
+			then := w.now.Add(tc.after)
+			for _, at := range []time.Time{then, w.now.AddDate(-1, 0, 0), then, w.now.AddDate(100, 0, 0), {}, then} {
+				got, err := examined.At(at)
+				fresh, freshErr := v.Verify(doc, at)
+				if diff := cmp.Diff(told(fresh, freshErr), told(got, err), cmpopts.IgnoreUnexported(verify.Signature{}), cmpopts.IgnoreFields(trust.Identity{}, "CertificateAuthority")); diff != "" {
+					t.Fatalf("as of %s (-anew +examined)\n%s", at, diff)
+				}
+				reason := told(got, err).Reason
+				if (at.Equal(then) || timeless) && reason != tc.want {
+					t.Errorf("as of %s it is %q, and not %q", at, reason, tc.want)
+				}
+			}
+		})
+	}
+	if met[true] == 0 || met[false] == 0 {
+		t.Errorf("there are not both kinds of cases: %v", met)
+	}
+}
+
+// answer is a verdict in a form that can be compared.
+type answer struct {
+	Reason verify.Reason
+	Detail string
+	Facts  verify.Facts
+	Signed string
+}
+
+func told(verified *verify.Verified, err error) answer {
+	var rejected *verify.Rejected
+	switch {
+	case errors.As(err, &rejected):
+		return answer{Reason: rejected.Reason, Detail: rejected.Detail, Facts: rejected.Facts}
+	case err != nil:
+		return answer{Detail: err.Error()}
+	default:
+		return answer{Facts: verified.Facts(), Signed: string(verified.Message().Source())}
+	}
+}
+
+// TestAnswersAreApart: what somebody does to the facts of one answer is not in another.
+func TestAnswersAreApart(t *testing.T) {
+	w := inWorld(t)
+	examined := w.verifier(t, nil, nil).Examine(w.honest)
+	var rejected *verify.Rejected
+	if _, err := examined.At(w.now.AddDate(100, 0, 0)); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonExpired {
+		t.Fatal(err)
+	}
+	rejected.Facts.Signatures[0].Authority, rejected.Facts.Signatures[0].WitnessedAt = "nobody", time.Time{}
+	rejected.Facts.MessageDigest, rejected.Reason = "", verify.ReasonWithdrawn
+	verified, err := examined.At(w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := verified.Signatures()[0]; s.Authority == "nobody" || s.WitnessedAt.IsZero() || verified.Facts().MessageDigest == "" {
+		t.Errorf("the answer says %+v", s)
+	}
+	if _, err := examined.At(w.now.AddDate(100, 0, 0)); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonExpired {
+		t.Error(err)
+	}
+}
+
+// TestNothingExamined: where nothing was examined, nothing holds.
+func TestNothingExamined(t *testing.T) {
+	w := inWorld(t)
+	var none *verify.Verifier
+	for name, examined := range map[string]*verify.Examination{
+		"nil": nil, "zero": {}, "no document": w.verifier(t, nil, nil).Examine(nil), "no verifier": none.Examine(w.honest),
+	} {
+		if verified, err := examined.At(w.now); err == nil || verified != nil {
+			t.Errorf("%s: verified", name)
+		}
+	}
+}
