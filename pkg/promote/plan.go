@@ -27,6 +27,9 @@ type Plan struct {
 type Move struct {
 	From, To  string
 	Documents []*exception.Document // as they were asked for, or sealed
+	// Predecessors are what the documents renew, one for each: as it lies in the signed
+	// folder, and not verified. It is nil for one that renews nothing.
+	Predecessors []*exception.Document
 	// Origin is the commit that brought the file; nil where history does not go
 	// back far enough to tell.
 	Origin   *gitchange.Origin
@@ -93,10 +96,11 @@ func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		renewals, err := there.renewals(m.Documents)
+		predecessors, renewals, err := there.renewals(m.Documents)
 		if err != nil {
 			return nil, err
 		}
+		m.Predecessors = predecessors
 		refusals = append(append(append(refusals, problems...), renewals...), targets.add(m)...)
 	}
 	if len(refusals) > 0 {

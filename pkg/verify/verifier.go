@@ -80,6 +80,22 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (verified *Ver
 	return facts.verdict(message, err)
 }
 
+// Predecessor verifies a document for what takes up after it, and returns the message
+// that was signed. One whose end has come by now is judged as of the last second before
+// it. To be withdrawn is no end, and is refused whenever that end is. It returns no
+// *[Verified], for what has ended counts for nothing else.
+func (v *Verifier) Predecessor(doc *exception.Document, now time.Time) (*exception.Document, error) {
+	verified, err := v.Verify(doc, now)
+	var rejected *Rejected
+	if errors.As(err, &rejected) && rejected.Reason == ReasonExpired {
+		verified, err = v.Verify(doc, rejected.Facts.ExpiresAt.Add(-time.Second))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return verified.message, nil
+}
+
 // verdict is what comes of a message, with the facts that are known of it.
 func (f Facts) verdict(message *exception.Document, err error) (*Verified, error) {
 	var rejected *Rejected
