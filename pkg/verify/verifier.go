@@ -167,6 +167,10 @@ func (v *Verifier) judge(o opened, now time.Time, facts *Facts) error {
 		}
 		facts.MessageDigest, facts.Signatures = digestOf(o.raw), signatures[:i+1]
 	}
+	if said, ok := o.message.Exception(); ok {
+		facts.Renewal, _ = said.Renewal()
+		facts.Approvals = o.message.Approvals()
+	}
 	// 7. Enough authorities, each within its limits.
 	extent := trust.ExtentOf(o.message)
 	if err := v.count(extent, signatures); err != nil {
