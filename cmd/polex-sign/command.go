@@ -121,6 +121,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		shapeconfig.LeaveClaims(&asked)
 		report := &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(asked)}
 		maps.Copy(report.Docs, reviewconfig.Docs())
 		if asked.Policies, err = shapeconfig.Policies(cfg, nil, report); err != nil {

@@ -66,6 +66,12 @@ type Review struct {
 	Renewals RenewalReview `json:"renewals"`
 }
 
+// The settings of [Review.Record] that name no source.
+const (
+	RecordAuto = "auto" // the best that the environment shows; the default
+	RecordNone = "none"
+)
+
 // RenewalReview is what is asked of the review of an exception that renews another,
 // besides.
 type RenewalReview struct {

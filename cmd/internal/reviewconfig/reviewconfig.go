@@ -17,12 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/review"
 )
 
-// The settings of promote.record that are no [review.Source], and the section.
-const (
-	section    = "promote"
-	recordAuto = "auto"
-	recordNone = "none"
-)
+const section = "promote"
 
 // The addresses of GitHub where the environment names no other.
 const (
@@ -99,9 +94,9 @@ func (o *Options) source(r cli.Review, asked bool) (review.Source, error) {
 		return "", cli.Usagef("%s.approvalsFrom: there is no %q: api and trailers are known", section, r.ApprovalsFrom)
 	}
 	switch r.Record {
-	case "", recordAuto:
+	case "", cli.RecordAuto:
 		return o.shown(asked)
-	case recordNone:
+	case cli.RecordNone:
 		if asked {
 			return "", cli.Usagef("%s.record: none looks at no review, and approvals are asked for", section)
 		}
