@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
@@ -131,7 +132,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, checker: checker,
+		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, checker: checker, overlaps: asked.Levels[shape.ReasonOverlaps],
 			format: format, report: report, now: streams.Now()}
 		if o.promote {
 			return run.promote(cmd.Context())

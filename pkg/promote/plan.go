@@ -3,6 +3,7 @@ package promote
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type Plan struct {
 	Skipped []Skip
 
 	queue *Queue
+	there *listing
 }
 
 // Move is one file of a plan.
@@ -81,7 +83,7 @@ func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{queue: q}
+	p := &Plan{queue: q, there: there}
 	p.choose(there)
 	var refusals exception.Refusals
 	asked := map[exception.Identity]bool{}
@@ -207,6 +209,30 @@ func (f folded) add(m *Move) exception.Refusals {
 				Message: fmt.Sprintf("%s would lie beside %s, which some systems take for the same", name, other), Hint: "choose another name"}}
 		}
 		f[key] = name
+	}
+	return nil
+}
+
+// Live calls visit with what lies in the signed folder of the commit that the plan is
+// for, and stays there, in the order of the files. Nobody has verified any of it.
+func (p *Plan) Live(visit func(*exception.Document)) error {
+	replaced := map[string]bool{}
+	for _, m := range p.Moves {
+		for _, r := range m.Replaces {
+			replaced[r.Path] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.there.within)) {
+		if replaced[name] {
+			continue
+		}
+		docs, err := documentsIn(p.there.tree, p.there.signed[name])
+		if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			visit(doc)
+		}
 	}
 	return nil
 }

@@ -19,9 +19,11 @@ const (
 
 // overlaps finds exceptions of a set that exempt the same resource from the same
 // policy, and for kyverno.io from the same rule. When one of them is withdrawn or
-// ends, the other goes on exempting, and nobody will think of it. It is only
-// said with an example in hand: where the matches are too intricate to find one,
-// nothing is.
+// ends, the other goes on exempting, and nobody will think of it. A renewal does not
+// overlap with the exception that it says it renews. It is only said with an example
+// in hand: where the matches are too intricate to find one, nothing is. Where this is an
+// error, polex-sign refuses to promote what overlaps with a signed exception that has
+// not ended.
 func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 	var found []Finding
 	work, compared := &wildcard.Meter{Left: maxOverlapSteps}, 0
