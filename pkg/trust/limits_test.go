@@ -233,10 +233,12 @@ func TestLimitsRefused(t *testing.T) {
 			}
 		})
 	}
-	config := limited(&trust.LimitsConfig{MaxLifetime: "4h"})
-	config.Authorities[0] = trust.AuthorityConfig{Key: keyPEM(t, elliptic.P256()), InsecureWithoutLog: true, Limits: config.Authorities[0].Limits}
-	if _, err := trust.New(config, root(t, "tlogs", "timestampAuthorities")); err == nil || !strings.Contains(err.Error(), "witness") {
-		t.Errorf("a lifetime that nothing would witness: %v", err)
+	for _, l := range []trust.LimitsConfig{{MaxLifetime: "4h"}, {Renewals: &trust.RenewalLimitsConfig{MaxLifetime: "4h"}}} {
+		config := limited(&l)
+		config.Authorities[0] = trust.AuthorityConfig{Key: keyPEM(t, elliptic.P256()), InsecureWithoutLog: true, Limits: config.Authorities[0].Limits}
+		if _, err := trust.New(config, root(t, "tlogs", "timestampAuthorities")); err == nil || !strings.Contains(err.Error(), "witness") {
+			t.Errorf("a lifetime that nothing would witness: %v", err)
+		}
 	}
 }
 
