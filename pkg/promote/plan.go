@@ -29,8 +29,8 @@ type Plan struct {
 type Move struct {
 	From, To  string
 	Documents []*exception.Document // as they were asked for, or sealed
-	// Predecessors are what the documents renew, one for each: as it lies in the signed
-	// folder, and not verified. It is nil for one that renews nothing.
+	// Predecessors are what the documents renew or take the place of, one for each: as it
+	// lies in the signed folder, and not verified. It is nil for a first exception.
 	Predecessors []*exception.Document
 	// Origin is the commit that brought the file; nil where history does not go
 	// back far enough to tell.
@@ -102,13 +102,31 @@ func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Predecessors = predecessors
+		m.succeed(predecessors)
 		refusals = append(append(append(refusals, problems...), renewals...), targets.add(m)...)
 	}
 	if len(refusals) > 0 {
 		return nil, refusals
 	}
 	return p, nil
+}
+
+// succeed notes what each document takes up after: what it says that it renews, or the
+// signed exception of its own name, which would otherwise get another life without being
+// a renewal.
+func (m *Move) succeed(renewed []*exception.Document) {
+	m.Predecessors = renewed
+	signed := map[exception.Identity]*exception.Document{}
+	for _, r := range m.Replaces {
+		for _, doc := range r.Documents {
+			signed[doc.Identity()] = doc
+		}
+	}
+	for i, doc := range m.Documents {
+		if m.Predecessors[i] == nil {
+			m.Predecessors[i] = signed[doc.Identity()]
+		}
+	}
 }
 
 // choose takes the files that are still there as they were in the source. One

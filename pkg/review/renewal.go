@@ -22,7 +22,7 @@ type Renewals struct {
 
 func (r Renewals) asks() bool { return r.RequireApprovals > 0 || r.RequireNewApprover }
 
-// Predecessor is what a renewal takes up after.
+// Predecessor is what an exception takes up after: what it renews, or takes the place of.
 type Predecessor struct {
 	// Signed is the message that was signed, once somebody has verified it: never
 	// what the renewal says of it, and never what merely lies in a folder. Nil is
@@ -37,11 +37,14 @@ type Predecessor struct {
 func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Predecessor) *exception.Refusal {
 	refuse := func(reason, message, hint string) *exception.Refusal {
 		at := exception.Path{"metadata", "annotations", exception.AnnotationRenews}
+		if doc.Annotation(exception.AnnotationRenews) == "" {
+			at = exception.Path{"metadata", "name"} // it takes the place of one of its name
+		}
 		return &exception.Refusal{Position: doc.PositionOf(at), Reason: reason, Message: message, Hint: hint}
 	}
 	asked := r.config.Renewals
 	if len(record.Approvers) < asked.RequireApprovals {
-		return refuse(ReasonNotApproved, fmt.Sprintf("it is a renewal, and %d of %d who have to approve one did so", len(record.Approvers), asked.RequireApprovals),
+		return refuse(ReasonNotApproved, fmt.Sprintf("it takes up after another exception, and %d of %d who have to approve that did so", len(record.Approvers), asked.RequireApprovals),
 			"propose it again, and have more people approve it")
 	}
 	if !asked.RequireNewApprover {

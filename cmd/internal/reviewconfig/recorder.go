@@ -18,8 +18,9 @@ type File struct {
 	// history does not go back to it.
 	Origin    string
 	Documents []*exception.Document
-	// Predecessors are what the documents renew, one for each, as they lie in the
-	// signed folder; nil for one that renews nothing. None at all is none of them.
+	// Predecessors are what the documents renew or take the place of, one for each, as
+	// they lie in the signed folder; nil for a first exception. None at all is none of
+	// them.
 	Predecessors []*exception.Document
 }
 
