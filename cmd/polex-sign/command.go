@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
@@ -121,6 +122,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		shapeconfig.LeaveClaims(&asked)
 		report := &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(asked)}
 		maps.Copy(report.Docs, reviewconfig.Docs())
 		if asked.Policies, err = shapeconfig.Policies(cfg, nil, report); err != nil {
@@ -130,7 +132,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, checker: checker,
+		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, checker: checker, overlaps: asked.Levels[shape.ReasonOverlaps],
 			format: format, report: report, now: streams.Now()}
 		if o.promote {
 			return run.promote(cmd.Context())

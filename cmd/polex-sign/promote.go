@@ -73,6 +73,9 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	}
 	before := p.report.Documents
 	p.report.Documents += len(plan.Documents())
+	if err := p.refuseOverlaps(plan); err != nil {
+		return err
+	}
 	record := func() ([]*exception.Document, error) { return p.record(ctx, queue, plan) }
 	if p.options.dryRun {
 		return p.foresee(plan, record)

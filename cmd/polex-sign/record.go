@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/promote"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // record returns the documents of a plan with who asked for them and who approved
@@ -24,20 +25,42 @@ func (p *promotion) record(ctx context.Context, queue *promote.Queue, plan *prom
 	if err != nil {
 		return nil, err
 	}
+	verifies, err := p.predecessors()
+	if err != nil {
+		return nil, err
+	}
 	recorder, err := reviewconfig.New(reviewconfig.Options{Config: p.config, Getenv: os.Getenv, Client: &http.Client{},
-		Objects: p.clone.Objects(), Source: queue.Source().String(), Branch: branch})
+		Objects: p.clone.Objects(), Source: queue.Source().String(), Branch: branch, Verify: verifies})
 	if err != nil || recorder == nil {
 		return docs, err
 	}
 	var files []reviewconfig.File
 	for _, m := range plan.Moves {
-		f := reviewconfig.File{Path: m.From, Documents: m.Documents}
+		f := reviewconfig.File{Path: m.From, Documents: m.Documents, Predecessors: m.Predecessors}
 		if m.Origin != nil {
 			f.Origin = m.Origin.Commit.String()
 		}
 		files = append(files, f)
 	}
 	return recorder.Record(ctx, files)
+}
+
+// predecessors returns what verifies the predecessors of renewals, or nil where
+// nothing says whose signature counts.
+func (p *promotion) predecessors() (func(*exception.Document) (*exception.Document, error), error) {
+	c, err := p.trusted.Config(p.config)
+	if err != nil || len(c.Authorities) == 0 {
+		return nil, err
+	}
+	policy, err := p.trusted.Policy(p.config)
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := verify.New(policy)
+	if err != nil {
+		return nil, err
+	}
+	return func(doc *exception.Document) (*exception.Document, error) { return verifier.Predecessor(doc, p.now) }, nil
 }
 
 // branch is the one that pull requests were merged into, or "".

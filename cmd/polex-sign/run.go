@@ -24,9 +24,11 @@ type run struct {
 	config  *cli.Config
 	trusted *trustflags.Flags
 	checker *shape.Checker
-	format  *cli.Format
-	report  *cli.Report
-	now     time.Time
+	// overlaps is what exempting the same as a signed exception weighs.
+	overlaps shape.Level
+	format   *cli.Format
+	report   *cli.Report
+	now      time.Time
 }
 
 // files seals what the paths hold.

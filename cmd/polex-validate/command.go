@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -80,7 +81,11 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := shapeconfig.WeighClaims(cfg, &config); err != nil {
+			return err
+		}
 		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), CountPassed: !format.ListsPassed()}
+		maps.Copy(report.Docs, renewalDocs())
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if o.changedSince != "" {
 			since, err := changed.Open(cmd.Context(), ".", o.changedSince)
@@ -102,6 +107,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			return fix.finish(format, streams)
 		}
 		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: run.settle}.Each(inputs.Each)
+		run.renewals.settle(report, cli.Documents(o.around.signed, &cli.Report{}, cli.Warn)) // what cannot be read of them is on the report
 		if err := format.Write(streams.Out, report); err != nil {
 			return err
 		}
@@ -120,6 +126,7 @@ type run struct {
 	checker  *shape.Checker
 	policies *shape.PolicySet // nil when none are given
 	set      shape.Set
+	renewals *renewals // nil where the live exceptions are not given
 	report   *cli.Report
 	now      time.Time
 }
@@ -143,7 +150,7 @@ func (r *run) check(doc *exception.Document) answer {
 // those before it, or that nothing is, and what it would exempt. It runs for one
 // after the other.
 func (r *run) settle(doc *exception.Document, a answer) {
-	results := shapeconfig.Results(doc, append(a.found, r.set.Add(doc)...))
+	results := shapeconfig.Results(doc, append(a.found, r.checker.Weigh(r.set.Add(doc))...))
 	r.report.Add(results...)
 	if slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {
 		return
@@ -157,7 +164,9 @@ func (r *run) settle(doc *exception.Document, a answer) {
 		}
 		result.Details = map[string]any{"exempts": names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
 	}
-	r.report.Add(result)
+	if !r.renewals.keep(doc, result) {
+		r.report.Add(result)
+	}
 }
 
 // listed names the first of what an exception exempts, and how many there are.

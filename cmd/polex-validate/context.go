@@ -45,6 +45,11 @@ func (s *surroundings) read(run *run, cfg *cli.Config, config *shape.Config) err
 		config.Resources = shape.ReadResources(slices.Collect(cli.Documents(s.resources, run.report, cli.Warn)))
 	}
 	if len(s.signed) > 0 {
+		var p cli.Promote
+		if err := cfg.Section("promote", &p); err != nil {
+			return err
+		}
+		run.renewals = &renewals{newApprover: p.Renewals.RequireNewApprover}
 		run.set.Live(cli.Documents(s.signed, run.report, cli.Refuse), run.now)
 	}
 	return nil

@@ -44,6 +44,12 @@ func explain(facts verify.Facts, counts bool) []cli.Fact {
 		said = append(said, explainSignature(s)...)
 	}
 	say("message", "%s", facts.MessageDigest)
+	if n := facts.Renewal.Number; n > 0 {
+		say("renews", "%s, renewal %d in a row", renewed(facts), n)
+	}
+	if a := facts.Approvals; len(a.Names) > 0 {
+		say("approved by", "%s, by its record from %s", people(a.Names), a.From)
+	}
 	if !facts.StartsAt.IsZero() {
 		say("counts from", "%s", clock(facts.StartsAt))
 	}
@@ -138,6 +144,18 @@ func summary(facts verify.Facts) string {
 	return strings.Join(append(said, "until "+clock(facts.ExpiresAt)), ", ")
 }
 
+// people names the first of those who approved, and how many there are.
+func people(names []string) string {
+	const most = 10
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// renewed names the predecessor as the exception does.
+func renewed(facts verify.Facts) string { return facts.Renewal.Name + "@" + facts.Renewal.Digest }
+
 // details are the facts for JSON, or nil where nothing was verified.
 func details(facts verify.Facts) map[string]any {
 	if len(facts.Signatures) == 0 {
@@ -148,6 +166,12 @@ func details(facts verify.Facts) map[string]any {
 		signatures[i] = signatureDetails(s)
 	}
 	all := map[string]any{"messageDigest": facts.MessageDigest, "signatures": signatures}
+	if n := facts.Renewal.Number; n > 0 {
+		all["renews"], all["renewal"] = renewed(facts), n
+	}
+	if a := facts.Approvals; len(a.Names) > 0 {
+		all["approvedBy"], all["recordedFrom"] = a.Names, a.From
+	}
 	if !facts.StartsAt.IsZero() {
 		all["startsAt"] = clock(facts.StartsAt)
 	}

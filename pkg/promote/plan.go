@@ -3,6 +3,7 @@ package promote
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,12 +22,16 @@ type Plan struct {
 	Skipped []Skip
 
 	queue *Queue
+	there *listing
 }
 
 // Move is one file of a plan.
 type Move struct {
 	From, To  string
 	Documents []*exception.Document // as they were asked for, or sealed
+	// Predecessors are what the documents renew or take the place of, one for each: as it
+	// lies in the signed folder, and not verified. It is nil for a first exception.
+	Predecessors []*exception.Document
 	// Origin is the commit that brought the file; nil where history does not go
 	// back far enough to tell.
 	Origin   *gitchange.Origin
@@ -78,7 +83,7 @@ func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{queue: q}
+	p := &Plan{queue: q, there: there}
 	p.choose(there)
 	var refusals exception.Refusals
 	asked := map[exception.Identity]bool{}
@@ -93,16 +98,35 @@ func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		renewals, err := there.renewals(m.Documents)
+		predecessors, renewals, err := there.renewals(m.Documents)
 		if err != nil {
 			return nil, err
 		}
+		m.succeed(predecessors)
 		refusals = append(append(append(refusals, problems...), renewals...), targets.add(m)...)
 	}
 	if len(refusals) > 0 {
 		return nil, refusals
 	}
 	return p, nil
+}
+
+// succeed notes what each document takes up after: what it says that it renews, or the
+// signed exception of its own name, which would otherwise get another life without being
+// a renewal.
+func (m *Move) succeed(renewed []*exception.Document) {
+	m.Predecessors = renewed
+	signed := map[exception.Identity]*exception.Document{}
+	for _, r := range m.Replaces {
+		for _, doc := range r.Documents {
+			signed[doc.Identity()] = doc
+		}
+	}
+	for i, doc := range m.Documents {
+		if m.Predecessors[i] == nil {
+			m.Predecessors[i] = signed[doc.Identity()]
+		}
+	}
 }
 
 // choose takes the files that are still there as they were in the source. One
@@ -203,6 +227,30 @@ func (f folded) add(m *Move) exception.Refusals {
 				Message: fmt.Sprintf("%s would lie beside %s, which some systems take for the same", name, other), Hint: "choose another name"}}
 		}
 		f[key] = name
+	}
+	return nil
+}
+
+// Live calls visit with what lies in the signed folder of the commit that the plan is
+// for, and stays there, in the order of the files. Nobody has verified any of it.
+func (p *Plan) Live(visit func(*exception.Document)) error {
+	replaced := map[string]bool{}
+	for _, m := range p.Moves {
+		for _, r := range m.Replaces {
+			replaced[r.Path] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.there.within)) {
+		if replaced[name] {
+			continue
+		}
+		docs, err := documentsIn(p.there.tree, p.there.signed[name])
+		if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			visit(doc)
+		}
 	}
 	return nil
 }

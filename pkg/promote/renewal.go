@@ -9,31 +9,36 @@ import (
 
 // renewals holds what says that it renews another exception against what is signed:
 // how many renewals there have been is counted here, and nowhere later can it be. A
-// predecessor that is gone was withdrawn, or has ended long since.
-func (l *listing) renewals(docs []*exception.Document) (exception.Refusals, error) {
+// predecessor that is gone was withdrawn, or has ended long since. It returns the
+// predecessor of each document as it lies in the signed folder, nil for a first
+// exception; who signed it is for the caller to verify.
+func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, exception.Refusals, error) {
+	predecessors := make([]*exception.Document, len(docs))
 	var refusals exception.Refusals
-	for _, doc := range docs {
+	for i, doc := range docs {
 		e, ok := doc.Exception()
 		if !ok || e.Renews.Text == "" && e.RenewalNumber.Text == "" {
 			continue
 		}
-		problem, err := l.continues(doc, e)
+		before, problem, err := l.continues(doc, e)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if problem != nil {
 			refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(e.Renews.Path), Reason: ReasonNotARenewal, Message: problem.Error(),
 				Hint: "have it drafted with polex-request --renew, or request it anew"})
 		}
+		predecessors[i] = before
 	}
-	return refusals, nil
+	return predecessors, refusals, nil
 }
 
-// continues returns why an exception is no renewal of one that is signed, or nil.
-func (l *listing) continues(doc *exception.Document, e *exception.Exception) (problem, err error) {
+// continues returns the signed exception that another one renews, or why it is no
+// renewal of one.
+func (l *listing) continues(doc *exception.Document, e *exception.Exception) (predecessor *exception.Document, problem, err error) {
 	said, problem := e.Renewal()
 	if problem != nil {
-		return problem, nil
+		return nil, problem, nil
 	}
 	before := e.Identity
 	before.Name = said.Name
@@ -41,16 +46,16 @@ func (l *listing) continues(doc *exception.Document, e *exception.Exception) (pr
 	for _, where := range l.objects[before] {
 		signed, err := documentsIn(l.tree, l.signed[where])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, one := range signed {
 			if one.Identity() != before {
 				continue
 			}
 			if problem = request.Continues(doc, one); problem == nil {
-				return nil, nil
+				return one, nil, nil
 			}
 		}
 	}
-	return problem, nil
+	return nil, problem, nil
 }

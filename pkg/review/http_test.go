@@ -261,6 +261,18 @@ func TestNew(t *testing.T) {
 		"owners of trailers": {func(c *review.Config) {
 			c.Source, c.InsecureCountTrailers, c.RequireCodeOwners = review.SourceTrailers, true, true
 		}, "only what its author wrote"},
+		"fewer than none of a renewal":   {func(c *review.Config) { c.Renewals.RequireApprovals = -1 }, "0 to 100"},
+		"too many of a renewal":          {func(c *review.Config) { c.Renewals.RequireApprovals = 101 }, "0 to 100"},
+		"fewer of a renewal than of any": {func(c *review.Config) { c.RequireApprovals, c.Renewals.RequireApprovals = 2, 1 }, "never asked for less"},
+		"approvals of an event, of a renewal": {func(c *review.Config) {
+			c.Source, c.RequireApprovals, c.Renewals.RequireApprovals = review.SourceEvent, 0, 1
+		}, "an event shows none"},
+		"a new approver of an event": {func(c *review.Config) {
+			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceEvent, 0, true
+		}, "an event shows none"},
+		"a new approver of trailers": {func(c *review.Config) {
+			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceTrailers, 0, true
+		}, "only what its author wrote"},
 		"trailers beside an API": {func(c *review.Config) { c.InsecureCountTrailers = true }, "to be counted from trailers"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,8 @@ const (
 	ReasonNoCodeOwnerApproval = "no-code-owner-approval"
 	ReasonClaimsReview        = "claims-review"
 	ReasonUnrecordable        = "unrecordable"
+	ReasonNoNewApprover       = "no-new-approver"
+	ReasonApproversUnknown    = "approvers-unknown"
 )
 
 // Reason is a reason with a line on what it means.
@@ -20,6 +22,8 @@ func Reasons() []Reason {
 		{ReasonNoCodeOwnerApproval, "no code owner of the file approved it, or it has none"},
 		{ReasonClaimsReview, "the request says itself who asked for it or approved it, or where"},
 		{ReasonUnrecordable, "the document is laid out in a way that the record cannot be written into"},
+		{ReasonNoNewApprover, "nobody approved the renewal but people who approved its predecessor"},
+		{ReasonApproversUnknown, "another approver is asked of a renewal, and who approved its predecessor is not known"},
 	}
 }
 

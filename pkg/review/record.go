@@ -37,14 +37,10 @@ type Record struct {
 // Additions returns what the record adds to a document of a kind: annotations,
 // and the native field where the kind has one.
 func (r *Record) Additions(kind exception.GroupKind) []exception.Addition {
-	approved := annotation(exception.AnnotationApprovedBy)
-	if kind.IsException() && kind.Group == exception.PoliciesGroup {
-		approved = exception.Path{"spec", "properties", "approved-by"}
-	}
 	var additions []exception.Addition
 	for _, a := range []exception.Addition{
 		{Path: annotation(exception.AnnotationRequestedBy), Value: r.Requester},
-		{Path: approved, Value: strings.Join(r.Approvers, ", ")},
+		{Path: exception.ApprovedByPath(kind), Value: strings.Join(r.Approvers, ", ")},
 		{Path: annotation(exception.AnnotationPullRequest), Value: r.PullRequest},
 		{Path: annotation(exception.AnnotationMergeCommit), Value: r.Commit},
 		{Path: annotation(exception.AnnotationRecordedFrom), Value: string(r.Source)},
@@ -76,21 +72,8 @@ func (r *Record) Write(doc *exception.Document) (*exception.Document, error) {
 // Claims returns a refusal for everything in a document that a record says: who
 // writes a request must not write who approved it. An empty claim is one, too.
 func Claims(doc *exception.Document) exception.Refusals {
-	paths := []exception.Path{
-		annotation(exception.AnnotationRequestedBy),
-		annotation(exception.AnnotationApprovedBy),
-		annotation(exception.AnnotationPullRequest),
-		annotation(exception.AnnotationMergeCommit),
-		annotation(exception.AnnotationRecordedFrom),
-	}
-	if kind := doc.GroupKind(); kind.IsException() && kind.Group == exception.PoliciesGroup {
-		// Only the first of them has a meaning; people would believe the others as well.
-		for _, key := range []string{"approved-by", "requested-by", "pull-request", "merge-commit"} {
-			paths = append(paths, exception.Path{"spec", "properties", key})
-		}
-	}
 	var refusals exception.Refusals
-	for _, path := range paths {
+	for _, path := range exception.RecordPaths(doc.GroupKind()) {
 		if _, there := doc.Lookup(path...); there {
 			refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(path), Reason: ReasonClaimsReview,
 				Message: fmt.Sprintf("the request says %s itself", path), Hint: "remove it: it is recorded when the exception is signed"})

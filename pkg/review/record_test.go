@@ -141,7 +141,7 @@ func TestReasons(t *testing.T) {
 			t.Errorf("%s is not explained", r.Name)
 		}
 	}
-	want := []string{"no-pull-request", "not-approved", "no-code-owner-approval", "claims-review", "unrecordable"}
+	want := []string{"no-pull-request", "not-approved", "no-code-owner-approval", "claims-review", "unrecordable", "no-new-approver", "approvers-unknown"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}

@@ -29,6 +29,8 @@ type Config struct {
 	RequireApprovals int
 	// RequireCodeOwners asks for an approval by a code owner of every file.
 	RequireCodeOwners bool
+	// Renewals is what is asked besides of an exception that renews another.
+	Renewals Renewals
 	// InsecureAllowStaleApprovals counts approvals of earlier commits of a pull
 	// request than the one that was merged.
 	InsecureAllowStaleApprovals bool
@@ -37,8 +39,11 @@ type Config struct {
 	InsecureCountTrailers bool
 }
 
-// asks reports whether anything is asked of a record.
+// asks reports whether anything is asked of every record.
 func (c *Config) asks() bool { return c.RequireApprovals > 0 || c.RequireCodeOwners }
+
+// asksApprovals reports whether any record is asked for approvals.
+func (c *Config) asksApprovals() bool { return c.RequireApprovals > 0 || c.Renewals.asks() }
 
 const maxRequired = 100
 
@@ -63,6 +68,10 @@ func New(c Config) (*Reviewer, error) {
 		return nil, fmt.Errorf("%q is no branch's name", c.Branch)
 	case c.RequireApprovals < 0 || c.RequireApprovals > maxRequired:
 		return nil, fmt.Errorf("%d approvals cannot be asked for, only 0 to %d", c.RequireApprovals, maxRequired)
+	case c.Renewals.RequireApprovals < 0 || c.Renewals.RequireApprovals > maxRequired:
+		return nil, fmt.Errorf("%d approvals cannot be asked of a renewal, only 0 to %d", c.Renewals.RequireApprovals, maxRequired)
+	case c.Renewals.RequireApprovals > 0 && c.Renewals.RequireApprovals < c.RequireApprovals:
+		return nil, fmt.Errorf("%d approvals are asked of a renewal, and %d of a first exception: a renewal is never asked for less", c.Renewals.RequireApprovals, c.RequireApprovals)
 	case c.InsecureCountTrailers && c.Source != SourceTrailers:
 		return nil, fmt.Errorf("approvals are to be counted from trailers, and the record is from %q", c.Source)
 	}
@@ -71,7 +80,7 @@ func New(c Config) (*Reviewer, error) {
 	case SourceAPI:
 		r.api, err = newAPI(c.GitHub)
 	case SourceEvent:
-		if c.asks() {
+		if c.asksApprovals() || c.RequireCodeOwners {
 			return nil, errors.New("approvals are asked for, and an event shows none: they take the API, and a token for it")
 		}
 		r.event, err = readEvent(c.Event)
@@ -82,7 +91,7 @@ func New(c Config) (*Reviewer, error) {
 			err = fmt.Errorf("%q is no repository: it is written as owner/name", c.GitHub.Repository)
 		}
 	case SourceTrailers:
-		if c.RequireCodeOwners || c.RequireApprovals > 0 && !c.InsecureCountTrailers {
+		if c.RequireCodeOwners || c.asksApprovals() && !c.InsecureCountTrailers {
 			return nil, errors.New("approvals are asked for, and those in a commit's message are only what its author wrote: they take the API, or are to be counted all the same")
 		}
 	default:

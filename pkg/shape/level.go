@@ -47,3 +47,14 @@ func (c *Config) weigh(f *Finding) bool {
 	}
 	return true
 }
+
+// Weigh gives what a [Set] found the levels that are configured.
+func (c *Checker) Weigh(found []Finding) []Finding {
+	var counting []Finding
+	for _, f := range found {
+		if c.config.weigh(&f) {
+			counting = append(counting, f)
+		}
+	}
+	return counting
+}

@@ -19,13 +19,16 @@ const (
 
 // overlaps finds exceptions of a set that exempt the same resource from the same
 // policy, and for kyverno.io from the same rule. When one of them is withdrawn or
-// ends, the other goes on exempting, and nobody will think of it. It is only
-// said with an example in hand: where the matches are too intricate to find one,
-// nothing is.
+// ends, the other goes on exempting, and nobody will think of it. A renewal does not
+// overlap with the exception that it says it renews. It is only said with an example
+// in hand: where the matches are too intricate to find one, nothing is. Where this is an
+// error, polex-sign refuses to promote what overlaps with a signed exception that has
+// not ended.
 func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 	var found []Finding
 	work, compared := &wildcard.Meter{Left: maxOverlapSteps}, 0
 	met := map[int]bool{}
+	renewed := predecessor(d, c.id)
 	for _, ref := range c.policies {
 		for _, list := range s.index.near(c, refKey(c.id.Group, ref)) {
 			for _, number := range list {
@@ -36,7 +39,7 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 					continue
 				}
 				other := s.claims.get(number)
-				if other.id == c.id {
+				if other.id == c.id || other.id == renewed {
 					met[number] = true
 					continue
 				}
@@ -55,6 +58,18 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 		}
 	}
 	return found
+}
+
+// predecessor returns the exception that a document says it renews, which exempts the
+// same until it ends; promotion holds the word against it.
+func predecessor(d *exception.Document, id exception.Identity) exception.Identity {
+	if e, ok := d.Exception(); ok {
+		if said, err := e.Renewal(); err == nil && said.Number > 0 {
+			id.Name = said.Name
+			return id
+		}
+	}
+	return exception.Identity{}
 }
 
 // shares says what an exception and another both except from, of a policy that

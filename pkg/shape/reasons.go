@@ -36,6 +36,7 @@ var checks = []func(*subject, time.Time){
 	(*subject).lifetime,
 	(*subject).renewal,
 	(*subject).statements,
+	(*subject).claimsReview,
 	(*subject).hiddenCharacter,
 	(*subject).lookAlike,
 	(*subject).customRules,
@@ -70,6 +71,7 @@ const (
 	ReasonMissingOwner       = "missing-owner"
 	ReasonMissingCategory    = "missing-category"
 	ReasonBadCategory        = "bad-category"
+	ReasonClaimsReview       = "claims-review"
 	ReasonContradiction      = "contradiction"
 	ReasonHiddenCharacter    = "hidden-character"
 	ReasonLookAlike          = "look-alike"
@@ -144,6 +146,7 @@ func Reasons() []Reason {
 		{ReasonMissingOwner, "the exception names no owner", false},
 		{ReasonMissingCategory, "the exception does not say whether it is a waiver or mitigated", false},
 		{ReasonBadCategory, "the category is neither waiver nor mitigated", false},
+		{ReasonClaimsReview, "the request says itself who asked for it or approved it, or where", false},
 		{ReasonContradiction, "a field and an annotation say different things", true},
 		{ReasonHiddenCharacter, "a character is not what a reader sees", false},
 		{ReasonLookAlike, "two names differ in what a reader does not see", false},

@@ -83,6 +83,7 @@ func cases() map[string][]change {
 		"lifetime":           lifetimeCases,
 		"renewal":            renewalCases,
 		"statements":         statementCases,
+		"claimsreview":       claimsCases,
 		"hiddencharacter":    hiddenCases,
 		"customrule":         ruleCases,
 		"limits":             limitCases,

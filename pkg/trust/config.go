@@ -99,6 +99,25 @@ type LimitsConfig struct {
 	// MaxLifetime is the longest time from the authority's own signature to the
 	// expiry.
 	MaxLifetime string `json:"maxLifetime"`
+	// Renewals are for an exception that says it renews another; nil asks no more of it
+	// than of any.
+	Renewals *RenewalLimitsConfig `json:"renewals"`
+}
+
+// RenewalLimitsConfig is what one authority may sign of exceptions that say that they
+// renew another, besides what its other limits say. An exception is a renewal by its
+// own word, which whoever signs it has held against the predecessor.
+type RenewalLimitsConfig struct {
+	// Forbid leaves none. It is set alone.
+	Forbid bool `json:"forbid"`
+	// Max is how many there may be in a row, up to 998; 0 sets no limit.
+	Max int `json:"max"`
+	// MaxLifetime is the longest time from the authority's own signature to the expiry
+	// of a renewal; "" sets no limit.
+	MaxLifetime string `json:"maxLifetime"`
+	// RequireApprovals is how many people the record in a renewal has to name as having
+	// approved it, up to 100; 0 asks for none.
+	RequireApprovals int `json:"requireApprovals"`
 }
 
 // GroupConfig asks for a number of distinct authorities out of some.

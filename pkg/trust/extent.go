@@ -18,6 +18,7 @@ type Extent struct {
 	exempts   []filter // of a kyverno.io exception
 	expiresAt time.Time
 	unread    error // why its times cannot be read
+	taken     taken // what it says of an exception that it renews
 }
 
 // policyRef is a policy that an exception is from.
@@ -46,6 +47,7 @@ func ExtentOf(doc *exception.Document) Extent {
 	if !ok {
 		return e
 	}
+	e.taken = takenBy(doc, said)
 	for _, ref := range said.Policies {
 		e.policies = append(e.policies, policyRef{name: ref.Name, anywhere: strings.HasPrefix(ref.Kind, "Namespaced")})
 	}

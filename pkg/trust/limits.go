@@ -15,13 +15,14 @@ type limits struct {
 	kindNames                      names
 	namespaces, exempted, policies names
 	maxLifetime                    time.Duration
+	renewals                       *renewalLimits
 }
 
 func newLimits(c *LimitsConfig) (l limits, err error) {
 	if c == nil {
 		return l, nil
 	}
-	if c.Kinds == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Policies == nil && c.MaxLifetime == "" {
+	if c.Kinds == nil && c.Namespaces == nil && c.ExemptedNamespaces == nil && c.Policies == nil && c.MaxLifetime == "" && c.Renewals == nil {
 		return l, errors.New("they limit nothing: leave them out, or set one")
 	}
 	l.kindNames = c.Kinds
@@ -42,7 +43,15 @@ func newLimits(c *LimitsConfig) (l limits, err error) {
 			return l, fmt.Errorf("maxLifetime: %w", err)
 		}
 	}
+	if l.renewals, err = newRenewalLimits(c.Renewals); err != nil {
+		return l, fmt.Errorf("renewals: %w", err)
+	}
 	return l, nil
+}
+
+// measures reports whether some of the limits are on a time since the signature.
+func (l *limits) measures() bool {
+	return l.maxLifetime > 0 || l.renewals != nil && l.renewals.maxLifetime > 0
 }
 
 // check refuses limits that leave nothing of the kinds that a policy speaks of.
@@ -58,6 +67,8 @@ func (l *limits) check(spoken Kinds) error {
 		return fmt.Errorf("limits: exemptedNamespaces are of %s, which is not among the kinds", legacy)
 	case l.policies != nil && !allows(legacy) && !allows(current):
 		return errors.New("limits: policies are of exceptions, which are not among the kinds")
+	case l.renewals != nil && !allows(legacy) && !allows(current):
+		return errors.New("limits: renewals are of exceptions, which are not among the kinds")
 	}
 	return nil
 }
@@ -87,6 +98,9 @@ func (a *Authority) Beyond(e Extent, witnessed time.Time) string {
 		if found := e.beyondLifetime(l.maxLifetime, witnessed); found != "" {
 			return fmt.Sprintf("limits.maxLifetime is %s, and %s", lifetime.FormatDuration(l.maxLifetime), found)
 		}
+	}
+	if l.renewals != nil {
+		return e.beyondRenewals(l.renewals, witnessed)
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"crypto/elliptic"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,11 @@ func TestBeyond(t *testing.T) {
 	policies := func(names ...string) trust.LimitsConfig { return trust.LimitsConfig{Policies: names} }
 	exempted := func(names ...string) trust.LimitsConfig { return trust.LimitsConfig{ExemptedNamespaces: names} }
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	renewal := swap(legacyException, "annotations: {", `annotations: {polex.dev/renewal: "2", polex.dev/renews: "a@sha256:`+strings.Repeat("0", 64)+`", `)
+	approved := func(from, by string) string {
+		return swap(renewal, "annotations: {", fmt.Sprintf("annotations: {polex.dev/recorded-from: %q, polex.dev/approved-by: %q, ", from, by))
+	}
+	renewals := func(l trust.RenewalLimitsConfig) trust.LimitsConfig { return trust.LimitsConfig{Renewals: &l} }
 	for _, tc := range []struct {
 		name, yaml string
 		limits     trust.LimitsConfig
@@ -140,6 +146,25 @@ func TestBeyond(t *testing.T) {
 		{"lifetime, no end yet", swap(legacyException, `expires-at: "2026-01-02T00:00:00Z"`, "expires-in: 1h"), trust.LimitsConfig{MaxLifetime: "1d"}, at, "never expires"},
 		{"lifetime, not a time", swap(legacyException, "2026-01-02T00:00:00Z", "soon"), trust.LimitsConfig{MaxLifetime: "1d"}, at, "cannot be read"},
 
+		{"renewals of what is none", legacyException, renewals(trust.RenewalLimitsConfig{Forbid: true}), at, ""},
+		{"renewals of another kind", swap(configMap, "annotations: {", "annotations: {polex.dev/renewal: \"1\", "), renewals(trust.RenewalLimitsConfig{Forbid: true}), at, ""},
+		{"renewals, none may be", renewal, renewals(trust.RenewalLimitsConfig{Forbid: true}), at, "limits.renewals.forbid is set, and it renews another"},
+		{"renewals, none may be, by half its word", swap(legacyException, "annotations: {", "annotations: {polex.dev/renewal: \"1\", "), renewals(trust.RenewalLimitsConfig{Forbid: true}), at, "it renews another"},
+		{"renewals, none may be, by the other half", swap(legacyException, "annotations: {", "annotations: {polex.dev/renews: web, "), renewals(trust.RenewalLimitsConfig{Forbid: true}), at, "it renews another"},
+		{"renewals, as many as may be", renewal, renewals(trust.RenewalLimitsConfig{Max: 2}), at, ""},
+		{"renewals, one too many", renewal, renewals(trust.RenewalLimitsConfig{Max: 1}), at, "limits.renewals.max is 1, and it is renewal 2"},
+		{"renewals, a number that is none", swap(renewal, `renewal: "2"`, `renewal: "two"`), renewals(trust.RenewalLimitsConfig{Max: 3}), at, "what it says of its predecessor cannot be read"},
+		{"renewals, no number", swap(renewal, `polex.dev/renewal: "2", `, ""), renewals(trust.RenewalLimitsConfig{Max: 3}), at, "cannot be read"},
+		{"renewals of the other group", swap(currentException, "namespace: exceptions}", "namespace: exceptions, annotations: {polex.dev/renewal: \"2\", polex.dev/renews: \"a@sha256:"+strings.Repeat("0", 64)+"\"}}"), renewals(trust.RenewalLimitsConfig{Max: 1}), at, "it is renewal 2"},
+		{"renewals, short enough", renewal, renewals(trust.RenewalLimitsConfig{MaxLifetime: "1d"}), at, ""},
+		{"renewals, too long", renewal, renewals(trust.RenewalLimitsConfig{MaxLifetime: "23h"}), at, "limits.renewals.maxLifetime is 23h, and it was signed at"},
+		{"renewals, too long for any", renewal, trust.LimitsConfig{MaxLifetime: "1h", Renewals: &trust.RenewalLimitsConfig{MaxLifetime: "2d"}}, at, "limits.maxLifetime is 1h"},
+		{"renewals, nobody witnessed", renewal, renewals(trust.RenewalLimitsConfig{MaxLifetime: "1d"}), time.Time{}, "nobody witnessed"},
+		{"renewals, approved by enough", approved("api", "bob, carol"), renewals(trust.RenewalLimitsConfig{RequireApprovals: 2}), at, ""},
+		{"renewals, approved by one", approved("api", "bob"), renewals(trust.RenewalLimitsConfig{RequireApprovals: 2}), at, "limits.renewals.requireApprovals is 2, and its record names 1"},
+		{"renewals, approved by one twice", approved("api", "bob, Bob"), renewals(trust.RenewalLimitsConfig{RequireApprovals: 2}), at, "names 1"},
+		{"renewals, approved without a record", approved("", "bob, carol"), renewals(trust.RenewalLimitsConfig{RequireApprovals: 2}), at, "names 0"},
+
 		{"two limits, the second broken", legacyException, trust.LimitsConfig{Policies: []string{"require-*"}, MaxLifetime: "1h"}, at, "limits.maxLifetime"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -172,6 +197,15 @@ func TestLimitsRefused(t *testing.T) {
 		{"no policies", trust.LimitsConfig{Policies: none}, nil, "policies: an empty list"},
 		{"no lifetime", trust.LimitsConfig{MaxLifetime: "0h"}, nil, "maxLifetime"},
 		{"less than no lifetime", trust.LimitsConfig{MaxLifetime: "-4h"}, nil, "maxLifetime"},
+		{"renewals of nothing", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{}}, nil, "renewals: they limit nothing"},
+		{"no renewals", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{Forbid: true}}, nil, ""},
+		{"no renewals, and so many", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{Forbid: true, Max: 1}}, nil, "set it alone"},
+		{"fewer renewals than none", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{Max: -1}}, nil, "renewals: max: -1"},
+		{"more renewals than can be", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{Max: 999}}, nil, "renewals: max: 999"},
+		{"renewals of no lifetime", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{MaxLifetime: "0h"}}, nil, "renewals: maxLifetime"},
+		{"fewer approvals than none", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{RequireApprovals: -1}}, nil, "requireApprovals: -1"},
+		{"more approvals than there can be", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{RequireApprovals: 101}}, nil, "requireApprovals: 101"},
+		{"renewals of another kind", trust.LimitsConfig{Renewals: &trust.RenewalLimitsConfig{Max: 1}}, []string{"ConfigMap"}, "not among the kinds"},
 		{"a kind in lower case", trust.LimitsConfig{Kinds: []string{"policyexception.kyverno.io"}}, nil, "neither a name"},
 		{"a kind with a pattern", trust.LimitsConfig{Kinds: []string{"Policy*"}}, nil, "neither a name"},
 		{"an empty kind", trust.LimitsConfig{Kinds: []string{""}}, nil, "neither a name"},
@@ -199,10 +233,12 @@ func TestLimitsRefused(t *testing.T) {
 			}
 		})
 	}
-	config := limited(&trust.LimitsConfig{MaxLifetime: "4h"})
-	config.Authorities[0] = trust.AuthorityConfig{Key: keyPEM(t, elliptic.P256()), InsecureWithoutLog: true, Limits: config.Authorities[0].Limits}
-	if _, err := trust.New(config, root(t, "tlogs", "timestampAuthorities")); err == nil || !strings.Contains(err.Error(), "witness") {
-		t.Errorf("a lifetime that nothing would witness: %v", err)
+	for _, l := range []trust.LimitsConfig{{MaxLifetime: "4h"}, {Renewals: &trust.RenewalLimitsConfig{MaxLifetime: "4h"}}} {
+		config := limited(&l)
+		config.Authorities[0] = trust.AuthorityConfig{Key: keyPEM(t, elliptic.P256()), InsecureWithoutLog: true, Limits: config.Authorities[0].Limits}
+		if _, err := trust.New(config, root(t, "tlogs", "timestampAuthorities")); err == nil || !strings.Contains(err.Error(), "witness") {
+			t.Errorf("a lifetime that nothing would witness: %v", err)
+		}
 	}
 }
 

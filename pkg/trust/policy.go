@@ -90,7 +90,7 @@ func (p *Policy) usable(a *Authority) error {
 	switch {
 	case a.key != nil && !a.withoutLog && !p.root.Logs():
 		return errors.New("the trusted root names no log, so no signature of this key could be witnessed; set insecureWithoutLog to do without")
-	case a.key != nil && a.limits.maxLifetime > 0 && !witnesses:
+	case a.key != nil && a.limits.measures() && !witnesses:
 		return errors.New("limits: the trusted root names no log, so nothing would witness how long what this key signs lives")
 	case a.key == nil && a.authority == nil && !p.root.Issues():
 		return errors.New("the trusted root names no certificate authority")

@@ -75,7 +75,7 @@ func TestSchemaFields(t *testing.T) {
 			objects[name] = o
 		}
 	}
-	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "group": trust.GroupConfig{},
+	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "renewals": trust.RenewalLimitsConfig{}, "group": trust.GroupConfig{},
 		"lifetime": trust.LifetimeConfig{}, "revocation": trust.RevocationConfig{}}
 	if got, want := slices.Sorted(maps.Keys(objects)), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
 		t.Fatalf("the schema speaks of %q, and there are %q", got, want)
@@ -136,6 +136,7 @@ authorities:
       exemptedNamespaces: [payments]
       policies: [require-*, shop/probes]
       maxLifetime: 4h
+      renewals: {max: 2, maxLifetime: 2h, requireApprovals: 3}
   - certificateAuthorityFile: ca.pem
     subject: anna@acme.example
   - name: builds
@@ -209,6 +210,7 @@ func TestSchemaExamples(t *testing.T) {
 	const least = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - {issuer: https://accounts.example, subject: anna@acme.example}\n"
 	good := map[string]string{
 		"everything": everything, "the least": least,
+		"no renewals":     strings.Replace(everything, "{max: 2, maxLifetime: 2h, requireApprovals: 3}", "{forbid: true}", 1),
 		"an inline key":   "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - key: " + inline,
 		"an inline chain": "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - subject: anna@acme.example\n    certificateAuthority: " + inlineChain,
 	}
@@ -295,6 +297,17 @@ func TestSchemaExamples(t *testing.T) {
 		{"policies: [require-*, shop/probes]", `policies: [""]`, schemaToo},
 		{"maxLifetime: 4h", "maxLifetime: never", schemaToo},
 		{"maxLifetime: 4h", "maxLifetime: 0h", loadingAlone},
+		{"renewals: {max: 2,", "renewals: {max: 0,", schemaToo},
+		{"renewals: {max: 2,", "renewals: {max: 999,", schemaToo},
+		{"renewals: {max: 2,", "renewals: {most: 2,", schemaToo},
+		{"renewals: {max: 2,", "renewals: {forbid: true,", schemaToo},
+		{"renewals: {max: 2, maxLifetime: 2h, requireApprovals: 3}", "renewals: {}", schemaToo},
+		{"renewals: {max: 2, maxLifetime: 2h, requireApprovals: 3}", "renewals: {forbid: false}", schemaToo},
+		{"renewals: {max: 2, maxLifetime: 2h, requireApprovals: 3}", "renewals: null", schemaToo},
+		{"maxLifetime: 2h", `maxLifetime: ""`, schemaToo},
+		{"maxLifetime: 2h", "maxLifetime: 0h", loadingAlone},
+		{"requireApprovals: 3", "requireApprovals: 0", schemaToo},
+		{"requireApprovals: 3", "requireApprovals: 101", schemaToo},
 
 		{"  - name: platform\n", "  - name: \"\"\n", schemaToo},
 		{"  - name: platform\n", "  - nam: platform\n", schemaToo},

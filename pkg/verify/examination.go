@@ -49,6 +49,10 @@ func (e *Examination) judge(o opened) error {
 		}
 		e.facts.MessageDigest, e.facts.Signatures = digestOf(o.raw), signatures[:i+1]
 	}
+	if said, ok := o.message.Exception(); ok {
+		e.facts.Renewal, _ = said.Renewal()
+		e.facts.Approvals = o.message.Approvals()
+	}
 	// 7. Enough authorities, each within its limits.
 	e.extent = trust.ExtentOf(o.message)
 	if err := e.verifier.count(e.extent, signatures); err != nil {
@@ -72,6 +76,7 @@ func (e *Examination) At(now time.Time) (verified *Verified, err error) {
 	// What one answer hands out is not another's.
 	facts := e.facts
 	facts.Signatures = slices.Clone(facts.Signatures)
+	facts.Approvals.Names = slices.Clone(facts.Approvals.Names)
 	if err = e.refused; err == nil {
 		err = e.last(now, &facts)
 	}

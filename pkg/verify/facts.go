@@ -7,6 +7,8 @@ import (
 	"time"
 
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Facts are what was verified of a document, to explain an answer with. Beside
@@ -20,6 +22,11 @@ type Facts struct {
 	// Signatures are those that were verified, in the seal's order. Each names
 	// its authority once they all were.
 	Signatures []Signature
+	// Renewal is which exception the message says that it renews, and Approvals who its
+	// record says approved it: the signers' word. They are zero where it says nothing, or
+	// nothing that can be read.
+	Renewal   exception.Renewal
+	Approvals exception.Approvals
 	// StartsAt and ExpiresAt are the times between which the message counts. They
 	// are zero for always and never, and where the lifetime was not come to.
 	StartsAt, ExpiresAt time.Time

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,15 @@ func limitVerdicts(w *world) []verdict {
 			c.InsecureAllowUnbounded = true
 		}
 	}
+	// renewal seals a renewal of that number, with a record of who approved it.
+	renewal := func(number, approvers string) maker {
+		says := "    " + exception.AnnotationRenews + ": allow-latest@sha256:" + strings.Repeat("0", 64) + "\n    " + exception.AnnotationRenewal + ": \"" + number + "\"\n"
+		if approvers != "" {
+			says += "    " + exception.AnnotationRecordedFrom + ": api\n    " + exception.AnnotationApprovedBy + ": " + approvers + "\n"
+		}
+		return draftWith("    "+exception.AnnotationReason, says+"    "+exception.AnnotationReason)
+	}
+	renewals := func(l trust.RenewalLimitsConfig) trust.LimitsConfig { return trust.LimitsConfig{Renewals: &l} }
 	const beyond, long = verify.ReasonBeyondLimits, verify.ReasonLifetimeTooLong
 	policies := trust.LimitsConfig{Policies: []string{"disallow-*"}}
 	payments := trust.LimitsConfig{ExemptedNamespaces: []string{"payments"}}
@@ -122,6 +132,24 @@ func limitVerdicts(w *world) []verdict {
 		{name: "limits: does not show where it exempts", want: beyond, doc: natively, policy: limited(payments)},
 		{name: "limits: no exception that exempts anything", want: beyond, doc: configMap, policy: ofAnyKind(limited(payments))},
 		{name: "limits: nothing that ends", want: beyond, doc: configMap, policy: ofAnyKind(limited(trust.LimitsConfig{MaxLifetime: "4h"}))},
+
+		{name: "renewals: as many as the limit", doc: renewal("2", ""), policy: limited(renewals(trust.RenewalLimitsConfig{Max: 2}))},
+		{name: "renewals: one more than the limit", want: beyond, doc: renewal("3", ""), policy: limited(renewals(trust.RenewalLimitsConfig{Max: 2}))},
+		{name: "renewals: none admitted", want: beyond, doc: renewal("1", ""), policy: limited(renewals(trust.RenewalLimitsConfig{Forbid: true}))},
+		{name: "renewals: none admitted, and a first", doc: honest, policy: limited(renewals(trust.RenewalLimitsConfig{Forbid: true}))},
+		{name: "renewals: none admitted, by an annotation that is not signed", want: verify.ReasonAltered, policy: limited(renewals(trust.RenewalLimitsConfig{Forbid: true})),
+			doc: changed(change{at: []any{"metadata", "annotations"}, key: exception.AnnotationRenewal, value: "1"}.apply)},
+		{name: "renewals: taken out of what is applied", want: beyond, policy: limited(renewals(trust.RenewalLimitsConfig{Max: 2})),
+			doc: func(t *testing.T, w *world) *exception.Document {
+				return edited(t, renewal("3", "")(t, w), func(root object) { delete(dig(t, root, "metadata", "annotations"), exception.AnnotationRenewal) })
+			}},
+		{name: "renewals: a number that is none", want: beyond, doc: renewal("0", ""), policy: limited(renewals(trust.RenewalLimitsConfig{Max: 2}))},
+		{name: "renewals: shorter than a first", doc: renewal("1", ""), policy: limited(renewals(trust.RenewalLimitsConfig{MaxLifetime: "7d1m"}))},
+		{name: "renewals: longer than one may be", want: beyond, doc: renewal("1", ""), policy: limited(renewals(trust.RenewalLimitsConfig{MaxLifetime: "6d"}))},
+		{name: "renewals: as long as only a first may be", doc: honest, policy: limited(renewals(trust.RenewalLimitsConfig{MaxLifetime: "6d"}))},
+		{name: "renewals: approved by enough", doc: renewal("1", "bob, carol"), policy: limited(renewals(trust.RenewalLimitsConfig{RequireApprovals: 2}))},
+		{name: "renewals: approved by one under two spellings", want: beyond, doc: renewal("1", "bob, BOB"), policy: limited(renewals(trust.RenewalLimitsConfig{RequireApprovals: 2}))},
+		{name: "renewals: without a record", want: beyond, doc: renewal("1", ""), policy: limited(renewals(trust.RenewalLimitsConfig{RequireApprovals: 1}))},
 
 		{name: "break-glass for four hours", doc: for4h(person(ben)), policy: glass},
 		{name: "break-glass for a week", want: beyond, doc: forged(person(ben)), policy: glass},

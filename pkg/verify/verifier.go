@@ -90,6 +90,23 @@ func (v *Verifier) Examine(doc *exception.Document) *Examination {
 	})
 }
 
+// Predecessor verifies a document for what takes up after it, and returns the message
+// that was signed. One whose end has come by now is judged as of the last second before
+// it. To be withdrawn is no end, and is refused whenever that end is. It returns no
+// *[Verified], for what has ended counts for nothing else.
+func (v *Verifier) Predecessor(doc *exception.Document, now time.Time) (*exception.Document, error) {
+	examined := v.Examine(doc)
+	verified, err := examined.At(now)
+	var rejected *Rejected
+	if errors.As(err, &rejected) && rejected.Reason == ReasonExpired {
+		verified, err = examined.At(rejected.Facts.ExpiresAt.Add(-time.Second))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return verified.message, nil
+}
+
 // open takes the steps of the package's documentation from the second to the fourth.
 func (v *Verifier) open(doc *exception.Document) (opened, error) {
 	// 2. The kind.

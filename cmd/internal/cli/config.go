@@ -62,6 +62,26 @@ type Review struct {
 	RequireCodeOwners   bool   `json:"requireCodeOwners"`
 	AllowStaleApprovals bool   `json:"allowStaleApprovals"`
 	ApprovalsFrom       string `json:"approvalsFrom"` // api or trailers
+
+	Renewals RenewalReview `json:"renewals"`
+}
+
+// The settings of [Review.Record] that name no source.
+const (
+	RecordAuto = "auto" // the best that the environment shows; the default
+	RecordNone = "none"
+)
+
+// RenewalReview is what is asked of the review of an exception that renews another,
+// besides.
+type RenewalReview struct {
+	RequireApprovals   int  `json:"requireApprovals"`
+	RequireNewApprover bool `json:"requireNewApprover"` // one who did not approve the predecessor
+}
+
+// AsksApprovals reports whether anything asks for approvals.
+func (r Review) AsksApprovals() bool {
+	return r.RequireApprovals > 0 || r.RequireCodeOwners || r.Renewals != RenewalReview{}
 }
 
 // sections are the keys that a configuration may have.

@@ -1,6 +1,7 @@
 package reviewconfig_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // The page on approvals names every setting and every reason, and no other.
@@ -22,7 +24,7 @@ func TestDocs(t *testing.T) {
 	}
 	page := string(raw)
 	documented := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-zA-Z-]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(page, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-zA-Z.-]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(page, -1) {
 		documented[row[1]] = row[2]
 	}
 	for reason, meaning := range reviewconfig.Docs() {
@@ -31,8 +33,7 @@ func TestDocs(t *testing.T) {
 		}
 		delete(documented, reason)
 	}
-	for field := range reflect.TypeFor[cli.Review]().Fields() {
-		name := field.Tag.Get("json")
+	for _, name := range settings(reflect.TypeFor[cli.Review](), "") {
 		if documented[name] == "" {
 			t.Errorf("the setting %s is not documented", name)
 		}
@@ -41,6 +42,20 @@ func TestDocs(t *testing.T) {
 	if len(documented) > 0 {
 		t.Errorf("there is no %v", documented)
 	}
+}
+
+// settings are the keys of a section, those of a section within it included.
+func settings(section reflect.Type, above string) []string {
+	var names []string
+	for field := range section.Fields() {
+		name := above + field.Tag.Get("json")
+		if field.Type.Kind() == reflect.Struct {
+			names = append(names, settings(field.Type, name+".")...)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // Each configuration on the page can be meant in a workflow.
@@ -64,6 +79,9 @@ func TestDocsConfigurations(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := options(t, "", workflow(t), memory.NewStorage())
+		o.Verify = func(*exception.Document) (*exception.Document, error) {
+			return nil, errors.New("nothing is verified here")
+		}
 		if o.Config, err = cli.LoadConfig(path); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +89,7 @@ func TestDocsConfigurations(t *testing.T) {
 			t.Errorf("%s\n%v", block[1], err)
 		}
 	}
-	if met != 2 {
+	if met != 3 {
 		t.Errorf("the page shows %d configurations", met)
 	}
 }

@@ -18,6 +18,10 @@ type File struct {
 	// history does not go back to it.
 	Origin    string
 	Documents []*exception.Document
+	// Predecessors are what the documents renew or take the place of, one for each, as
+	// they lie in the signed folder; nil for a first exception. None at all is none of
+	// them.
+	Predecessors []*exception.Document
 }
 
 // Recorder writes into documents how they came to be signed.
@@ -25,6 +29,7 @@ type Recorder struct {
 	reviewer *review.Reviewer
 	history  history
 	source   string
+	verify   func(*exception.Document) (*exception.Document, error) // nil where no predecessor is looked at
 }
 
 // Record returns the documents of all files in their order, each with its record.
@@ -52,6 +57,12 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 			return nil, err
 		}
 		records[commit] = record
+	}
+	if len(refusals) > 0 {
+		return nil, refusals
+	}
+	if refusals, err = r.renewals(files, records); err != nil {
+		return nil, err
 	}
 	if len(refusals) > 0 {
 		return nil, refusals

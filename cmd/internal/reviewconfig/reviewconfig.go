@@ -13,15 +13,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/review"
 )
 
-// The settings of promote.record that are no [review.Source], and the section.
-const (
-	section    = "promote"
-	recordAuto = "auto"
-	recordNone = "none"
-)
+const section = "promote"
 
 // The addresses of GitHub where the environment names no other.
 const (
@@ -41,6 +37,10 @@ type Options struct {
 	// signed, and Branch the branch that it is on; an empty one is GITHUB_REF.
 	Objects        storer.EncodedObjectStorer
 	Source, Branch string
+	// Verify verifies the predecessor of a renewal, as pkg/verify
+	// does, and returns what was signed of it; nil is that nothing says whose signature
+	// counts.
+	Verify func(*exception.Document) (*exception.Document, error)
 }
 
 // New returns what makes the records, or nil when none are made. A configuration
@@ -51,14 +51,18 @@ func New(o Options) (*Recorder, error) {
 	if err := o.Config.Section(section, &p); err != nil {
 		return nil, err
 	}
-	asked := p.RequireApprovals > 0 || p.RequireCodeOwners
-	source, err := o.source(p.Review, asked)
+	if p.Renewals.RequireNewApprover && o.Verify == nil {
+		return nil, &cli.UsageError{Err: fmt.Errorf("%s.renewals.requireNewApprover: who approved a predecessor is what was signed of it, and nothing says whose signature counts", section),
+			Hint: "name who signs in the section trust of the configuration, or with --certificate-identity and --certificate-oidc-issuer"}
+	}
+	source, err := o.source(p.Review, p.AsksApprovals())
 	if err != nil || source == "" {
 		return nil, err
 	}
 	c := review.Config{
 		Source: source, Branch: o.branch(), History: history{o.Objects},
 		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
+		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
 		GitHub: review.GitHub{Client: o.Client, APIURL: o.getenv("GITHUB_API_URL", publicAPI), ServerURL: o.getenv("GITHUB_SERVER_URL", publicServer),
 			Repository: o.Getenv("GITHUB_REPOSITORY"), Token: o.Getenv("GITHUB_TOKEN")},
@@ -75,7 +79,11 @@ func New(o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/approvals.md says what goes together"}
 	}
-	return &Recorder{reviewer: reviewer, history: history{o.Objects}, source: o.Source}, nil
+	recorder := &Recorder{reviewer: reviewer, history: history{o.Objects}, source: o.Source}
+	if p.Renewals.RequireNewApprover {
+		recorder.verify = o.Verify
+	}
+	return recorder, nil
 }
 
 // source returns where records come from, or "".
@@ -86,9 +94,9 @@ func (o *Options) source(r cli.Review, asked bool) (review.Source, error) {
 		return "", cli.Usagef("%s.approvalsFrom: there is no %q: api and trailers are known", section, r.ApprovalsFrom)
 	}
 	switch r.Record {
-	case "", recordAuto:
+	case "", cli.RecordAuto:
 		return o.shown(asked)
-	case recordNone:
+	case cli.RecordNone:
 		if asked {
 			return "", cli.Usagef("%s.record: none looks at no review, and approvals are asked for", section)
 		}
