@@ -143,7 +143,7 @@ func (l *life) entry(log *story.LogEntry) entry {
 		RequestByGit:  &request{event{l.asked.Hash, l.asked.Author, l.asked.Authored.UTC()}, "unsigned/" + l.file(), &event{l.merged.Hash, l.merged.Committer, l.merged.Committed.UTC()}},
 		AppearedByGit: event{l.signed.Hash, l.signed.Committer, l.signed.Committed.UTC()},
 	}
-	e.Seal.MessageDigest, e.Seal.SignedAt = log.Digest, log.At
+	e.Seal.MessageDigest, e.Seal.SignedAt = "sha256:"+log.Digest, log.At
 	e.Seal.Signatures = []signature{{Subject: log.Subject, Issuer: log.Issuer, Run: log.Run, Trigger: "push", Commit: l.run.Hash, Runner: "github-hosted", WitnessedAt: log.At, LogIndex: log.Index}}
 	if l.pruned.Hash != "" {
 		e.State, e.InCluster = "removed", ""
