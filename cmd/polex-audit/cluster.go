@@ -14,6 +14,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -111,7 +112,10 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 		return ledger.Cluster{}, &cli.UsageError{Err: err}
 	}
 	config.GroupVersion, config.Timeout = &schema.GroupVersion{}, askFor
-	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+	// An API server says in a Status why it refuses: what is no known kind reads "unknown".
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return ledger.Cluster{}, &cli.UsageError{Err: err}
@@ -142,7 +146,9 @@ func (s *server) get(ctx context.Context, path string, query url.Values) ([]byte
 	for key := range query {
 		request = request.Param(key, query.Get(key))
 	}
-	raw, err := request.DoRaw(ctx)
+	answer := request.Do(ctx)
+	raw, _ := answer.Raw() // its error does not have the API server's words
+	err := answer.Error()
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code == http.StatusNotFound {
 		return nil, nil
