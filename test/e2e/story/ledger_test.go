@@ -98,7 +98,7 @@ func auditor(t *testing.T) string {
 // Git and its renewal has just ended.
 func told(t *testing.T, first, second []*life) {
 	l := audited(t, 0, "--kubeconfig", auditor(t))
-	var ended []finding
+	ended := []finding{}
 	for _, one := range slices.Concat(first, second) {
 		got := l.of(t, one)
 		if len(got.Seal.Signatures) != 1 {

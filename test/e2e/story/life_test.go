@@ -112,7 +112,6 @@ func lives(t *testing.T) {
 		takenOut(t, second, "dave <dave@example.com>")
 		told(t, first, second)
 	})
-	step(t, "the ledger tells what the cluster has past Git", drifts)
 }
 
 // reported waits until Kyverno's reports say that the elder Pods break a policy.

@@ -21,6 +21,7 @@ func TestStory(t *testing.T) {
 	must(t, world.Cluster.StartReports(context.Background()))
 	t.Run("a Pod gets an exception, by a pull request", byPullRequest)
 	t.Run("an exception lives, is renewed and ends", lives)
+	t.Run("the ledger tells what the cluster has past Git", drifts)
 	t.Run("what else is brought to the cluster is refused", refusedThroughKubectl)
 	t.Run("what else is pushed to Git is not applied", refusedThroughArgoCD)
 	t.Run("where the guard is off, Kyverno can check", checkedByKyverno)
