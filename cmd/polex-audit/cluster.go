@@ -109,7 +109,7 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return ledger.Cluster{}, &cli.UsageError{Err: err}
+		return ledger.Cluster{}, &cli.UsageError{Err: fmt.Errorf("read kubeconfig: %w", err)}
 	}
 	config.GroupVersion, config.Timeout = &schema.GroupVersion{}, askFor
 	// An API server says in a Status why it refuses: what is no known kind reads "unknown".
@@ -126,7 +126,11 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
 		found, there, err := s.group(ctx, group)
 		if err != nil {
-			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", group, err), "it takes list on policyexceptions of both groups, in all namespaces")
+			hint := "does kubectl reach it, with the same file?"
+			if apierrors.IsForbidden(err) {
+				hint = "it takes list on policyexceptions of both groups, in all namespaces"
+			}
+			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", group, err), hint)
 		}
 		served = served || there
 		all.Objects, all.Unreadable = append(all.Objects, found.Objects...), append(all.Unreadable, found.Unreadable...)
