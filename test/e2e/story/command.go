@@ -24,7 +24,10 @@ func (w *World) Polex(ctx context.Context, command string, args ...string) (*Sai
 	c.Stdout, c.Stderr = &out, &errs
 	err := c.Run()
 	var status *exec.ExitError
-	if err != nil && (!errors.As(err, &status) || ctx.Err() != nil) {
+	if errors.As(err, &status) && ctx.Err() == nil {
+		err = nil
+	}
+	if err != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
 	return &Said{c.ProcessState.ExitCode(), out.String(), errs.String()}, nil

@@ -52,7 +52,7 @@ func (w *World) Logged(ctx context.Context, index int64) (*LogEntry, error) {
 		entry := &LogEntry{Index: found.LogIndex, At: time.Unix(found.IntegratedTime, 0).UTC(), Digest: body.Spec.Data.Hash.Value}
 		return entry, entry.certified(body.Spec.Signature.PublicKey.Content)
 	}
-	return nil, fmt.Errorf("Rekor has no entry %d", index)
+	return nil, fmt.Errorf("find entry %d of Rekor: there is none", index)
 }
 
 // certified reads what Fulcio says of who signed.
