@@ -14,6 +14,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -108,10 +109,13 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return ledger.Cluster{}, &cli.UsageError{Err: err}
+		return ledger.Cluster{}, &cli.UsageError{Err: fmt.Errorf("read kubeconfig: %w", err)}
 	}
 	config.GroupVersion, config.Timeout = &schema.GroupVersion{}, askFor
-	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+	// An API server says in a Status why it refuses: what is no known kind reads "unknown".
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return ledger.Cluster{}, &cli.UsageError{Err: err}
@@ -122,7 +126,11 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
 		found, there, err := s.group(ctx, group)
 		if err != nil {
-			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", group, err), "it takes list on policyexceptions of both groups, in all namespaces")
+			hint := "does kubectl reach it, with the same file?"
+			if apierrors.IsForbidden(err) {
+				hint = "it takes list on policyexceptions of both groups, in all namespaces"
+			}
+			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", group, err), hint)
 		}
 		served = served || there
 		all.Objects, all.Unreadable = append(all.Objects, found.Objects...), append(all.Unreadable, found.Unreadable...)
@@ -142,7 +150,9 @@ func (s *server) get(ctx context.Context, path string, query url.Values) ([]byte
 	for key := range query {
 		request = request.Param(key, query.Get(key))
 	}
-	raw, err := request.DoRaw(ctx)
+	answer := request.Do(ctx)
+	raw, _ := answer.Raw() // its error does not have the API server's words
+	err := answer.Error()
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code == http.StatusNotFound {
 		return nil, nil

@@ -34,7 +34,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(body)
 	}
 	failure := func(status int, reason string) {
-		answer(status, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": reason, "code": status})
+		answer(status, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": reason + " to the auditor", "code": status})
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/apis/"), "/")
 	versions := s.versions[parts[0]]
@@ -104,7 +104,7 @@ func TestReadCluster(t *testing.T) {
 		"one group":  {server: apiServer{versions: map[string][]string{"policies.kyverno.io": {"v1"}}, names: map[string][]string{"policies.kyverno.io": {"x"}}}, want: "policies.kyverno.io/v1 x"},
 		"none there": {server: apiServer{versions: both}},
 		"no kyverno": {server: apiServer{}, fails: "it serves exceptions of neither group"},
-		"forbidden":  {server: apiServer{versions: both, refuse: "/apis/policies.kyverno.io/v1/policyexceptions"}, fails: "policies.kyverno.io: "},
+		"forbidden":  {server: apiServer{versions: both, refuse: "/apis/policies.kyverno.io/v1/policyexceptions"}, fails: "policies.kyverno.io: Forbidden to the auditor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.server.items = plainItem

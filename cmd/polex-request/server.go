@@ -32,6 +32,15 @@ func (l list) in(namespace string) list {
 	return l
 }
 
+// String is what it is called in a rule of who may read it.
+func (l list) String() string {
+	group, _, grouped := strings.Cut(l.apiVersion, "/")
+	if !grouped {
+		return l.plural
+	}
+	return l.plural + "." + group
+}
+
 func (l list) root() string {
 	if !strings.Contains(l.apiVersion, "/") {
 		return "/api/" + l.apiVersion
@@ -88,35 +97,82 @@ func (s *server) each(ctx context.Context, of list, visit func(*exception.Docume
 	for range mostPages {
 		p, status, err := s.page(ctx, of, next)
 		if err != nil {
-			return false, unreachable(fmt.Errorf("read %s: %w", of.plural, err))
+			return false, unreachable(fmt.Errorf("read %s: %w", of, err))
 		}
 		if isAbsent(status) {
 			return false, nil
+		}
+		if status == http.StatusForbidden {
+			return s.forbidden(ctx, of)
 		}
 		kind := strings.TrimSuffix(p.Kind, "List")
 		for _, item := range p.Items {
 			doc, err := document(item, p.APIVersion, kind)
 			if err != nil {
-				return true, fmt.Errorf("read %s: %w", of.plural, err)
+				return true, fmt.Errorf("read %s: %w", of, err)
 			}
 			if err := visit(doc); err != nil {
-				return true, fmt.Errorf("read %s: %w", of.plural, err)
+				return true, fmt.Errorf("read %s: %w", of, err)
 			}
 		}
 		if next = p.Metadata.Continue; next == "" {
 			return true, nil
 		}
 	}
-	return true, fmt.Errorf("read %s: there are more than %d", of.plural, mostPages*pageItems)
+	return true, fmt.Errorf("read %s: there are more than %d", of, mostPages*pageItems)
+}
+
+// forbidden ends with what may not be read. An API server that has no such collection
+// says the same to somebody without the right to it, and is asked for its kinds: that
+// everybody may.
+func (s *server) forbidden(ctx context.Context, of list) (served bool, err error) {
+	raw, status, err := s.get(ctx, of.root(), nil)
+	var kinds struct {
+		Resources []struct {
+			Name string `json:"name"`
+		} `json:"resources"`
+	}
+	switch {
+	case err != nil:
+		return false, unreachable(fmt.Errorf("read %s: %w", of, err))
+	case isAbsent(status):
+		return false, nil
+	case status == http.StatusOK:
+		if err := json.Unmarshal(raw, &kinds); err != nil {
+			return false, fmt.Errorf("read the kinds of %s: %w", of.apiVersion, err)
+		}
+		there := false
+		for _, kind := range kinds.Resources {
+			there = there || kind.Name == of.plural
+		}
+		if !there {
+			return false, nil
+		}
+	}
+	return true, cli.Hint(fmt.Errorf("read %s: the API server forbids it", of), "it takes list on reports, policies and workloads: docs/request.md names them")
 }
 
 func (s *server) page(ctx context.Context, of list, next string) (*page, int, error) {
-	at := *s.root
-	at.Path = strings.TrimSuffix(at.Path, "/") + of.root() + "/" + of.plural
+	path := of.root() + "/" + of.plural
 	if of.namespace != "" {
-		at.Path = strings.TrimSuffix(s.root.Path, "/") + of.root() + "/namespaces/" + of.namespace + "/" + of.plural
+		path = of.root() + "/namespaces/" + of.namespace + "/" + of.plural
 	}
-	at.RawQuery = url.Values{"limit": {strconv.Itoa(pageItems)}, "continue": {next}}.Encode()
+	raw, status, err := s.get(ctx, path, url.Values{"limit": {strconv.Itoa(pageItems)}, "continue": {next}})
+	if err != nil || status != http.StatusOK {
+		return nil, status, err
+	}
+	p := &page{}
+	if err := json.Unmarshal(raw, p); err != nil {
+		return nil, 0, fmt.Errorf("read the answer: %w", err)
+	}
+	return p, status, nil
+}
+
+// get asks for a path. What is neither there nor permitted is no error, but a status.
+func (s *server) get(ctx context.Context, path string, query url.Values) (raw []byte, status int, err error) {
+	at := *s.root
+	at.Path = strings.TrimSuffix(at.Path, "/") + path
+	at.RawQuery = query.Encode()
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, 0, err
@@ -127,22 +183,18 @@ func (s *server) page(ctx context.Context, of list, next string) (*page, int, er
 		return nil, 0, err
 	}
 	defer answer.Body.Close() //nolint:errcheck // only read
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, pageBytes+1))
+	raw, err = io.ReadAll(io.LimitReader(answer.Body, pageBytes+1))
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case isAbsent(answer.StatusCode):
+	case isAbsent(answer.StatusCode), answer.StatusCode == http.StatusForbidden:
 		return nil, answer.StatusCode, nil
 	case answer.StatusCode != http.StatusOK:
 		return nil, 0, fmt.Errorf("the API server answers %s", answer.Status)
 	case len(raw) > pageBytes:
 		return nil, 0, fmt.Errorf("an answer is larger than %d MiB", pageBytes>>20)
 	}
-	p := &page{}
-	if err := json.Unmarshal(raw, p); err != nil {
-		return nil, 0, fmt.Errorf("read the answer: %w", err)
-	}
-	return p, answer.StatusCode, nil
+	return raw, answer.StatusCode, nil
 }
 
 // document is an item of a list, which does not say its own kind.

@@ -20,7 +20,13 @@ func TestServer(t *testing.T) {
 		switch next := r.URL.Query().Get("continue"); {
 		case strings.HasPrefix(r.URL.Path, "/apis/absent/"):
 			http.NotFound(w, r)
-		case strings.HasPrefix(r.URL.Path, "/apis/forbidden/"):
+		case r.URL.Path == "/apis/forbidden/v1":
+			_, _ = fmt.Fprint(w, `{"resources":[{"name":"reports"}]}`)
+		case r.URL.Path == "/apis/silent/v1":
+			http.Error(w, "no", http.StatusForbidden)
+		case r.URL.Path == "/apis/unserved/v1":
+			http.NotFound(w, r)
+		case strings.HasPrefix(r.URL.Path, "/apis/forbidden/"), strings.HasPrefix(r.URL.Path, "/apis/silent/"), strings.HasPrefix(r.URL.Path, "/apis/unserved/"):
 			http.Error(w, "no", http.StatusForbidden)
 		case strings.HasPrefix(r.URL.Path, "/apis/odd/"):
 			_, _ = fmt.Fprint(w, "<html>")
@@ -46,7 +52,11 @@ func TestServer(t *testing.T) {
 		{of: list{apiVersion: "apps/v1", plural: "deployments", namespaced: true}.in(""), path: "GET /apis/apps/v1/deployments", served: true},
 		{of: list{apiVersion: "v1", plural: "nodes"}.in("team-a"), path: "GET /api/v1/nodes", served: true},
 		{of: list{apiVersion: "absent/v1", plural: "reports"}, path: "GET /apis/absent/v1/reports"},
-		{of: list{apiVersion: "forbidden/v1", plural: "reports"}, path: "GET /apis/forbidden/v1/reports", fails: true},
+		{of: list{apiVersion: "forbidden/v1", plural: "reports"}, path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
+		{of: list{apiVersion: "silent/v1", plural: "reports"}, path: "GET /apis/silent/v1/reports", served: true, fails: true},
+		// Who has no right to a kind that the server does not have is forbidden it, too.
+		{of: list{apiVersion: "forbidden/v1", plural: "clusterreports"}, path: "GET /apis/forbidden/v1/clusterreports"},
+		{of: list{apiVersion: "unserved/v1", plural: "reports"}, path: "GET /apis/unserved/v1/reports"},
 		{of: list{apiVersion: "odd/v1", plural: "reports"}, path: "GET /apis/odd/v1/reports", fails: true},
 	} {
 		asked = nil
@@ -61,7 +71,7 @@ func TestServer(t *testing.T) {
 		if served != tc.served || (err != nil) != tc.fails || asked[0] != tc.path {
 			t.Errorf("%s: served %v, %v, want %s", asked, served, err, tc.path)
 		}
-		if want := []string{"Deployment.apps a", "Deployment.apps b", "Deployment.apps c"}; tc.served && !slices.Equal(names, want) {
+		if want := []string{"Deployment.apps a", "Deployment.apps b", "Deployment.apps c"}; tc.served && !tc.fails && !slices.Equal(names, want) {
 			t.Errorf("%s: %q", tc.path, names)
 		}
 	}

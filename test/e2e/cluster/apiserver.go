@@ -59,7 +59,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return write(c.Kubeconfig(), c.kubeconfig())
+	return write(c.Kubeconfig(), c.kubeconfig(token))
 }
 
 // auditPolicy writes down what some users ask for, and nobody else.

@@ -83,12 +83,12 @@ func (c *Client) DryRun(ctx context.Context, t Target, document []byte) (*Answer
 	})
 }
 
-func (c *Client) kubeconfig() string {
+func (c *Client) kubeconfig(token string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: e2e, cluster: {server: %q, certificate-authority: %q}}]
 users: [{name: admin, user: {token: %q}}]
 contexts: [{name: e2e, context: {cluster: e2e, user: admin}}]
 current-context: e2e
-`, c.server, c.authority, c.token)
+`, c.server, c.authority, token)
 }

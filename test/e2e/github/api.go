@@ -44,6 +44,14 @@ func (a *API) Comments(number int) []Comment {
 	return slices.Clone(a.comments[strconv.Itoa(number)])
 }
 
+// PullRequest is the number of the one that a commit merged; 0 for one that nobody has
+// asked for yet.
+func (a *API) PullRequest(merge string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Index(a.merges, merge) + 1
+}
+
 // API starts one for a repository with a remote. Close it.
 func (r *Repository) API(ctx context.Context, approved bool) (*API, error) {
 	a := &API{repository: r, approved: approved, comments: map[string][]Comment{}}

@@ -17,6 +17,12 @@ func Pushed(commit string) Play {
 		Payload: fmt.Sprintf(`{"ref": "refs/heads/main", "after": %q, "repository": {"full_name": "%s/%s", "default_branch": "main"}}`, commit, Owner, Name)}
 }
 
+// Scheduled is what GitHub says when it is time.
+func Scheduled() Play {
+	return Play{Workflow: ScheduleFile, Event: "schedule",
+		Payload: fmt.Sprintf(`{"schedule": "23 3 * * *", "repository": {"full_name": "%s/%s"}}`, Owner, Name)}
+}
+
 // Proposed is what GitHub says of a pull request, as far as it names the commit that
 // it is to be merged into.
 func Proposed(base string) Play {

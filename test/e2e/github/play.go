@@ -31,6 +31,11 @@ func (r *Repository) Play(ctx context.Context, p Play) (*Log, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	// The artifacts of a run are its own.
+	artifacts := filepath.Join(dir, "artifacts")
+	if err := os.Mkdir(artifacts, 0o700); err != nil {
+		return nil, err
+	}
 	file := filepath.Join(dir, "event.json")
 	if err := place(file, p.Payload); err != nil {
 		return nil, err
@@ -49,6 +54,7 @@ func (r *Repository) Play(ctx context.Context, p Play) (*Log, error) {
 		args = append(args, "--env", variable)
 	}
 	act := r.Command(ctx, r.root("bin/e2e/act"), append(args, r.actions...)...)
+	act.Env = append(slices.Clone(act.Env), "ARTIFACTS="+artifacts)
 	var out, errs bytes.Buffer
 	act.Stdout, act.Stderr = &out, &errs
 	// It ends what it has started when it is asked to.

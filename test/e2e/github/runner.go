@@ -34,7 +34,7 @@ type Runner struct {
 func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 	r := &Runner{options: options, Commands: filepath.Join(options.Dir, "commands")}
 	action := filepath.Join(options.Dir, "polex")
-	for _, dir := range []string{r.Commands, action, r.at("home"), r.at("artifacts")} {
+	for _, dir := range []string{r.Commands, action, r.at("home")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 func (r *Runner) environment(ctx context.Context) error {
 	const nobody = "http://127.0.0.1:9"
 	r.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.at("home"), "GIT_CONFIG_NOSYSTEM=1", "ACT_DISABLE_VERSION_CHECK=1", "GOPROXY=off",
-		"HTTP_PROXY=" + nobody, "HTTPS_PROXY=" + nobody, "ARTIFACTS=" + r.at("artifacts")}
+		"HTTP_PROXY=" + nobody, "HTTPS_PROXY=" + nobody}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN"} {
 		value, err := output(exec.CommandContext(ctx, "go", "env", name))
 		if err != nil {

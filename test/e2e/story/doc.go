@@ -6,9 +6,10 @@
 //  1. Fulcio, its certificate log and Rekor, on Trillian and PostgreSQL (package
 //     sigstore). The OpenID issuer alone is the sandbox's: it plays GitHub's.
 //  2. etcd, the API server, and Kyverno with exceptions switched on (package
-//     cluster), with two policies for Pods of each kind that Kyverno has.
-//  3. polex-guard, which trusts the merge workflow of one repository at main and
-//     nobody else.
+//     cluster), with two policies for Pods of each kind that Kyverno has, and Pods
+//     that are older than those and break them.
+//  3. polex-guard, by an account with the rights that are delivered, which trusts the
+//     merge workflow of one repository at main and nobody else.
 //  4. A Git server with that repository, made of examples/github, and act as the
 //     runner of its workflows (packages gitserver and github).
 //  5. Argo CD, which applies what is signed, by the Application of examples/argocd.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/github"
 	"github.com/polex-dev/polex/test/e2e/gitserver"
 )
@@ -37,29 +38,71 @@ func (w *World) startGit(ctx context.Context) error {
 // Propose asks for files in a pull request, and runs the template's workflow for
 // it.
 func (w *World) Propose(ctx context.Context, branch string, files map[string]string) (*github.Log, error) {
+	if _, err := w.Exceptions.Propose(ctx, branch, files); err != nil {
+		return nil, err
+	}
+	return w.Check(ctx, branch)
+}
+
+// Fetch takes over a branch that somebody else has pushed.
+func (w *World) Fetch(ctx context.Context, branch string) error {
+	if _, err := w.Exceptions.Git(ctx, "fetch", "--quiet", "origin"); err != nil {
+		return err
+	}
+	_, err := w.Exceptions.Git(ctx, "branch", "--quiet", branch, "origin/"+branch)
+	return err
+}
+
+// Check runs the template's workflow for a pull request that asks for a branch.
+func (w *World) Check(ctx context.Context, branch string) (*github.Log, error) {
 	base, err := w.Exceptions.Git(ctx, "rev-parse", "main")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := w.Exceptions.Propose(ctx, branch, files); err != nil {
+	if _, err := w.Exceptions.Git(ctx, "switch", "--quiet", branch); err != nil {
 		return nil, err
 	}
 	return w.Exceptions.Play(ctx, github.Proposed(base))
 }
 
-// Merge merges a pull request, and runs the template's workflow for that.
-func (w *World) Merge(ctx context.Context, branch string) (*github.Log, error) {
-	merged, err := w.Exceptions.Merge(ctx, branch)
-	if err != nil {
-		return nil, err
+// Merge merges pull requests, and runs the template's workflow for the last of them:
+// it takes along what the others ask for.
+func (w *World) Merge(ctx context.Context, branches ...string) (*github.Log, error) {
+	merged := ""
+	for _, branch := range branches {
+		var err error
+		if merged, err = w.Exceptions.Merge(ctx, branch); err != nil {
+			return nil, err
+		}
 	}
 	return w.sign(ctx, merged)
 }
 
+// Night runs the template's workflow for a schedule.
+func (w *World) Night(ctx context.Context) (*github.Log, error) {
+	play := github.Scheduled()
+	play.API = w.api.URL
+	log, err := w.Exceptions.Play(ctx, play)
+	if err != nil {
+		return nil, err
+	}
+	return log, w.pull(ctx)
+}
+
+// PullRequest is the address of the pull request that a commit merged.
+func (w *World) PullRequest(merge string) string {
+	return fmt.Sprintf("https://github.com/%s/%s/pull/%d", github.Owner, github.Name, w.api.PullRequest(merge))
+}
+
 // sign runs the workflow for what was merged, which is checked out.
 func (w *World) sign(ctx context.Context, merged string) (*github.Log, error) {
+	// The token of a job names the commit that it runs for.
+	token, err := w.Issuer.Token(sandbox.Identity{SHA: merged}, "sigstore")
+	if err != nil {
+		return nil, err
+	}
 	play := github.Pushed(merged)
-	play.Env, play.API = w.Issuer.Environ(), w.api.URL
+	play.Env, play.API = []string{"SIGSTORE_ID_TOKEN=" + token}, w.api.URL
 	log, err := w.Exceptions.Play(ctx, play)
 	if err != nil {
 		return nil, err

@@ -25,21 +25,21 @@ type Ask struct {
 type Kind struct {
 	Name     string
 	Resource string // as kubectl knows the exceptions
+	Policy   string // what an exception is from
 	policies string
-	policy   string // of policies, what an exception is from
 	fields   [2]string
+	others   string // what breaks a policy of the other kind
 	write    func(Ask) string
 }
 
 // Kinds are both.
 var Kinds = []Kind{
 	{
-		Name: "ClusterPolicy", Resource: "policyexceptions.kyverno.io", policy: "host-namespaces", fields: [2]string{"hostIPC: true", "hostPID: true"},
+		Name: "ClusterPolicy", Resource: "policyexceptions.kyverno.io", Policy: "host-namespaces", fields: [2]string{"hostIPC: true", "hostPID: true"}, others: "hostNetwork: true",
 		policies: `apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: host-namespaces}
 spec:
-  background: false
   rules:
   - name: ipc
     match: {any: [{resources: {kinds: [Pod], namespaces: [team-a]}}]}
@@ -72,7 +72,7 @@ spec:
 		},
 	},
 	{
-		Name: "ValidatingPolicy", Resource: "policyexceptions.policies.kyverno.io", policy: "host-network", fields: [2]string{"hostNetwork: true", "hostUsers: true"},
+		Name: "ValidatingPolicy", Resource: "policyexceptions.policies.kyverno.io", Policy: "host-network", fields: [2]string{"hostNetwork: true", "hostUsers: true"}, others: "hostIPC: true",
 		policies: validatingPolicy("host-network", "hostNetwork", "no Pod uses the network of the host") + "---\n" +
 			validatingPolicy("host-users", "hostUsers", "no Pod asks for the users of the host"),
 		write: func(a Ask) string {
@@ -105,7 +105,6 @@ metadata: {name: %s}
 spec:
   failurePolicy: Fail
   validationActions: [Deny]
-  evaluation: {background: {enabled: false}}
   matchConstraints:
     namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}
     resourceRules:
@@ -118,21 +117,34 @@ spec:
 
 // Exception is one that asks for a Pod of its own name, as a person writes it.
 func (k Kind) Exception(a Ask) string {
-	a.Namespace, a.For, a.Policy = cmp.Or(a.Namespace, Namespace), cmp.Or(a.For, "7d"), cmp.Or(a.Policy, k.policy)
+	a.Namespace, a.For, a.Policy = cmp.Or(a.Namespace, Namespace), cmp.Or(a.For, "7d"), cmp.Or(a.Policy, k.Policy)
 	return k.write(a)
 }
 
 // Breach is how a Pod breaks the policies of a kind.
 type Breach int
 
-// A Pod breaks the first rule, which exceptions are from, or both.
+// A Pod breaks the first rule, which exceptions are from, and maybe the second, or a
+// policy of the other kind.
 const (
 	First Breach = iota + 1
 	Both
+	FirstAndOthers
 )
+
+// Group is the API group of its exceptions.
+func (k Kind) Group() string {
+	_, group, _ := strings.Cut(k.Resource, ".")
+	return group
+}
+
+// Elder is the name of the Pod that is older than the policies, and breaks the first
+// rule.
+func (k Kind) Elder() string { return "elder-" + strings.ToLower(k.Name) }
 
 // Pod is one that breaks the policies of the kind.
 func (k Kind) Pod(name string, breach Breach) string {
+	fields := map[Breach][]string{First: k.fields[:1], Both: k.fields[:], FirstAndOthers: {k.fields[0], k.others}}[breach]
 	return fmt.Sprintf(`apiVersion: v1
 kind: Pod
 metadata:
@@ -142,5 +154,5 @@ spec:
   %s
   containers:
   - {name: main, image: registry.example/main}
-`, name, strings.Join(k.fields[:breach], "\n  "))
+`, name, strings.Join(fields, "\n  "))
 }

@@ -4,9 +4,14 @@ import (
 	"context"
 )
 
-// startPolicies applies what Pods have to obey, and waits until Kyverno sees to it.
+// startPolicies applies what Pods have to obey, and waits until Kyverno sees to it. A
+// Pod of each kind is there before: it breaks a policy, and stays until it is made
+// anew.
 func (w *World) startPolicies(ctx context.Context) error {
 	for _, kind := range Kinds {
+		if _, err := w.Apply(ctx, kind.Pod(kind.Elder(), First)); err != nil {
+			return err
+		}
 		if _, err := w.Apply(ctx, kind.policies); err != nil {
 			return err
 		}

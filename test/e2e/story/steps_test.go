@@ -49,19 +49,23 @@ func refused(t *testing.T, document, reason string) {
 	}
 }
 
-// eventuallyKeptOut waits until Kyverno has heard that an exception is gone.
-func eventuallyKeptOut(t *testing.T, pod string) {
+// eventually waits until something is as it has to be.
+func eventually(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	within, cancel := context.WithTimeout(t.Context(), story.Patience)
 	defer cancel()
-	if err := world.Cluster.Until(within, "Kyverno to keep the Pod out", func(ctx context.Context) error {
+	must(t, world.Cluster.Until(within, what, ask))
+}
+
+// eventuallyKeptOut waits until Kyverno has heard that an exception is gone.
+func eventuallyKeptOut(t *testing.T, pod string) {
+	t.Helper()
+	eventually(t, "Kyverno to keep the Pod out", func(ctx context.Context) error {
 		if said, err := world.Apply(ctx, pod, "--dry-run=server"); err == nil {
 			return errors.New(said)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	keptOut(t, pod)
 }
 
@@ -82,14 +86,10 @@ func keptOut(t *testing.T, pod string) {
 // It is taken out again.
 func letIn(t *testing.T, pod string) {
 	t.Helper()
-	within, cancel := context.WithTimeout(t.Context(), story.Patience)
-	defer cancel()
-	if err := world.Cluster.Until(within, "Kyverno to let the Pod in", func(ctx context.Context) error {
+	eventually(t, "Kyverno to let the Pod in", func(ctx context.Context) error {
 		_, err := world.Apply(ctx, pod)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	if _, err := world.Delete(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}

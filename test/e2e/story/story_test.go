@@ -3,6 +3,7 @@
 package story_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,10 +17,13 @@ import (
 
 // TestStory plays it, in this order.
 func TestStory(t *testing.T) {
+	// They take their time, and are asked for later.
+	must(t, world.Cluster.StartReports(context.Background()))
 	t.Run("a Pod gets an exception, by a pull request", byPullRequest)
+	t.Run("an exception lives, is renewed and ends", lives)
+	t.Run("the ledger tells what the cluster has past Git", drifts)
 	t.Run("what else is brought to the cluster is refused", refusedThroughKubectl)
 	t.Run("what else is pushed to Git is not applied", refusedThroughArgoCD)
-	t.Run("an exception ends", ends)
 	t.Run("where the guard is off, Kyverno can check", checkedByKyverno)
 }
 
@@ -54,7 +58,7 @@ func byPullRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(map[string]string{"seal": "success", "commit": "success"}, log.Results); diff != "" {
+		if diff := cmp.Diff(map[string]string{"seal": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
 			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
 		}
 	})
@@ -88,34 +92,6 @@ func byPullRequest(t *testing.T) {
 			step(t, "Kyverno lets the Pod in", func(t *testing.T) { letIn(t, kind.Pod("web", story.First)) })
 			step(t, "another Pod stays out", func(t *testing.T) { keptOut(t, kind.Pod("web-2", story.First)) })
 			step(t, "another rule keeps the Pod out", func(t *testing.T) { keptOut(t, kind.Pod("web", story.Both)) })
-		})
-	}
-}
-
-// ends: when an exception ends, the guard deletes it, Kyverno keeps the Pod out
-// again, and what ended does not come back.
-func ends(t *testing.T) {
-	short := map[string]string{}
-	for _, kind := range story.Kinds {
-		short[kind.Name] = sealed(t, story.Signer{}, kind.Exception(story.Ask{Name: "short", For: "30s"}))
-		admitted(t, short[kind.Name])
-	}
-	for _, then := range []struct {
-		what string
-		see  func(t *testing.T, kind story.Kind)
-	}{
-		{"Kyverno lets the Pod in", func(t *testing.T, kind story.Kind) { letIn(t, kind.Pod("short", story.First)) }},
-		{"the guard deletes it when it ends", func(t *testing.T, kind story.Kind) {
-			_, err := world.Kubectl(t.Context(), "wait", "--for=delete", "--timeout=90s", "-n", story.Namespace, kind.Resource+"/short")
-			must(t, err)
-		}},
-		{"Kyverno keeps the Pod out", func(t *testing.T, kind story.Kind) { eventuallyKeptOut(t, kind.Pod("short", story.First)) }},
-		{"it does not come back", func(t *testing.T, kind story.Kind) { refused(t, short[kind.Name], "expired") }},
-	} {
-		step(t, then.what, func(t *testing.T) {
-			for _, kind := range story.Kinds {
-				t.Run(kind.Name, func(t *testing.T) { then.see(t, kind) })
-			}
 		})
 	}
 }

@@ -45,7 +45,12 @@ func (w *World) startGuard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.Guard, err = guard.Start(ctx, guard.Options{Binaries: w.runner.Commands, Dir: w.at("guard"), Config: w.TrustPolicy, Kubeconfig: w.Cluster.Kubeconfig()}); err != nil {
+	kubeconfig, err := w.guardAccount(ctx)
+	if err != nil {
+		return err
+	}
+	if w.Guard, err = guard.Start(ctx, guard.Options{Binaries: w.runner.Commands, Dir: w.at("guard"), Config: w.TrustPolicy, Kubeconfig: kubeconfig,
+		Flags: []string{"--namespace", "polex-system"}}); err != nil {
 		return err
 	}
 	w.ends = append(w.ends, func() error { w.Guard.Stop(); return nil })

@@ -122,7 +122,7 @@ func (w *World) startCluster(ctx context.Context) error {
 		KyvernoEnv: []string{
 			"SIGSTORE_ROOT_FILE=" + w.Sigstore.FulcioChainPath, "SIGSTORE_REKOR_PUBLIC_KEY=" + w.Sigstore.RekorKeyPath, "SIGSTORE_CT_LOG_PUBLIC_KEY_FILE=" + w.Sigstore.CTLogKeyPath,
 			"HOME=" + w.at("home"), "HTTPS_PROXY=" + nobody, "HTTP_PROXY=" + nobody,
-		}})
+		}, Audited: []string{GuardAccount}})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@
 package workflow
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,11 +46,6 @@ func sealed(t *testing.T, s *sandbox.Sandbox, text string, behind time.Duration)
 	return string(docs[0].Source())
 }
 
-// scheduled is what GitHub says when it is time.
-func scheduled() github.Play {
-	return github.Play{Workflow: github.ScheduleFile, Event: "schedule", Payload: fmt.Sprintf(`{"schedule": "23 3 * * *", "repository": {"full_name": "%s/%s"}}`, github.Owner, github.Name)}
-}
-
 // TestSchedule: what has expired leaves the remote in one commit, what has not stays
 // and is verified.
 func TestSchedule(t *testing.T) {
@@ -59,7 +53,7 @@ func TestSchedule(t *testing.T) {
 	s := sigstore(t, github.MergeFile)
 	repository := runner.remoted(t, template(t, s))
 	api := repository.gitHub(t, true)
-	night := scheduled()
+	night := github.Scheduled()
 	night.API = api.URL
 	const lives = 3 * time.Second // of a minute; it counted when the log saw it
 	short := strings.NewReplacer("expires-in: 7d", `expires-in: 1m, polex.dev/pull-request: "https://github.com/acme/exceptions/pull/6"`, "name: web", "name: old").Replace(narrow)

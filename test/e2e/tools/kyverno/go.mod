@@ -10,6 +10,7 @@ tool (
 	github.com/kyverno/kyverno/cmd/cleanup-controller
 	github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno
 	github.com/kyverno/kyverno/cmd/kyverno
+	github.com/kyverno/kyverno/cmd/reports-controller
 )
 
 require (

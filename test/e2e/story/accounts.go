@@ -1,0 +1,59 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// GuardAccount is the guard's, as the API server calls it.
+const GuardAccount = "system:serviceaccount:polex-system:polex-guard"
+
+// guardAccount makes the guard's account, with the rights that are delivered, and
+// returns the path of its kubeconfig.
+func (w *World) guardAccount(ctx context.Context) (string, error) {
+	for _, name := range []string{"namespace", "serviceaccount", "rbac"} {
+		text, err := os.ReadFile(fmt.Sprintf("%s/policies/guard/base/%s.yaml", w.Root, name))
+		if err != nil {
+			return "", err
+		}
+		if err := w.Cluster.ApplyAll(ctx, text); err != nil {
+			return "", err
+		}
+	}
+	file := w.at("guard/kubeconfig")
+	return file, w.Cluster.KubeconfigOf(ctx, "polex-system", "polex-guard", file)
+}
+
+// Lists is what an account may list, in all namespaces: the resources of some API
+// groups.
+type Lists struct{ Groups, Resources string } // with commas between them
+
+// Account makes an account that may list this and nothing else, and returns the path
+// of its kubeconfig. Without anything, it may do what everybody may.
+func (w *World) Account(ctx context.Context, name string, may ...Lists) (string, error) {
+	objects := fmt.Sprintf("{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: %s}}\n", name, Team)
+	if len(may) > 0 {
+		rules := ""
+		for _, lists := range may {
+			rules += fmt.Sprintf("- {apiGroups: [%s], resources: [%s], verbs: [list]}\n", lists.Groups, lists.Resources)
+		}
+		objects += fmt.Sprintf(`---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s}
+rules:
+%[2]s---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{kind: ServiceAccount, name: %[1]s, namespace: %[3]s}]
+`, name, rules, Team)
+	}
+	if err := w.Cluster.ApplyAll(ctx, []byte(objects)); err != nil {
+		return "", err
+	}
+	file := w.at("home/" + name)
+	return file, w.Cluster.KubeconfigOf(ctx, Team, name, file)
+}

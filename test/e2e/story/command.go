@@ -1,0 +1,34 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Said is what a command has left.
+type Said struct {
+	Status      int
+	Out, Errors string
+}
+
+// Polex runs one of polex's commands in the clone of somebody who works on the
+// repository. An error means that it could not be run.
+func (w *World) Polex(ctx context.Context, command string, args ...string) (*Said, error) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	c := w.Exceptions.Command(ctx, filepath.Join(w.runner.Commands, command), args...)
+	var out, errs strings.Builder
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	var status *exec.ExitError
+	if errors.As(err, &status) && ctx.Err() == nil {
+		err = nil
+	}
+	if err != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	return &Said{c.ProcessState.ExitCode(), out.String(), errs.String()}, nil
+}

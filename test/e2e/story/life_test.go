@@ -1,0 +1,348 @@
+//go:build e2e
+
+package story_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/test/e2e/argocd"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/story"
+)
+
+// lifetime is how long an exception lives in [lives], and its renewal: long enough to
+// do everything before its end.
+const lifetime = 90 * time.Second
+
+// workflow is who commits for a workflow.
+const workflow = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
+
+// atTheEnd is how long the guard may take to delete what has ended.
+const atTheEnd = 2 * time.Second
+
+// life is an exception of one kind, and what was seen of it.
+type life struct {
+	kind   story.Kind
+	name   string
+	asked  commit // the request
+	merged commit
+	signed commit    // what brought it to signed/
+	pruned commit    // what took it away
+	run    commit    // what the merge workflow ran for
+	since  time.Time // that the cluster has it
+	ends   time.Time
+}
+
+// file is where it lies, below unsigned/ and signed/.
+func (l *life) file() string { return l.name + ".yaml" }
+
+// lives is the whole life of an exception: a Pod breaks a policy, a report says so,
+// and an exception is drafted from that, signed, applied, renewed, ended and taken
+// out of Git. The ledger tells all of it as it was.
+func lives(t *testing.T) {
+	var first, second []*life // of each kind: the exception, and its renewal
+	step(t, "a Pod that is there breaks a policy, and a report says so", reported)
+	step(t, "an exception is requested from the report", func(t *testing.T) { first = requested(t) })
+	step(t, "the Pod is made anew, and Kyverno keeps it out", func(t *testing.T) {
+		for _, kind := range story.Kinds {
+			_, err := world.Delete(t.Context(), kind.Pod(kind.Elder(), story.First))
+			must(t, err)
+			keptOut(t, kind.Pod(kind.Elder(), story.First))
+		}
+	})
+	step(t, "the request is found well shaped", func(t *testing.T) {
+		log, err := world.Check(t.Context(), "elders")
+		must(t, err)
+		if diff := cmp.Diff(map[string]string{"validate": "success", "verify": "success"}, log.Results); diff != "" {
+			t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
+		}
+	})
+	step(t, "it is merged, signed and applied", func(t *testing.T) { signedAndApplied(t, first, "elders") })
+	step(t, "exactly that Pod is let in", func(t *testing.T) { exactlyThePod(t, first) })
+	step(t, "it is renewed before its end", func(t *testing.T) { second = renewed(t, first) })
+	step(t, "it ends, and Argo CD does not bring it back", func(t *testing.T) {
+		ended(t, first)
+		for _, l := range first {
+			sealed, err := world.Exceptions.Git(t.Context(), "show", "main:signed/"+l.file())
+			must(t, err)
+			refused(t, sealed+"\n", "expired")
+		}
+		must(t, world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
+			if got := strings.Count(said.Said(), denied("expired")); got < len(first) {
+				return fmt.Errorf("it was refused %d times, and not once for each", got)
+			}
+			return nil
+		}))
+		for _, l := range first {
+			notThere(t, l.kind, l.name)
+		}
+	})
+	step(t, "the renewal counts on", func(t *testing.T) {
+		for _, l := range second {
+			there(t, l.kind, l.name)
+			letIn(t, l.kind.Pod(l.kind.Elder(), story.First))
+		}
+	})
+	step(t, "the night takes what has ended out of Git", func(t *testing.T) { pruned(t, first) })
+	step(t, "the renewal ends, and Kyverno keeps the Pod out", func(t *testing.T) {
+		ended(t, second)
+		for _, l := range second {
+			eventuallyKeptOut(t, l.kind.Pod(l.kind.Elder(), story.First))
+		}
+	})
+	step(t, "the ledger tells all of it, as it was", func(t *testing.T) { told(t, first, second) })
+	step(t, "the renewal is taken out of Git by hand, and the ledger tells by whom", func(t *testing.T) {
+		said, err := world.Polex(t.Context(), "polex-prune", "--push", "--author", "dave <dave@example.com>")
+		must(t, err)
+		if said.Status != 0 {
+			t.Fatalf("polex-prune: %d\n%s%s", said.Status, said.Out, said.Errors)
+		}
+		_, err = world.Exceptions.Git(t.Context(), "pull", "--quiet", "--ff-only")
+		must(t, err)
+		takenOut(t, second, "dave <dave@example.com>")
+		told(t, first, second)
+	})
+}
+
+// reported waits until Kyverno's reports say that the elder Pods break a policy.
+func reported(t *testing.T) {
+	for _, kind := range story.Kinds {
+		eventually(t, "a report of "+kind.Elder(), func(ctx context.Context) error {
+			out, err := world.Kubectl(ctx, "get", "policyreports", "-n", story.Team, "-o", "json")
+			if err != nil {
+				return err
+			}
+			var reports struct {
+				Items []struct {
+					Scope   struct{ Kind, Name string }
+					Results []struct{ Policy, Rule, Result string }
+				}
+			}
+			if err := json.Unmarshal([]byte(out), &reports); err != nil {
+				return err
+			}
+			for _, report := range reports.Items {
+				for _, r := range report.Results {
+					if report.Scope.Name == kind.Elder() && r.Policy == kind.Policy && r.Result == "fail" {
+						return nil
+					}
+				}
+			}
+			return errors.New(out)
+		})
+	}
+}
+
+// requested drafts an exception of each kind from the reports, on one branch, as
+// somebody who may read them.
+func requested(t *testing.T) []*life {
+	kubeconfig, err := world.Account(t.Context(), "developer",
+		story.Lists{Groups: "wgpolicyk8s.io", Resources: "policyreports, clusterpolicyreports"},
+		story.Lists{Groups: "kyverno.io, policies.kyverno.io", Resources: "'*'"},
+		story.Lists{Groups: "'', apps, batch", Resources: "pods, replicationcontrollers, deployments, replicasets, statefulsets, daemonsets, jobs, cronjobs"})
+	must(t, err)
+	drafts := drafted(t, "elders", "--cluster", "--kubeconfig", kubeconfig, "--in", story.Team, "--namespace", story.Namespace,
+		"--reason", "it is older than the policy", "--ticket", "SEC-3", "--owner", "team-a")
+	if len(drafts) != len(story.Kinds) {
+		t.Fatalf("%d are drafted", len(drafts))
+	}
+	var all []*life
+	for _, kind := range story.Kinds {
+		at := slices.IndexFunc(drafts, func(d draft) bool { return d.of(kind) })
+		if at < 0 {
+			t.Fatalf("none is of the kind %s: %+v", kind.Name, drafts)
+		}
+		all = append(all, &life{kind: kind, name: drafts[at].name(), asked: commitOf(t, "elders")})
+	}
+	return all
+}
+
+// draft is one that polex-request says it has made.
+type draft struct{ File, Object, Reason string }
+
+func (d draft) name() string { return strings.TrimSuffix(path.Base(d.File), ".yaml") }
+
+// of reports whether it is of a kind of exception.
+func (d draft) of(kind story.Kind) bool {
+	return strings.HasPrefix(d.Object, "PolicyException."+kind.Group()+" ")
+}
+
+// drafted has polex-request make drafts on a branch that it pushes, as carol.
+func drafted(t *testing.T, branch string, args ...string) []draft {
+	t.Helper()
+	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--for", lifetime.String(), "--branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
+	must(t, err)
+	var report struct{ Results []draft }
+	if err := json.Unmarshal([]byte(said.Out), &report); err != nil || said.Status != 0 {
+		t.Fatalf("polex-request %q: %d, %v\n%s%s", args, said.Status, err, said.Out, said.Errors)
+	}
+	must(t, world.Fetch(t.Context(), branch))
+	return slices.DeleteFunc(report.Results, func(d draft) bool { return d.Reason != "drafted" })
+}
+
+// commit is what Git says of one.
+type commit struct {
+	Hash, Author, Committer string
+	Authored, Committed     time.Time
+}
+
+// commitOf is the commit that a name stands for.
+func commitOf(t *testing.T, ref string) commit {
+	t.Helper()
+	out, err := world.Exceptions.Git(t.Context(), "log", "-1", "--format=%H%n%an <%ae>%n%cn <%ce>%n%aI%n%cI", ref)
+	must(t, err)
+	lines := strings.Split(out, "\n")
+	authored, err := time.Parse(time.RFC3339, lines[3])
+	must(t, err)
+	committed, err := time.Parse(time.RFC3339, lines[4])
+	must(t, err)
+	return commit{lines[0], lines[1], lines[2], authored, committed}
+}
+
+// signedAndApplied merges pull requests, and waits until the cluster has what they
+// asked for. It takes down what it sees.
+func signedAndApplied(t *testing.T, lives []*life, branches ...string) {
+	log, err := world.Merge(t.Context(), branches...)
+	must(t, err)
+	if diff := cmp.Diff(map[string]string{"seal": "success", "commit": "success", "notify": "success"}, log.Results); diff != "" {
+		t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
+	}
+	ran, tip := commitOf(t, "main~1"), commitOf(t, "main")
+	must(t, world.ArgoCD.Refresh(t.Context(), story.Application))
+	for n, l := range lives {
+		l.merged, l.run, l.signed = commitOf(t, fmt.Sprintf("main~%d", len(branches)-min(n, len(branches)-1))), ran, tip
+		eventually(t, "the cluster to have "+l.name, func(ctx context.Context) error {
+			out, err := world.Kubectl(ctx, "get", l.kind.Resource, "-n", story.Namespace, l.name, "-o", "json")
+			if err == nil {
+				l.since, l.ends, err = timesOf([]byte(out))
+			}
+			return err
+		})
+	}
+}
+
+// timesOf is since when the cluster has an exception, and when that ends, as it says.
+func timesOf(object []byte) (since, ends time.Time, err error) {
+	var stored struct {
+		Metadata struct {
+			Annotations       map[string]string
+			CreationTimestamp time.Time
+		}
+		Spec struct{ ExpiresAt time.Time }
+	}
+	if err := json.Unmarshal(object, &stored); err != nil || !stored.Spec.ExpiresAt.IsZero() {
+		return stored.Metadata.CreationTimestamp, stored.Spec.ExpiresAt, err
+	}
+	ends, err = time.Parse(time.RFC3339, stored.Metadata.Annotations["polex.dev/expires-at"])
+	return stored.Metadata.CreationTimestamp, ends, err
+}
+
+// exactlyThePod: the Pod of the report is let in, and nothing else.
+func exactlyThePod(t *testing.T, lives []*life) {
+	for _, l := range lives {
+		letIn(t, l.kind.Pod(l.kind.Elder(), story.First))
+		keptOut(t, l.kind.Pod(l.kind.Elder()+"-2", story.First))
+		keptOut(t, l.kind.Pod("the-"+l.kind.Elder(), story.First))
+		keptOut(t, l.kind.Pod(l.kind.Elder(), story.Both))
+		keptOut(t, l.kind.Pod(l.kind.Elder(), story.FirstAndOthers))
+	}
+}
+
+// renewed asks for a renewal of each, in a pull request of its own, and waits until
+// the cluster has both.
+func renewed(t *testing.T, first []*life) []*life {
+	var all []*life
+	var branches []string
+	for _, l := range first {
+		branch := "renew-" + strings.ToLower(l.kind.Name)
+		drafts := drafted(t, branch, "--renew", l.name)
+		if len(drafts) != 1 || !drafts[0].of(l.kind) {
+			t.Fatalf("it drafts %+v", drafts)
+		}
+		all, branches = append(all, &life{kind: l.kind, name: drafts[0].name(), asked: commitOf(t, branch)}), append(branches, branch)
+	}
+	signedAndApplied(t, all, branches...)
+	for _, l := range first {
+		if late := time.Since(l.ends); late > 0 {
+			t.Fatalf("the renewal came %s after the end: the lifetime is too short for this machine", late)
+		}
+		there(t, l.kind, l.name)
+	}
+	return all
+}
+
+// ended waits until the guard has deleted what ends, and checks when it did.
+func ended(t *testing.T, lives []*life) {
+	for _, l := range lives {
+		var deleted cluster.Deletion
+		eventually(t, "the end of "+l.name, func(context.Context) error {
+			all, err := world.Cluster.Deletions()
+			at := slices.IndexFunc(all, func(d cluster.Deletion) bool { return d.Name == l.name && d.Group == l.kind.Group() })
+			if err == nil && at < 0 {
+				err = errors.New("the guard has not deleted it")
+			}
+			if err == nil {
+				deleted = all[at]
+			}
+			return err
+		})
+		after := deleted.At.Sub(l.ends)
+		if after < 0 || after > atTheEnd || deleted.By != story.GuardAccount {
+			t.Errorf("%s was deleted %s after its end, by %s", l.name, after, deleted.By)
+		}
+		t.Logf("%s %s: deleted %s after its end", l.kind.Name, l.name, after)
+		notThere(t, l.kind, l.name)
+	}
+}
+
+// pruned runs the workflow of the schedule: one commit takes what has ended out of
+// signed/.
+func pruned(t *testing.T, lives []*life) {
+	before := commitOf(t, "main")
+	log, err := world.Night(t.Context())
+	must(t, err)
+	if diff := cmp.Diff(map[string]string{"expire": "success", "notify": "success"}, log.Results); diff != "" {
+		t.Fatalf("jobs (-want +got):\n%s%s", diff, log.Text)
+	}
+	if parent := commitOf(t, "main~1"); parent.Hash != before.Hash {
+		t.Errorf("it made more than one commit: main~1 is %s, and main was %s", parent.Hash, before.Hash)
+	}
+	takenOut(t, lives, workflow)
+}
+
+// takenOut: the last commit takes exceptions out of signed/ and does nothing else, it
+// is somebody's, and Argo CD is content with it.
+func takenOut(t *testing.T, lives []*life, by string) {
+	t.Helper()
+	last := commitOf(t, "main")
+	if last.Author != by {
+		t.Errorf("the commit is by %s, and not by %s", last.Author, by)
+	}
+	changed, err := world.Exceptions.Git(t.Context(), "diff", "--name-status", "main~1", "main")
+	must(t, err)
+	var want []string
+	for _, l := range lives {
+		l.pruned = last
+		want = append(want, "D\tsigned/"+l.file())
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(strings.Join(want, "\n"), changed); diff != "" {
+		t.Errorf("the commit (-want +got):\n%s", diff)
+	}
+	must(t, world.Applied(t.Context(), story.Application, func(said *argocd.Application) error {
+		if said.Sync.Status != "Synced" || said.Sync.Revision != last.Hash {
+			return fmt.Errorf("it is %s at %s, and not at %s", said.Sync.Status, said.Sync.Revision, last.Hash)
+		}
+		return nil
+	}))
+}
