@@ -48,7 +48,7 @@ func run(m *testing.M) int {
 }
 
 func start(ctx context.Context) error {
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", folder, "./cmd/polex-guard", "./cmd/polex-sign", "./cmd/polex-audit")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", folder, "./cmd/polex-guard", "./cmd/polex-sign", "./cmd/polex-request", "./cmd/polex-audit")
 	build.Dir = fromRoot("")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build polex: %w\n%s", err, out)

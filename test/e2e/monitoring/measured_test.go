@@ -87,16 +87,22 @@ spec:
 }
 
 // repository is one in which two exceptions were asked for and signed. One of them ends
-// soon.
+// soon, the other was renewed.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "unsigned", "mongo.yaml"), request("mongo", "2w"))
 	write(t, filepath.Join(dir, "unsigned", "short.yaml"), request("short", "5s"))
-	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"commit", "--quiet", "--message=Ask for one"}} {
-		must(t, dir, "", "git", args...)
+	promote := func(message string) {
+		for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message=" + message}} {
+			must(t, dir, "", "git", args...)
+		}
+		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "--promote", "--commit", "--author", "Workflow <workflow@example.com>")
 	}
-	must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "--promote", "--commit", "--author", "Workflow <workflow@example.com>")
+	must(t, dir, "", "git", "init", "--quiet", "--initial-branch=main")
+	promote("Ask for two")
+	must(t, dir, "", filepath.Join(folder, "polex-request"), "--config", box.ConfigPath, "--renew", "mongo", "--for", "1w")
+	promote("Ask for one again")
 	return dir
 }
 
@@ -150,7 +156,8 @@ func ofTheLedger(t *testing.T, repository string) string {
 	file := filepath.Join(t.TempDir(), "polex.prom")
 	must(t, repository, "", filepath.Join(folder, "polex-audit"), "--config", box.ConfigPath, "--kubeconfig", live.Kubeconfig(), "--report", "prometheus="+file)
 	said := string(readFrom(t, file))
-	if err := lacks(said, `polex_audit_findings{kind="cluster-unsigned"} 1`, `polex_audit_findings{kind="expired"} 1`, `polex_audit_exceptions{state="open"} 1`); err != nil {
+	if err := lacks(said, `polex_audit_findings{kind="cluster-unsigned"} 1`, `polex_audit_findings{kind="expired"} 1`, `polex_audit_exceptions{state="open"} 2`,
+		`polex_audit_renewals{group="kyverno.io",namespace="platform",name="mongo-r1"} 1`); err != nil {
 		t.Fatal(err)
 	}
 	return said
