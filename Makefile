@@ -44,7 +44,7 @@ dist: ## build what is released into dist/: archives, checksums, and what the im
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis and Chromium)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./cmd/polex-audit
 
-e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller) ## build the programs that those tests run
+e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller promtool) ## build the programs that those tests run
 
 e2e-up: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD to try polex with, until Ctrl-C
 	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
@@ -111,6 +111,10 @@ $(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore
 
 $(E2E)/rekor-tiles: test/e2e/tools/sigstore/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/sigstore $(E2EBUILD)/rekor-tiles github.com/sigstore/rekor-tiles/v2/cmd/rekor-server/posix
+
+# Without the discovery of what to scrape, which is most of it. Beside it, what reads queries.
+$(E2E)/promtool: test/e2e/tools/prometheus/go.mod $(wildcard test/e2e/tools/prometheus/*/*.go)
+	CGO_ENABLED=0 go -C test/e2e/tools/prometheus build -tags remove_all_sd -trimpath -ldflags="-s -w" -o $(CURDIR)/$(E2E)/ ./queries github.com/prometheus/prometheus/cmd/promtool
 
 # By its own go.mod, as people install it.
 $(E2E)/kubectl-sigstore:

@@ -54,6 +54,11 @@ func (g *guarding) serveBy(server webhook.Server) error {
 	if g.watcher, err = certwatcher.New(g.flags.TLSCert, g.flags.TLSKey); err != nil {
 		return err
 	}
+	g.watcher.RegisterCallback(func(c tls.Certificate) {
+		if c.Leaf != nil {
+			g.metrics.CertifiedUntil(c.Leaf.NotAfter)
+		}
+	})
 	if err := g.manager.Add(g.watcher); err != nil {
 		return err
 	}

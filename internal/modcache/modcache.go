@@ -25,6 +25,8 @@ const (
 	SigstoreGo    = "github.com/sigstore/sigstore-go@v1.3.0"
 	// CertManager has the definitions of Certificate and Issuer.
 	CertManager = "github.com/cert-manager/cert-manager@v1.21.2"
+	// PrometheusOperator has the definitions of PrometheusRule and ServiceMonitor.
+	PrometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
 	// SARIF has the published JSON Schema of SARIF 2.1.0 among its test data.
 	SARIF = "github.com/securego/gosec/v2@v2.29.0"
 )

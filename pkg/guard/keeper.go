@@ -53,7 +53,8 @@ type Keeper struct {
 	wake  chan struct{}
 
 	findings map[exception.Identity]*Finding
-	expiries schedule
+	expiries schedule // when something has to be done about which
+	ends     schedule // of exceptions, whatever became of deleting them
 	failures map[exception.Identity]int
 	changed  bool
 	reported time.Time // when the last report was made, or tried
@@ -96,7 +97,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	wake := k.waker()
 	k.mu.Unlock()
 	k.findings, k.failures, k.expiries, k.rules = map[exception.Identity]*Finding{}, map[exception.Identity]int{}, schedule{}, nil
-	k.commit = nil
+	k.ends, k.commit = schedule{}, nil
 	var again time.Time // when everything is looked at
 	for ctx.Err() == nil {
 		now := k.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
@@ -233,15 +234,18 @@ func (k *Keeper) judged(id exception.Identity, o *Object) *Finding {
 // plan puts an exception where its time comes: the end that was signed, or the
 // beginning of one that is still to come, when it is looked at again.
 func (k *Keeper) plan(f *Finding) {
-	at := time.Time{}
+	var at, end time.Time
 	switch f.Reason {
 	case ReasonVerified, ReasonUnknownToGit, string(verify.ReasonExpired):
-		at = f.Facts.ExpiresAt
+		at, end = f.Facts.ExpiresAt, f.Facts.ExpiresAt
 	case string(verify.ReasonNotYetValid):
-		at = f.Facts.StartsAt
+		at, end = f.Facts.StartsAt, f.Facts.ExpiresAt
 	}
 	k.expiries.set(f.Object, at)
-	k.Metrics.nextExpiry(k.expiries.next())
+	if f.Object.IsException() { // nothing else is deleted when it ends
+		k.ends.set(f.Object, end)
+	}
+	k.Metrics.nextExpiry(k.ends.next())
 }
 
 func (k *Keeper) forget(id exception.Identity) {
@@ -251,7 +255,8 @@ func (k *Keeper) forget(id exception.Identity) {
 	delete(k.findings, id)
 	delete(k.failures, id)
 	k.expiries.set(id, time.Time{})
-	k.Metrics.nextExpiry(k.expiries.next())
+	k.ends.set(id, time.Time{})
+	k.Metrics.nextExpiry(k.ends.next())
 	k.changed = true
 }
 

@@ -109,9 +109,10 @@ func (m *memory) Delete(_ context.Context, id exception.Identity, judged *guard.
 // keeping is a keeper that runs, and what it tells.
 type keeping struct {
 	*guard.Keeper
-	store *memory
-	clock *testclock.FakeClock
-	told  chan string
+	store    *memory
+	clock    *testclock.FakeClock
+	told     chan string
+	registry *prometheus.Registry
 }
 
 func (k *keeping) Found(_ context.Context, f *guard.Finding) {
@@ -144,11 +145,11 @@ const patience = 10 * time.Second
 // keep runs a keeper over objects, at now, until the test ends.
 func keep(t *testing.T, change func(*guard.Keeper), rules *guard.Rules, objects ...object) *keeping {
 	t.Helper()
-	k := &keeping{store: &memory{objects: map[exception.Identity]object{}}, clock: testclock.NewFakeClock(now), told: make(chan string, 100)}
+	k := &keeping{store: &memory{objects: map[exception.Identity]object{}}, clock: testclock.NewFakeClock(now), told: make(chan string, 100), registry: prometheus.NewRegistry()}
 	for _, o := range objects {
 		k.store.put(t, o)
 	}
-	metrics, err := guard.NewMetrics(prometheus.NewRegistry(), k.clock.Now)
+	metrics, err := guard.NewMetrics(k.registry, k.clock.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // Metrics are the guard's, in Prometheus' form.
@@ -18,6 +19,7 @@ type Metrics struct {
 	reloadedAt prometheus.Gauge
 	git        *prometheus.GaugeVec // without a label, and without a value where nobody asks Git
 	gitAt      *prometheus.GaugeVec
+	certified  *prometheus.GaugeVec // without a label, and without a value until there is a certificate
 
 	// Of the one that holds the lease.
 	leads      prometheus.Gauge
@@ -45,6 +47,8 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			Help: "1 when it is known what the repository of exceptions holds, 0 when it could not be read and nothing is called unknown to it."}, nil),
 		gitAt: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_git_last_read_success_timestamp_seconds",
 			Help: "When the repository of exceptions was looked at last and could be read."}, nil),
+		certified: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_certificate_expiry_timestamp_seconds",
+			Help: "When the certificate ends that the webhook is served with."}, nil),
 		leads: gauge("polex_guard_leader", "1 for the one that holds the lease, which alone looks at what is stored."),
 		exceptions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "polex_guard_exceptions",
 			Help: "Stored objects by kind and by what is known of them: verified, or the reason that they would be refused for."},
@@ -61,12 +65,31 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 			}
 			return math.NaN()
 		})
-	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.git, m.gitAt, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
+	for _, c := range []prometheus.Collector{m.decisions, m.latency, m.reloaded, m.reloadedAt, m.git, m.gitAt, m.certified, m.leads, m.exceptions, m.deletions, m.lookedAt, nearest} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
+	m.expectRefusals()
 	return m, nil
+}
+
+// expectRefusals begins to count at 0 what may be refused. A counter that is not there
+// before it is 1 has not risen, as Prometheus sees it, and nobody would be told of the
+// first refusal.
+func (m *Metrics) expectRefusals() {
+	reasons := Reasons()
+	for _, r := range verify.Reasons() {
+		reasons = append(reasons, string(r))
+	}
+	for _, reason := range reasons {
+		if reason == ReasonUnknownToGit {
+			continue // no request is refused for it
+		}
+		for _, operation := range []string{"CREATE", "UPDATE"} {
+			m.decisions.WithLabelValues(operation, reason, "")
+		}
+	}
 }
 
 func gauge(name, help string) prometheus.Gauge {
@@ -94,6 +117,11 @@ func (m *Metrics) readGit(at time.Time, ok bool) {
 	if ok {
 		m.gitAt.WithLabelValues().Set(float64(at.Unix()))
 	}
+}
+
+// CertifiedUntil says when the certificate ends that the webhook is served with.
+func (m *Metrics) CertifiedUntil(end time.Time) {
+	m.certified.WithLabelValues().Set(float64(end.Unix()))
 }
 
 // Leads says whether this guard holds the lease. What only that one knows is

@@ -33,6 +33,8 @@ type Cluster struct {
 
 	options Options
 	group   *servers.Group
+
+	kyvernoMetrics string
 }
 
 // Start runs everything, and returns once Kyverno judges exceptions, if it is to. The
@@ -70,6 +72,9 @@ func (c *Cluster) Kubeconfig() string { return filepath.Join(c.options.Dir, "kub
 // AuditLog is the path of a file with a line of JSON, an audit.k8s.io/v1 Event, for
 // each request of the users that are audited.
 func (c *Cluster) AuditLog() string { return filepath.Join(c.options.Dir, "audit.log") }
+
+// KyvernoMetrics is where Kyverno says what it measures, or "" without Kyverno.
+func (c *Cluster) KyvernoMetrics() string { return c.kyvernoMetrics }
 
 // Names are the programs that run.
 func (c *Cluster) Names() []string { return c.group.Names() }

@@ -16,6 +16,7 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.kyvernoMetrics = fmt.Sprintf("http://127.0.0.1:%d/metrics", free[1])
 	const accounts = "system:serviceaccount:kyverno:"
 	if err := c.group.Run(ctx, servers.Command{
 		Program: "kyverno",
@@ -24,8 +25,7 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 			fmt.Sprintf("--serverIP=127.0.0.1:%d", free[0]), "--webhookServerHost=127.0.0.1", fmt.Sprintf("--webhookServerPort=%d", free[0]),
 			"--caSecretName=kyverno-ca", "--tlsSecretName=kyverno-tls",
 			"--enablePolicyException=true", "--exceptionNamespace=*",
-			// What it would not say is served all the same.
-			"--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[1]), "--controllerRuntimeMetricsAddress=0",
+			"--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[1]), "--controllerRuntimeMetricsAddress=0",
 			"--backgroundServiceAccountName=" + accounts + "kyverno-background-controller",
 			"--reportsServiceAccountName=" + accounts + "kyverno-reports-controller",
 		},

@@ -5,8 +5,10 @@ package guard
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +28,7 @@ func TestCertificateRotation(t *testing.T) {
 		s.flows(t, i, 20)
 		mount(t, i.dir, ca.certifies(t))
 		i.until(t, "the new certificate", func(context.Context) error { return i.serves(filepath.Join(i.dir, "tls.crt")) })
+		i.until(t, "the metric of its end", func(ctx context.Context) error { return i.measuresEnd(ctx, filepath.Join(i.dir, "tls.crt")) })
 	}
 	// One half of a pair is no certificate: the old one stays.
 	mount(t, i.dir, map[string][]byte{"tls.crt": ca.certifies(t)["tls.crt"], "tls.key": []byte("none")})
@@ -49,6 +52,23 @@ func (i *instance) serves(file string) error {
 		return errors.New("it shows another one")
 	}
 	return nil
+}
+
+// measuresEnd reports whether the metrics say when the certificate of a file ends.
+func (i *instance) measuresEnd(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return errors.New("it is no certificate")
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return err
+	}
+	return i.measures(ctx, fmt.Sprintf("polex_guard_certificate_expiry_timestamp_seconds %v", float64(certificate.NotAfter.Unix())))
 }
 
 // TestSelfManagedRotation: a guard that keeps its certificate itself makes a new one

@@ -1,0 +1,237 @@
+//go:build e2e
+
+package monitoring
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/guard"
+)
+
+// patience is how long something may take that has to happen.
+const patience = time.Minute
+
+// kyvernoPolicies are one of each kind. Both fail, and cannot be evaluated, for some
+// ConfigMaps of the namespace shop.
+const kyvernoPolicies = `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: legacy}
+spec:
+  background: false
+  rules:
+  - name: good
+    match: {any: [{resources: {kinds: [ConfigMap], namespaces: [shop]}}]}
+    validate: {failureAction: Enforce, message: it is not good, pattern: {data: {good: "yes"}}}
+  - name: broken
+    match: {any: [{resources: {kinds: [ConfigMap], namespaces: [shop]}}]}
+    validate:
+      failureAction: Enforce
+      message: it cannot be said
+      deny: {conditions: {any: [{key: "{{ request.object.data.size }}", operator: GreaterThan, value: 1}]}}
+---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: native}
+spec:
+  validationActions: [Deny]
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+  validations: [{expression: object.data.good == "yes", message: it is not good}]
+`
+
+// ofKyverno is what Kyverno measures once its policies have failed and could not be
+// evaluated.
+func ofKyverno(t *testing.T) string {
+	t.Helper()
+	kubectl(t, "", "create", "namespace", "shop")
+	kubectl(t, kyvernoPolicies, "apply", "-f", "-")
+	want := []string{`rule_result="fail"`, `rule_result="error"`, `,result="fail"`, `,result="error"`}
+	said := ""
+	until(t, "Kyverno to measure", func(ctx context.Context) error {
+		for _, data := range []string{`{good: "no"}`, `{other: "x"}`} {
+			body := fmt.Appendf(nil, `{apiVersion: v1, kind: ConfigMap, metadata: {generateName: a-}, data: %s}`, data)
+			if _, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/shop/configmaps", Body: body}); err != nil {
+				return err
+			}
+		}
+		var err error
+		if said, err = get(ctx, live.KyvernoMetrics()); err != nil {
+			return err
+		}
+		return lacks(said, want...)
+	})
+	return said
+}
+
+// request asks for an exception that lives for so long.
+func request(name, lives string) string {
+	return fmt.Sprintf(`apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: %s, namespace: platform, annotations: {polex.dev/expires-in: %s, polex.dev/reason: until it is fixed}}
+spec:
+  match: {any: [{resources: {kinds: [Pod], namespaces: [data], names: [%s]}}]}
+  exceptions: [{policyName: require-probes, ruleNames: [a]}]
+`, name, lives, name)
+}
+
+// repository is one in which two exceptions were asked for and signed. One of them ends
+// soon, the other was renewed.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "unsigned", "mongo.yaml"), request("mongo", "2w"))
+	write(t, filepath.Join(dir, "unsigned", "short.yaml"), request("short", "5s"))
+	promote := func(message string) {
+		for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message=" + message}} {
+			must(t, dir, "", "git", args...)
+		}
+		must(t, dir, "", filepath.Join(folder, "polex-sign"), "--config", box.ConfigPath, "--promote", "--commit", "--author", "Workflow <workflow@example.com>")
+	}
+	must(t, dir, "", "git", "init", "--quiet", "--initial-branch=main")
+	promote("Ask for two")
+	must(t, dir, "", filepath.Join(folder, "polex-request"), "--config", box.ConfigPath, "--renew", "mongo", "--for", "1w")
+	promote("Ask for one again")
+	return dir
+}
+
+// ofTheGuard is what a guard measures that has let in what the repository holds, has
+// refused something else, has found what was there before, and has ended an exception.
+func ofTheGuard(t *testing.T, repository string) string {
+	t.Helper()
+	kubectl(t, "", "create", "namespace", "platform")
+	kubectl(t, request("before", "2w"), "create", "-f", "-")
+	kubectl(t, "", "create", "-f", filepath.Join(repository, "signed", "short.yaml"))
+	dir := t.TempDir()
+	bundle, err := guard.Certify(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: box.ConfigPath, Kubeconfig: live.Kubeconfig(), Flags: []string{"--git", repository}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	if err := p.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, guard.Registration(p.Webhook, bundle), "create", "-f", "-")
+	t.Cleanup(func() {
+		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: guard.Webhooks + "/polex-guard"})
+	})
+	signed := string(readFrom(t, filepath.Join(repository, "signed", "mongo.yaml")))
+	said := ""
+	until(t, "the guard to measure", func(ctx context.Context) error {
+		for _, text := range []string{request("after", "2w"), signed} {
+			path := cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: "platform"}.Path("")
+			if _, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: path, Body: []byte(text)}); err != nil {
+				return err
+			}
+		}
+		var err error
+		if said, err = get(ctx, "http://"+p.Metrics+"/metrics"); err != nil {
+			return err
+		}
+		return lacks(said, `operation="CREATE",reason="unsigned"} 1`, `operation="CREATE",reason="verified"}`, `polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="unsigned"} 1`,
+			`polex_guard_exceptions{kind="PolicyException.kyverno.io",reason="verified"} 1`, "\npolex_guard_git_last_read_successful 1\n", "\npolex_guard_certificate_expiry_timestamp_seconds ",
+			`polex_guard_deletions_total{reason="expired"} 1`)
+	})
+	return said
+}
+
+// ofTheLedger is the file that polex-audit writes for the node exporter.
+func ofTheLedger(t *testing.T, repository string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "polex.prom")
+	must(t, repository, "", filepath.Join(folder, "polex-audit"), "--config", box.ConfigPath, "--kubeconfig", live.Kubeconfig(), "--report", "prometheus="+file)
+	said := string(readFrom(t, file))
+	if err := lacks(said, `polex_audit_findings{kind="cluster-unsigned"} 1`, `polex_audit_findings{kind="expired"} 1`, `polex_audit_exceptions{state="open"} 2`,
+		`polex_audit_renewals{group="kyverno.io",namespace="platform",name="mongo-r1"} 1`); err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+func until(t *testing.T, what string, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := live.Until(ctx, what, ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	client := &http.Client{Timeout: 5 * time.Second}
+	answer, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %d", url, answer.StatusCode)
+	}
+	return string(text), err
+}
+
+func lacks(text string, want ...string) error {
+	var errs []error
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			errs = append(errs, fmt.Errorf("there is no %q", w))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func readFrom(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// question is what the program queries is asked.
+type question struct {
+	Measured []string
+	Values   map[string][]string
+	Given    []string
+	Queries  []query
+}
+
+type query struct {
+	Expression string
+	Read       []string
+}
+
+// problems are those of each query.
+func (q question) problems(t *testing.T) [][]string {
+	t.Helper()
+	input, err := json.Marshal(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer [][]string
+	if err := json.Unmarshal([]byte(must(t, folder, string(input), fromRoot(binaries+"/queries"))), &answer); err != nil || len(answer) != len(q.Queries) {
+		t.Fatalf("%v: %d answers to %d queries", err, len(answer), len(q.Queries))
+	}
+	return answer
+}

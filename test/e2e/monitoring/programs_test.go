@@ -1,0 +1,122 @@
+//go:build e2e
+
+package monitoring
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/modcache"
+)
+
+const binaries = "bin/e2e"
+
+// program runs a program to its end, and returns what it printed. What else it said is
+// in the error.
+func program(t *testing.T, dir, input, name string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
+	cmd.Env = append(os.Environ(), append(box.Environ(), "HOME="+folder, "XDG_CACHE_HOME="+folder, "XDG_CONFIG_HOME="+folder, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w\n%s%s", filepath.Base(name), strings.Join(args, " "), err, out, &stderr)
+	}
+	return string(out), err
+}
+
+// must is program that has to succeed.
+func must(t *testing.T, dir, input, name string, args ...string) string {
+	t.Helper()
+	out, err := program(t, dir, input, name, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func kubectl(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	return must(t, folder, input, fromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
+}
+
+// TestPromtool: the rules can be read, and do what their tests say.
+func TestPromtool(t *testing.T) {
+	promtool := fromRoot(binaries + "/promtool")
+	rules := fromRoot(alertsFolder + "/rules.yaml")
+	must(t, folder, "", promtool, "check", "rules", "--lint=all", "--lint-fatal", rules)
+	must(t, folder, "", promtool, append([]string{"test", "rules"}, testFiles(t)...)...)
+
+	// It would say so.
+	for name, change := range map[string][3]string{
+		"one that fires always": {"expr: max(polex_guard_leader) == 0", "expr: vector(1)", "PolexGuardWithoutLeader"},
+		"one that never fires":  {"expr: absent(polex_guard_leader)", "expr: absent(vector(1))", "PolexGuardDown"},
+	} {
+		text := string(read(t, alertsFolder+"/rules.yaml"))
+		if strings.Count(text, change[0]) != 1 {
+			t.Fatalf("%s: %q is not there once", name, change[0])
+		}
+		dir := t.TempDir()
+		tests := filepath.Join(dir, "tests", "guard.yaml")
+		write(t, filepath.Join(dir, "rules.yaml"), strings.Replace(text, change[0], change[1], 1))
+		write(t, tests, string(read(t, alertsFolder+"/tests/guard.yaml")))
+		if out, err := program(t, folder, "", promtool, "test", "rules", tests); err == nil || !strings.Contains(err.Error(), change[2]) {
+			t.Errorf("the tests pass with %s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// TestManifests: an API server that knows the operator's kinds takes the manifests, and
+// knows every field.
+func TestManifests(t *testing.T) {
+	definitions := filepath.Join(modcache.Dir(t, modcache.PrometheusOperator), "example", "prometheus-operator-crd")
+	for _, kind := range []string{"prometheusrules", "servicemonitors"} {
+		file := filepath.Join(definitions, "monitoring.coreos.com_"+kind+".yaml")
+		kubectl(t, "", "apply", "--server-side", "-f", file)
+		kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "-f", file)
+	}
+	kubectl(t, string(read(t, "policies/guard/base/namespace.yaml")), "apply", "-f", "-")
+	for dir, want := range map[string]int{alertsFolder: 2, "policies/dashboard": 1} {
+		manifests := kubectl(t, "", "kustomize", fromRoot(dir))
+		kubectl(t, manifests, "apply", "--server-side", "--validate=strict", "-f", "-")
+		if got := strings.Count(kubectl(t, manifests, "get", "-o", "name", "-f", "-"), "\n"); got != want {
+			t.Errorf("%s holds %d objects", dir, got)
+		}
+	}
+	// What the sidecar finds, and the file, are the same.
+	var found struct {
+		Data     map[string]string
+		Metadata struct{ Labels map[string]string }
+	}
+	if err := json.Unmarshal([]byte(kubectl(t, "", "get", "configmap", "polex-dashboard", "-n", "polex-system", "-o", "json")), &found); err != nil {
+		t.Fatal(err)
+	}
+	if found.Data["polex.json"] != string(read(t, dashboardFile)) || found.Metadata.Labels["grafana_dashboard"] != "1" {
+		t.Errorf("the ConfigMap is another: %v", found.Metadata.Labels)
+	}
+	// What is scraped is the guard's: the Service has that label, and a port of that name.
+	service := kubectl(t, "", "kustomize", fromRoot("policies/guard/base"))
+	for _, want := range []string{"app.kubernetes.io/name: polex-guard", "name: metrics"} {
+		if !strings.Contains(service, want) || !strings.Contains(kubectl(t, "", "kustomize", fromRoot(alertsFolder)), strings.TrimPrefix(want, "name: ")) {
+			t.Errorf("%q is not in both", want)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,140 @@
+//go:build e2e
+
+package monitoring
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// TestQueries: every metric, label and value that an alert or the dashboard names is one
+// that is measured.
+func TestQueries(t *testing.T) {
+	repository := repository(t)
+	q := question{
+		Measured: []string{ofTheGuard(t, repository), ofTheLedger(t, repository), ofKyverno(t)},
+		Values: map[string][]string{
+			// What could be measured as well, and is the guard's own word for it.
+			"reason": {guard.ReasonVerified, guard.ReasonDeleted, guard.ReasonReleased, guard.ReasonStatus, guard.ReasonDeleting},
+		},
+		Given: []string{"job", "instance"},
+	}
+	for _, reason := range verify.Reasons() {
+		q.Values["reason"] = append(q.Values["reason"], string(reason))
+	}
+	q.Values["reason"] = append(q.Values["reason"], guard.Reasons()...)
+
+	asked := append(ofAlerts(t), ofDashboard(t)...)
+	asked = append(asked, ofRunbooks(t)...)
+	for _, a := range asked {
+		q.Queries = append(q.Queries, a.query)
+	}
+	for i, problems := range q.problems(t) {
+		for _, p := range problems {
+			t.Errorf("%s: %s", asked[i].by, p)
+		}
+	}
+	t.Logf("%d queries", len(asked))
+	t.Run("slips", func(t *testing.T) { slips(t, q) })
+}
+
+// slips: what is not measured is found.
+func slips(t *testing.T, q question) {
+	q.Queries = nil
+	cases := []struct {
+		query
+		problem string
+	}{
+		{query{"absent(polex_guard_leads)", nil}, "there is no metric polex_guard_leads"},
+		{query{`polex_guard_exceptions{why="unsigned"} > 0`, nil}, "polex_guard_exceptions has no label why"},
+		{query{`polex_guard_exceptions{reason="not-signed"} > 0`, nil}, `polex_guard_exceptions has no reason that is "not-signed"`},
+		{query{`polex_guard_exceptions{reason!~"verified|gone"} > 0`, nil}, `polex_guard_exceptions has no reason that is "gone"`},
+		{query{`polex_audit_findings{kind=~"drift-.+"} > 0`, nil}, `polex_audit_findings has no kind like "drift-.+"`},
+		{query{"sum by (state) (polex_audit_findings)", nil}, "it is grouped by state, which is no label of polex_audit_findings"},
+		{query{"sum by (kind) (polex_audit_findings)", []string{"reason"}}, "the answer has no label reason"},
+		{query{"sum(polex_audit_findings) > 0", []string{"kind"}}, "the answer has no label kind"},
+		{query{"polex_audit_findings or polex_audit_exceptions", []string{"kind"}}, "the answer has no label kind"},
+		{query{"polex_audit_findings * on (state) polex_audit_exceptions", nil}, "it is matched on state, which is no label of both sides of polex_audit_findings * on (state) polex_audit_exceptions"},
+		{query{"histogram_quantile(0.5, sum(rate(polex_guard_decision_seconds_bucket[5m])))", nil}, "histogram_quantile(0.5, sum(rate(polex_guard_decision_seconds_bucket[5m]))) has no buckets"},
+		{query{`increase(kyverno_policy_results_total{rule_result="failed"}[5m])`, nil}, `kyverno_policy_results_total has no rule_result that is "failed"`},
+		{query{"sum(polex_guard_leader", nil}, "parse error"},
+	}
+	for _, tc := range cases {
+		q.Queries = append(q.Queries, tc.query)
+	}
+	for i, problems := range q.problems(t) {
+		if len(problems) != 1 || !strings.Contains(problems[0], cases[i].problem) {
+			t.Errorf("%s: it says %q, want %q", cases[i].Expression, problems, cases[i].problem)
+		}
+	}
+}
+
+// asked is a query, and who asks it.
+type asked struct {
+	by string
+	query
+}
+
+func ofAlerts(t *testing.T) []asked {
+	t.Helper()
+	var all []asked
+	for _, a := range alerts(t) {
+		q := asked{a.Alert, query{Expression: a.Expr}}
+		for _, text := range a.Annotations {
+			for _, m := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
+				q.Read = append(q.Read, m[1])
+			}
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+func ofDashboard(t *testing.T) []asked {
+	t.Helper()
+	d := readDashboard(t)
+	var all []asked
+	for _, p := range d.Panels {
+		for _, target := range p.Targets {
+			q := asked{"the panel " + p.Title, query{Expression: filled(target.Expr)}}
+			for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(target.LegendFormat, -1) {
+				q.Read = append(q.Read, m[1])
+			}
+			all = append(all, q)
+		}
+	}
+	// What can be chosen: label_values(METRIC, LABEL).
+	for _, v := range d.Templating.List {
+		if v.Type != "query" {
+			continue
+		}
+		var text struct{ Query string }
+		if err := json.Unmarshal(v.Query, &text); err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`).FindStringSubmatch(text.Query)
+		if m == nil {
+			t.Fatalf("the variable %s is %q", v.Name, text.Query)
+		}
+		all = append(all, asked{"the variable " + v.Name, query{Expression: m[1], Read: []string{m[2]}}})
+	}
+	return all
+}
+
+// ofRunbooks are the queries that docs/runbooks.md shows.
+func ofRunbooks(t *testing.T) []asked {
+	t.Helper()
+	var all []asked
+	for _, m := range regexp.MustCompile("`(sum[^`]*)`").FindAllSubmatch(read(t, "docs/runbooks.md"), -1) {
+		all = append(all, asked{"docs/runbooks.md", query{Expression: string(m[1])}})
+	}
+	if len(all) == 0 {
+		t.Error("docs/runbooks.md shows no query")
+	}
+	return all
+}
