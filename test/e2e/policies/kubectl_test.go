@@ -31,7 +31,12 @@ func file(t *testing.T, path string) string {
 // built are the manifests of a folder of policies.
 func built(t *testing.T, dir string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fromRoot("bin/e2e/kubectl"), "kustomize", fromRoot("policies/"+dir))
+	return kustomize(t, fromRoot("policies/"+dir))
+}
+
+func kustomize(t *testing.T, dir string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), fromRoot("bin/e2e/kubectl"), "kustomize", dir)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

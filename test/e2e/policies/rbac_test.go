@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -47,6 +50,7 @@ var (
 	developer = person{name: "developer"}
 	lead      = person{name: "lead"}
 	auditor   = person{name: "auditor"}
+	rescuer   = person{name: "lead", groups: []string{"break-glass"}} // who has the right, and is named by a group
 	root      = person{name: "root", groups: []string{"system:masters"}}
 	argocd    = account("argocd", "argocd-application-controller")
 	flux      = account("flux-system", "kustomize-controller")
@@ -221,8 +225,13 @@ func namesAnother(t *testing.T) {
 	apply(t, built(t, "rbac/overlays/flux"))
 	until(t, "Flux to be named", func(ctx context.Context) error { return flux.may(ctx, served[0], "") })
 	until(t, "Argo CD not to be", func(ctx context.Context) error { return argocd.may(ctx, served[0], "cannot create") })
+	own := ownOverlay(t)
+	apply(t, own)
+	until(t, "whom the README names", func(ctx context.Context) error {
+		return errors.Join(argocd.may(ctx, served[0], ""), rescuer.may(ctx, served[2], ""), flux.may(ctx, served[0], "cannot create"))
+	})
 	apply(t, built(t, "rbac/base"))
-	for _, who := range []person{flux, argocd, root} {
+	for _, who := range []person{flux, argocd, rescuer, root} {
 		until(t, who.name+" not to be named", func(ctx context.Context) error {
 			answer, err := who.creates(ctx, served[0])
 			if err == nil && answer.Code != http.StatusForbidden {
@@ -231,4 +240,26 @@ func namesAnother(t *testing.T) {
 			return err
 		})
 	}
+}
+
+// ownOverlay builds the kustomization that the README shows.
+func ownOverlay(t *testing.T) string {
+	t.Helper()
+	block := regexp.MustCompile("(?s)```yaml\n(# kustomization.yaml\n.*?)```").FindStringSubmatch(file(t, "rbac/README.md"))
+	if block == nil {
+		t.Fatal("the README holds no kustomization.yaml")
+	}
+	dir := t.TempDir()
+	base, err := filepath.Rel(dir, fromRoot("policies/rbac/base"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const address = "https://github.com/polex-dev/polex//policies/rbac/base?ref=<commit>"
+	if !strings.Contains(block[1], address) {
+		t.Fatalf("the README's kustomization does not hold %s", address)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.Replace(block[1], address, base, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return kustomize(t, dir)
 }
