@@ -86,10 +86,20 @@ func TestStanding(t *testing.T) {
 			paths[name == "later"] = append(paths[name == "later"], target.Path(name))
 		}
 	}
-	standing := limited(t, file(t, "cleanup/deletingpolicy.yaml"), deleting)
+	standing, old := limited(t, file(t, "cleanup/deletingpolicy.yaml"), deleting), limited(t, file(t, "cleanup/clustercleanuppolicy.yaml"), cleanup)
 	apply(t, standing)
 	t.Cleanup(func() { withdraw(t, standing) })
 	t.Run("not permitted", func(t *testing.T) {
+		documents, err := cluster.Documents([]byte(old))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range documents {
+			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/apis/kyverno.io/v2/clustercleanuppolicies?dryRun=All", Body: document})
+			if err != nil || answer.OK() || !strings.Contains(answer.Message(), "cleanup controller has no permission to delete") {
+				t.Errorf("%v: %s", err, answer.Message())
+			}
+		}
 		until(t, "Kyverno to try", func(ctx context.Context) error { return failedToDelete(ctx, deleting) })
 		for _, path := range append(paths[true], paths[false]...) {
 			if err := isThere(t.Context(), path, true); err != nil {
@@ -97,11 +107,11 @@ func TestStanding(t *testing.T) {
 			}
 		}
 	})
-	permit(t)
 	// What failed ten times is not tried again until the policy is another.
 	withdraw(t, standing)
+	t.Parallel() // with what waits for the same minute
+	permit(t)
 	apply(t, standing)
-	old := limited(t, file(t, "cleanup/clustercleanuppolicy.yaml"), cleanup)
 	apply(t, old)
 	t.Cleanup(func() { withdraw(t, old) })
 	for _, path := range paths[false] {

@@ -69,6 +69,7 @@ func written(ctx context.Context, path, namespace string) (map[string]cleanupPol
 // has ended, and nothing else; a renewal gets another, and the policy goes with the
 // exception. What states no time gets none, whatever else it states.
 func TestGenerated(t *testing.T) {
+	t.Parallel()
 	apply(t, file(t, "generate/clusterrole.yaml"))
 	permit(t)
 	for _, d := range dialects {
