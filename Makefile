@@ -44,7 +44,7 @@ dist: ## build what is released into dist/: archives, checksums, and what the im
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis and Chromium)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./cmd/polex-audit
 
-e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller promtool) ## build the programs that those tests run
+e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller promtool) ## build the programs that those tests run
 
 e2e-up: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD to try polex with, until Ctrl-C
 	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
@@ -85,6 +85,9 @@ $(E2E)/kyverno: test/e2e/tools/kyverno/go.mod
 
 $(E2E)/kubectl-kyverno: test/e2e/tools/kyverno/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno
+
+$(E2E)/background-controller: test/e2e/tools/kyverno/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/background-controller
 
 $(E2E)/cleanup-controller: test/e2e/tools/kyverno/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/kyverno $(E2EBUILD)/ github.com/kyverno/kyverno/cmd/cleanup-controller

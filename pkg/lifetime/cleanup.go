@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -79,11 +80,13 @@ type ending struct {
 }
 
 // name is that of the policy: one for each exception, which the policy for a later
-// end replaces. What no exception may reach is called polex-*.
+// end replaces. What no exception may reach is called polex-*. Kyverno takes 63
+// characters for it, and none of its parts ends in a dash or a dot.
 func (n ending) name() string {
 	id := n.e.Identity
 	sum := sha256.Sum256([]byte(id.String()))
-	return "polex-cleanup-" + id.Name[:min(len(id.Name), 200)] + "-" + hex.EncodeToString(sum[:4])
+	start := strings.TrimRight(id.Name[:min(len(id.Name), 32)], "-.")
+	return "polex-cleanup-" + start + "-" + hex.EncodeToString(sum[:8])
 }
 
 func (n ending) head(apiVersion string, form CleanupForm) string {
@@ -130,8 +133,10 @@ func (n ending) clusterCleanupPolicy() string {
 	if n.annotated() {
 		states = fmt.Sprintf("target.metadata.annotations.%q", exception.AnnotationExpiresAt)
 	}
-	// Of one second, neither time is before the other: that it is not before is that
-	// it has come.
+	// Both are compared within the one expression: Kyverno would take what an exception
+	// states for an expression again, outside of it. Of one second, neither time is
+	// before the other: that it is not before is that it has come.
+	ended := fmt.Sprintf("{{ (%s || '') == '%s' && !time_before(time_now_utc(), '%s') }}", states, n.e.ExpiresAt.Text, n.at.Format(time.RFC3339))
 	return n.head("kyverno.io/v2", ClusterCleanupPolicy) + fmt.Sprintf(`  match:
     any:
       - resources:
@@ -142,12 +147,8 @@ func (n ending) clusterCleanupPolicy() string {
     all:
       - key: %s
         operator: Equals
-        value: %s
-      - key: %s
-        operator: Equals
-        value: false
-`, id.Group, n.e.Version, id.Kind, quoted(id.Namespace), quoted(id.Name), quoted("{{ "+states+" || '' }}"), quoted(n.e.ExpiresAt.Text),
-		quoted(fmt.Sprintf("{{ time_before(time_now_utc(), '%s') }}", n.at.Format(time.RFC3339))))
+        value: true
+`, id.Group, n.e.Version, id.Kind, quoted(id.Namespace), quoted(id.Name), quoted(ended))
 }
 
 // annotated reports whether the end that counts stands in the annotation.

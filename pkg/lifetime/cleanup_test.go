@@ -2,6 +2,7 @@ package lifetime_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -70,9 +71,9 @@ func TestCleanupPolicy(t *testing.T) {
 		{"new", lifetime.DeletingPolicy, []string{"apiGroups: [policies.kyverno.io]", "apiVersions: [v1]",
 			"object.spec.expiresAt == '" + end + "'", "time.now() >= timestamp('2027-02-28T21:59:30Z')"}},
 		{"old", lifetime.ClusterCleanupPolicy, []string{"kinds: [kyverno.io/v2beta1/PolicyException]",
-			`{{ target.metadata.annotations.\"polex.dev/expires-at\" || '' }}`, "value: \"" + end + "\"", "time_before(time_now_utc(), '2027-02-28T21:59:30Z')"}},
+			`(target.metadata.annotations.\"polex.dev/expires-at\" || '') == '` + end + "'", "!time_before(time_now_utc(), '2027-02-28T21:59:30Z')"}},
 		{"new", lifetime.ClusterCleanupPolicy, []string{"kinds: [policies.kyverno.io/v1/PolicyException]",
-			"{{ target.spec.expiresAt || '' }}", "value: \"" + end + "\"", "time_before(time_now_utc(), '2027-02-28T21:59:30Z')"}},
+			"(target.spec.expiresAt || '') == '" + end + "'", "!time_before(time_now_utc(), '2027-02-28T21:59:30Z')"}},
 	} {
 		t.Run(tc.group+" "+string(tc.form), func(t *testing.T) {
 			text, err := lifetime.CleanupPolicy(ending(t, tc.group, "name: mongo, namespace: team-a", end), tc.form, at("2026-11-01T00:00:00Z"))
@@ -95,12 +96,17 @@ func TestCleanupPolicy(t *testing.T) {
 	}
 }
 
-// TestCleanupPolicyNames: one for each exception, whose name no other has.
+// policyName is what Kyverno takes for the name of a policy.
+var policyName = regexp.MustCompile(`^polex-[a-z0-9]+([-.][a-z0-9]+)*$`)
+
+// TestCleanupPolicyNames: one for each exception, whose name no other has, and which
+// Kyverno takes.
 func TestCleanupPolicyNames(t *testing.T) {
 	met := map[string]string{}
-	long := strings.Repeat("a", 253)
+	long := strings.Repeat("a", 200)
 	for _, tc := range [][2]string{
-		{"old", "name: b-c, namespace: a"}, {"old", "name: c, namespace: a-b"}, {"new", "name: c, namespace: a-b"}, {"old", "name: " + long + ", namespace: a"},
+		{"old", "name: b-c, namespace: a"}, {"old", "name: c, namespace: a-b"}, {"new", "name: c, namespace: a-b"}, {"old", "name: " + long + ", namespace: a"}, {"old", "name: " + long + "a, namespace: a"},
+		{"old", "name: " + long[:31] + "." + long + ", namespace: a"},
 	} {
 		text, err := lifetime.CleanupPolicy(ending(t, tc[0], tc[1], "2027-01-01T00:00:00Z"), lifetime.DeletingPolicy, at("2026-11-01T00:00:00Z"))
 		if err != nil {
@@ -111,7 +117,7 @@ func TestCleanupPolicyNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := doc.Text("metadata", "name")
-		if other, again := met[name]; again || len(name) > 253 || !strings.HasPrefix(name, "polex-") {
+		if other, again := met[name]; again || len(name) > 63 || !policyName.MatchString(name) {
 			t.Errorf("%q is %q, and so is %q", tc, name, other)
 		}
 		met[name] = tc[1]

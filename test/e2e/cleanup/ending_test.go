@@ -97,7 +97,7 @@ func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := controller.Until(ctx, what, ask); err != nil {
+	if err := live.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)
 	}
 }

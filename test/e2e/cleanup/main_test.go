@@ -13,15 +13,11 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
-	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// live is an API server with Kyverno's definitions, and controller its cleanup
-// controller, which all tests of this process share.
-var (
-	live       *cluster.Cluster
-	controller *servers.Group
-)
+// live is an API server with Kyverno's definitions and its cleanup controller, which
+// all tests of this process share.
+var live *cluster.Cluster
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -32,30 +28,23 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(folder)
-	if err := start(context.Background(), folder); err != nil {
+	err = start(context.Background(), folder)
+	if live != nil {
+		defer live.Close()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer live.Close()
-	defer controller.Stop()
 	status := m.Run()
 	if status != 0 {
-		fmt.Fprintln(os.Stderr, live.Logs(), controller.Logs())
+		fmt.Fprintln(os.Stderr, live.Logs())
 	}
 	return status
 }
 
-// permission is what docs/lifetimes.md says that Kyverno needs, given to its account
-// by name: what puts roles together is a controller that does not run here.
-const permission = `apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: polex-cleanup}
-rules:
-- apiGroups: [kyverno.io, policies.kyverno.io]
-  resources: [policyexceptions]
-  verbs: [get, list, watch, delete]
-`
-
+// binding gives Kyverno's account what policies/cleanup says that it needs: what puts
+// roles together is a controller that does not run here.
 const binding = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: polex-cleanup}
@@ -64,36 +53,18 @@ subjects: [{kind: ServiceAccount, name: kyverno-cleanup-controller, namespace: k
 `
 
 func start(ctx context.Context, folder string) error {
-	binaries := fromRoot("bin/e2e")
 	var err error
-	if live, err = cluster.Start(ctx, cluster.Options{Binaries: binaries, Tools: fromRoot("test/e2e/tools/kyverno"), Dir: folder, WithoutKyverno: true}); err != nil {
+	if live, err = cluster.Start(ctx, cluster.Options{Binaries: fromRoot("bin/e2e"), Tools: fromRoot("test/e2e/tools/kyverno"), Dir: folder, WithoutKyverno: true}); err != nil {
 		return err
 	}
-	for path, body := range map[string]string{"clusterroles": permission, "clusterrolebindings": binding} {
-		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/apis/rbac.authorization.k8s.io/v1/" + path, Body: []byte(body)})
-		if err != nil || answer.Code != http.StatusCreated {
-			return errors.Join(err, fmt.Errorf("permit Kyverno to delete exceptions: %v", answer))
-		}
-	}
-	free, err := servers.FreePorts(2)
+	role, err := os.ReadFile(fromRoot("policies/cleanup/clusterrole.yaml"))
 	if err != nil {
 		return err
 	}
-	controller = &servers.Group{Binaries: binaries, Dir: folder}
-	if err := controller.Run(ctx, servers.Command{
-		Program: "cleanup-controller",
-		Args: []string{
-			"--kubeconfig=" + live.Kubeconfig(), fmt.Sprintf("--serverIP=127.0.0.1:%d", free[0]),
-			"--cleanupServerHost=127.0.0.1", fmt.Sprintf("--cleanupServerPort=%d", free[0]),
-			"--caSecretName=kyverno-cleanup-ca", "--tlsSecretName=kyverno-cleanup-tls", "--ttlReconciliationInterval=1s",
-			"--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[1]),
-		},
-		Env: []string{
-			"KYVERNO_NAMESPACE=kyverno", "KYVERNO_SERVICEACCOUNT_NAME=kyverno-cleanup-controller", "KYVERNO_DEPLOYMENT=kyverno-cleanup-controller",
-			"KYVERNO_POD_NAME=kyverno-cleanup-0", "INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics", "POD_IP=127.0.0.1",
-			"KYVERNO_SVC=kyverno-cleanup-controller", "TZ=UTC",
-		},
-	}); err != nil {
+	if err := live.ApplyAll(ctx, append(append(role, "---\n"...), binding...)); err != nil {
+		return fmt.Errorf("permit Kyverno to delete exceptions: %w", err)
+	}
+	if err := live.StartCleanupController(ctx, cluster.Controller{Args: []string{"--ttlReconciliationInterval=1s"}}); err != nil {
 		return err
 	}
 	return ready(ctx)
@@ -104,7 +75,7 @@ func start(ctx context.Context, folder string) error {
 func ready(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	return controller.Until(within, "the cleanup controller's webhook", func(ctx context.Context) error {
+	return live.Until(within, "the cleanup controller's webhook", func(ctx context.Context) error {
 		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: policies["ClusterCleanupPolicy"] + "?dryRun=All", Body: []byte(`apiVersion: kyverno.io/v2
 kind: ClusterCleanupPolicy
 metadata: {name: probe}

@@ -55,6 +55,10 @@ var collections = map[string]string{
 	"Namespace":                "/api/v1/namespaces",
 	"ServiceAccount":           "/api/v1/namespaces/%s/serviceaccounts",
 	"ConfigMap":                "/api/v1/namespaces/%s/configmaps",
+	"ClusterRole":              "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+	"ClusterRoleBinding":       "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+	"Role":                     "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
+	"RoleBinding":              "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
 }
 
 // createAll creates the objects of one kind that a file holds, and it must hold

@@ -7,6 +7,7 @@ go 1.26.6
 replace k8s.io/pod-security-admission => github.com/kyverno/pod-security-admission v0.0.0-20251031094455-46f20778634f
 
 tool (
+	github.com/kyverno/kyverno/cmd/background-controller
 	github.com/kyverno/kyverno/cmd/cleanup-controller
 	github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno
 	github.com/kyverno/kyverno/cmd/kyverno

@@ -1,0 +1,174 @@
+//go:build e2e
+
+package policies
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// Where manifests say what they are about: rules of the API server's form, the kinds
+// that make Kyverno generate something, and the kinds that it is to delete.
+var (
+	ruled     = regexp.MustCompile(`(?m)^(  )matchConstraints:$`)
+	generates = regexp.MustCompile(`(?m)^( +)kinds: \[[a-z.]+/\*/PolicyException\]$`)
+	deletes   = regexp.MustCompile(`(?m)^( +)kinds: \[[a-z.]+/v[0-9]/PolicyException\]$`)
+)
+
+// limited are manifests that are about one namespace, so that each of several
+// policies has exceptions of its own to delete within the same minute.
+func limited(t *testing.T, manifests, namespace string) string {
+	t.Helper()
+	switch {
+	case ruled.MatchString(manifests):
+		return ruled.ReplaceAllString(manifests, "$0\n$1  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "+namespace+"}}")
+	case generates.MatchString(manifests):
+		return generates.ReplaceAllString(manifests, "$0\n${1}namespaces: ["+namespace+"]")
+	case deletes.MatchString(manifests):
+		return deletes.ReplaceAllString(manifests, "$0\n${1}namespaces: ["+namespace+"]")
+	}
+	t.Fatalf("it names nothing to limit:\n%s", manifests)
+	return ""
+}
+
+// garbage is what is no time, though it may look like one, or is none that has come:
+// read as a time, an expression fails, and Kyverno never carries the policy out again.
+var garbage = []string{
+	"", "soon", "2026-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "2026-04-31T00:00:00Z", "2026-00-01T00:00:00Z", "2026-01-01T24:00:00Z",
+	"2026-01-01T00:00:00", "2026-01-01T00:00:00Z\n", " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00+24:00", "2026-01-01", "2026-W01-1T00:00:00Z",
+	"{{ end }}", "{{ target.metadata.annotations.\"polex.dev/expires-at\" }}", "2026-01-01T00:00:00Z' || true || '", "2099-12-31T23:59:59-23:59",
+}
+
+// TestStanding: what has ended is deleted, and nothing else, once Kyverno is permitted
+// to, by either policy of policies/cleanup as by its own label; before, nothing is.
+func TestStanding(t *testing.T) {
+	const deleting, cleanup = "team-deleting", "team-cleanup"
+	paths := map[bool][]string{} // by whether it is to stay
+	now := time.Now()
+	for _, namespace := range []string{deleting, cleanup, "team-label"} {
+		if err := live.CreateNamespace(t.Context(), namespace); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, target := range groups {
+		for _, namespace := range []string{deleting, cleanup} {
+			target.Namespace = namespace
+			zone := time.FixedZone("", -(3*3600 + 1800))
+			for name, end := range map[string]string{
+				"ended":      now.Add(-time.Hour).In(zone).Format(time.RFC3339),
+				"long-ended": "2000-02-29T23:59:59.123456789+14:00",
+				"later":      now.Add(time.Hour).In(zone).Format(time.RFC3339),
+			} {
+				store(t, target, name, end)
+				paths[name == "later"] = append(paths[name == "later"], target.Path(name))
+			}
+			for n, end := range garbage {
+				if target.Group == exception.PoliciesGroup && n > 0 {
+					continue // the API server takes nothing but times
+				}
+				name := fmt.Sprintf("garbage-%d", n)
+				store(t, target, name, end)
+				paths[true] = append(paths[true], target.Path(name))
+			}
+		}
+		target.Namespace = "team-label"
+		for name, end := range map[string]time.Time{"ended": now.Add(-time.Hour), "later": now.Add(time.Hour)} {
+			storeLabelled(t, target, name, end)
+			paths[name == "later"] = append(paths[name == "later"], target.Path(name))
+		}
+	}
+	standing, old := limited(t, file(t, "cleanup/deletingpolicy.yaml"), deleting), limited(t, file(t, "cleanup/clustercleanuppolicy.yaml"), cleanup)
+	apply(t, standing)
+	t.Cleanup(func() { withdraw(t, standing) })
+	t.Run("not permitted", func(t *testing.T) {
+		documents, err := cluster.Documents([]byte(old))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range documents {
+			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/apis/kyverno.io/v2/clustercleanuppolicies?dryRun=All", Body: document})
+			if err != nil || answer.OK() || !strings.Contains(answer.Message(), "cleanup controller has no permission to delete") {
+				t.Errorf("%v: %s", err, answer.Message())
+			}
+		}
+		until(t, "Kyverno to try", func(ctx context.Context) error { return failedToDelete(ctx, deleting) })
+		for _, path := range append(paths[true], paths[false]...) {
+			if err := isThere(t.Context(), path, true); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	// What failed ten times is not tried again until the policy is another.
+	withdraw(t, standing)
+	t.Parallel() // with what waits for the same minute
+	permit(t)
+	apply(t, standing)
+	apply(t, old)
+	t.Cleanup(func() { withdraw(t, old) })
+	for _, path := range paths[false] {
+		until(t, path+" to be deleted", func(ctx context.Context) error { return isThere(ctx, path, false) })
+	}
+	for _, path := range []string{"/apis/policies.kyverno.io/v1/deletingpolicies/polex-cleanup", "/apis/kyverno.io/v2/clustercleanuppolicies/polex-cleanup-kyverno", "/apis/kyverno.io/v2/clustercleanuppolicies/polex-cleanup-policies"} {
+		until(t, path+" to have been carried out", func(ctx context.Context) error {
+			answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+			if err != nil {
+				return err
+			}
+			return has(answer, `"lastExecutionTime":"20`)
+		})
+	}
+	for _, path := range paths[true] {
+		if err := isThere(t.Context(), path, true); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// storeLabelled creates an exception whose end Kyverno's own label says.
+func storeLabelled(t *testing.T, target cluster.Target, name string, end time.Time) {
+	t.Helper()
+	text := strings.Replace(exceptionOf(target, name, end.UTC().Format(time.RFC3339)), "metadata: {", "metadata: {labels: {"+exception.LabelTTL+": "+lifetime.FormatTTL(end)+"}, ", 1)
+	answer, err := live.Create(t.Context(), target, []byte(text))
+	if err != nil || answer.Code != http.StatusCreated {
+		t.Fatalf("%v, %s\n%s", err, answer.Message(), text)
+	}
+}
+
+// failedToDelete returns an error until Kyverno has said that it may not delete an
+// exception of a namespace.
+func failedToDelete(ctx context.Context, namespace string) error {
+	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/events.k8s.io/v1/events"})
+	if err != nil {
+		return err
+	}
+	return has(answer, "failed to delete the target resource PolicyException/"+namespace)
+}
+
+// permit applies the role that Kyverno needs to delete exceptions, and waits until it
+// counts.
+func permit(t *testing.T) {
+	t.Helper()
+	apply(t, file(t, "cleanup/clusterrole.yaml"))
+	until(t, "Kyverno to be permitted", func(ctx context.Context) error {
+		controller := account("kyverno", "kyverno-cleanup-controller")
+		for _, target := range groups {
+			answer, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: target.Path("nothing"), As: controller.name, Groups: controller.groups})
+			if err == nil && answer.Code != http.StatusNotFound {
+				err = fmt.Errorf("%d: %s", answer.Code, answer.Message())
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

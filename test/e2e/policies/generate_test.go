@@ -1,0 +1,281 @@
+//go:build e2e
+
+package policies
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// dialects are the files of policies/generate, where what they write is, for which
+// names, and whether it goes with the exception. Kyverno 1.19.1 writes the name of what a
+// GeneratingPolicy is asked about into a label.
+var dialects = []struct {
+	file, namespace, written string
+	longest                  int
+	goes                     bool
+}{
+	{"generate/generatingpolicy.yaml", "team-generating", "/apis/policies.kyverno.io/v1/deletingpolicies", 63, true},
+	{"generate/clusterpolicy.yaml", "team-cluster", "/apis/kyverno.io/v2/clustercleanuppolicies", 253, false},
+}
+
+// cleanupPolicy is what the tests look at of a policy that was written.
+type cleanupPolicy struct {
+	Metadata struct {
+		Name        string
+		Annotations map[string]string
+	}
+	Spec struct {
+		Schedule         string
+		MatchConstraints json.RawMessage // of a DeletingPolicy
+		Match            json.RawMessage // of a ClusterCleanupPolicy
+		Conditions       json.RawMessage
+	}
+}
+
+// written are the policies for exceptions of a namespace, by what they are about.
+func written(ctx context.Context, path, namespace string) (map[string]cleanupPolicy, error) {
+	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if !answer.OK() {
+		return nil, errors.New(answer.Message())
+	}
+	var all struct{ Items []cleanupPolicy }
+	if err := json.Unmarshal(answer.Body, &all); err != nil {
+		return nil, err
+	}
+	found := map[string]cleanupPolicy{}
+	for _, p := range all.Items {
+		if about := p.Metadata.Annotations["polex.dev/about"]; strings.Contains(about, "/"+namespace+"/") {
+			found[about] = p
+		}
+	}
+	return found, nil
+}
+
+// TestGenerated: an exception gets a policy that deletes it in the minute in which it
+// has ended, and nothing else; a renewal gets another, and the policy goes with the
+// exception. What states no time gets none, whatever else it states.
+func TestGenerated(t *testing.T) {
+	t.Parallel()
+	apply(t, file(t, "generate/clusterrole.yaml"))
+	permit(t)
+	for _, d := range dialects {
+		if err := live.CreateNamespace(t.Context(), d.namespace); err != nil {
+			t.Fatal(err)
+		}
+		manifests := limited(t, file(t, d.file), d.namespace)
+		applyOnceKnown(t, manifests)
+		t.Cleanup(func() { withdraw(t, manifests) })
+	}
+	for _, d := range dialects {
+		until(t, d.file+" to count", func(ctx context.Context) error { return counts(ctx, d.written, d.namespace) })
+	}
+	zone := time.FixedZone("", 5*3600+1800)
+	soon := map[string]time.Time{}
+	for _, d := range dialects {
+		stored := t // until what is looked at has ended, too
+		t.Run(d.file, func(t *testing.T) {
+			end := time.Now().Add(15 * time.Second).Truncate(time.Second)
+			soon[d.file] = end
+			want := map[string]string{}
+			for _, target := range groups {
+				target.Namespace = d.namespace
+				for name, at := range endings(end.In(zone)) {
+					store(stored, target, name, at)
+					if end, err := time.Parse(time.RFC3339, at); err == nil && end.After(time.Now()) && len(name) <= d.longest {
+						want[target.Group+"/"+d.namespace+"/"+name] = at
+					}
+				}
+				for n, at := range garbage[:len(garbage)-1] {
+					if target.Group == exception.KyvernoGroup || n == 0 {
+						store(stored, target, fmt.Sprintf("garbage-%d", n), at)
+					}
+				}
+				// Kyverno has seen everything else once this one has its policy.
+				const last = "2098-01-01T00:00:00Z"
+				store(stored, target, "last", last)
+				want[target.Group+"/"+d.namespace+"/last"] = last
+			}
+			until(t, "every policy", func(ctx context.Context) error { return holds(ctx, d.written, d.namespace, want) })
+		})
+	}
+	for _, d := range dialects {
+		t.Run("renewed by "+d.file, func(t *testing.T) { renews(t, d.written, d.namespace) })
+	}
+	for _, d := range dialects {
+		for _, target := range groups {
+			target.Namespace = d.namespace
+			until(t, "the end of "+target.Path("soon"), func(ctx context.Context) error { return isThere(ctx, target.Path("soon"), false) })
+			if early := time.Until(soon[d.file]); early > 0 {
+				t.Errorf("%s went %s too soon", target.Path("soon"), early)
+			}
+			for _, name := range []string{"last", "renewed", "leap", "zone", "fraction", "garbage-0"} {
+				if err := isThere(t.Context(), target.Path(name), true); err != nil {
+					t.Error(err)
+				}
+			}
+			if !d.goes {
+				continue
+			}
+			about := target.Group + "/" + d.namespace + "/soon"
+			until(t, "the policy for "+about+" to go with it", func(ctx context.Context) error {
+				found, err := written(ctx, d.written, d.namespace)
+				if err == nil && found[about].Metadata.Name != "" {
+					err = errors.New("it is there")
+				}
+				return err
+			})
+		}
+	}
+}
+
+// endings are ends by the names of exceptions: what is soon, what comes in a minute of
+// another day or year in UTC, and what has been.
+func endings(soon time.Time) map[string]string {
+	return map[string]string{
+		"soon":                               soon.Format(time.RFC3339),
+		"renewed":                            soon.Format(time.RFC3339),
+		"leap":                               "2028-02-28T23:59:01Z",
+		"zone":                               "2027-01-01T00:30:00+01:00",
+		"fraction":                           "2027-04-30T23:59:00.000000001Z",
+		"been":                               "2020-01-01T00:00:00Z",
+		strings.Repeat("long", 62) + ".name": "2027-06-01T12:00:00-08:00",
+		strings.Repeat("n", 63):              "2027-06-01T12:00:00+14:00",
+	}
+}
+
+// holds returns an error unless there is the right policy for each exception, and none
+// besides.
+func holds(ctx context.Context, path, namespace string, want map[string]string) error {
+	found, err := written(ctx, path, namespace)
+	if err != nil {
+		return err
+	}
+	for about := range found {
+		if _, wanted := want[about]; !wanted && !strings.HasSuffix(about, "/probe") {
+			return fmt.Errorf("there is a policy for %s", about)
+		}
+	}
+	for about, text := range want {
+		end, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return err
+		}
+		p, is := found[about]
+		if !is {
+			return fmt.Errorf("there is no policy for %s", about)
+		}
+		if p.Spec.Schedule != lifetime.Cron(end) {
+			return fmt.Errorf("%s is looked at at %s, and ends at %s", about, p.Spec.Schedule, end)
+		}
+		if !strings.HasPrefix(p.Metadata.Name, "polex-") {
+			return fmt.Errorf("%s: an exception may reach %s", about, p.Metadata.Name)
+		}
+		// It states this very end, and it has come.
+		if strings.Count(string(p.Spec.Conditions), "'"+text+"'") != 2 {
+			return fmt.Errorf("%s ends at %s, and is asked for %s", about, text, p.Spec.Conditions)
+		}
+		parts := strings.Split(about, "/")
+		if err := p.isAbout(parts[0], parts[1], parts[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAbout returns an error unless a policy is about one exception and no other.
+func (p cleanupPolicy) isAbout(group, namespace, name string) error {
+	version := "v1"
+	if group == exception.KyvernoGroup {
+		version = "v2"
+	}
+	if p.Spec.Match != nil {
+		want := fmt.Sprintf(`{"any":[{"resources":{"kinds":["%s/%s/PolicyException"],"names":["%s"],"namespaces":["%s"]}}]}`, group, version, name, namespace)
+		if string(p.Spec.Match) != want {
+			return fmt.Errorf("it matches %s, and not %s", p.Spec.Match, want)
+		}
+		return nil
+	}
+	var matched struct {
+		ResourceRules []struct{ APIGroups, APIVersions, Resources []string }
+	}
+	if err := json.Unmarshal(p.Spec.MatchConstraints, &matched); err != nil {
+		return err
+	}
+	if r := matched.ResourceRules; len(r) != 1 || !slices.Equal(r[0].APIGroups, []string{group}) || !slices.Equal(r[0].APIVersions, []string{version}) || !slices.Equal(r[0].Resources, []string{"policyexceptions"}) {
+		return fmt.Errorf("it matches %s", p.Spec.MatchConstraints)
+	}
+	var conditions []struct{ Name, Expression string }
+	if err := json.Unmarshal(p.Spec.Conditions, &conditions); err != nil {
+		return err
+	}
+	if want := fmt.Sprintf("object.metadata.namespace == '%s' && object.metadata.name == '%s'", namespace, name); len(conditions) != 3 || conditions[0].Expression != want {
+		return fmt.Errorf("it asks for %q, and not for %q", conditions, want)
+	}
+	return nil
+}
+
+// renews gives exceptions that would end soon a later end.
+func renews(t *testing.T, path, namespace string) {
+	later := time.Date(2027, 2, 28, 23, 59, 30, 0, time.UTC)
+	for _, target := range groups {
+		target.Namespace = namespace
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{"polex.dev/expires-at":%q}}}`, later.Format(time.RFC3339))
+		if target.Group == exception.PoliciesGroup {
+			patch = fmt.Sprintf(`{"spec":{"expiresAt":%q}}`, later.Format(time.RFC3339))
+		}
+		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPatch, Path: target.Path("renewed"), Body: []byte(patch), ContentType: "application/merge-patch+json"})
+		if err != nil || !answer.OK() {
+			t.Fatalf("%v: %s", err, answer.Message())
+		}
+		about := target.Group + "/" + namespace + "/renewed"
+		until(t, "the policy for the later end", func(ctx context.Context) error {
+			found, err := written(ctx, path, namespace)
+			if p := found[about]; err == nil && (p.Spec.Schedule != lifetime.Cron(later) || !strings.Contains(string(p.Spec.Conditions), later.Format(time.RFC3339))) {
+				err = fmt.Errorf("%s: %s", p.Spec.Schedule, p.Spec.Conditions)
+			}
+			return err
+		})
+	}
+}
+
+// applyOnceKnown applies a policy as soon as Kyverno knows of the role that it needs.
+func applyOnceKnown(t *testing.T, manifests string) {
+	t.Helper()
+	until(t, "Kyverno to take the policy", func(ctx context.Context) error { return live.ApplyAll(ctx, []byte(manifests)) })
+}
+
+// counts returns an error until an exception of each group has its policy: one that is
+// created before Kyverno is asked about exceptions gets it when it changes.
+func counts(ctx context.Context, path, namespace string) error {
+	for _, target := range groups {
+		target.Namespace = namespace
+		end := time.Date(2030, 1, 1, 0, 0, 0, time.Now().Nanosecond(), time.UTC).Format(time.RFC3339Nano)
+		answer, err := live.Apply(ctx, []byte(exceptionOf(target, "probe", end)))
+		if err != nil {
+			return err
+		}
+		if !answer.OK() {
+			return errors.New(answer.Message())
+		}
+	}
+	found, err := written(ctx, path, namespace)
+	if err == nil && len(found) < len(groups) {
+		err = fmt.Errorf("there are %d", len(found))
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+//go:build e2e
+
+package policies
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// patience is how long something may take that has to happen; cron counts minutes.
+const patience = 3 * time.Minute
+
+// file is what this repository delivers.
+func file(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(fromRoot("policies/" + path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// built are the manifests of a folder of policies.
+func built(t *testing.T, dir string) string {
+	t.Helper()
+	return kustomize(t, fromRoot("policies/"+dir))
+}
+
+func kustomize(t *testing.T, dir string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), fromRoot("bin/e2e/kubectl"), "kustomize", dir)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("build %s: %v: %s", dir, err, &stderr)
+	}
+	return string(out)
+}
+
+// apply applies manifests as kubectl does, refusing fields that nobody knows.
+func apply(t *testing.T, manifests string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), fromRoot("bin/e2e/kubectl"), "apply", "--server-side", "--force-conflicts", "--validate=strict", "--kubeconfig", live.Kubeconfig(), "-f", "-")
+	cmd.Stdin = strings.NewReader(manifests)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("apply: %v: %s\n%s", err, out, manifests)
+	}
+}
+
+// withdraw deletes what was applied.
+func withdraw(t *testing.T, manifests string) {
+	t.Helper()
+	cmd := exec.Command(fromRoot("bin/e2e/kubectl"), "delete", "--ignore-not-found", "--kubeconfig", live.Kubeconfig(), "-f", "-")
+	cmd.Stdin = strings.NewReader(manifests)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("delete: %v: %s", err, out)
+	}
+}
+
+// until asks again and again, within patience.
+func until(t *testing.T, what string, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := live.Until(ctx, what, ask); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// isThere returns an error unless something is there, or is not.
+func isThere(ctx context.Context, path string, there bool) error {
+	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
+	switch {
+	case err != nil:
+		return err
+	case there && answer.Code != http.StatusOK, !there && answer.Code != http.StatusNotFound:
+		return errors.New(path + ": " + http.StatusText(answer.Code))
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+//go:build e2e
+
+package policies
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/test/e2e/cluster"
+)
+
+// live is an API server with Kyverno and its controllers, which all tests of this
+// process share.
+var live *cluster.Cluster
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "polex-e2e-policies-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	if live, err = cluster.Start(context.Background(), cluster.Options{Binaries: fromRoot("bin/e2e"), Tools: fromRoot("test/e2e/tools/kyverno"), Dir: folder}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer live.Close()
+	status := 1
+	if err := startControllers(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		status = m.Run()
+	}
+	if status != 0 {
+		fmt.Fprintln(os.Stderr, live.Logs())
+	}
+	return status
+}
+
+func startControllers(ctx context.Context) error {
+	if err := live.InstallRoles(ctx); err != nil {
+		return err
+	}
+	if err := aggregated(ctx); err != nil {
+		return err
+	}
+	background, err := live.KubeconfigOf(ctx, "kyverno-background-controller")
+	if err != nil {
+		return err
+	}
+	if err := live.StartBackgroundController(ctx, cluster.Controller{Kubeconfig: background}); err != nil {
+		return err
+	}
+	cleanup, err := live.KubeconfigOf(ctx, "kyverno-cleanup-controller")
+	if err != nil {
+		return err
+	}
+	return live.StartCleanupController(ctx, cluster.Controller{Kubeconfig: cleanup, Args: []string{"--ttlReconciliationInterval=1s"}})
+}
+
+// aggregated waits until Kyverno's roles have rules.
+func aggregated(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, role := range []string{"kyverno:background-controller", "kyverno:cleanup-controller"} {
+		if err := live.Until(within, "the rules of "+role, func(ctx context.Context) error {
+			answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + role})
+			if err != nil {
+				return err
+			}
+			return has(answer, `"policyexceptions"`)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has returns an error unless an answer is a yes that holds a text.
+func has(answer *cluster.Answer, text string) error {
+	switch {
+	case !answer.OK():
+		return fmt.Errorf("%d: %s", answer.Code, answer.Message())
+	case !bytes.Contains(answer.Body, []byte(text)):
+		return errors.New("there is no " + text)
+	}
+	return nil
+}
+
+func fromRoot(path string) string {
+	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))
+	if err != nil {
+		return path
+	}
+	return absolute
+}
