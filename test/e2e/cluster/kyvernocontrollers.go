@@ -38,6 +38,17 @@ func (c *Cluster) StartBackgroundController(ctx context.Context, k Controller) e
 		"--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[0]), "--controllerRuntimeMetricsAddress=0")
 }
 
+// StartReportsController runs Kyverno's reports controller, which writes a PolicyReport
+// about what is there and breaks a policy, if that looks at what is there.
+func (c *Cluster) StartReportsController(ctx context.Context, k Controller) error {
+	free, err := servers.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	return c.startController(ctx, "kyverno-reports-controller", "reports-controller", k,
+		"--enablePolicyException=true", "--exceptionNamespace=*", "--disableMetrics=true", "--metricsHost=127.0.0.1", fmt.Sprintf("--metricsPort=%d", free[0]))
+}
+
 // startController runs a program as the Deployment of that name would.
 func (c *Cluster) startController(ctx context.Context, name, program string, k Controller, args ...string) error {
 	if k.Kubeconfig == "" {
@@ -46,9 +57,9 @@ func (c *Cluster) startController(ctx context.Context, name, program string, k C
 	return c.group.Run(ctx, servers.Command{
 		Program: program,
 		Args:    append(append(args, "--kubeconfig="+k.Kubeconfig), k.Args...),
-		Env: []string{
+		Env: append([]string{
 			"KYVERNO_NAMESPACE=kyverno", "KYVERNO_SERVICEACCOUNT_NAME=" + name, "KYVERNO_DEPLOYMENT=" + name, "KYVERNO_POD_NAME=" + name + "-0",
 			"INIT_CONFIG=kyverno", "METRICS_CONFIG=kyverno-metrics", "POD_IP=127.0.0.1", "KYVERNO_SVC=" + name, "TZ=UTC",
-		},
+		}, c.options.KyvernoEnv...),
 	})
 }

@@ -35,7 +35,7 @@ func run(m *testing.M) int {
 	}
 	defer live.Close()
 	status := 1
-	if err := startControllers(context.Background()); err != nil {
+	if err := startControllers(context.Background(), folder); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	} else {
 		status = m.Run()
@@ -46,22 +46,23 @@ func run(m *testing.M) int {
 	return status
 }
 
-func startControllers(ctx context.Context) error {
+// startControllers runs Kyverno's, each as its own ServiceAccount.
+func startControllers(ctx context.Context, folder string) error {
 	if err := live.InstallRoles(ctx); err != nil {
 		return err
 	}
 	if err := aggregated(ctx); err != nil {
 		return err
 	}
-	background, err := live.KubeconfigOf(ctx, "kyverno-background-controller")
-	if err != nil {
+	background := filepath.Join(folder, "background.kubeconfig")
+	if err := live.KubeconfigOf(ctx, "kyverno", "kyverno-background-controller", background); err != nil {
 		return err
 	}
 	if err := live.StartBackgroundController(ctx, cluster.Controller{Kubeconfig: background}); err != nil {
 		return err
 	}
-	cleanup, err := live.KubeconfigOf(ctx, "kyverno-cleanup-controller")
-	if err != nil {
+	cleanup := filepath.Join(folder, "cleanup.kubeconfig")
+	if err := live.KubeconfigOf(ctx, "kyverno", "kyverno-cleanup-controller", cleanup); err != nil {
 		return err
 	}
 	return live.StartCleanupController(ctx, cluster.Controller{Kubeconfig: cleanup, Args: []string{"--ttlReconciliationInterval=1s"}})

@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/test/e2e/argocd"
+	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
 // TestStory plays it, in this order.
 func TestStory(t *testing.T) {
 	// They take their time, and are asked for later.
-	must(t, world.Cluster.StartReports(context.Background()))
+	must(t, world.Cluster.StartReportsController(context.Background(), cluster.Controller{}))
 	t.Run("a Pod gets an exception, by a pull request", byPullRequest)
 	t.Run("an exception lives, is renewed and ends", lives)
 	t.Run("the ledger tells what the cluster has past Git", drifts)
