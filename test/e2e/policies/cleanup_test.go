@@ -90,16 +90,6 @@ func TestStanding(t *testing.T) {
 	apply(t, standing)
 	t.Cleanup(func() { withdraw(t, standing) })
 	t.Run("not permitted", func(t *testing.T) {
-		documents, err := cluster.Documents([]byte(old))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, document := range documents {
-			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/apis/kyverno.io/v2/clustercleanuppolicies?dryRun=All", Body: document})
-			if err != nil || answer.OK() || !strings.Contains(answer.Message(), "cleanup controller has no permission to delete") {
-				t.Errorf("%v: %s", err, answer.Message())
-			}
-		}
 		until(t, "Kyverno to try", func(ctx context.Context) error { return failedToDelete(ctx, deleting) })
 		for _, path := range append(paths[true], paths[false]...) {
 			if err := isThere(t.Context(), path, true); err != nil {
