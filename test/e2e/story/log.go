@@ -27,7 +27,8 @@ func (w *World) Logged(ctx context.Context, index int64) (*LogEntry, error) {
 		return nil, err
 	}
 	request.Header.Set("Accept", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	client := http.Client{Timeout: 10 * time.Second}
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
