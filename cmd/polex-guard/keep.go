@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/guard"
 	"github.com/polex-dev/polex/pkg/guard/cluster"
 )
@@ -51,9 +52,7 @@ func (g *guarding) keep() error {
 	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Those without the lease watch too: for limits by count, and to be quick
 		// when their turn comes.
-		if _, err := g.store.Identities(ctx, g.rules.Rules().Kinds()); err != nil {
-			g.teller.Failed(ctx, "watch", err)
-		}
+		go g.store.Watch(ctx, func() []exception.GroupKind { return g.rules.Rules().Kinds() }, func(err error) { g.teller.Failed(ctx, "watch", err) })
 		return cluster.Lead(ctx, g.rest, g.lease, func(ctx context.Context) {
 			g.log.Info("holds the lease")
 			g.metrics.Leads(true)

@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -93,6 +95,38 @@ func (s *Store) watch(ctx context.Context, gk exception.GroupKind) (schema.Group
 	}
 	s.watched[gk] = gvk
 	return gvk, nil
+}
+
+// betweenWatches is how long a kind that is not served waits to be asked for again.
+const betweenWatches = 5 * time.Second
+
+// Watch watches kinds until the context ends, those that are not served yet as soon as
+// they are: what delivers the guard may deliver Kyverno after it. What else is in the
+// way is told once, until it is gone.
+func (s *Store) Watch(ctx context.Context, kinds func() []exception.GroupKind, failed func(error)) {
+	ticker := time.NewTicker(betweenWatches)
+	defer ticker.Stop()
+	told := false
+	for ctx.Err() == nil {
+		err := s.watchAll(ctx, kinds())
+		if err != nil && !told {
+			failed(err)
+		}
+		told = err != nil
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *Store) watchAll(ctx context.Context, kinds []exception.GroupKind) (err error) {
+	for _, gk := range kinds {
+		if _, problem := s.watch(ctx, gk); !meta.IsNoMatchError(problem) {
+			err = errors.Join(err, problem)
+		}
+	}
+	return err
 }
 
 // Identities returns which objects there are of some kinds.

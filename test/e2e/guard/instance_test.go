@@ -46,6 +46,7 @@ type instance struct {
 // settings are what a test asks of a guard.
 type settings struct {
 	guard string   // the section guard, in YAML, indented; "" for none
+	kinds []string // that the trust policy speaks of; exceptions, where it is empty
 	flags []string // more flags
 	dir   string   // "" for a new one
 	// kubeconfig says how the guard reaches the API server; "" is plainly.
@@ -63,7 +64,7 @@ func (s settings) run(t *testing.T) *instance {
 		s.dir = t.TempDir()
 	}
 	i := &instance{dir: s.dir, config: filepath.Join(s.dir, "config.yaml")}
-	i.configure(t, s.guard)
+	i.configure(t, s.guard, s.kinds...)
 	switch {
 	case s.itself:
 		s.flags = append(s.flags, "--self-managed-certificate", secretName, "--dns-name", "localhost")
@@ -106,14 +107,18 @@ func (i *instance) again(t *testing.T) {
 // ready reports whether the guard says that it can be asked.
 func (i *instance) ready(ctx context.Context) error { return get(ctx, "http://"+i.health+"/readyz") }
 
-// configure writes the configuration: the sandbox's trust, and a section guard.
-func (i *instance) configure(t *testing.T, section string) {
+// configure writes the configuration: the sandbox's trust, in some kinds, and a section
+// guard.
+func (i *instance) configure(t *testing.T, section string, kinds ...string) {
 	t.Helper()
 	text, err := os.ReadFile(box.ConfigPath)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text = []byte(strings.ReplaceAll(string(text), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath))
+	if len(kinds) > 0 {
+		text = []byte(strings.Replace(string(text), "\ntrust:\n", "\ntrust:\n  kinds: ["+strings.Join(kinds, ", ")+"]\n", 1))
+	}
 	if section != "" {
 		text = append(text, "\nguard:\n"+section...)
 	}

@@ -86,6 +86,42 @@ func reported(ctx context.Context, ns string, want []string) error {
 	return nil
 }
 
+// TestServedLater: a kind that the API server begins to serve when the guard has looked
+// at everything is looked at from then on, and not when everything is the next time.
+func TestServedLater(t *testing.T) {
+	ns := namespace(t)
+	legacy := served[0]
+	legacy.Namespace = ns
+	create(t, legacy, draft{name: "first", namespace: ns}.in(legacy)).want(t, http.StatusCreated)
+	i := settings{kinds: []string{"PolicyException.kyverno.io", "Sprocket.example.com"}, flags: []string{"--recheck-interval", "24h"}}.run(t)
+	i.until(t, "the first report", func(ctx context.Context) error { return reported(ctx, ns, []string{"first unsigned fail"}) })
+	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	do(t, cluster.Request{Method: http.MethodPost, Path: definitions, Body: []byte(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sprockets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Sprocket, plural: sprockets}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`)}).want(t, http.StatusCreated)
+	t.Cleanup(func() {
+		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: definitions + "/sprockets.example.com"})
+	})
+	i.until(t, "the kind to be served", func(ctx context.Context) error {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/apis/example.com/v1/namespaces/" + ns + "/sprockets",
+			Body: []byte("{apiVersion: example.com/v1, kind: Sprocket, metadata: {name: one}}")})
+		if err == nil && !answer.OK() {
+			err = errors.New(answer.Message())
+		}
+		return err
+	})
+	i.until(t, "the report", func(ctx context.Context) error {
+		return reported(ctx, ns, []string{"first unsigned fail", "one unsigned fail"})
+	})
+}
+
 // TestExpiry: exceptions go when they end, whichever guard holds the lease, and
 // not before.
 func TestExpiry(t *testing.T) {
