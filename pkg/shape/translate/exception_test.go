@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/shape/translate"
 )
 
@@ -105,7 +106,8 @@ func TestTranslate(t *testing.T) {
 			t.Fatalf("the same document gives another text:\n%s", again)
 		}
 	}
-	if found := checked(t, got); found != nil {
+	// It says who approved it, as what it was made of does.
+	if found := checked(t, got); len(found) != 1 || found[0].Reason != shape.ReasonClaimsReview {
 		t.Errorf("the translation is not well shaped: %v", found)
 	}
 }
