@@ -28,10 +28,10 @@ type memory struct {
 	stepsPath, seenPath string
 }
 
-// remember reads what is remembered of the repository. Steps that cannot be read are
+// remember reads what is remembered of the repository, and of a reference. Steps that cannot be read are
 // read from the repository again. The commit seen last cannot be had again, so there
 // it is an error.
-func (o *options) remember(signed, unsigned string) (*memory, error) {
+func (o *options) remember(ref, signed, unsigned string) (*memory, error) {
 	if o.noCache {
 		return &memory{}, nil
 	}
@@ -50,7 +50,7 @@ func (o *options) remember(signed, unsigned string) (*memory, error) {
 	}
 	m := &memory{
 		stepsPath: filepath.Join(dir, "steps-"+keyOf(repository, signed, unsigned)+".json"),
-		seenPath:  filepath.Join(dir, "seen-"+keyOf(repository, o.ref, signed)),
+		seenPath:  filepath.Join(dir, "seen-"+keyOf(repository, ref, signed)),
 	}
 	raw, err := cli.ReadFileUpTo(m.stepsPath, maxSteps)
 	if err == nil {

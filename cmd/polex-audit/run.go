@@ -178,7 +178,17 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.memory, err = r.options.remember(r.signed, r.unsigned); err != nil {
+	// Where HEAD is a branch, that is what is remembered: another one is no history
+	// that was rewritten.
+	ref := r.options.ref
+	if ref == "HEAD" {
+		if branch, err := repository.Branch(); err != nil {
+			return nil, err
+		} else if branch != "" {
+			ref = branch
+		}
+	}
+	if r.memory, err = r.options.remember(ref, r.signed, r.unsigned); err != nil {
 		return nil, err
 	}
 	if r.seen.IsZero() && !r.options.acceptRewritten {

@@ -22,16 +22,40 @@ func (r *Repository) reference(name string) (plumbing.Hash, error) {
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
-		target, symbolic := strings.CutPrefix(content, "ref: ")
-		if !symbolic {
-			return hashOf(name, content)
+		target, err := targetOf(name, content)
+		if err != nil {
+			return plumbing.ZeroHash, err
 		}
-		if !strings.HasPrefix(target, "refs/") || !plainReference(target) {
-			return plumbing.ZeroHash, fmt.Errorf("%s leads to %q, which is no reference", name, target)
+		if target == "" {
+			return hashOf(name, content)
 		}
 		name = target
 	}
 	return plumbing.ZeroHash, fmt.Errorf("%s leads from one reference to another without an end", name)
+}
+
+// Branch returns the reference that HEAD leads to, in full (refs/heads/main), whether
+// there is a commit yet or not. It is "" where HEAD is a commit itself.
+func (r *Repository) Branch() (string, error) {
+	const head = "HEAD"
+	content, err := r.referenceText(head)
+	if err != nil {
+		return "", err
+	}
+	return targetOf(head, content)
+}
+
+// targetOf returns the reference that another one with this content leads to, or ""
+// where it leads to none.
+func targetOf(name, content string) (string, error) {
+	target, symbolic := strings.CutPrefix(content, "ref: ")
+	if symbolic && (!strings.HasPrefix(target, "refs/") || !plainReference(target)) {
+		return "", fmt.Errorf("%s leads to %q, which is no reference", name, target)
+	}
+	if !symbolic {
+		return "", nil
+	}
+	return target, nil
 }
 
 // referenceText returns what a reference's file holds, or its line of

@@ -107,6 +107,31 @@ func TestRevisionErrors(t *testing.T) {
 	}
 }
 
+// TestBranch: HEAD is a branch, one without a commit, a commit, or what is none of it.
+func TestBranch(t *testing.T) {
+	r, first, _ := branched(t)
+	for head, want := range map[string]string{
+		"ref: refs/heads/main": "refs/heads/main", "ref: refs/heads/none": "refs/heads/none", first: "",
+		"ref: ../secret": "error", "ref: config": "error",
+	} {
+		r.write(".git/HEAD", head+"\n")
+		opened, err := gittree.Open(r.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := opened.Branch()
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q: %v", head, got, want, err)
+		}
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestReferencesThatLie: what a hostile repository writes into its references.
 func TestReferencesThatLie(t *testing.T) {
 	for name, tc := range map[string]struct {
