@@ -80,19 +80,8 @@ func (i *instance) start(t *testing.T) {
 // asAccount writes a kubeconfig with a token of the guard's ServiceAccount.
 func (i *instance) asAccount(t *testing.T) string {
 	t.Helper()
-	token := strings.TrimSpace(mustKubectl(t, "", "create", "token", "polex-guard", "--namespace", guardNamespace))
 	path := filepath.Join(i.dir, "kubeconfig")
-	admin, err := os.ReadFile(live.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(admin), "\n")
-	for n, line := range lines {
-		if strings.HasPrefix(line, "users:") {
-			lines[n] = fmt.Sprintf("users: [{name: admin, user: {token: %q}}]", token)
-		}
-	}
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+	if err := live.KubeconfigOf(t.Context(), guardNamespace, "polex-guard", path); err != nil {
 		t.Fatal(err)
 	}
 	return path
