@@ -114,7 +114,7 @@ func told(t *testing.T, first, second []*life) {
 			t.Errorf("%s (-seen +told):\n%s", one.name, diff)
 		}
 		// What was seen is in order, and the clock began when it was signed.
-		order := []time.Time{one.asked.Authored, one.merged.Committed, one.ends.Add(-lifetime), log.At, one.signed.Committed, one.since, one.ends}
+		order := []time.Time{one.asked.Authored, one.merged.Committed, one.ends.Add(-one.lasts), log.At, one.signed.Committed, one.since, one.ends}
 		if !slices.IsSortedFunc(order, time.Time.Compare) {
 			t.Errorf("%s: asked, merged, the start, logged, committed, in the cluster, ended: %s", one.name, order)
 		}

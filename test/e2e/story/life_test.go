@@ -20,9 +20,12 @@ import (
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
-// lifetime is how long an exception lives in [lives], and its renewal: long enough to
-// do everything before its end.
-const lifetime = 90 * time.Second
+// How long an exception lives in [lives]: long enough to be renewed before its end, and
+// its renewal for the night to come before that one ends, however soon it was asked for.
+const (
+	firstLives   = 90 * time.Second
+	renewalLives = firstLives + time.Minute
+)
 
 // workflow is who commits for a workflow.
 const workflow = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
@@ -40,6 +43,7 @@ type life struct {
 	pruned commit    // what took it away
 	run    commit    // what the merge workflow ran for
 	since  time.Time // that the cluster has it
+	lasts  time.Duration
 	ends   time.Time
 }
 
@@ -151,7 +155,7 @@ func requested(t *testing.T) []*life {
 		story.Lists{Groups: "kyverno.io, policies.kyverno.io", Resources: "'*'"},
 		story.Lists{Groups: "'', apps, batch", Resources: "pods, replicationcontrollers, deployments, replicasets, statefulsets, daemonsets, jobs, cronjobs"})
 	must(t, err)
-	drafts := drafted(t, "elders", "--cluster", "--kubeconfig", kubeconfig, "--in", story.Team, "--namespace", story.Namespace,
+	drafts := drafted(t, "elders", firstLives, "--cluster", "--kubeconfig", kubeconfig, "--in", story.Team, "--namespace", story.Namespace,
 		"--reason", "it is older than the policy", "--ticket", "SEC-3", "--owner", "team-a")
 	if len(drafts) != len(story.Kinds) {
 		t.Fatalf("%d are drafted", len(drafts))
@@ -162,7 +166,7 @@ func requested(t *testing.T) []*life {
 		if at < 0 {
 			t.Fatalf("none is of the kind %s: %+v", kind.Name, drafts)
 		}
-		all = append(all, &life{kind: kind, name: drafts[at].name(), asked: commitOf(t, "elders")})
+		all = append(all, &life{kind: kind, name: drafts[at].name(), lasts: firstLives, asked: commitOf(t, "elders")})
 	}
 	return all
 }
@@ -178,9 +182,9 @@ func (d draft) of(kind story.Kind) bool {
 }
 
 // drafted has polex-request make drafts on a branch that it pushes, as carol.
-func drafted(t *testing.T, branch string, args ...string) []draft {
+func drafted(t *testing.T, branch string, lasts time.Duration, args ...string) []draft {
 	t.Helper()
-	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--for", lifetime.String(), "--branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
+	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--for", lasts.String(), "--branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
 	must(t, err)
 	var report struct{ Results []draft }
 	if err := json.Unmarshal([]byte(said.Out), &report); err != nil || said.Status != 0 {
@@ -265,11 +269,11 @@ func renewed(t *testing.T, first []*life) []*life {
 	var branches []string
 	for _, l := range first {
 		branch := "renew-" + strings.ToLower(l.kind.Name)
-		drafts := drafted(t, branch, "--renew", l.name)
+		drafts := drafted(t, branch, renewalLives, "--renew", l.name)
 		if len(drafts) != 1 || !drafts[0].of(l.kind) {
 			t.Fatalf("it drafts %+v", drafts)
 		}
-		all, branches = append(all, &life{kind: l.kind, name: drafts[0].name(), asked: commitOf(t, branch)}), append(branches, branch)
+		all, branches = append(all, &life{kind: l.kind, name: drafts[0].name(), lasts: renewalLives, asked: commitOf(t, branch)}), append(branches, branch)
 	}
 	signedAndApplied(t, all, branches...)
 	for _, l := range first {
