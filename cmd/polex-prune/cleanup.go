@@ -55,7 +55,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&form, "form", form, "`kind` of the policies: DeletingPolicy, or ClusterCleanupPolicy, which Kyverno calls deprecated")
 	_ = cmd.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{string(lifetime.DeletingPolicy), string(lifetime.ClusterCleanupPolicy)}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
-		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), held: cli.Stream{Limit: maxPolicies},
+		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), held: exception.Stream{Limit: maxPolicies},
 			report: &cli.Report{Tool: "polex-prune", Docs: docs}}
 		if c.form != lifetime.DeletingPolicy && c.form != lifetime.ClusterCleanupPolicy {
 			return cli.Usagef("--form is DeletingPolicy or ClusterCleanupPolicy, and not %q", form)
@@ -65,7 +65,11 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		if c.report.Status() == cli.Passed {
-			if _, err := c.held.WriteTo(streams.Out); err != nil {
+			content, err := c.held.Bytes()
+			if err == nil {
+				_, err = streams.Out.Write(content)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -78,7 +82,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 type cleanup struct {
 	streams cli.Streams
 	form    lifetime.CleanupForm
-	held    cli.Stream
+	held    exception.Stream
 	report  *cli.Report
 }
 
@@ -92,8 +96,12 @@ func (c *cleanup) document(doc *exception.Document) {
 		return
 	}
 	policy, err := lifetime.CleanupPolicy(e, c.form, c.streams.Now())
+	var written *exception.Document
 	if err == nil {
-		err = c.held.Add(policy)
+		written, err = exception.Parse(policy, "")
+	}
+	if err == nil {
+		err = c.held.Add(written)
 	}
 	var bad *lifetime.Error
 	switch {

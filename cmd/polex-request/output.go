@@ -180,14 +180,17 @@ func exempted(e shape.Exemption) string {
 }
 
 func (r *run) print(drafts []request.Draft) error {
-	stream := cli.Stream{Limit: exception.MaxStream}
+	var stream exception.Stream
 	for _, d := range drafts {
-		if err := stream.Add(d.Source); err != nil {
+		if err := stream.Add(d.Document); err != nil {
 			return err
 		}
 		r.drafted(d, "<stdout>", reasonDrafted)
 	}
-	_, err := stream.WriteTo(r.streams.Out)
+	content, err := stream.Bytes()
+	if err == nil {
+		_, err = r.streams.Out.Write(content)
+	}
 	return err
 }
 

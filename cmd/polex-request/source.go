@@ -80,7 +80,7 @@ func (r *run) fromReports(paths []string) []request.Violation {
 	}
 	aside := &cli.Report{}
 	for _, path := range paths {
-		in := cli.Inputs{Paths: []string{path}, Report: aside}
+		in := cli.Inputs{Paths: []string{path}, Report: aside, Large: true}
 		if info, err := os.Stat(path); path != "-" && (err != nil || info.IsDir()) {
 			in.Each(visit)
 			continue

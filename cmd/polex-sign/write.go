@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
@@ -11,7 +10,12 @@ import (
 
 // write writes the sealed documents as one stream.
 func (r *run) write(sealed []*exception.Document) error {
-	content, err := stream(sealed)
+	for _, doc := range sealed {
+		if doc.JSON() != sealed[0].JSON() {
+			return cli.Usagef("YAML and JSON cannot be written as one stream: sign them one by one")
+		}
+	}
+	content, err := exception.Join(sealed)
 	if err != nil {
 		return err
 	}
@@ -34,22 +38,4 @@ func (r *run) writeBundle(sealed *exception.Document) error {
 		return fmt.Errorf("write bundle: %w", err)
 	}
 	return cli.WriteFile(r.options.bundle, append(s.Signatures[0].BundleV03, '\n'))
-}
-
-func stream(docs []*exception.Document) ([]byte, error) {
-	var b bytes.Buffer
-	for i, doc := range docs {
-		source := doc.Source()
-		if doc.JSON() != docs[0].JSON() {
-			return nil, cli.Usagef("YAML and JSON cannot be written as one stream: seal them one by one")
-		}
-		if i > 0 && !doc.JSON() && !bytes.HasPrefix(source, []byte("---")) {
-			b.WriteString("---\n")
-		}
-		b.Write(source)
-		if !bytes.HasSuffix(source, []byte("\n")) {
-			b.WriteByte('\n')
-		}
-	}
-	return b.Bytes(), nil
 }

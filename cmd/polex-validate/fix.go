@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"io"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -17,14 +15,13 @@ type fixer struct {
 	policies    *shape.PolicySet // nil when none are given
 	wholePolicy bool
 	report      *cli.Report
-	out         bytes.Buffer
+	out         exception.Stream
 }
 
 func (f *fixer) document(doc *exception.Document) {
 	exc, ok := doc.Exception()
 	if !ok || exc.Identity.Group != exception.KyvernoGroup {
-		f.write(doc.Source())
-		f.passed(doc)
+		f.write(doc, doc)
 		return
 	}
 	how := translate.Translation{WholePolicy: f.wholePolicy}
@@ -46,25 +43,29 @@ func (f *fixer) document(doc *exception.Document) {
 		f.report.Add(result)
 	}
 	if len(notes) == 0 {
-		f.write(source)
-		f.passed(doc)
+		translated, err := exception.Parse(source, doc.File())
+		if err != nil {
+			f.report.Add(unwritten(doc, err))
+			return
+		}
+		f.write(doc, translated)
 	}
 }
 
-func (f *fixer) passed(doc *exception.Document) {
+func (f *fixer) write(doc, written *exception.Document) {
+	if err := f.out.Add(written); err != nil {
+		f.report.Add(unwritten(doc, err))
+		return
+	}
 	result := cli.ResultFor(doc)
 	result.Outcome, result.Reason = cli.Pass, "translated"
 	f.report.Add(result)
 }
 
-func (f *fixer) write(source []byte) {
-	if f.out.Len() > 0 {
-		f.out.WriteString("---\n")
-	}
-	f.out.Write(bytes.TrimPrefix(source, []byte("---\n")))
-	if !bytes.HasSuffix(source, []byte("\n")) {
-		f.out.WriteByte('\n')
-	}
+func unwritten(doc *exception.Document, err error) cli.Result {
+	result := cli.ResultFor(doc)
+	result.Outcome, result.Reason, result.Message = cli.Unknown, "not-written", err.Error()
+	return result
 }
 
 // finish writes the documents where every one of them could be, and the report
@@ -73,6 +74,9 @@ func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
 	if status := f.report.Err(); status != nil {
 		return errors.Join(format.Write(streams.Err, f.report), status)
 	}
-	_, err := io.Copy(streams.Out, &f.out)
+	content, err := f.out.Bytes()
+	if err == nil {
+		_, err = streams.Out.Write(content)
+	}
 	return err
 }

@@ -153,8 +153,8 @@ type answer struct {
 	verified *verify.Verified
 	err      error
 
-	text    []byte
-	textErr error
+	emitted *exception.Document
+	emitErr error
 }
 
 // verify runs for many documents at once.
@@ -166,7 +166,7 @@ func (r *run) verify(doc *exception.Document) answer {
 func (r *run) answer(doc *exception.Document, verified *verify.Verified, err error) answer {
 	a := answer{verified: verified, err: err}
 	if a.err == nil && r.emit.on() {
-		a.text, a.textErr = r.emit.text(doc, a.verified)
+		a.emitted, a.emitErr = r.emit.of(doc, a.verified)
 	}
 	return a
 }
@@ -207,9 +207,9 @@ func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
 		result.Hint = "only one of the two can be applied: keep the one that was approved"
 		return
 	}
-	err := a.textErr
+	err := a.emitErr
 	if err == nil && r.emit.on() {
-		err = r.emit.stream.Add(a.text)
+		err = r.emit.stream.Add(a.emitted)
 	}
 	if err != nil {
 		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNotEmitted, err.Error()

@@ -21,12 +21,12 @@ const reasonNotEmitted = "not-emitted"
 // emission prints what was verified, once everything was.
 type emission struct {
 	form   string // "" for none
-	stream cli.Stream
+	stream exception.Stream
 }
 
 // addEmitFlag gives the command --emit, which is --emit=message without a value.
 func addEmitFlag(cmd *cobra.Command) *emission {
-	e := &emission{stream: cli.Stream{Limit: maxEmitted}}
+	e := &emission{stream: exception.Stream{Limit: maxEmitted}}
 	cmd.Flags().Var(e, "emit", "if everything passes, print what was verified as YAML, and the results on standard error: the `form` is message, what was signed, or sealed, with its seal")
 	cmd.Flags().Lookup("emit").NoOptDefVal = "message"
 	_ = cmd.RegisterFlagCompletionFunc("emit", cobra.FixedCompletions([]string{"message", "sealed"}, cobra.ShellCompDirectiveNoFileComp))
@@ -51,16 +51,13 @@ func (e *emission) Set(form string) error {
 // on reports whether anything is printed besides the results.
 func (e *emission) on() bool { return e.form != "" }
 
-// text returns what is printed of a document. It may run for many at once.
-func (e *emission) text(doc *exception.Document, verified *verify.Verified) ([]byte, error) {
+// of returns what is printed of a document. It may run for many at once.
+func (e *emission) of(doc *exception.Document, verified *verify.Verified) (*exception.Document, error) {
 	out, err := message(verified)
 	if err == nil && e.form == "sealed" {
 		out, err = resealed(out, doc)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return out.Source(), nil
+	return out, err
 }
 
 // message returns what was signed, as it was signed. JSON becomes YAML of the
@@ -92,6 +89,12 @@ func (e *emission) write(w io.Writer, report *cli.Report) error {
 	if !e.on() || report.Status() != cli.Passed {
 		return nil
 	}
-	_, err := e.stream.WriteTo(w)
-	return err
+	content, err := e.stream.Bytes()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(content); err != nil {
+		return fmt.Errorf("write documents: %w", err)
+	}
+	return nil
 }

@@ -50,7 +50,7 @@ func TestTooMuchToEmit(t *testing.T) {
 		{"sealed", 20000, cli.Passed}, {"sealed", 1000, cli.Undecided},
 	} {
 		r := run{verifier: verifier, report: &cli.Report{Documents: 1}, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
-			emit: &emission{form: tc.form, stream: cli.Stream{Limit: tc.limit}}}
+			emit: &emission{form: tc.form, stream: exception.Stream{Limit: tc.limit}}}
 		r.settle(doc, r.verify(doc))
 		var out strings.Builder
 		if err := r.emit.write(&out, r.report); err != nil {

@@ -39,25 +39,38 @@ func Parse(source []byte, file string) (*Document, error) {
 	}
 }
 
+// layout is what is known of a chunk before it is parsed.
+type layout struct {
+	json  bool
+	lead  int // length of the marker line that apimachinery's splitter takes off
+	nodes int // the most that are allowed
+}
+
 // parse returns nil without an error when the chunk holds no document.
-func parse(chunk []byte, at Position, isJSON bool) (*Document, error) {
+func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	if err := checkText(chunk, at); err != nil {
+		return nil, err
+	}
+	if err := checkNodes(chunk, at, as.nodes); err != nil {
 		return nil, err
 	}
 	var root *node
 	var err error
-	if isJSON {
+	if as.json {
 		root, err = parseJSON(chunk, at)
-	} else {
+	} else if err = checkMarkers(chunk, at); err == nil {
 		root, err = parseYAML(chunk, at)
 	}
-	if err != nil || root == nil {
+	if err != nil {
 		return nil, err
 	}
-	if root.kind != mappingNode {
+	if root != nil && root.kind != mappingNode {
 		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column}, Message: "a document must be a mapping (apiVersion, kind, metadata, …)"}
 	}
-	return &Document{source: chunk, at: at, json: isJSON, root: root}, nil
+	if err := agree(root, chunk[as.lead:], at, as.json); err != nil || root == nil {
+		return nil, err
+	}
+	return &Document{source: chunk, at: at, json: as.json, root: root}, nil
 }
 
 // FromObject makes a document of an object that is already in memory, such as
@@ -79,19 +92,6 @@ func (d *Document) Object() map[string]any {
 
 // Source returns the document's own bytes, without the rest of its stream.
 func (d *Document) Source() []byte { return bytes.Clone(d.source) }
-
-// Join returns the documents of one file as that file: the bytes of each, one
-// after the other.
-func Join(docs []*Document) []byte {
-	var b bytes.Buffer
-	for _, doc := range docs {
-		b.Write(doc.source)
-		if !bytes.HasSuffix(doc.source, []byte("\n")) {
-			b.WriteByte('\n')
-		}
-	}
-	return b.Bytes()
-}
 
 // SourcePosition returns the place where the first byte of [Document.Source]
 // stands.

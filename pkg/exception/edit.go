@@ -112,7 +112,7 @@ func (d *Document) add(group []Addition) (*Document, error) {
 
 // reread proves that the text edit did what was meant and nothing else.
 func (d *Document) reread(source []byte, group []Addition) (*Document, error) {
-	out, err := parse(source, d.at, d.json)
+	out, err := parse(source, d.at, layout{json: d.json, nodes: MaxNodes})
 	if err != nil {
 		return nil, err
 	}

@@ -84,6 +84,10 @@ func (d *Document) Identity() Identity {
 	return Identity{GroupKind: d.GroupKind(), Namespace: d.Text("metadata", "namespace"), Name: d.Text("metadata", "name")}
 }
 
+// IsList reports whether the tools of Kubernetes take the document for a list of other
+// documents, as they do with whatever has the key "items" at its top.
+func (d *Document) IsList() bool { return d.root.entry("items") != nil }
+
 // Annotation returns an annotation's value, or "" when it is not set.
 func (d *Document) Annotation(key string) string { return d.Text("metadata", "annotations", key) }
 

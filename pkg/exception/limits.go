@@ -8,6 +8,11 @@ const (
 	MaxDocument = 1 << 20
 	// MaxStream is the most bytes that are read from one stream of documents.
 	MaxStream = 256 << 20
+	// MaxNodes is the most values, lines and separators of one document, counted in its
+	// text before it is parsed: some 15 MB and 20 ms. A real exception has a few hundred.
+	MaxNodes = 10_000
+	// maxLargeNodes is the same for what [Reader.Large] reads.
+	maxLargeNodes = 250_000
 	// MaxDepth is the most levels of nesting in a document.
 	MaxDepth = 64
 )

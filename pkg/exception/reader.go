@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"unicode"
+	"unicode/utf8"
 )
 
 // HoldsDocuments reports whether a file in a folder is one that holds documents, by
@@ -27,6 +29,7 @@ type Reader struct {
 	file string
 	json bool
 
+	nodes   int // the most that a document may have
 	started bool
 	line    int // of the next unread byte
 	column  int // of the next unread byte of JSON
@@ -40,7 +43,14 @@ type Reader struct {
 
 // NewReader reads documents from r; file names the source in positions.
 func NewReader(r io.Reader, file string) *Reader {
-	return &Reader{in: bufio.NewReader(r), file: file, line: 1, column: 1}
+	return &Reader{in: bufio.NewReader(r), file: file, nodes: MaxNodes, line: 1, column: 1}
+}
+
+// Large has the reader take documents of 25 times [MaxNodes], such as definitions, and
+// returns it. It is for a team's own policies and resources, not for what is judged.
+func (r *Reader) Large() *Reader {
+	r.nodes = maxLargeNodes
+	return r
 }
 
 // Next returns the next document, or [io.EOF] when there is none. A
@@ -61,7 +71,7 @@ func (r *Reader) Next() (*Document, error) {
 			}
 			return nil, err
 		}
-		doc, err := parse(chunk, at, r.json)
+		doc, err := parse(chunk, at, layout{json: r.json, lead: r.lead(chunk, at), nodes: r.nodes})
 		if err != nil {
 			r.index++
 			return nil, err
@@ -85,12 +95,26 @@ func (r *Reader) Next() (*Document, error) {
 	}
 }
 
+// lead is the length of the marker line at the head of a chunk that is not the first
+// of the stream: apimachinery's splitter hands a document on without it.
+func (r *Reader) lead(chunk []byte, at Position) int {
+	if r.json || at.Line == 1 || !bytes.HasPrefix(chunk, []byte("---")) {
+		return 0
+	}
+	if end := bytes.IndexByte(chunk, '\n'); end >= 0 {
+		return end + 1
+	}
+	return len(chunk)
+}
+
 func (r *Reader) chunk() ([]byte, Position, error) {
 	if !r.started {
 		r.started = true
-		if first, err := r.peekText(); err != nil {
+		first, err := r.peekText()
+		if err != nil {
 			return nil, Position{}, err
-		} else if first == '{' || first == '[' {
+		}
+		if first == '{' || first == '[' {
 			r.json = true
 		}
 	}
@@ -100,18 +124,29 @@ func (r *Reader) chunk() ([]byte, Position, error) {
 	return r.yamlChunk()
 }
 
-// peekText looks at the first character that is not white space, without
-// taking it. White space that fills the buffer is as good as none.
+// maxBlank is the most white space that a stream begins with, in bytes. Tools look
+// for a brace in the first 2 KiB (Flux) or 4 KiB (kubectl) to tell JSON from YAML.
+const maxBlank = 1 << 10
+
+// peekText looks at the first character that is not white space, without taking it.
+// To other tools a brace behind any white space of Unicode begins JSON.
 func (r *Reader) peekText() (byte, error) {
 	ahead, err := r.in.Peek(r.in.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, fmt.Errorf("read %s: %w", r.file, err)
 	}
-	ahead = bytes.TrimLeft(ahead, " \t\r\n")
-	if len(ahead) == 0 {
+	text := bytes.TrimLeft(ahead, " \t\r\n")
+	at := Position{File: r.file, Line: 1, Column: 1}
+	if blank := len(ahead) - len(text); blank > maxBlank && len(bytes.TrimLeftFunc(text, unicode.IsSpace)) > 0 {
+		return 0, &SyntaxError{Position: at, Message: fmt.Sprintf("the input begins with %d bytes of white space, and %d are allowed", blank, maxBlank), Hint: "remove the blank lines above the first document"}
+	}
+	if first, _ := utf8.DecodeRune(text); first > unicode.MaxASCII && unicode.IsSpace(first) {
+		return 0, &SyntaxError{Position: at, Message: fmt.Sprintf("the input begins with the white space character %U", first), Hint: "remove it: kubectl takes what follows for JSON"}
+	}
+	if len(text) == 0 {
 		return 0, nil
 	}
-	return ahead[0], nil
+	return text[0], nil
 }
 
 // yamlChunk takes the lines up to the next document marker. A "---" in the

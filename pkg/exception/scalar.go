@@ -7,20 +7,14 @@ import (
 	"strings"
 )
 
-// Forms of plain scalars. YAML 1.2's core schema, YAML 1.1's types and what
-// Kubernetes' own YAML reader does differ on some of them; where they do, the
-// scalar is ambiguous and the author has to quote it.
+// Forms of plain scalars. Whatever else is a number to the readers of Kubernetes is
+// refused because they read it differently (see agree).
 var (
 	decimalInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 	decimal    = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	numberLike = regexp.MustCompile(`^[-+]?(` +
-		`0[0-9_]+` + // octal in 1.1, decimal in 1.2
-		`|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+` + // other bases; 0b76 is text to everybody, and so a commit may begin
-		`|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?` + // underscores
-		`|\.[0-9_]+([eE][-+]?[0-9_]+)?` +
-		`|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` + // base 60
-		`|\.(inf|Inf|INF|nan|NaN|NAN)` +
-		`)$`)
+	// base60 are numbers of YAML 1.1 that only readers outside Kubernetes know.
+	base60    = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+	notFinite = regexp.MustCompile(`^[-+]?\.(inf|Inf|INF|nan|NaN|NAN)$`)
 )
 
 // plainScalar gives a plain (unquoted) YAML scalar its value. A problem that is
@@ -54,8 +48,10 @@ func number(text string) (value any, problem string) {
 		return integer(text)
 	case decimal.MatchString(text) && !leadingZero(text):
 		return float(text)
-	case numberLike.MatchString(text):
-		return nil, "is one number to some readers of YAML, and another or text to others"
+	case notFinite.MatchString(text):
+		return nil, "is not a number that JSON has"
+	case base60.MatchString(text):
+		return nil, "is a number in base 60 to some readers of YAML, and text to others"
 	default:
 		return text, ""
 	}

@@ -1,6 +1,7 @@
 package exception
 
 import (
+	"bytes"
 	"fmt"
 	"unicode/utf8"
 )
@@ -38,6 +39,40 @@ func checkText(chunk []byte, at Position) error {
 		column++
 		if r == '\n' {
 			line, column = line+1, 1
+		}
+	}
+	return nil
+}
+
+// checkMarkers refuses a line that begins with "---" and holds more than a comment.
+// YAML reads a document, a key or text there; kubectl reads a separator, or nothing.
+func checkMarkers(chunk []byte, at Position) error {
+	line := at.Line
+	for text := range bytes.Lines(chunk) {
+		if rest, marker := bytes.CutPrefix(text, []byte("---")); marker {
+			said := bytes.TrimLeft(rest, " \t\r\n")
+			if len(said) > 0 && (said[0] != '#' || len(said) == len(rest)) {
+				return &SyntaxError{Position: Position{at.File, line, 1}, Message: `a line that begins with "---" separates documents, and nothing but a comment may follow`,
+					Hint: "put the document on the next line, or the text in quotes"}
+			}
+		}
+		line++
+	}
+	return nil
+}
+
+// checkNodes bounds what a parser makes of a chunk, before one sees it. Every node but
+// the first needs one of these characters, so there are at most as many nodes; a
+// text or comment that has many of them is counted as if it were nodes.
+func checkNodes(chunk []byte, at Position, most int) error {
+	nodes := 0
+	for i, c := range chunk {
+		switch c {
+		case ',', ':', '-', '?', '[', '{', '#', '\n':
+			if nodes++; nodes > most {
+				line := at.Line + bytes.Count(chunk[:i], []byte("\n"))
+				return &SyntaxError{Position: Position{at.File, line, 1}, Message: fmt.Sprintf("the document has more than %d values, lines and separators", most), Hint: "an exception has a few hundred; is this the right file?"}
+			}
 		}
 	}
 	return nil

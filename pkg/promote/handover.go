@@ -57,7 +57,11 @@ func (p *Plan) HandOver(dir string, sealed []*exception.Document) (err error) {
 	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: p.queue.source.String(), Files: []manifestFile{}}
 	for _, move := range p.Moves {
 		m.Files = append(m.Files, manifestFile{From: move.From, To: move.To})
-		if err := writeInto(temporary, move.To, exception.Join(promotion.moves[move.From].Documents)); err != nil {
+		content, err := exception.Join(promotion.moves[move.From].Documents)
+		if err == nil {
+			err = writeInto(temporary, move.To, content)
+		}
+		if err != nil {
 			return fmt.Errorf("write sealed files: %w", err)
 		}
 	}

@@ -126,7 +126,11 @@ func (p *Promotion) propose(done *Done, signedOffBy string) gitchange.Propose {
 			if !sameReplaced(now.Replaces, sealed.Replaces) {
 				return gitchange.Change{}, fmt.Errorf("what %s replaces has changed since it was signed: run it again", now.From)
 			}
-			change.Write[now.To] = exception.Join(sealed.Documents)
+			content, err := exception.Join(sealed.Documents)
+			if err != nil {
+				return gitchange.Change{}, fmt.Errorf("%s: %w", now.To, err)
+			}
+			change.Write[now.To] = content
 			change.Remove = append(change.Remove, now.From)
 			done.Moves = append(done.Moves, sealed)
 		}

@@ -145,8 +145,9 @@ func (f *Found) file(content []byte, name string, o Options) error {
 		f.remove = append(f.remove, name)
 		return nil
 	}
-	f.write[name] = exception.Join(kept)
-	return nil
+	content, err := exception.Join(kept)
+	f.write[name] = content
+	return err
 }
 
 // atItsPlace says where a lifetime that cannot be read stands.

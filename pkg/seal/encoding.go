@@ -47,11 +47,20 @@ const gzipTrailer = 8 // bytes: checksum and size
 var emptyBlock = []byte{0, 0, 0xff, 0xff}
 
 // unpacker undoes base64 and one layer of gzip, for one value after the other.
-type unpacker struct{ z gzip.Reader }
+type unpacker struct {
+	z      gzip.Reader
+	values []packedValue
+}
+
+// packedValue is a value as it was written, and what it unpacks to.
+type packedValue struct {
+	key         string
+	packed, out []byte
+}
 
 // unpack reads no more than limit bytes of what comes out, whatever the header
 // promises.
-func (u *unpacker) unpack(text string, limit int) ([]byte, error) {
+func (u *unpacker) unpack(key, text string, limit int) ([]byte, error) {
 	packed, err := decodeBase64(text, limit+limit/2+1024)
 	if err != nil {
 		return nil, err
@@ -63,21 +72,37 @@ func (u *unpacker) unpack(text string, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The last byte of the data, or the one before the empty block that most
-	// writers end with (RFC 1951, 3.2.4), can have bits to spare. They are its
-	// highest, and zero: else clearing the highest that is set would change nothing.
+	u.values = append(u.values, packedValue{key, packed, out})
+	return out, nil
+}
+
+// checkSpelling refuses values of which one could be written in another way.
+func checkSpelling(values []packedValue) error {
+	var u unpacker
+	for _, v := range values {
+		if u.another(v) {
+			return formatError(v.key, "the gzip data ends in bits that say nothing")
+		}
+	}
+	return nil
+}
+
+// another reports whether a value could be written in another way. The last byte of
+// the data, or the one before the empty block that most writers end with (RFC 1951,
+// 3.2.4), can have bits to spare. They are its highest, and zero: else clearing the
+// highest that is set would change nothing.
+func (u *unpacker) another(v packedValue) bool {
+	packed := bytes.Clone(v.packed)
 	last := &packed[len(packed)-gzipTrailer-1]
 	if data := packed[:len(packed)-gzipTrailer]; bytes.HasSuffix(data[len(gzipHeader):], emptyBlock) && len(data) > len(gzipHeader)+len(emptyBlock) {
 		last = &data[len(data)-len(emptyBlock)-1]
 	}
 	if *last == 0 {
-		return out, nil
+		return false
 	}
 	*last ^= 1 << (bits.Len8(*last) - 1)
-	if same, err := u.gunzip(packed, limit); err == nil && bytes.Equal(same, out) {
-		return nil, errors.New("the gzip data ends in bits that say nothing")
-	}
-	return out, nil
+	same, err := u.gunzip(packed, len(v.out))
+	return err == nil && bytes.Equal(same, v.out)
 }
 
 func (u *unpacker) gunzip(packed []byte, limit int) ([]byte, error) {

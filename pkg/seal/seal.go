@@ -57,37 +57,52 @@ func formatError(key, format string, args ...any) error {
 // none and a *[FormatError] when any part of it is missing, superfluous, too
 // large or not what its name says.
 func Read(doc *exception.Document) (*Seal, error) {
+	s, spelling, err := Open(doc)
+	if err == nil {
+		err = spelling()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Open is [Read] in two parts. What it leaves out is spelling, which returns a
+// *[FormatError] when a value of the seal could be written in another way, so that a
+// flipped bit would change nothing. That unpacks everything once more: ask for it once
+// the signatures hold.
+func Open(doc *exception.Document) (s *Seal, spelling func() error, err error) {
 	value, _ := doc.Lookup("metadata", "annotations")
 	annotations, _ := value.(map[string]any)
 	parts, err := collect(annotations)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(parts) == 0 {
-		return nil, ErrUnsigned
+		return nil, nil, ErrUnsigned
 	}
 	packed, ok := parts[partMessage.key(0)]
 	if !ok {
-		return nil, formatError(partMessage.key(0), "the signed message is missing")
+		return nil, nil, formatError(partMessage.key(0), "the signed message is missing")
 	}
 	var u unpacker
-	message, err := u.unpack(packed, maxMessage)
+	message, err := u.unpack(partMessage.key(0), packed, maxMessage)
 	if err != nil {
-		return nil, formatError(partMessage.key(0), "%s", err)
+		return nil, nil, formatError(partMessage.key(0), "%s", err)
 	}
 	sets, err := countSets(parts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s := &Seal{Message: message}
+	s = &Seal{Message: message}
 	for i := range sets {
 		signature, err := u.readSet(parts, i)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		s.Signatures = append(s.Signatures, signature)
 	}
-	return s, nil
+	return s, func() error { return checkSpelling(u.values) }, nil
 }
 
 // collect returns the annotations of the seal by key. Whatever else stands
@@ -149,19 +164,19 @@ func (u *unpacker) readSet(parts map[string]string, index int) (Signature, error
 
 	key = partCertificate.key(index)
 	if text, ok := parts[key]; ok {
-		if s.Certificate, err = u.certificate(text); err != nil {
+		if s.Certificate, err = u.certificate(key, text); err != nil {
 			return s, formatError(key, "%s", err)
 		}
 	}
 	key = partBundle.key(index)
 	if text, ok := parts[key]; ok {
-		if s.Bundle, err = u.rekorBundle(text); err != nil {
+		if s.Bundle, err = u.rekorBundle(key, text); err != nil {
 			return s, formatError(key, "%s", err)
 		}
 	}
 	key = partBundleV03.key(index)
 	if text, ok := parts[key]; ok {
-		if s.BundleV03, err = u.unpack(text, maxBundle); err != nil {
+		if s.BundleV03, err = u.unpack(key, text, maxBundle); err != nil {
 			return s, formatError(key, "%s", err)
 		}
 	}
@@ -170,8 +185,8 @@ func (u *unpacker) readSet(parts map[string]string, index int) (Signature, error
 
 // certificate takes exactly one certificate: a chain's other members come
 // from the trusted root and nowhere else.
-func (u *unpacker) certificate(text string) ([]byte, error) {
-	raw, err := u.unpack(text, maxCertificate)
+func (u *unpacker) certificate(key, text string) ([]byte, error) {
+	raw, err := u.unpack(key, text, maxCertificate)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +211,8 @@ func (u *unpacker) certificate(text string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-func (u *unpacker) rekorBundle(text string) (*RekorBundle, error) {
-	raw, err := u.unpack(text, maxBundle)
+func (u *unpacker) rekorBundle(key, text string) (*RekorBundle, error) {
+	raw, err := u.unpack(key, text, maxBundle)
 	if err != nil {
 		return nil, err
 	}

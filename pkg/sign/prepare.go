@@ -59,6 +59,10 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"metadata", "annotations"}), Reason: ReasonAlreadySealed,
 			Message: "it carries a seal already", Hint: "remove the annotations under " + seal.Prefix + " to have it signed anew"}}
 	}
+	if doc.IsList() {
+		return nil, exception.Refusals{{Position: doc.PositionOf(exception.Path{"items"}), Reason: ReasonUnsignable,
+			Message: `kubectl takes a document with the key "items" for a list of documents`, Hint: "put each document of the list into a file of its own"}}
+	}
 	var refusals exception.Refusals
 	for _, p := range exception.CheckSchema(doc) {
 		refusals = append(refusals, &exception.Refusal{Position: doc.PositionOf(p.Path), Reason: p.Reason, Message: p.Message, Hint: p.Hint})

@@ -8,13 +8,31 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
+// enough checks that enough distinct authorities signed, whatever their limits.
+func (v *Verifier) enough(signatures []Signature) error {
+	signers := signersOf(signatures)
+	by := make([][]*trust.Authority, len(signers))
+	for i, signer := range signers {
+		for _, s := range signer {
+			for _, a := range v.policy.Authorities() {
+				if s.isBy(a) {
+					by[i] = append(by[i], a)
+				}
+			}
+		}
+	}
+	if _, lacking := v.policy.Assign(by); lacking != "" {
+		return v.tooFew(signatures, by, lacking)
+	}
+	return nil
+}
+
 // count checks that enough distinct authorities signed, each within its limits. A
 // signature counts for one authority at most, and one signer counts once however
 // often it signed.
 func (v *Verifier) count(extent trust.Extent, signatures []Signature) error {
 	signers := signersOf(signatures)
-	within := make([][]*trust.Authority, len(signers))  // whom each signer may stand for
-	whoever := make([][]*trust.Authority, len(signers)) // the same if there were no limits
+	within := make([][]*trust.Authority, len(signers)) // those that each signer may stand for
 	var broken []string
 	for i, signer := range signers {
 		for _, s := range signer {
@@ -22,7 +40,6 @@ func (v *Verifier) count(extent trust.Extent, signatures []Signature) error {
 				if !s.isBy(a) {
 					continue
 				}
-				whoever[i] = append(whoever[i], a)
 				if limit := a.Beyond(extent, s.WitnessedAt); limit != "" {
 					broken = append(broken, fmt.Sprintf("%q signed it, whose %s", a.Name(), limit))
 					continue
@@ -39,23 +56,18 @@ func (v *Verifier) count(extent trust.Extent, signatures []Signature) error {
 		}
 	}
 	if lacking != "" {
-		return v.tooFew(signatures, whoever, broken)
+		return reject(ReasonBeyondLimits, "%s", several(broken))
 	}
 	return nil
 }
 
-// tooFew says why the authorities are not enough: because nobody named signed
-// it, or not enough of them, or enough, and some beyond their limits.
-func (v *Verifier) tooFew(signatures []Signature, whoever [][]*trust.Authority, broken []string) error {
-	_, lacking := v.policy.Assign(whoever)
-	switch {
-	case lacking == "":
-		return reject(ReasonBeyondLimits, "%s", several(broken))
-	case !slices.ContainsFunc(whoever, func(may []*trust.Authority) bool { return len(may) > 0 }):
-		return reject(ReasonWrongIdentity, "nobody whom the trust policy names signed it: %s", v.mismatches(signatures))
-	default:
+// tooFew says why the authorities are not enough: no signer is trusted, or some are
+// and they are not enough.
+func (v *Verifier) tooFew(signatures []Signature, by [][]*trust.Authority, lacking string) error {
+	if slices.ContainsFunc(by, func(may []*trust.Authority) bool { return len(may) > 0 }) {
 		return reject(ReasonTooFewAuthorities, "%s", lacking)
 	}
+	return reject(ReasonWrongIdentity, "nobody whom the trust policy names signed it: %s", v.mismatches(signatures))
 }
 
 // signersOf puts the signatures of each signer together.

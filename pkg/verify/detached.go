@@ -21,7 +21,7 @@ const maxBundle = 256 << 10
 // decide.
 func (v *Verifier) VerifyDetached(message, bundle []byte, now time.Time) (*Verified, error) {
 	return v.examination(func(e *Examination) error {
-		o, err := v.openDetached(message, bundle)
+		o, err := openDetached(message, bundle)
 		if err != nil {
 			return err
 		}
@@ -29,22 +29,13 @@ func (v *Verifier) VerifyDetached(message, bundle []byte, now time.Time) (*Verif
 	}).At(now)
 }
 
-func (v *Verifier) openDetached(message, bundle []byte) (opened, error) {
-	// 1. and 4. The message, which is the document.
-	doc, err := seal.ParseMessage(message)
-	if err != nil {
-		return opened{}, rejectCause(ReasonBadMessage, err, "the signed document cannot be read: %s", err)
-	}
-	// 2. The kind.
-	if err := v.kind(doc); err != nil {
-		return opened{}, err
-	}
-	// 3. The signature.
+func openDetached(message, bundle []byte) (opened, error) {
+	// 3. The signature. The document is the message, and is read once it holds.
 	set, err := signatureIn(bundle, message)
 	if err != nil {
 		return opened{}, err
 	}
-	return opened{raw: message, message: doc, sets: []seal.Signature{set}}, nil
+	return opened{raw: message, sets: []seal.Signature{set}}, nil
 }
 
 // signatureIn reads the signature set of a bundle that stands beside a message.

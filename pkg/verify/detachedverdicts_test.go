@@ -83,7 +83,7 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 		{name: "a key twice", text: text + "kind: PolicyException\n", want: verify.ReasonBadMessage},
 		{name: "a sealed document", text: string(w.honest.Source()), want: verify.ReasonBadMessage},
 		{name: "another kind", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), want: verify.ReasonKindNotAllowed},
-		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: verify.ReasonKindNotAllowed},
+		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: verify.ReasonMalformedSeal},
 
 		{name: "an empty bundle", text: text, bundle: instead(""), want: verify.ReasonMalformedSeal},
 		{name: "a bundle of nothing", text: text, bundle: instead("{}"), want: verify.ReasonMalformedSeal},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 )
@@ -14,9 +15,10 @@ import (
 // no time. It is safe for use by many goroutines.
 type Examination struct {
 	verifier *Verifier
-	opened   opened
+	raw      []byte              // the signed bytes
+	message  *exception.Document // the same, read
 	extent   trust.Extent
-	facts    Facts // up to the eighth step
+	facts    Facts // up to the ninth step
 	// refused is what the document is refused for at any time, or why that cannot be
 	// said.
 	refused error
@@ -36,11 +38,11 @@ func (v *Verifier) examination(steps func(*Examination) error) *Examination {
 	return e
 }
 
-// judge takes the steps from the fifth to the eighth. What it verifies on its way it
+// judge takes the steps from the fourth to the ninth. What it verifies on its way it
 // adds to the facts.
 func (e *Examination) judge(o opened) error {
-	e.opened = o
-	// 5. and 6. Each signature, and who made it.
+	e.raw = o.raw
+	// 4. and 5. Each signature, and who made it.
 	signatures := make([]Signature, len(o.sets))
 	for i := range o.sets {
 		var err error
@@ -49,20 +51,48 @@ func (e *Examination) judge(o opened) error {
 		}
 		e.facts.MessageDigest, e.facts.Signatures = digestOf(o.raw), signatures[:i+1]
 	}
-	if said, ok := o.message.Exception(); ok {
-		e.facts.Renewal, _ = said.Renewal()
-		e.facts.Approvals = o.message.Approvals()
+	// 6. Enough authorities. Nothing of the message is parsed before this holds.
+	if err := e.verifier.enough(signatures); err != nil {
+		return err
 	}
-	// 7. Enough authorities, each within its limits.
-	e.extent = trust.ExtentOf(o.message)
+	// 7. The message.
+	if err := e.read(o); err != nil {
+		return err
+	}
+	// 8. Each authority within its limits.
+	e.extent = trust.ExtentOf(e.message)
 	if err := e.verifier.count(e.extent, signatures); err != nil {
 		return err
 	}
-	// 8. Object and message.
+	// 9. Object and message.
 	if o.applied != nil {
-		if differences := seal.Compare(o.applied, o.message, maxDifferences+1); len(differences) > 0 {
+		if differences := seal.Compare(o.applied, e.message, maxDifferences+1); len(differences) > 0 {
 			return altered(differences)
 		}
+	}
+	return nil
+}
+
+// read parses the message that authorities signed, and adds what it states to the facts.
+func (e *Examination) read(o opened) error {
+	if o.spelling != nil {
+		if err := o.spelling(); err != nil {
+			return rejectCause(ReasonMalformedSeal, err, "its seal cannot be read: %s", err)
+		}
+	}
+	message, err := seal.ParseMessage(o.raw)
+	if err != nil {
+		return rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
+	}
+	if o.applied == nil { // else the object's kind was looked at, and the message equals it
+		if err := e.verifier.kind(message); err != nil {
+			return err
+		}
+	}
+	e.message = message
+	if said, ok := message.Exception(); ok {
+		e.facts.Renewal, _ = said.Renewal()
+		e.facts.Approvals = message.Approvals()
 	}
 	return nil
 }
@@ -89,18 +119,18 @@ func (e *Examination) At(now time.Time) (verified *Verified, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Verified{message: e.opened.message, facts: facts}, nil
+	return &Verified{message: e.message, facts: facts}, nil
 }
 
-// last takes the ninth and the tenth step.
+// last takes the tenth and the eleventh step.
 func (e *Examination) last(now time.Time, facts *Facts) (err error) {
 	defer recovered(&err)
-	// 9. The lifetime.
-	life, err := e.verifier.lifetime(e.opened.message, e.extent, facts.Signatures, now)
+	// 10. The lifetime.
+	life, err := e.verifier.lifetime(e.message, e.extent, facts.Signatures, now)
 	facts.StartsAt, facts.ExpiresAt = life.StartsAt, life.ExpiresAt
 	if err != nil {
 		return err
 	}
-	// 10. Not withdrawn.
-	return e.verifier.withdrawn(e.opened.raw, facts.Signatures)
+	// 11. Not withdrawn.
+	return e.verifier.withdrawn(e.raw, facts.Signatures)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // afterEvidence are the reasons that come when every signature was verified.
-var afterEvidence = []verify.Reason{verify.ReasonWrongIdentity, verify.ReasonTooFewAuthorities, verify.ReasonBeyondLimits, verify.ReasonAltered, verify.ReasonBadLifetime,
+var afterEvidence = []verify.Reason{verify.ReasonBadMessage, verify.ReasonWrongIdentity, verify.ReasonTooFewAuthorities, verify.ReasonBeyondLimits, verify.ReasonAltered, verify.ReasonBadLifetime,
 	verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid, verify.ReasonSignedInFuture, verify.ReasonWithdrawn}
 
 // checkFacts: a refusal says nothing that was not verified, and everything that

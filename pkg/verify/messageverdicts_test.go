@@ -22,7 +22,7 @@ func messageVerdicts(w *world) []verdict {
 	}
 	return []verdict{
 		bad("70 null", "null\n"),
-		{name: "70 null under a junk signature", want: verify.ReasonBadMessage, doc: func(t *testing.T, w *world) *exception.Document {
+		{name: "70 null under a junk signature", want: verify.ReasonEvidenceMismatch, doc: func(t *testing.T, w *world) *exception.Document {
 			return annotated(map[string]any{"cosign.sigstore.dev/message": packed(t, "null\n"), "cosign.sigstore.dev/signature": "AAAA"})(t, w)
 		}},
 		bad("70 nothing", ""),

@@ -46,7 +46,7 @@ func sealVerdicts(*world) []verdict {
 		{name: "something behind the certificate", want: verify.ReasonMalformedSeal, doc: aroundCertificate("", "evil\n")},
 		{name: "71 a flat bomb", want: verify.ReasonMalformedSeal, doc: packing("message", strings.Repeat("\x00", 16<<20))},
 		{name: "71 a bomb for a bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle", "{"+strings.Repeat(" ", 16<<20))},
-		{name: "72 a nested bomb", want: verify.ReasonBadMessage, doc: func(t *testing.T, w *world) *exception.Document {
+		{name: "72 a nested bomb", want: verify.ReasonEvidenceMismatch, doc: func(t *testing.T, w *world) *exception.Document {
 			return packing("message", packed(t, strings.Repeat("\x00", 16<<20)))(t, w)
 		}},
 		{name: "73 a message larger than a pipe's buffer, and junk", want: verify.ReasonMalformedSeal, doc: func(t *testing.T, w *world) *exception.Document {

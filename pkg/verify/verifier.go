@@ -74,7 +74,7 @@ func (v *Verifier) Verify(doc *exception.Document, now time.Time) (*Verified, er
 }
 
 // Examine takes the steps of [Verifier.Verify] that the time has no say in: those up
-// to the eighth, and the costly ones. It is for whoever asks about several times. A
+// to the ninth, and the costly ones. It is for whoever asks about several times. A
 // document that has to be refused at any time has an examination, too: what comes of
 // it is what [Examination.At] says, and nothing else does.
 func (v *Verifier) Examine(doc *exception.Document) *Examination {
@@ -107,26 +107,21 @@ func (v *Verifier) Predecessor(doc *exception.Document, now time.Time) (*excepti
 	return verified.message, nil
 }
 
-// open takes the steps of the package's documentation from the second to the fourth.
+// open takes the second and the third step of the package's documentation.
 func (v *Verifier) open(doc *exception.Document) (opened, error) {
 	// 2. The kind.
 	if err := v.kind(doc); err != nil {
 		return opened{}, err
 	}
 	// 3. The signature sets.
-	sealed, err := seal.Read(doc)
+	sealed, spelling, err := seal.Open(doc)
 	if errors.Is(err, seal.ErrUnsigned) {
 		return opened{}, reject(ReasonUnsigned, "it is not signed")
 	}
 	if err != nil {
 		return opened{}, rejectCause(ReasonMalformedSeal, err, "its seal cannot be read: %s", err)
 	}
-	// 4. The message.
-	message, err := seal.ParseMessage(sealed.Message)
-	if err != nil {
-		return opened{}, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
-	}
-	return opened{raw: sealed.Message, message: message, sets: sealed.Signatures, applied: doc}, nil
+	return opened{raw: sealed.Message, sets: sealed.Signatures, spelling: spelling, applied: doc}, nil
 }
 
 // recovered turns a panic into an error. The libraries parse hostile bytes.
@@ -139,6 +134,9 @@ func recovered(err *error) {
 }
 
 func (v *Verifier) kind(doc *exception.Document) error {
+	if doc.IsList() {
+		return reject(ReasonKindNotAllowed, "kubectl takes a document with the key \"items\" for a list of documents, and none of them is signed")
+	}
 	if gk := doc.GroupKind(); !v.policy.AllowsKind(gk) {
 		return reject(ReasonKindNotAllowed, "the trust policy does not speak of the kind %q", gk.String())
 	}
@@ -147,10 +145,10 @@ func (v *Verifier) kind(doc *exception.Document) error {
 
 // opened is a seal that was read, and is not yet believed.
 type opened struct {
-	raw     []byte // the signed bytes
-	message *exception.Document
-	sets    []seal.Signature
-	applied *exception.Document // the object that carries the seal; nil where the message is what is applied
+	raw      []byte // the signed bytes, parsed once authorities signed them
+	sets     []seal.Signature
+	spelling func() error        // of the seal's own encoding; nil without a seal
+	applied  *exception.Document // the object that carries the seal; nil where the message is what is applied
 }
 
 // inSet names the signature set that a refusal is about, where there are more.

@@ -13,7 +13,7 @@ import (
 func Documents(paths []string, report *Report, malformed Outcome) iter.Seq[*exception.Document] {
 	return func(yield func(*exception.Document) bool) {
 		aside, more := &Report{}, true
-		Inputs{Paths: paths, Report: aside}.Each(func(doc *exception.Document) { more = more && yield(doc) })
+		Inputs{Paths: paths, Report: aside, Large: true}.Each(func(doc *exception.Document) { more = more && yield(doc) })
 		for _, result := range aside.Results() {
 			switch {
 			case result.Reason == ReasonNoDocuments:

@@ -31,6 +31,8 @@ type Inputs struct {
 	// Changed, where it is set, says which files are looked at. The others are
 	// counted on the report and not read.
 	Changed func(path string) (bool, error)
+	// Large takes documents that are larger than any that is judged.
+	Large bool
 }
 
 // Each calls visit for every document, in the order of the paths and, within a
@@ -160,6 +162,9 @@ func (in Inputs) Whole() (doc *exception.Document, source []byte) {
 // report as [Inputs.Each] does for a file called name.
 func (in Inputs) Stream(r io.Reader, name string, visit func(*exception.Document)) {
 	reader := exception.NewReader(r, name)
+	if in.Large {
+		reader.Large()
+	}
 	for n := 0; ; n++ {
 		doc, err := reader.Next()
 		var syntax *exception.SyntaxError

@@ -1,0 +1,203 @@
+package exception
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// agree refuses a chunk that kubectl, client-go, Argo CD and Flux read as another
+// object than root. A reviewer, the signer and the cluster would otherwise see
+// different objects in the same bytes. root is nil where the chunk holds no document.
+//
+// The other reader is theirs, not an imitation: sigs.k8s.io/yaml, strict, behind
+// apimachinery's document splitter. Both produce JSON values, and every value has to
+// be the same. A difference that nobody knows of yet is thereby a refusal.
+func agree(root *node, chunk []byte, at Position, isJSON bool) error {
+	theirs, err := consumed(chunk, isJSON)
+	if err != nil {
+		at.Line += lineOf(err) - 1
+		return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("kubectl cannot read this document: %v", err)}
+	}
+	if root == nil {
+		if theirs == nil {
+			return nil
+		}
+		return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: "kubectl reads a document here, and it is not written as one"}
+	}
+	d := difference(root, theirs)
+	if d == nil {
+		return nil
+	}
+	return &SyntaxError{Position: Position{at.File, max(d.at.line, at.Line), max(d.at.column, 1)}, Message: "kubectl reads this " + d.what, Hint: d.hint}
+}
+
+// consumed is the value that the tools of Kubernetes read in a chunk, nil for none.
+func consumed(chunk []byte, isJSON bool) (any, error) {
+	raw := chunk
+	if !isJSON {
+		document, err := split(chunk)
+		if err != nil || document == nil {
+			return nil, err
+		}
+		if raw, err = yaml.YAMLToJSONStrict(document); err != nil {
+			return nil, err
+		}
+	}
+	var value any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// split returns the one document that apimachinery's splitter finds in a chunk. A
+// comment above the first marker is a document of its own to it, and says nothing.
+func split(chunk []byte) ([]byte, error) {
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(chunk)))
+	var found []byte
+	for {
+		document, err := reader.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return found, nil
+		case err != nil:
+			return nil, err
+		case found != nil && !saysNothing(found):
+			return nil, errors.New("it holds a second document")
+		}
+		found = document
+	}
+}
+
+// saysNothing reports whether there are only comments and blank lines in a document.
+func saysNothing(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		if line = bytes.TrimLeft(line, " \t\r\n"); len(line) > 0 && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+var lineInError = regexp.MustCompile(`line (\d+)`)
+
+// lineOf is the line of a chunk that an error of the YAML library names, from 1.
+func lineOf(err error) int {
+	if m := lineInError.FindStringSubmatch(err.Error()); m != nil {
+		if line, convErr := strconv.Atoi(m[1]); convErr == nil && line > 0 {
+			return line
+		}
+	}
+	return 1
+}
+
+// disagreement is the first place where the two readers differ.
+type disagreement struct {
+	at   *node
+	what string
+	hint string
+}
+
+// difference compares a value of this package with what kubectl reads, and returns nil
+// where they are the same JSON.
+func difference(n *node, theirs any) *disagreement {
+	switch n.kind {
+	case mappingNode:
+		mapping, ok := theirs.(map[string]any)
+		if !ok {
+			return &disagreement{at: n, what: "as " + told(theirs) + ", not as a mapping"}
+		}
+		for i := range n.entries {
+			e := &n.entries[i]
+			value, there := mapping[e.key]
+			if !there {
+				return &disagreement{at: &node{line: e.line, column: e.column}, what: fmt.Sprintf("without the key %q", shortened(e.key)), hint: "put the key in quotes"}
+			}
+			if d := difference(e.value, value); d != nil {
+				return d
+			}
+		}
+		if len(mapping) != len(n.entries) {
+			return &disagreement{at: n, what: fmt.Sprintf("with %d keys, not %d", len(mapping), len(n.entries))}
+		}
+		return nil
+	case sequenceNode:
+		list, ok := theirs.([]any)
+		if !ok || len(list) != len(n.items) {
+			return &disagreement{at: n, what: "as " + told(theirs) + ", not as " + told(make([]any, len(n.items)))}
+		}
+		for i, item := range n.items {
+			if d := difference(item, list[i]); d != nil {
+				return d
+			}
+		}
+		return nil
+	default:
+		if sameScalar(n.scalar, theirs) {
+			return nil
+		}
+		return &disagreement{at: n, what: "as " + told(theirs) + ", not as " + told(n.scalar), hint: scalarHint(n.scalar, theirs)}
+	}
+}
+
+// sameScalar compares what is one value in JSON: a whole float is written there as
+// the integer that it is.
+func sameScalar(ours, theirs any) bool {
+	switch v := ours.(type) {
+	case float64:
+		switch t := theirs.(type) {
+		case float64:
+			return v == t
+		case int64:
+			return v == float64(t)
+		}
+		return false
+	case string, bool, int64, nil:
+		switch theirs.(type) {
+		case map[string]any, []any:
+			return false
+		}
+		return ours == theirs
+	default:
+		return false
+	}
+}
+
+func scalarHint(ours, theirs any) string {
+	o, both := ours.(string)
+	t, text := theirs.(string)
+	if both && text {
+		if t == o+"\n" {
+			return "end the file with a line break: kubectl adds the missing one, and here it becomes part of the text"
+		}
+		return "write the text in double quotes on one line"
+	}
+	return "put it in quotes if it is text; write it in plain decimal, true or false if it is not"
+}
+
+// told names a value of JSON, text quoted and shortened.
+func told(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return fmt.Sprintf("the text %q", shortened(v))
+	case map[string]any:
+		return fmt.Sprintf("a mapping of %d keys", len(v))
+	case []any:
+		return fmt.Sprintf("a list of %d items", len(v))
+	case bool:
+		return fmt.Sprintf("%t", v)
+	default:
+		return fmt.Sprintf("the number %v", v)
+	}
+}

@@ -1,0 +1,95 @@
+package exception
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Stream holds documents back as the bytes of one stream, until all of them may be
+// handed out. The zero value takes up to [MaxStream] bytes.
+type Stream struct {
+	Limit int // bytes; 0 for [MaxStream]
+
+	held bytes.Buffer
+	json bool
+	sums [][sha256.Size]byte // of each document's JSON
+}
+
+// Add puts a document at the end, every byte of it as it was written. YAML beside JSON
+// is an error, and so is a document for which there is no room.
+func (s *Stream) Add(doc *Document) error {
+	switch {
+	case doc.source == nil:
+		return errors.New("the document has no source to write")
+	case len(s.sums) == 0:
+		s.json = doc.json
+	case s.json != doc.json:
+		return errors.New("YAML and JSON cannot be written as one stream")
+	}
+	limit := s.Limit
+	if limit == 0 {
+		limit = MaxStream
+	}
+	if s.held.Len()+len(doc.source) > limit {
+		return fmt.Errorf("what would be printed is larger than %d MiB", limit>>20)
+	}
+	sum, err := doc.sum()
+	if err != nil {
+		return err
+	}
+	s.sums = append(s.sums, sum)
+	if s.held.Len() > 0 && !doc.json && !bytes.HasPrefix(doc.source, []byte("---")) {
+		s.held.WriteString("---\n")
+	}
+	s.held.Write(doc.source)
+	if !bytes.HasSuffix(doc.source, []byte("\n")) {
+		s.held.WriteByte('\n')
+	}
+	return nil
+}
+
+// Bytes returns the stream. It is read again first: bytes that hold anything but the
+// documents that were added, in their order, are an error.
+func (s *Stream) Bytes() ([]byte, error) {
+	r := NewReader(bytes.NewReader(s.held.Bytes()), "")
+	for i := 0; ; i++ {
+		doc, err := r.Next()
+		if errors.Is(err, io.EOF) && i == len(s.sums) {
+			return s.held.Bytes(), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("what would be written does not read as it was meant: document %d: %w", i+1, err)
+		}
+		sum, err := doc.sum()
+		if err != nil {
+			return nil, err
+		}
+		if i >= len(s.sums) || sum != s.sums[i] {
+			return nil, fmt.Errorf("what would be written does not read as it was meant: document %d is another one", i+1)
+		}
+	}
+}
+
+// sum stands for the document's values: SHA-256 of its JSON, keys in order.
+func (d *Document) sum() ([sha256.Size]byte, error) {
+	raw, err := json.Marshal(d.root.object())
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("write JSON: %w", err)
+	}
+	return sha256.Sum256(raw), nil
+}
+
+// Join returns documents as the bytes of one file, as [Stream.Bytes] does.
+func Join(docs []*Document) ([]byte, error) {
+	var s Stream
+	for _, doc := range docs {
+		if err := s.Add(doc); err != nil {
+			return nil, err
+		}
+	}
+	return s.Bytes()
+}
