@@ -61,19 +61,24 @@ func checkMarkers(chunk []byte, at Position) error {
 	return nil
 }
 
-// checkNodes bounds what a parser makes of a chunk, before one sees it. Every node but
-// the first needs one of these characters, so there are at most as many nodes; a
-// text or comment that has many of them is counted as if it were nodes.
-func checkNodes(chunk []byte, at Position, most int) error {
-	nodes := 0
-	for i, c := range chunk {
+// TooManyNodes bounds what a parser makes of YAML or JSON, before one sees it: every
+// value but the first needs a separator, an indicator or a line, and there are more than
+// most of these. A text or comment that holds them is counted as if it were values.
+func TooManyNodes(raw []byte, most int) bool {
+	for _, c := range raw {
 		switch c {
 		case ',', ':', '-', '?', '[', '{', '#', '\n':
-			if nodes++; nodes > most {
-				line := at.Line + bytes.Count(chunk[:i], []byte("\n"))
-				return &SyntaxError{Position: Position{at.File, line, 1}, Message: fmt.Sprintf("the document has more than %d values, lines and separators", most), Hint: "an exception has a few hundred; is this the right file?"}
+			if most--; most < 0 {
+				return true
 			}
 		}
 	}
-	return nil
+	return false
+}
+
+func checkNodes(chunk []byte, at Position, most int) error {
+	if !TooManyNodes(chunk, most) {
+		return nil
+	}
+	return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("the document has more than %d values, lines and separators", most), Hint: "an exception has a few hundred; is this the right file?"}
 }

@@ -6,11 +6,16 @@ import (
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
 // maxBundle is the most bytes of a bundle, inside of a seal or beside a file.
 const maxBundle = 256 << 10
+
+// maxBundleNodes is the most values of a bundle. One with a proof of 64 hashes has a few
+// hundred.
+const maxBundleNodes = 2000
 
 // VerifyDetached decides whether a document that carries no seal counts at the
 // time now: one whose every byte, the line break at its end included, is what a
@@ -67,6 +72,9 @@ func signatureIn(raw, message []byte) (seal.Signature, error) {
 
 // readBundle reads the one version of a bundle that is written today.
 func readBundle(raw []byte) (*protobundle.Bundle, error) {
+	if exception.TooManyNodes(raw, maxBundleNodes) {
+		return nil, reject(ReasonMalformedSeal, "the bundle has more than %d values and separators", maxBundleNodes)
+	}
 	b := new(protobundle.Bundle)
 	if err := protojson.Unmarshal(raw, b); err != nil {
 		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle cannot be read: %s", err)

@@ -277,8 +277,13 @@ func (w *world) sealed(t testing.TB, yaml string, sets ...set) *exception.Docume
 // sealedText seals any bytes as the message of the draft.
 func (w *world) sealedText(t testing.TB, message string) *exception.Document {
 	t.Helper()
+	return w.sealedTextBy(t, message, set{})
+}
+
+func (w *world) sealedTextBy(t testing.TB, message string, by set) *exception.Document {
+	t.Helper()
 	return attach(t, parse(t, w.until(week)), &seal.Seal{Message: []byte(message),
-		Signatures: []seal.Signature{w.sign(t, []byte(message), set{})}})
+		Signatures: []seal.Signature{w.sign(t, []byte(message), by)}})
 }
 
 // resealed is the honest document with its seal taken apart, bent and put

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sigstore/fulcio/pkg/certificate"
+
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -39,6 +41,14 @@ func messageVerdicts(w *world) []verdict {
 		bad("66 base 60", swapped(plain, "value: 3", "value: 1:30")),
 		bad("75 a bomb of aliases", bomb),
 		bad("75 9000 lists", "a: "+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"\n"),
+		bad("1e6 values", "a: ["+strings.Repeat("? b,", 200_000)+"]\n"),
+		// A stranger's message is never parsed: whatever is in it, the stranger is the reason.
+		{name: "1e6 values by a stranger", want: verify.ReasonWrongIdentity, doc: byStranger("a: [" + strings.Repeat("? b,", 200_000) + "]\n")},
+		{name: "no YAML by a stranger", want: verify.ReasonWrongIdentity, doc: byStranger("a: [")},
+		bad("a number to kubectl, text to others", swapped(plain, "value: 3", "value: -_9")),
+		bad("a text that kubectl ends with a line break", strings.TrimSuffix(swapped(plain, "value: 3", "value: |\n            3"), "\n")),
+		bad("a separator to kubectl, a key to others", plain+"---#x: y\n"),
+		{name: "a list to kubectl", want: verify.ReasonKindNotAllowed, doc: func(t *testing.T, w *world) *exception.Document { return w.sealed(t, plain+"items: []\n", set{}) }},
 		bad("a line break that only some know", swapped(plain, "the vendor", "the\u2028vendor")),
 		bad("a seal inside of the message", swapped(plain, "polex.dev/reason", "cosign.sigstore.dev/signature: AAAA\n    polex.dev/reason")),
 		{name: "65 a list", want: verify.ReasonKindNotAllowed, doc: listOf(plain)},
@@ -46,6 +56,13 @@ func messageVerdicts(w *world) []verdict {
 		{name: "the message as JSON", doc: func(t *testing.T, w *world) *exception.Document {
 			return w.sealedText(t, jsonOf(t, parse(t, plain)))
 		}},
+	}
+}
+
+// byStranger is any message, signed and logged rightly by somebody who is not trusted.
+func byStranger(message string) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return w.sealedTextBy(t, message, set{identity: func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/evil/exceptions" }})
 	}
 }
 

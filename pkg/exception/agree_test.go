@@ -1,0 +1,225 @@
+package exception_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	goruntime "runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// TestReadersDisagree: bytes that kubectl reads as another object are refused, where
+// they stand.
+func TestReadersDisagree(t *testing.T) {
+	for _, tc := range []struct {
+		name, source string
+		where        string // line:column
+		message      string // part of it
+	}{
+		{"a block text without a line break at the end", "a: b\nc: |\n  prod", "2:4", `the text "prod\n", not as the text "prod"`},
+		{"a folded text without a line break at the end", "a: b\nc: >\n  prod", "2:4", `the text "prod\n"`},
+		{"a sign and underscores", "a: -_9\n", "1:4", `the number -9, not as the text "-_9"`},
+		{"underscores behind a zero", "a: 0_x1F\n", "1:4", "the number 31"},
+		{"a sign in a binary number", "a: 0b-1\n", "1:4", "the number -1"},
+		{"underscores in an exponent", "a: 1e_-5\n", "1:4", "the number 1e-05"},
+		{"a plus and underscores", "a: [x, +_9]\n", "1:8", "the number 9"},
+		{"a number for a key", "a:\n  -_9: b\n", "2:3", `without the key "-_9"`},
+		{"a separator that is a key", "a: b\n---#x: y\n", "2:1", "separates documents"},
+		{"a separator with text behind it", "a: b\n---x\n", "2:1", "separates documents"},
+		{"a separator behind white space of Unicode", "a: |\n  b\n---\u00a0\nc: d\n", "3:1", "separates documents"},
+		{"white space of Unicode before JSON", "\u00a0{a: b}: c\n", "1:1", "white space character U+00A0"},
+		{"white space of Unicode and lines before JSON", "\n\u2003{\"a\": 1}\n", "1:1", "white space character U+2003"},
+		{"more white space than tools look behind", strings.Repeat(" ", 1500) + "{\"a\": 1}\n", "1:1", "bytes of white space"},
+		{"an end marker with nothing before it", "a: b\n---\n...\n", "2:1", "kubectl cannot read"},
+		{"a separator in quotes", "a: \"x\n---y: z\"\n", "2:1", "separates documents"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var refused *exception.SyntaxError
+			for reader := exception.NewReader(strings.NewReader(tc.source), "file.yaml"); ; {
+				_, err := reader.Next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil && !errors.As(err, &refused) {
+					t.Fatal(err)
+				}
+			}
+			if refused == nil {
+				t.Fatal("it is read")
+			}
+			if where := fmt.Sprintf("%d:%d", refused.Position.Line, refused.Position.Column); where != tc.where || !strings.Contains(refused.Message, tc.message) {
+				t.Errorf("%v, want %q at %s", refused, tc.message, tc.where)
+			}
+		})
+	}
+}
+
+// TestKubectlsList: an object with items is a list of others to kubectl, whatever its kind.
+func TestKubectlsList(t *testing.T) {
+	for source, want := range map[string]bool{
+		"apiVersion: v1\nkind: ConfigMap\nitems: []\n":             true,
+		"apiVersion: v1\nkind: ConfigMap\nitems:\n":                true,
+		"apiVersion: v1\nkind: ConfigMap\ndata:\n  items: a\n":     false,
+		`{"apiVersion": "v1", "kind": "ConfigMap", "items": [{}]}`: true,
+		"apiVersion: v1\nkind: ConfigMap\nItems: []\n":             false,
+		"apiVersion: v1\nkind: ConfigMap\n\"\\u0069tems\": [{}]\n": true,
+	} {
+		d := mustParse(t, source)
+		if d.IsList() != want {
+			t.Errorf("%q: a list: %t", source, d.IsList())
+		}
+		if theirs, err := kubectls([]byte(source), 4096); err != nil || theirs[0].list != want {
+			t.Errorf("%q: kubectl: %+v, %v", source, theirs, err)
+		}
+	}
+}
+
+// applied is one object as kubectl would apply it.
+type applied struct {
+	value any
+	list  bool
+}
+
+// kubectls reads a stream as kubectl does (cli-runtime's StreamVisitor, buffer 4096) and
+// as Flux does (buffer 2048).
+func kubectls(source []byte, buffer int) ([]applied, error) {
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(source), buffer)
+	var all []applied
+	for {
+		var raw runtime.RawExtension
+		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		raw.Raw = bytes.TrimSpace(raw.Raw)
+		if len(raw.Raw) == 0 || bytes.Equal(raw.Raw, []byte("null")) {
+			continue
+		}
+		var one applied
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw.Raw, &one.value); err != nil {
+			return nil, err
+		}
+		if object, err := runtime.Decode(unstructured.UnstructuredJSONScheme, raw.Raw); err == nil {
+			_, one.list = object.(*unstructured.UnstructuredList)
+		}
+		all = append(all, one)
+	}
+}
+
+// FuzzReadersAgree holds a whole stream against kubectl and Flux: if every document of
+// it is read here, they read the same documents, and no other.
+func FuzzReadersAgree(f *testing.F) {
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	for _, seed := range []string{
+		"a: b\nc: |\n  prod", "a: -_9\n", "a: 0_x1F\n", "a: 0b-1\n", "a: 1e_-5\n", "---\u00a0\na: b\n", "a: b\n---#x: y\n", "\u00a0{a: b}: c\n", "a: b\n---\n...\n", "items: []\nkind: a\napiVersion: b\n",
+		"a: b\n---\n%TAG ! x\n---\nc: d\n", "# c\n---\n---\n%a: b\n", "{\"a\": 1}\n---\nb: 2\n", "{\"a\": 1}{\"b\": 2}\n", " \n\t{\"a\": 1}", "--- # c\r\na: b\r\n--- \r\nc: d", "a: b\n\n---\n\n# x\n", "a: \"x\n\n  y\"\n---\nb: 'z'\n", "a: >-\n\n  x\n\n", "? |\n  a\n: b\n",
+		"a: 1__0\n", "a: 0o_7\n", "a: +.5_0\n", "a: 2001-01-01 00:00:00\n", "a: 1E5\n", "a: -0\n", "a: -0.0\n", "a: 1_e5\n", "a: 0x_f\n", "a: .5e+_1\n", "a: \"\\x41\\/\\N\"\n", "a: \"\\ud83d\\ude00\"\n", "{\"a\": \"\\ud83d\\ude00\"}",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, source []byte) {
+		var ours []*exception.Document
+		for reader := exception.NewReader(bytes.NewReader(source), "file"); ; {
+			d, err := reader.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return
+			}
+			ours = append(ours, d)
+		}
+		for _, buffer := range []int{2048, 4096} {
+			theirs, err := kubectls(source, buffer)
+			if err != nil || len(theirs) != len(ours) {
+				t.Fatalf("%q: %d documents here, and %d to others (%v)", source, len(ours), len(theirs), err)
+			}
+			for i, d := range ours {
+				if diff := cmp.Diff(wholeAsInteger(theirs[i].value), wholeAsInteger(d.Object())); diff != "" {
+					t.Fatalf("%q: document %d (-kubectl +ours):\n%s", source, i, diff)
+				}
+				if theirs[i].list && !d.IsList() {
+					t.Fatalf("%q: document %d is a list to kubectl", source, i)
+				}
+			}
+		}
+		if len(ours) == 0 {
+			return
+		}
+		out, err := exception.Join(ours)
+		if err != nil {
+			t.Fatalf("%q cannot be written: %v", source, err)
+		}
+		if theirs, err := kubectls(out, 4096); err != nil || len(theirs) != len(ours) {
+			t.Fatalf("%q is written as %q, which kubectl reads as %d documents (%v)", source, out, len(theirs), err)
+		}
+	})
+}
+
+// TestStream: documents are handed out as they were read, or not at all.
+func TestStream(t *testing.T) {
+	two := []*exception.Document{mustParse(t, "a: 1 # c\n"), mustParse(t, "# x\n---\nb: 2")}
+	out, err := exception.Join(two)
+	if want := "a: 1 # c\n---\n# x\n---\nb: 2\n"; err != nil || string(out) != want {
+		t.Errorf("%q, %v, want %q", out, err, want)
+	}
+	if _, err := exception.Join([]*exception.Document{two[0], mustParse(t, `{"a": 1}`)}); err == nil {
+		t.Error("YAML and JSON in one stream")
+	}
+	s := exception.Stream{Limit: 12}
+	if err := errors.Join(s.Add(two[0]), s.Add(two[1])); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("more than there is room for: %v", err)
+	}
+	made, err := exception.FromObject(map[string]any{"a": "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exception.Join([]*exception.Document{made}); err == nil {
+		t.Error("a document without a source was written")
+	}
+	var empty exception.Stream
+	if out, err := empty.Bytes(); err != nil || len(out) != 0 {
+		t.Errorf("nothing is %q, %v", out, err)
+	}
+}
+
+// TestNodesAreCountedFirst: what would take memory to parse is refused before it is parsed.
+func TestNodesAreCountedFirst(t *testing.T) {
+	for name, source := range map[string]string{
+		"pairs": "a: [" + strings.Repeat("? b,", 200_000) + "]\n", "lists": "a: [" + strings.Repeat("[],", 300_000) + "]\n", "items": "a:\n" + strings.Repeat("-\n", 500_000),
+		"comments": "a: b\n" + strings.Repeat("#\n", 500_000), "JSON": `{"a":[` + strings.Repeat("1,", 500_000) + "1]}", "lines": "a: b\n" + strings.Repeat("\n", 1_000_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after goruntime.MemStats
+			goruntime.ReadMemStats(&before)
+			_, err := exception.Parse([]byte(source), "file")
+			goruntime.ReadMemStats(&after)
+			if err == nil || !strings.Contains(err.Error(), "values, lines and separators") {
+				t.Error(err)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
+				t.Errorf("refusing it allocates %d bytes", used)
+			}
+		})
+	}
+	large := "a:\n" + strings.Repeat("- b\n", 10_000)
+	if _, err := exception.Parse([]byte(large), "file"); err == nil {
+		t.Error("a large document is read")
+	}
+	if _, err := exception.NewReader(strings.NewReader(large), "file").Large().Next(); err != nil {
+		t.Errorf("a large document of a team's own: %v", err)
+	}
+}
