@@ -114,16 +114,18 @@ func nameOf(path string) string {
 func withoutWarnings(text string) string {
 	const warning = "Warning: "
 	lines := strings.SplitAfter(text, "\n")
+	warned := false
 	for i, line := range lines {
-		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, warning) {
-			if strings.HasPrefix(line, "{") && strings.Contains(text, "\n---\n") {
-				lines[i] = "--- " + line
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if !strings.HasPrefix(line, warning) {
+			if strings.HasPrefix(line, "{") && !warned {
+				return strings.ReplaceAll(text, "\n---\n", "\n\n")
 			}
 			break
 		}
-		if strings.HasPrefix(line, warning) {
-			lines[i] = "# " + line
-		}
+		lines[i], warned = "# "+line, true
 	}
 	return strings.Join(lines, "")
 }

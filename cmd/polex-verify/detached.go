@@ -67,5 +67,5 @@ func (d *detached) verify(r *run, in cli.Inputs) {
 var detachedHints = map[verify.Reason]string{
 	verify.ReasonBadMessage:       "verify a sealed document without --bundle",
 	verify.ReasonMalformedSeal:    "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",
-	verify.ReasonEvidenceMismatch: "the bundle signs other bytes: restore the file that was signed, or find the bundle of this one",
+	verify.ReasonEvidenceMismatch: "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a sealed document without --bundle",
 }

@@ -56,10 +56,11 @@ func TestJSONBecomesYAML(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, form := range []string{"message", "sealed"} {
-		text, err := (&emission{form: form}).text(doc, verified)
+		emitted, err := (&emission{form: form}).of(doc, verified)
 		if err != nil {
 			t.Fatal(err)
 		}
+		text := emitted.Source()
 		printed, err := exception.Parse(text, form)
 		if err != nil {
 			t.Fatal(err)

@@ -173,12 +173,8 @@ func sameScalar(ours, theirs any) bool {
 }
 
 func scalarHint(ours, theirs any) string {
-	o, both := ours.(string)
-	t, text := theirs.(string)
-	if both && text {
-		if t == o+"\n" {
-			return "end the file with a line break: kubectl adds the missing one, and here it becomes part of the text"
-		}
+	_, text := ours.(string)
+	if _, both := theirs.(string); text && both {
 		return "write the text in double quotes on one line"
 	}
 	return "put it in quotes if it is text; write it in plain decimal, true or false if it is not"

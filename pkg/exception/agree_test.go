@@ -26,8 +26,6 @@ func TestReadersDisagree(t *testing.T) {
 		where        string // line:column
 		message      string // part of it
 	}{
-		{"a block text without a line break at the end", "a: b\nc: |\n  prod", "2:4", `the text "prod\n", not as the text "prod"`},
-		{"a folded text without a line break at the end", "a: b\nc: >\n  prod", "2:4", `the text "prod\n"`},
 		{"a sign and underscores", "a: -_9\n", "1:4", `the number -9, not as the text "-_9"`},
 		{"underscores behind a zero", "a: 0_x1F\n", "1:4", "the number 31"},
 		{"a sign in a binary number", "a: 0b-1\n", "1:4", "the number -1"},

@@ -56,10 +56,16 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	}
 	var root *node
 	var err error
+	text := chunk
 	if as.json {
 		root, err = parseJSON(chunk, at)
 	} else if err = checkMarkers(chunk, at); err == nil {
-		root, err = parseYAML(chunk, at)
+		// kubectl reads a line break at the end of every file, and so does this package.
+		// Without it a block text that ends there would be another one.
+		if !bytes.HasSuffix(chunk, []byte("\n")) {
+			text = append(bytes.Clone(chunk), '\n')
+		}
+		root, err = parseYAML(text, at)
 	}
 	if err != nil {
 		return nil, err
@@ -67,7 +73,7 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	if root != nil && root.kind != mappingNode {
 		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column}, Message: "a document must be a mapping (apiVersion, kind, metadata, …)"}
 	}
-	if err := agree(root, chunk[as.lead:], at, as.json); err != nil || root == nil {
+	if err := agree(root, text[min(as.lead, len(text)):], at, as.json); err != nil || root == nil {
 		return nil, err
 	}
 	return &Document{source: chunk, at: at, json: as.json, root: root}, nil

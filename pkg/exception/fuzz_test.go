@@ -43,7 +43,11 @@ func FuzzParse(f *testing.F) {
 		if !bytes.HasSuffix(source, d.Source()) && !bytes.Contains(source, d.Source()) {
 			t.Fatalf("the source %q is not part of %q", d.Source(), source)
 		}
-		asJSON, err := yaml.YAMLToJSONStrict(d.Source())
+		whole := d.Source()
+		if !bytes.HasSuffix(whole, []byte("\n")) {
+			whole = append(whole, '\n') // as kubectl does
+		}
+		asJSON, err := yaml.YAMLToJSONStrict(whole)
 		if err != nil {
 			t.Fatalf("%q is refused by sigs.k8s.io/yaml: %v", source, err)
 		}

@@ -28,6 +28,8 @@ func TestParseReads(t *testing.T) {
 		want         m
 	}{
 		{"no newline at the end", "a: b", m{"a": "b"}},
+		{"a block text without a newline at the end, which kubectl adds", "a: |\n  b\nc: |\n  prod", m{"a": "b\n", "c": "prod\n"}},
+		{"a folded text without a newline at the end", "c: >\n  prod", m{"c": "prod\n"}},
 		{"carriage returns", "a: b\r\nc:\r\n- d\r\n", m{"a": "b", "c": l{"d"}}},
 		{"a marker above", "---\na: b\n", m{"a": "b"}},
 		{"a marker with a comment behind it", "--- # x\na: b\n", m{"a": "b"}},

@@ -125,7 +125,7 @@ metadata: {name: front, namespace: team-a}
 
 func parse(t *testing.T, text string) []*exception.Document {
 	t.Helper()
-	r := exception.NewReader(strings.NewReader(text), "test.yaml")
+	r := exception.NewReader(strings.NewReader(text), "test.yaml").Large()
 	var docs []*exception.Document
 	for {
 		d, err := r.Next()

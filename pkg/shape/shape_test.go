@@ -109,7 +109,7 @@ func (c change) document(t testing.TB) *exception.Document {
 	if c.old != "" && !strings.Contains(c.of, c.old) {
 		t.Fatalf("there is no %q to replace", c.old)
 	}
-	d, err := exception.Parse([]byte(strings.Replace(c.of, c.old, c.new, 1)), "file.yaml")
+	d, err := exception.NewReader(strings.NewReader(strings.Replace(c.of, c.old, c.new, 1)), "file.yaml").Large().Next()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ spec:
 
 func translated(t *testing.T, source string, how translate.Translation) (string, []translate.Note, error) {
 	t.Helper()
-	doc, err := exception.Parse([]byte(source), "file.yaml")
+	doc, err := exception.NewReader(strings.NewReader(source), "file.yaml").Large().Next()
 	if err != nil {
 		t.Fatal(err)
 	}
