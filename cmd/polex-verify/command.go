@@ -183,6 +183,9 @@ func (r *run) settle(doc *exception.Document, a answer) {
 		if result.Hint = r.special[rejected.Reason]; result.Hint == "" {
 			result.Hint = hints[rejected.Reason]
 		}
+		if rejected.Reason == verify.ReasonKindNotAllowed && doc.IsList() {
+			result.Hint = "put each document of the list into a file of its own"
+		}
 	case a.err != nil:
 		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonUndecided, a.err.Error()
 	default:

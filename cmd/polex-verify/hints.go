@@ -6,6 +6,7 @@ import "github.com/polex-dev/polex/pkg/verify"
 var hints = map[verify.Reason]string{
 	verify.ReasonUnsigned:             "sign it with polex-sign, or let the merge workflow promote it",
 	verify.ReasonAltered:              "restore the file that was signed, or have the change reviewed and signed anew",
+	verify.ReasonBadMessage:           "remove the annotations under cosign.sigstore.dev/ and sign the file again",
 	verify.ReasonWrongIdentity:        "if this signer is meant to count, say so in the trust policy",
 	verify.ReasonBeyondLimits:         "narrow it to what the signer may sign, or have somebody sign who may",
 	verify.ReasonExpired:              "remove it, or have a renewal reviewed and signed",
