@@ -15,6 +15,11 @@ const (
 	AnnotationExpiresAt   = "polex.dev/expires-at"
 )
 
+// AnnotationSignedAt is the annotation in which polex-sign states when it signed, as
+// an RFC 3339 time, where the signature itself does not bind the time: a log entry or
+// a timestamp can be had for an old signature at any later time.
+const AnnotationSignedAt = "polex.dev/signed-at"
+
 // The annotations that are recorded beside who requested and approved it, when
 // it is signed: the commit that brought the request, and where all of that is
 // known from.
@@ -59,9 +64,9 @@ type Exception struct {
 	RequestedBy, ApprovedBy, PullRequest Statement
 	Renews, RenewalNumber                Statement // see [Exception.Renewal]
 
-	// StartsAt and ExpiresAt are RFC 3339 times, ExpiresIn a duration, as
+	// StartsAt, ExpiresAt and SignedAt are RFC 3339 times, ExpiresIn a duration, as
 	// written: pkg/lifetime reads them.
-	StartsAt, ExpiresIn, ExpiresAt Statement
+	StartsAt, ExpiresIn, ExpiresAt, SignedAt Statement
 	// TTL is Kyverno's label [LabelTTL], as written.
 	TTL Statement
 
@@ -115,6 +120,7 @@ func (d *Document) Exception() (*Exception, bool) {
 	e.RenewalNumber = e.say(d, AnnotationRenewal, nil)
 	e.StartsAt = e.say(d, AnnotationStartsAt, nil)
 	e.ExpiresIn = e.say(d, AnnotationExpiresIn, nil)
+	e.SignedAt = e.say(d, AnnotationSignedAt, nil)
 	e.TTL = d.Statement("metadata", "labels", LabelTTL)
 	return e, true
 }

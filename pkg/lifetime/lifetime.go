@@ -13,6 +13,7 @@ type Lifetime struct {
 	StartsAt  time.Time
 	ExpiresAt time.Time     // the moment from which it no longer counts
 	ExpiresIn time.Duration // asked for; signing turns it into ExpiresAt
+	SignedAt  time.Time     // the signer's word; anybody's where nothing is signed
 }
 
 // Error says what is wrong with a statement about a lifetime, and where.
@@ -43,6 +44,9 @@ func Of(e *exception.Exception) (Lifetime, error) {
 		return Lifetime{}, err
 	}
 	if l.ExpiresAt, err = parseTime(e.ExpiresAt); err != nil {
+		return Lifetime{}, err
+	}
+	if l.SignedAt, err = parseTime(e.SignedAt); err != nil {
 		return Lifetime{}, err
 	}
 	if err := checkText(e.ExpiresIn); err != nil {
@@ -97,5 +101,6 @@ func OfDocument(d *exception.Document) (Lifetime, error) {
 		StartsAt:  said(exception.AnnotationStartsAt),
 		ExpiresIn: said(exception.AnnotationExpiresIn),
 		ExpiresAt: said(exception.AnnotationExpiresAt),
+		SignedAt:  said(exception.AnnotationSignedAt),
 	})
 }

@@ -33,6 +33,8 @@ var lifetimeCases = []change{
 		want: []string{`8 bad-lifetime metadata.annotations["polex.dev/expires-in"]`}},
 	{name: "two ends", of: policies, old: "  namespace: team-a\n", new: "  namespace: team-a\n  annotations:\n    polex.dev/expires-at: \"2026-06-02T00:00:00Z\"\n",
 		want: []string{`7 bad-lifetime metadata.annotations["polex.dev/expires-at"]`}},
+	{name: "signed before it is signed", of: legacy, old: "expires-in: 7d", new: "expires-in: 7d\n    polex.dev/signed-at: \"2026-06-01T00:00:00Z\"",
+		want: []string{`9 bad-lifetime metadata.annotations["polex.dev/signed-at"]`}},
 	{name: "over", of: policies, old: "2026-06-08T12:00:00Z", new: "2026-05-31T00:00:00Z", want: []string{"13 expired spec.expiresAt"}},
 	{name: "over this very moment", of: policies, old: "2026-06-08T12:00:00Z", new: "2026-06-01T14:00:00+02:00", want: []string{"13 expired spec.expiresAt"}},
 	{name: "over, and the unbounded is permitted", of: policies, config: shape.Config{InsecureAllowUnbounded: true}, old: "2026-06-08T12:00:00Z", new: "2026-05-31T00:00:00Z", want: []string{"13 expired spec.expiresAt"}},

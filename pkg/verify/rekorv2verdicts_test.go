@@ -47,7 +47,7 @@ func rekorV2Verdicts(w *world) []verdict {
 	}
 	return []verdict{
 		{name: "116 Rekor v2 and a timestamp", doc: v2(set{stamps: now})},
-		{name: "Rekor v2 and a timestamp, by a key", doc: v2(set{key: key, keyed: true, stamps: now}), policy: keyed},
+		{name: "Rekor v2 and a timestamp, by a key", doc: stated(0, set{key: key, keyed: true, v2: true, stamps: now}), policy: keyed},
 		{name: "Rekor v2, expired", want: verify.ReasonExpired, doc: v2(set{stamps: now}), after: 8 * day},
 		{name: "Rekor v2 without a timestamp", want: verify.ReasonNoWitnessedTime, doc: v2(set{})},
 		{name: "Rekor v2 without a timestamp, by a key", want: verify.ReasonNoWitnessedTime, differs: witnessed, doc: v2(set{key: key, keyed: true}), policy: keyed},

@@ -1,0 +1,50 @@
+package verify
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// bindsTime reports whether the witnessed time is about when the signature was made.
+// A key, and a certificate that is valid for long, can be witnessed again at any later
+// time, by anybody who has the old signature.
+func (s *Signature) bindsTime() bool {
+	return s.key == nil && trust.BindsTime(s.Certificate.NotBefore, s.Certificate.NotAfter)
+}
+
+// signedAt returns when the signature was made, by what nobody but its signer can
+// have made: the witnessed time where the certificate binds it, and otherwise what
+// the message states, as long as a witness does not say that the signature was there
+// before. It is zero where neither says it.
+func (s *Signature) signedAt(stated time.Time) time.Time {
+	switch {
+	case s.bindsTime():
+		return s.WitnessedAt
+	case s.WitnessedAt.IsZero() || stated.After(s.WitnessedAt.Add(maxClockSkew)):
+		return time.Time{}
+	default:
+		return stated
+	}
+}
+
+// revokedBefore reports whether a signature is among what its authority signed before
+// a time, or may be. A certificate that is valid for long counts from its beginning,
+// and what a key signed is revoked altogether: whoever stole it can state any time.
+func (s *Signature) revokedBefore(before time.Time) bool {
+	switch {
+	case before.IsZero():
+		return false
+	case s.key != nil:
+		return true
+	case s.bindsTime():
+		return s.WitnessedAt.Before(before)
+	default:
+		return s.Certificate.NotBefore.Before(before)
+	}
+}
+
+// unboundTime is said of a signature whose time cannot be told.
+const unboundTime = "nobody witnessed when it was signed, or only with evidence that can be made again later: sign it anew with polex-sign, which states the time in " +
+	exception.AnnotationSignedAt + ", or with a certificate that is valid for a day at most"
