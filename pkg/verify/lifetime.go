@@ -60,32 +60,15 @@ func (v *Verifier) lifetime(message *exception.Document, extent trust.Extent, si
 	return life, nil
 }
 
-// signedAt returns the earliest time at which one of the authorities signed, or zero
-// when that of one of them cannot be told. Whichever of its signatures counts, the
-// answer is the same, and so is the verdict in whatever order they stand.
+// signedAt returns when the authorities signed, as [earliest] has it, unless that is
+// still to come.
 func (v *Verifier) signedAt(signatures []Signature, stated, now time.Time) (time.Time, error) {
-	var earliest time.Time
-	unbound := false
-	for i := range signatures {
-		s := &signatures[i]
+	for _, s := range signatures {
 		if s.WitnessedAt.After(now.Add(maxClockSkew)) {
 			return time.Time{}, reject(ReasonSignedInFuture, "it was signed at %s, which is still to come: is this clock right?", clock(s.WitnessedAt))
 		}
-		if len(s.of) == 0 {
-			continue
-		}
-		at := s.signedAt(stated)
-		if at.IsZero() {
-			unbound = true
-		}
-		if earliest.IsZero() || at.Before(earliest) {
-			earliest = at
-		}
 	}
-	if unbound {
-		return time.Time{}, nil
-	}
-	return earliest, nil
+	return earliest(signatures, stated), nil
 }
 
 // withdrawn checks the message, and the signatures of the policy's authorities,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
@@ -27,6 +28,38 @@ func (s *Signature) signedAt(stated time.Time) time.Time {
 	default:
 		return stated
 	}
+}
+
+// earliest returns the earliest time at which one of the authorities signed, or zero
+// when that of one of them cannot be told. Whichever of its signatures counts, the
+// answer is the same, and so is the verdict in whatever order they stand.
+func earliest(signatures []Signature, stated time.Time) time.Time {
+	var first time.Time
+	for i := range signatures {
+		s := &signatures[i]
+		if len(s.of) == 0 {
+			continue
+		}
+		at := s.signedAt(stated)
+		if at.IsZero() {
+			return at
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// SignedAt returns when the authorities of the trust policy signed the document: the
+// earliest of their times, by evidence that nobody can make again later. It is zero
+// where that of one of them cannot be told so.
+func (v *Verified) SignedAt() time.Time {
+	life, err := lifetime.OfDocument(v.message)
+	if err != nil {
+		return time.Time{}
+	}
+	return earliest(v.facts.Signatures, life.SignedAt)
 }
 
 // revokedBefore reports whether a signature is among what its authority signed before
