@@ -12,8 +12,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/gittree"
 	"github.com/polex-dev/polex/pkg/guard"
@@ -57,7 +55,7 @@ func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
 	if err != nil || now == state {
 		return nil, err
 	}
-	c := &collector{ctx: ctx, tree: tree, messages: map[string]bool{}, met: map[plumbing.Hash]bool{},
+	c := &collector{ctx: ctx, tree: tree, messages: map[string]bool{}, met: map[string]bool{},
 		bytes: cmp.Or(r.MaxBytes, DefaultMaxBytes), sealed: cmp.Or(r.MaxMessages, DefaultMaxMessages)}
 	for _, path := range r.Paths {
 		c.named = path
@@ -92,9 +90,9 @@ type collector struct {
 	tree     *gittree.Tree
 	named    string // the path that is walked
 	messages map[string]bool
-	met      map[plumbing.Hash]bool // the contents that were read
-	bytes    int                    // that may still be read
-	sealed   int                    // documents that may still come
+	met      map[string]bool // the contents that were read
+	bytes    int             // that may still be read
+	sealed   int             // documents that may still come
 }
 
 // entry looks at one entry, by the rules of polex-verify --git: files whose names
@@ -122,10 +120,10 @@ func (c *collector) aside(e gittree.Entry) bool {
 }
 
 func (c *collector) file(e gittree.Entry) error {
-	if c.met[e.Hash()] {
+	if c.met[e.Hash().String()] {
 		return c.ctx.Err() // its messages are gathered
 	}
-	c.met[e.Hash()] = true
+	c.met[e.Hash().String()] = true
 	content, err := c.tree.Read(e)
 	if err != nil {
 		return err
