@@ -5,4 +5,4 @@ package main
 
 import "github.com/polex-dev/polex/cmd/internal/cli"
 
-func main() { cli.Main(newCommand) }
+func main() { cli.Serve(newCommand) }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/spf13/cobra"
 
@@ -90,7 +91,13 @@ type commitInputs struct {
 	paths  []string
 	report *cli.Report
 	tree   *gittree.Tree
+	first  map[plumbing.Hash]string // where a content was met first
+	copies int
 }
+
+// maxCopies is how many files are verified that have the content of another. A few
+// objects can make 100,000 such files, none of which can pass.
+const maxCopies = 16
 
 // each calls visit for every document, as [cli.Inputs.Each] does for what lies on
 // disk.
@@ -114,6 +121,7 @@ func (c *commitInputs) each(visit func(*exception.Document)) {
 		c.unreadable(c.flags.dir, err)
 		return
 	}
+	c.first = map[plumbing.Hash]string{}
 	c.report.Source = &cli.Source{Revision: c.flags.revision, Commit: c.tree.Commit()}
 	for _, name := range c.paths {
 		c.below(name, visit)
@@ -156,6 +164,16 @@ func (c *commitInputs) aside(e gittree.Entry) bool {
 }
 
 func (c *commitInputs) file(e gittree.Entry, visit func(*exception.Document)) {
+	if first, met := c.first[e.Hash()]; met {
+		if c.copies++; c.copies > maxCopies {
+			c.report.Documents++
+			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Line: 1, Column: 1, Reason: reasonDuplicate,
+				Message: fmt.Sprintf("the file has the very content of %q", first), Hint: "only one of the two can be applied: keep the one that was approved"})
+			return
+		}
+	} else {
+		c.first[e.Hash()] = e.Path
+	}
 	content, err := c.tree.Read(e)
 	if errors.Is(err, gittree.ErrTooLarge) {
 		c.report.Documents++

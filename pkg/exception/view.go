@@ -15,6 +15,11 @@ const (
 	AnnotationExpiresAt   = "polex.dev/expires-at"
 )
 
+// AnnotationSignedAt is the annotation in which polex-sign states when it signed, as
+// an RFC 3339 time, where the signature itself does not bind the time: a log entry or
+// a timestamp can be had for an old signature at any later time.
+const AnnotationSignedAt = "polex.dev/signed-at"
+
 // The annotations that are recorded beside who requested and approved it, when
 // it is signed: the commit that brought the request, and where all of that is
 // known from.
@@ -41,7 +46,13 @@ const (
 type Statement struct {
 	Text string
 	Path Path
+	// Other is what stands there instead, such as "a number" or [EmptyText]. It is ""
+	// where there is a text, or nothing.
+	Other string
 }
+
+// EmptyText is what [Statement] calls a text without a character.
+const EmptyText = "an empty text"
 
 // Exception is the one view over the PolicyExceptions of both API groups.
 type Exception struct {
@@ -53,9 +64,9 @@ type Exception struct {
 	RequestedBy, ApprovedBy, PullRequest Statement
 	Renews, RenewalNumber                Statement // see [Exception.Renewal]
 
-	// StartsAt and ExpiresAt are RFC 3339 times, ExpiresIn a duration, as
+	// StartsAt, ExpiresAt and SignedAt are RFC 3339 times, ExpiresIn a duration, as
 	// written: pkg/lifetime reads them.
-	StartsAt, ExpiresIn, ExpiresAt Statement
+	StartsAt, ExpiresIn, ExpiresAt, SignedAt Statement
 	// TTL is Kyverno's label [LabelTTL], as written.
 	TTL Statement
 
@@ -109,27 +120,49 @@ func (d *Document) Exception() (*Exception, bool) {
 	e.RenewalNumber = e.say(d, AnnotationRenewal, nil)
 	e.StartsAt = e.say(d, AnnotationStartsAt, nil)
 	e.ExpiresIn = e.say(d, AnnotationExpiresIn, nil)
-	ttl := Path{"metadata", "labels", LabelTTL}
-	e.TTL = Statement{Text: d.Text(ttl...), Path: ttl}
+	e.SignedAt = e.say(d, AnnotationSignedAt, nil)
+	e.TTL = d.Statement("metadata", "labels", LabelTTL)
 	return e, true
 }
 
 // say reads a statement from its native field, where the group has one and it
 // is set, and from the annotation otherwise.
 func (e *Exception) say(d *Document, annotation string, native Path) Statement {
-	path := Path{"metadata", "annotations", annotation}
-	said := Statement{Text: d.Text(path...), Path: path}
-	if native == nil {
+	said := d.Statement("metadata", "annotations", annotation)
+	if native == nil || said.Other != "" {
 		return said
 	}
-	field := Statement{Text: d.Text(native...), Path: native}
-	if field.Text == "" {
+	field := d.Statement(native...)
+	if field.Text == "" && field.Other == "" {
 		return said
 	}
-	if said.Text != "" && said.Text != field.Text {
+	if said.Text != "" && field.Text != "" && said.Text != field.Text {
 		e.Conflicts = append(e.Conflicts, Conflict{Native: field, Annotation: said})
 	}
 	return field
+}
+
+// Statement returns what the document says at a path. What is no text, or an empty
+// one, is not the same as nothing: somebody may have meant it.
+func (d *Document) Statement(path ...any) Statement {
+	s := Statement{Path: path}
+	at, _, whole := d.root.find(path)
+	if !whole {
+		return s
+	}
+	switch value := at.scalar.(type) {
+	case string:
+		if s.Text = value; value == "" {
+			s.Other = EmptyText
+		}
+	case bool:
+		s.Other = "true or false"
+	case int64, float64:
+		s.Other = "a number"
+	default:
+		s.Other = map[nodeKind]string{scalarNode: "null", mappingNode: "a mapping", sequenceNode: "a list"}[at.kind]
+	}
+	return s
 }
 
 func (d *Document) policyRefs() []PolicyRef {

@@ -13,7 +13,9 @@
 //     from the commit down, with a SHA-1 that notices known collisions.
 //  4. Every size is checked before something of that size is made: of loose
 //     objects, of packed ones, and of all the bases that a packed one is made
-//     from. So are the number of entries and the depth of a walk.
+//     from. So are the number of entries and the depth of a walk, before anything is
+//     visited: each folder is looked into once, however often it is held. What is
+//     read and unpacked of one tree is bounded in all.
 //  5. A tree in which a name stands twice, or leads out of its folder, is an
 //     error: two readers would see two trees.
 //  6. What two commits hold differently is read from the folders that differ, and

@@ -10,6 +10,8 @@ const (
 	// MaxFile is the most that a file may have. A file of a thousand sealed
 	// exceptions has half of it.
 	MaxFile = 32 << 20
+	// MaxFiles is the most that the files of one tree may have which are read.
+	MaxFiles = 256 << 20
 	// MaxEntries is how many files and folders are looked at in one tree. Folders
 	// can share their content, so that a few objects make billions of files.
 	MaxEntries = 100_000
@@ -19,13 +21,19 @@ const (
 	MaxParents = 64
 
 	maxTree   = 16 << 20
-	maxCommit = 1 << 20 // and tags
+	maxTrees  = 256 << 20 // that one walk looks into
+	maxCommit = 1 << 20   // and tags
 	maxLink   = 4 << 10
 	maxPath   = 4 << 10
 	// maxChanges is how much of changes to its bases is kept in memory for one
 	// packed object, and maxMade how much is made of them on the way to it.
-	maxChanges    = 2 * MaxFile
-	maxMade       = 64 * MaxFile
+	maxChanges = 2 * MaxFile
+	maxMade    = 64 * MaxFile
+	// maxSpent is how much is made for one tree, of all its objects together: a small
+	// object can be made of many large ones. What is unpacked counts eightfold, as it
+	// takes that much longer.
+	maxSpent      = 8 << 30
+	unpacking     = 8
 	maxChain      = 4096 // bases of one object; Git makes 50, and 4095 when told to
 	maxPacks      = 1024
 	maxReference  = 1 << 10

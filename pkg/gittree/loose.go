@@ -34,6 +34,9 @@ func (r *Repository) loose(hash plumbing.Hash, most int64) (plumbing.ObjectType,
 	if size > most {
 		return 0, nil, tooLarge(size, most)
 	}
+	if err := r.made.spend(unpacking * size); err != nil {
+		return 0, nil, err
+	}
 	content, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err != nil {
 		return 0, nil, fmt.Errorf("unpack it: %w", err)

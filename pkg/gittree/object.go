@@ -95,6 +95,9 @@ func parseTree(content []byte) ([]treeEntry, error) {
 	var entries []treeEntry
 	seen := map[string]bool{}
 	for len(content) > 0 {
+		if len(entries) == MaxEntries {
+			return nil, fmt.Errorf("the tree has more than %d entries", MaxEntries)
+		}
 		line, rest, ok := bytes.Cut(content, []byte{0})
 		if !ok || len(rest) < len(plumbing.Hash{}) {
 			return nil, errors.New("the tree is cut off")

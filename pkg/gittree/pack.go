@@ -215,6 +215,9 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 		if kept += header.Length; kept > maxChanges {
 			return 0, nil, fmt.Errorf("%w: changes of %d bytes are the most", ErrTooLarge, maxChanges)
 		}
+		if err := p.made.spend(unpacking * header.Length); err != nil {
+			return 0, nil, err
+		}
 		var content bytes.Buffer
 		if _, _, err := p.scanner.NextObject(&content); err != nil {
 			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
@@ -251,6 +254,17 @@ type made struct {
 	at   map[place][]byte
 	kind map[place]plumbing.ObjectType
 	size int
+	// left is how much may still be made for the tree at hand, kept or not, where that
+	// is bounded: a whole history has no bound but its own length.
+	left    int64
+	bounded bool
+}
+
+func (m *made) spend(bytes int64) error {
+	if m.left -= bytes; m.bounded && m.left < 0 {
+		return errors.New("the objects of this commit take too much work to unpack: git repack -a -d -f makes a plain pack of an honest repository")
+	}
+	return nil
 }
 
 type place struct {
@@ -286,6 +300,9 @@ func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, a
 		}
 		if made += size; made > maxMade {
 			return nil, fmt.Errorf("%w: it takes more than %d bytes to make it", ErrTooLarge, maxMade)
+		}
+		if err := p.made.spend(int64(size)); err != nil { //nolint:gosec // at most MaxFile
+			return nil, err
 		}
 		var err error
 		if whole, err = packfile.PatchDelta(whole, changes[i]); err != nil {

@@ -57,7 +57,10 @@ func (r *Repository) Close() error {
 }
 
 // Tree returns what a commit holds.
-func (r *Repository) Tree(commit plumbing.Hash) (*Tree, error) { return newTree(r, commit) }
+func (r *Repository) Tree(commit plumbing.Hash) (*Tree, error) {
+	r.made.left, r.made.bounded = maxSpent, true
+	return newTree(r, commit)
+}
 
 // object returns an object of at most most bytes, packed or loose: as in Git, what is
 // packed is not looked for elsewhere.

@@ -18,7 +18,10 @@ type Tree struct {
 	commit  plumbing.Hash
 	root    plumbing.Hash
 	objects objects
-	met     int // entries, of all walks together
+	met     int                    // entries, of all walks together
+	read    int64                  // bytes of files, all together
+	sized   map[plumbing.Hash]size // of the folders that were looked into
+	trees   int64                  // bytes of these
 }
 
 // Entry is a file, a folder, a link or a submodule of a tree. What its mode says
@@ -86,31 +89,35 @@ func (t *Tree) Find(name string) (Entry, error) {
 
 // Walk calls visit for the entry at a path, as [Tree.Find] finds it, or for
 // everything below it that is no folder, in the order of the names. It ends with
-// the first error.
+// the first error. More than [MaxEntries] files and folders, or more than [MaxDepth]
+// in each other, is an error before anything is visited.
 func (t *Tree) Walk(name string, visit func(Entry) error) error {
 	start, err := t.Find(name)
 	if err != nil {
 		return err
 	}
-	return t.walk(start, visit, 0)
+	if start.Mode == filemode.Dir {
+		whole, err := t.size(start, 0)
+		if err != nil {
+			return err
+		}
+		if t.met += whole.entries; t.met > MaxEntries {
+			return fmt.Errorf("%q: there are more than %d files and folders", start.Path, MaxEntries)
+		}
+	}
+	return t.walk(start, visit)
 }
 
-func (t *Tree) walk(at Entry, visit func(Entry) error, depth int) error {
+func (t *Tree) walk(at Entry, visit func(Entry) error) error {
 	if at.Mode != filemode.Dir {
 		return visit(at)
-	}
-	if depth > MaxDepth {
-		return fmt.Errorf("%q: there are more than %d folders in each other", at.Path, MaxDepth)
 	}
 	entries, err := t.entries(at)
 	if err != nil {
 		return err
 	}
-	if t.met += len(entries); t.met > MaxEntries {
-		return fmt.Errorf("%q: there are more than %d files and folders", at.Path, MaxEntries)
-	}
 	for _, e := range entries {
-		if err := t.walk(e, visit, depth+1); err != nil {
+		if err := t.walk(e, visit); err != nil {
 			return err
 		}
 	}
@@ -125,6 +132,11 @@ func (t *Tree) entries(folder Entry) ([]Entry, error) {
 	content, err := t.objects.tree(folder.hash)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", folder.Path, err)
+	}
+	if _, known := t.sized[folder.hash]; !known {
+		if t.trees += int64(len(content)); t.trees > maxTrees {
+			return nil, fmt.Errorf("%q: the folders up to it have more than %d MiB", folder.Path, maxTrees>>20)
+		}
 	}
 	parsed, err := parseTree(content)
 	if err != nil {
@@ -142,7 +154,8 @@ func (t *Tree) entries(folder Entry) ([]Entry, error) {
 }
 
 // Read returns the content of a regular file. One of more than [MaxFile] bytes
-// is an error that is [ErrTooLarge].
+// is an error that is [ErrTooLarge]. More than [MaxFiles] bytes of files in all is
+// another error.
 func (t *Tree) Read(file Entry) ([]byte, error) {
 	if !file.IsFile() {
 		return nil, fmt.Errorf("read %q: it is no regular file", file.Path)
@@ -150,6 +163,9 @@ func (t *Tree) Read(file Entry) ([]byte, error) {
 	content, err := read(t.objects, plumbing.BlobObject, file.hash, MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", file.Path, err)
+	}
+	if t.read += int64(len(content)); t.read > MaxFiles {
+		return nil, fmt.Errorf("read %q: the files up to it have more than %d MiB", file.Path, MaxFiles>>20)
 	}
 	return content, nil
 }

@@ -24,7 +24,11 @@ func (j *judge) rollback(verified *verify.Verified, raw []byte) error {
 	if err != nil || before == nil || before.Facts().MessageDigest == verified.Facts().MessageDigest {
 		return nil //nolint:nilerr // as above
 	}
-	was, is := witnessed(before.Facts()), witnessed(verified.Facts())
+	was, is := before.SignedAt(), verified.SignedAt()
+	if was.IsZero() && is.IsZero() {
+		// Of two whose evidence can be made again, this is all that is known.
+		was, is = witnessed(before.Facts()), witnessed(verified.Facts())
+	}
 	switch {
 	case was.IsZero() && !is.IsZero():
 		return nil

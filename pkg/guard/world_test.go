@@ -108,6 +108,11 @@ spec:
 `, name, namespace, now.Add(lives).UTC().Format(time.RFC3339), more)
 }
 
+// stating is what a draft says besides, so long after now.
+func stating(signed time.Duration) string {
+	return fmt.Sprintf(`, polex.dev/signed-at: %q`, now.Add(signed).UTC().Format(time.RFC3339))
+}
+
 // sealed seals a draft, which the log says was at a time; zero is without a log.
 func (w *world) sealed(t testing.TB, draft string, at time.Time) object {
 	t.Helper()

@@ -134,7 +134,7 @@ func TestNoCleanupPolicy(t *testing.T) {
 		{"a name with a line", `name: "a\nb", namespace: b`, end, "2026-11-01T00:00:00Z", "metadata.name"},
 		{"no namespace", "name: a", end, "2026-11-01T00:00:00Z", "metadata.namespace"},
 		{"a namespace that is a variable", `name: a, namespace: "{{b}}"`, end, "2026-11-01T00:00:00Z", "metadata.namespace"},
-		{"no end", name, "", "2026-11-01T00:00:00Z", "metadata"},
+		{"an empty end", name, "", "2026-11-01T00:00:00Z", `metadata.annotations["polex.dev/expires-at"]`},
 		{"no time", name, "soon", "2026-11-01T00:00:00Z", `metadata.annotations["polex.dev/expires-at"]`},
 		{"its end has come", name, end, end, `metadata.annotations["polex.dev/expires-at"]`},
 		{"its end has been", name, end, "2027-11-01T00:00:00Z", `metadata.annotations["polex.dev/expires-at"]`},
@@ -147,9 +147,15 @@ func TestNoCleanupPolicy(t *testing.T) {
 			}
 		})
 	}
+	_, err := lifetime.CleanupPolicy(labelled(t, "old", "", "", ""), lifetime.DeletingPolicy, at("2026-11-01T00:00:00Z"))
+	wrongAt(t, err, "metadata.namespace")
+	endless := labelled(t, "old", "", "", "")
+	endless.Identity.Namespace = "b"
+	_, err = lifetime.CleanupPolicy(endless, lifetime.DeletingPolicy, at("2026-11-01T00:00:00Z"))
+	wrongAt(t, err, "metadata")
 	versioned := ending(t, "old", name, end)
 	versioned.Version = "v2], x: ["
-	_, err := lifetime.CleanupPolicy(versioned, lifetime.DeletingPolicy, at(end).Add(-time.Hour))
+	_, err = lifetime.CleanupPolicy(versioned, lifetime.DeletingPolicy, at(end).Add(-time.Hour))
 	wrongAt(t, err, "apiVersion")
 	if _, err := lifetime.CleanupPolicy(ending(t, "old", name, end), "", at(end).Add(-time.Hour)); err == nil {
 		t.Error("a policy of no kind")

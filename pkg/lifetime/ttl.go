@@ -29,12 +29,16 @@ func wholeSecond(end time.Time) time.Time {
 }
 
 // checkTTL refuses a label that has Kyverno delete the exception at another time
-// than the one at which it ends. One that counts a duration counts from when the
-// object was created, and begins anew whenever it is created anew.
+// than the one at which it ends, or where it says no end. One that counts a duration
+// counts from when the object was created: whoever restores the object from a backup,
+// or creates it anew, would have it live longer than what was signed.
 func checkTTL(e *exception.Exception, l Lifetime) error {
-	switch said := e.TTL.Text; {
+	said := e.TTL.Text
+	switch {
+	case said == "" && e.TTL.Other == exception.EmptyText:
+		return nil // Kyverno does nothing for it
 	case said == "":
-		return nil
+		return checkText(e.TTL)
 	case !l.ExpiresAt.IsZero():
 		for _, form := range []string{ttlForm, ttlDayForm} {
 			if at, err := time.Parse(form, said); err == nil && at.Equal(wholeSecond(l.ExpiresAt)) {
@@ -49,5 +53,7 @@ func checkTTL(e *exception.Exception, l Lifetime) error {
 			Message: fmt.Sprintf("the label says %q, and the exception ends %s after it is signed", said, e.ExpiresIn.Text),
 			Hint:    "remove the label; lifetime.ttlLabel in the configuration has it written when the exception is signed"}
 	}
-	return nil
+	return &Error{Path: e.TTL.Path,
+		Message: fmt.Sprintf("the label says %q, and the exception does not say when it ends", said),
+		Hint:    "remove the label, and say the end in the annotation " + exception.AnnotationExpiresAt}
 }

@@ -46,7 +46,8 @@ func TestTTL(t *testing.T) {
 		{"the same duration, which counts from elsewhere", "old", "polex.dev/expires-in: 30d", "", "30d", label},
 		{"an end beside a duration", "old", "polex.dev/expires-in: 30d", "", "2026-12-31T170000Z", label},
 		{"no time", "old", at("2026-12-31T17:00:00Z"), "", "never", label},
-		{"nothing beside it", "old", "", "", "30d", ""},
+		{"nothing beside it", "old", "", "", "30d", label},
+		{"a time, and nothing beside it", "new", "", "", "2026-12-31T170000Z", label},
 		{"empty", "old", at("2026-12-31T17:00:00Z"), "", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

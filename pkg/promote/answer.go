@@ -10,11 +10,11 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// recorded are the annotations that are set before a document is sealed, from
-// who reviewed it: those, and no others. For policies.kyverno.io one of them is
+// recorded are the annotations that are set before a document is sealed, from who
+// reviewed it and when it is signed: those, and no others. For policies.kyverno.io one of them is
 // a native property.
 var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest,
-	exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom}
+	exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
 
 const propertyApprovedBy = "approved-by"
 
@@ -95,6 +95,9 @@ func badExpiry(asked, signed *exception.Document, witnessed time.Time) string {
 	got, err := lifetime.Of(s)
 	if err != nil {
 		return err.Error()
+	}
+	if !got.SignedAt.IsZero() && got.SignedAt.Before(witnessed) {
+		witnessed = got.SignedAt
 	}
 	switch {
 	case wanted.ExpiresIn == 0 && !got.ExpiresAt.Equal(wanted.ExpiresAt):

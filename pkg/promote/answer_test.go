@@ -69,6 +69,8 @@ func TestDiffers(t *testing.T) {
 		{"a shorter life", oldRequest, []string{atAnnotations, atAnnotations + "    polex.dev/expires-at: \"2026-03-02T12:00:00Z\"\n"}, ""},
 
 		{"a longer life", oldRequest, []string{atAnnotations, atAnnotations + "    polex.dev/expires-at: \"2026-03-08T12:06:00Z\"\n"}, "ends at"},
+		{"with when it was signed", oldRequest, []string{atAnnotations, atAnnotations + expiry + "    polex.dev/signed-at: \"2026-03-01T12:00:00Z\"\n"}, ""},
+		{"witnessed again later", oldRequest, []string{atAnnotations, atAnnotations + expiry + "    polex.dev/signed-at: \"2026-02-20T12:00:00Z\"\n"}, "and ends at"},
 		{"no end", oldRequest, nil, "there is no time of expiry"},
 		{"an end that nobody asked for", bareRequest, []string{atName, atName + "  annotations: {polex.dev/expires-at: \"2026-03-08T12:00:00Z\"}\n"}, "it asks for no duration"},
 		{"another end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + strings.Replace(label, "08", "07", 1)}, "the label says"},

@@ -13,7 +13,7 @@ import (
 // ofOneSigning are the annotations that are about one signing, and not about what is
 // exempt.
 var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationExpiresIn, exception.AnnotationStartsAt,
-	exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest, exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom}
+	exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest, exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
 
 // Renew drafts the successor of an exception that was signed: it exempts the very
 // same, for statements.ExpiresIn from its own signing, and names its predecessor by

@@ -2,9 +2,11 @@ package seal
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -211,6 +213,9 @@ func (u *unpacker) certificate(key, text string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
+// integerForm is how an integer that is not negative is written.
+var integerForm = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+
 func (u *unpacker) rekorBundle(key, text string) (*RekorBundle, error) {
 	raw, err := u.unpack(key, text, maxBundle)
 	if err != nil {
@@ -223,6 +228,16 @@ func (u *unpacker) rekorBundle(key, text string) (*RekorBundle, error) {
 	var b RekorBundle
 	if err := doc.Decode(&b); err != nil {
 		return nil, errors.New("not a Rekor bundle")
+	}
+	// Other readers do not agree on what 0.0, 0e0 and -0 are.
+	var numbers struct{ Payload map[string]json.RawMessage }
+	if err := json.Unmarshal(raw, &numbers); err != nil {
+		return nil, errors.New("not a Rekor bundle")
+	}
+	for _, key := range []string{"integratedTime", "logIndex"} {
+		if number := numbers.Payload[key]; number != nil && !integerForm.Match(number) {
+			return nil, fmt.Errorf("the Rekor bundle's %s is not written as an integer", key)
+		}
 	}
 	if len(b.SignedEntryTimestamp) == 0 || b.Payload.Body == "" || b.Payload.LogID == "" || b.Payload.IntegratedTime <= 0 || b.Payload.LogIndex < 0 {
 		return nil, errors.New("the Rekor bundle is not complete")

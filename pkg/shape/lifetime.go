@@ -22,6 +22,10 @@ func (s *subject) lifetime(now time.Time) {
 		s.refuse(ReasonBadLifetime, bad.Path, bad.Message, bad.Hint)
 		return
 	}
+	if s.Exc.SignedAt.Text != "" && len(s.SealKeys()) == 0 {
+		s.refuse(ReasonBadLifetime, s.Exc.SignedAt.Path, "the exception says when it was signed, and it is not signed", "remove the annotation: polex-sign writes it")
+		return
+	}
 	at, in := !life.ExpiresAt.IsZero(), life.ExpiresIn != 0
 	if at && in && len(s.SealKeys()) == 0 {
 		s.refuse(ReasonBadLifetime, s.Exc.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Exc.ExpiresIn.Text, s.Exc.ExpiresAt.Text), "keep one of the two")

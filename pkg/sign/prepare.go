@@ -26,6 +26,10 @@ type Rules struct {
 	InsecureAllowUnbounded bool
 	// Forms are those in which an end is written.
 	Forms lifetime.Forms
+
+	// statesTime writes when it was signed into the message, for a signature that does
+	// not bind the time itself.
+	statesTime bool
 }
 
 // Prepare returns the documents as they will be applied: with their lifetime as
@@ -71,12 +75,22 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 		return nil, refusals
 	}
 	additions := exception.Defaults(doc)
+	at := exception.Path{"metadata", "annotations", exception.AnnotationSignedAt}
+	if _, says := doc.Lookup(at...); says {
+		return nil, exception.Refusals{{Position: doc.PositionOf(at), Reason: ReasonBadLifetime,
+			Message: "it says already when it was signed", Hint: "remove the annotation: polex-sign writes it"}}
+	}
+	if rules.statesTime {
+		additions = append(additions, exception.Addition{Path: at, Value: now.UTC().Truncate(time.Second).Format(time.RFC3339)})
+	}
 	if e, ok := doc.Exception(); ok {
 		resolved, refusal := resolve(doc, e, now, rules)
 		if refusal != nil {
 			return nil, exception.Refusals{refusal}
 		}
 		additions = append(additions, resolved...)
+	} else if _, err := lifetime.OfDocument(doc); err != nil {
+		return nil, exception.Refusals{badLifetime(doc, err)}
 	}
 	out, err := doc.Add(additions...)
 	if err == nil {
@@ -90,16 +104,20 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 
 func resolve(doc *exception.Document, e *exception.Exception, now time.Time, rules Rules) ([]exception.Addition, *exception.Refusal) {
 	additions, err := lifetime.Resolve(e, now, rules.Forms)
-	var bad *lifetime.Error
-	if errors.As(err, &bad) {
-		return nil, &exception.Refusal{Position: doc.PositionOf(bad.Path), Reason: ReasonBadLifetime, Message: bad.Message, Hint: bad.Hint}
-	}
 	if err != nil {
-		return nil, &exception.Refusal{Position: doc.Position(), Reason: ReasonBadLifetime, Message: err.Error()}
+		return nil, badLifetime(doc, err)
 	}
 	if len(additions) == 0 && e.ExpiresAt.Text == "" && !rules.InsecureAllowUnbounded {
 		return nil, &exception.Refusal{Position: doc.PositionOf(exception.Path{"metadata"}), Reason: ReasonNoExpiry,
 			Message: "it never expires", Hint: "add the annotation " + exception.AnnotationExpiresIn + ": 30d"}
 	}
 	return additions, nil
+}
+
+func badLifetime(doc *exception.Document, err error) *exception.Refusal {
+	var bad *lifetime.Error
+	if errors.As(err, &bad) {
+		return &exception.Refusal{Position: doc.PositionOf(bad.Path), Reason: ReasonBadLifetime, Message: bad.Message, Hint: bad.Hint}
+	}
+	return &exception.Refusal{Position: doc.Position(), Reason: ReasonBadLifetime, Message: err.Error()}
 }

@@ -49,6 +49,8 @@ func TestPrepareRefuses(t *testing.T) {
 		{"not a duration", edited(kyvernoText, "7d", "a week"), []string{"9 bad-lifetime"}},
 		{"no time at all", edited(kyvernoText, "7d", "0d"), []string{"9 bad-lifetime"}},
 		{"a label that counts from elsewhere", edited(kyvernoText, "  annotations:\n", "  labels: {cleanup.kyverno.io/ttl: 7d}\n  annotations:\n"), []string{"7 bad-lifetime"}},
+		{"another kind that ends in the year 1", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    polex.dev/expires-at: \"0001-01-01T00:00:00Z\"\n", []string{"6 bad-lifetime"}},
+		{"says when it was signed", edited(kyvernoText, expiresIn, expiresIn+"    polex.dev/signed-at: 2026-03-01T09:30:15Z\n"), []string{"10 bad-lifetime"}},
 		{"starts when it is over", edited(kyvernoText, expiresIn, expiresIn+"    polex.dev/starts-at: 2026-03-08T09:30:15Z\n"), []string{"10 bad-lifetime"}},
 		{"two of three", fmt.Sprintf(kyvernoText, "b") + "---\n" + edited(kyvernoText, expiresIn, "") + "---\n" + edited(policiesText, "7d", "7y"),
 			[]string{"24 no-expiry", "46 bad-lifetime"}},

@@ -2,6 +2,7 @@ package sign
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"time"
@@ -88,6 +89,14 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 		}, config.Root); err != nil {
 			return nil, fmt.Errorf("verify with what is made: %w", err)
 		}
+	}
+	s.config.Rules.statesTime = true
+	if certificate != nil {
+		cert, err := x509.ParseCertificate(certificate)
+		if err != nil {
+			return nil, fmt.Errorf("read the signing certificate: %w", err)
+		}
+		s.config.Rules.statesTime = !trust.BindsTime(cert.NotBefore, cert.NotAfter)
 	}
 	var err error
 	if s.verifier, err = verify.New(policy); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -179,6 +180,10 @@ func (a *Authority) certified(c AuthorityConfig) (err error) {
 	return err
 }
 
+// hostForm is a host as an issuer names one, with or without a port: one that no name
+// and no address has would never match.
+var hostForm = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?$`)
+
 func checkIssuer(issuer string) error {
 	if issuer == "" {
 		return errors.New("it names no issuer: without one, anybody's identity provider could vouch for the subject")
@@ -187,8 +192,11 @@ func checkIssuer(issuer string) error {
 		return err
 	}
 	u, err := url.Parse(issuer)
-	if err != nil || u.Host == "" || u.User != nil || !strings.HasPrefix(issuer, "https://") && !strings.HasPrefix(issuer, "http://") {
+	if err != nil || !hostForm.MatchString(u.Host) || u.User != nil || !strings.HasPrefix(issuer, "https://") && !strings.HasPrefix(issuer, "http://") {
 		return fmt.Errorf("issuer %q is not the address of an OIDC issuer, as https://accounts.example is", issuer)
+	}
+	if strings.Contains(issuer, "*") {
+		return fmt.Errorf("issuer %q holds a wildcard, and issuers are compared exactly", issuer)
 	}
 	if u.Scheme == "http" && u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" && u.Hostname() != "::1" {
 		return fmt.Errorf("issuer %q is not reached by https", issuer)

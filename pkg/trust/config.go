@@ -147,8 +147,10 @@ type RevocationConfig struct {
 	// Certificate is "sha256:" and the hexadecimal digest of a signing
 	// certificate's DER, its fingerprint.
 	Certificate string `json:"certificate"`
-	// Authority and SignedBefore (RFC 3339) withdraw every signature of the
-	// authority that was witnessed before the time.
+	// Authority and SignedBefore (RFC 3339) withdraw every signature that the
+	// authority made before the time, or may have made: those by a certificate that
+	// does not bind the time (see [MaxBindingValidity]) and was valid before it, and
+	// everything by a key.
 	Authority    string `json:"authority"`
 	SignedBefore string `json:"signedBefore"`
 	// Because is for the reader.

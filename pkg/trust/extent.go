@@ -17,8 +17,9 @@ type Extent struct {
 	policies  []policyRef
 	exempts   []filter // of a kyverno.io exception
 	expiresAt time.Time
-	unread    error // why its times cannot be read
-	taken     taken // what it says of an exception that it renews
+	signedAt  time.Time // as the message states it
+	unread    error     // why its times cannot be read
+	taken     taken     // what it says of an exception that it renews
 }
 
 // policyRef is a policy that an exception is from.
@@ -41,7 +42,7 @@ func ExtentOf(doc *exception.Document) Extent {
 	if life, err := lifetime.OfDocument(doc); err != nil {
 		e.unread = err
 	} else {
-		e.expiresAt = life.ExpiresAt
+		e.expiresAt, e.signedAt = life.ExpiresAt, life.SignedAt
 	}
 	said, ok := doc.Exception()
 	if !ok {

@@ -74,9 +74,9 @@ func (l *limits) check(spoken Kinds) error {
 }
 
 // Beyond says which of the authority's limits the document breaks that it
-// signed at a witnessed time (zero for none), and by what; it is "" when it breaks
-// none.
-func (a *Authority) Beyond(e Extent, witnessed time.Time) string {
+// signed at a time (zero where that cannot be told), and by what; it is "" when it
+// breaks none.
+func (a *Authority) Beyond(e Extent, signed time.Time) string {
 	l := &a.limits
 	if l.kinds != nil && !l.kinds.Allow(e.kind) {
 		return fmt.Sprintf("limits.kinds are %s, and it is a %q", l.kindNames, e.kind.String())
@@ -95,26 +95,26 @@ func (a *Authority) Beyond(e Extent, witnessed time.Time) string {
 		}
 	}
 	if l.maxLifetime > 0 {
-		if found := e.beyondLifetime(l.maxLifetime, witnessed); found != "" {
+		if found := e.beyondLifetime(l.maxLifetime, signed); found != "" {
 			return fmt.Sprintf("limits.maxLifetime is %s, and %s", lifetime.FormatDuration(l.maxLifetime), found)
 		}
 	}
 	if l.renewals != nil {
-		return e.beyondRenewals(l.renewals, witnessed)
+		return e.beyondRenewals(l.renewals, signed)
 	}
 	return ""
 }
 
-func (e *Extent) beyondLifetime(longest time.Duration, witnessed time.Time) string {
+func (e *Extent) beyondLifetime(longest time.Duration, signed time.Time) string {
 	switch {
 	case e.unread != nil:
 		return "its times cannot be read: " + e.unread.Error()
 	case e.expiresAt.IsZero():
 		return "it never expires"
-	case witnessed.IsZero():
-		return "nobody witnessed when it was signed"
-	case e.expiresAt.Sub(witnessed) > longest:
-		return fmt.Sprintf("it was signed at %s until %s", witnessed.UTC().Format(time.RFC3339), e.expiresAt.UTC().Format(time.RFC3339))
+	case signed.IsZero():
+		return "nobody witnessed when it was signed, or only with evidence that can be made again later"
+	case e.expiresAt.Sub(signed) > longest:
+		return fmt.Sprintf("it was signed at %s until %s", signed.UTC().Format(time.RFC3339), e.expiresAt.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

@@ -64,7 +64,7 @@ func takenBy(doc *exception.Document, said *exception.Exception) (t taken) {
 
 // beyondRenewals says which of these limits a renewal breaks, and by what; it is ""
 // for one that breaks none, and for what renews nothing.
-func (e *Extent) beyondRenewals(l *renewalLimits, witnessed time.Time) string {
+func (e *Extent) beyondRenewals(l *renewalLimits, signed time.Time) string {
 	t := e.taken
 	switch {
 	case !t.renews():
@@ -78,7 +78,7 @@ func (e *Extent) beyondRenewals(l *renewalLimits, witnessed time.Time) string {
 	case t.approvals < l.approvals:
 		return fmt.Sprintf("limits.renewals.requireApprovals is %d, and its record names %d who approved it", l.approvals, t.approvals)
 	case l.maxLifetime > 0:
-		if found := e.beyondLifetime(l.maxLifetime, witnessed); found != "" {
+		if found := e.beyondLifetime(l.maxLifetime, signed); found != "" {
 			return fmt.Sprintf("limits.renewals.maxLifetime is %s, and %s", lifetime.FormatDuration(l.maxLifetime), found)
 		}
 	}

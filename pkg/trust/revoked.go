@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // revoked is what a policy withdraws.
@@ -36,9 +38,9 @@ func (p *Policy) revoke(r RevocationConfig) error {
 	case !signer || r.MessageDigest != "" || r.Certificate != "":
 		return errors.New("set either messageDigest, or certificate, or authority and signedBefore")
 	}
-	before, err := time.Parse(time.RFC3339, r.SignedBefore)
+	before, err := lifetime.ParseTime(r.SignedBefore)
 	if err != nil {
-		return fmt.Errorf("signedBefore %q is not a time in RFC 3339", r.SignedBefore)
+		return fmt.Errorf("signedBefore: %w", err)
 	}
 	if p.authority(r.Authority) == nil {
 		return fmt.Errorf("there is no authority called %q", r.Authority)

@@ -40,7 +40,7 @@ func (v *Verifier) count(extent trust.Extent, signatures []Signature) error {
 				if !s.isBy(a) {
 					continue
 				}
-				if limit := a.Beyond(extent, s.WitnessedAt); limit != "" {
+				if limit := a.Beyond(extent, s.signedAt(extent.SignedAt())); limit != "" {
 					broken = append(broken, fmt.Sprintf("%q signed it, whose %s", a.Name(), limit))
 					continue
 				}

@@ -104,9 +104,9 @@ func authorityVerdicts(w *world) []verdict {
 			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "carl", Issuer: w.IssuerURL, Subject: "carl@acme.example"})
 		}},
 
-		{name: "a key and its log entry", doc: forged(set{key: key, keyed: true}), policy: keyed(false)},
-		{name: "a key and cosign's bundle", doc: forged(set{key: key, keyed: true, onlyOld: true}), policy: keyed(false)},
-		{name: "a key and the Sigstore bundle", doc: forged(set{key: key, keyed: true, onlyV03: true}), policy: keyed(false)},
+		{name: "a key and its log entry", doc: stated(0, set{key: key, keyed: true}), policy: keyed(false)},
+		{name: "a key and cosign's bundle", doc: stated(0, set{key: key, keyed: true, onlyOld: true}), policy: keyed(false)},
+		{name: "a key and the Sigstore bundle", doc: stated(0, set{key: key, keyed: true, onlyV03: true}), policy: keyed(false)},
 		{name: "a key and no log entry", want: verify.ReasonNoLogEntry, doc: withoutEvidence(set{key: key, keyed: true}), policy: keyed(false)},
 		{name: "a key that needs no log entry", doc: withoutEvidence(set{key: key, keyed: true}), policy: unlimited},
 		{name: "a key that needs no log entry, and no log", doc: withoutEvidence(set{key: key, keyed: true}), policy: unlimited, root: withoutLog},
@@ -123,7 +123,7 @@ func authorityVerdicts(w *world) []verdict {
 		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSeal, policy: keyed(false), doc: forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
 			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{}}
 		}})},
-		{name: "a key and an identity", doc: forged(set{}, set{key: key, keyed: true}), policy: keyAndMerge},
+		{name: "a key and an identity", doc: stated(0, set{}, set{key: key, keyed: true}), policy: keyAndMerge},
 		{name: "a key and an identity, the identity missing", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}), policy: keyAndMerge},
 		{name: "35 a key's signature beside a certificate of its own for both", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
 			doc: func(t *testing.T, w *world) *exception.Document {

@@ -74,6 +74,9 @@ func subjectOf(der []byte) (kind, subject string, err error) {
 	if !known || names[0].Class != asn1.ClassContextSpecific {
 		return "", "", errors.New("its subject alternative name is neither an address nor a mailbox")
 	}
+	if names[0].IsCompound {
+		return "", "", errors.New("its subject alternative name is encoded as one of several parts")
+	}
 	return kind, string(names[0].Bytes), nil
 }
 

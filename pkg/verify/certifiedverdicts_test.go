@@ -98,7 +98,7 @@ func certifiedVerdicts(w *world) []verdict {
 		{name: "certified: beyond what the authority may name", want: verify.ReasonUntrustedCertificate, doc: forged(narrow.by(anna)), policy: certifies(narrow, anna)},
 		{name: "certified: an authority that had expired", want: verify.ReasonUntrustedCertificate, doc: forged(short.by(anna)), policy: certifies(short, anna)},
 		{name: "9 certified: expired at signing", want: verify.ReasonCertificateNotValid, policy: certifies(acme, anna),
-			doc: forged(acme.issued(anna, func(x *x509.Certificate) { x.NotAfter = w.now.Add(-day) }))},
+			doc: forged(acme.issued(anna, func(x *x509.Certificate) { x.NotBefore, x.NotAfter = w.now.Add(-2*day), w.now.Add(-day) }))},
 
 		bad("no name", "", func(x *x509.Certificate) { x.EmailAddresses = nil }),
 		bad("two names", oneName, func(x *x509.Certificate) { x.EmailAddresses = append(x.EmailAddresses, "ben@acme.example") }),

@@ -26,7 +26,7 @@ func TestManyGoroutines(t *testing.T) {
 	}{
 		{w.honest, ""},
 		{forged(set{}, person("anna@acme.example"))(t, w), ""},
-		{forged(set{key: key, keyed: true})(t, w), ""},
+		{stated(0, set{key: key, keyed: true})(t, w), ""},
 		{forged(set{keyed: true})(t, w), verify.ReasonUnknownKey},
 		{forged(set{}, set{signature: []byte("x")})(t, w), verify.ReasonBadSignature},
 		{selfSigned(nil)(t, w), verify.ReasonUntrustedCertificate},

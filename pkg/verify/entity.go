@@ -28,7 +28,10 @@ func (e *entity) VerificationContent() (sgverify.VerificationContent, error) { r
 // in 0.1, its proof in 0.3, and there a certificate without a chain.
 func entityOf(b *protobundle.Bundle) (*entity, error) {
 	e := &entity{Bundle: &sgbundle.Bundle{Bundle: b}}
-	var err error
+	err := checkTimestampCount(b)
+	if err != nil {
+		return nil, err
+	}
 	if e.content, err = e.Bundle.VerificationContent(); err == nil {
 		e.entries, err = e.Bundle.TlogEntries()
 	}

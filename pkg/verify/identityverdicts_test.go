@@ -89,6 +89,8 @@ func identityVerdicts(w *world) []verdict {
 			x.URIs = nil
 			x.ExtraExtensions = append(x.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: []byte{0x30, 0x02, 0x86, 0x00}})
 		})},
+		{name: "a name with the constructed bit", want: verify.ReasonBadCertificate, policy: withoutClaims, doc: nameEncoded(0xa6, subject)},
+		{name: "a mailbox with the constructed bit", want: verify.ReasonBadCertificate, policy: people, doc: nameEncoded(0xa1, "anna@acme.example")},
 		{name: "the address spelled as a mailbox", differs: typedName, want: verify.ReasonWrongIdentity, doc: spelled(1, subject)},
 		{name: "the mailbox spelled as an address", differs: typedName, want: verify.ReasonWrongIdentity, policy: people, doc: spelled(6, "anna@acme.example")},
 		{name: "a mailbox where a mailbox is named", policy: people, doc: templated(mailbox)},
@@ -155,9 +157,12 @@ func branch(ref string) maker {
 }
 
 // spelled is a certificate whose one name has a type of its own choosing.
-func spelled(tag int, name string) maker {
+func spelled(tag int, name string) maker { return nameEncoded(byte(0x80|tag), name) }
+
+// nameEncoded is a certificate whose one name begins with such a byte.
+func nameEncoded(identifier byte, name string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
-		value, err := asn1.Marshal([]asn1.RawValue{{Class: asn1.ClassContextSpecific, Tag: tag, Bytes: []byte(name)}})
+		value, err := asn1.Marshal([]asn1.RawValue{{Class: asn1.ClassContextSpecific, Tag: int(identifier & 0x1f), IsCompound: identifier&0x20 != 0, Bytes: []byte(name)}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func (v *Verifier) lifetime(message *exception.Document, extent trust.Extent, si
 	if err != nil {
 		return none, err
 	}
-	signedAt, err := v.witnessed(signatures, now)
+	signedAt, err := v.signedAt(signatures, life.SignedAt, now)
 	if err != nil {
 		return life, err
 	}
@@ -47,7 +47,7 @@ func (v *Verifier) lifetime(message *exception.Document, extent trust.Extent, si
 		}
 		if longest > 0 {
 			if signedAt.IsZero() {
-				return life, reject(ReasonNoWitnessedTime, "nobody witnessed when it was signed, so its lifetime cannot be held against the maximum of %s", lifetime.FormatDuration(longest))
+				return life, reject(ReasonNoWitnessedTime, "its lifetime cannot be held against the maximum of %s: %s", lifetime.FormatDuration(longest), unboundTime)
 			}
 			if life.ExpiresAt.Sub(signedAt) > longest {
 				return life, reject(ReasonLifetimeTooLong, "signed at %s until %s, it lives longer than %s", clock(signedAt), clock(life.ExpiresAt), lifetime.FormatDuration(longest))
@@ -60,30 +60,15 @@ func (v *Verifier) lifetime(message *exception.Document, extent trust.Extent, si
 	return life, nil
 }
 
-// witnessed returns the earliest time at which one of the authorities signed,
-// or zero when one of them signed unwitnessed. Whichever of its signatures counts,
-// the answer is the same, and so is the verdict in whatever order they stand.
-func (v *Verifier) witnessed(signatures []Signature, now time.Time) (time.Time, error) {
-	var earliest time.Time
-	unwitnessed := false
+// signedAt returns when the authorities signed, as [earliest] has it, unless that is
+// still to come.
+func (v *Verifier) signedAt(signatures []Signature, stated, now time.Time) (time.Time, error) {
 	for _, s := range signatures {
 		if s.WitnessedAt.After(now.Add(maxClockSkew)) {
 			return time.Time{}, reject(ReasonSignedInFuture, "it was signed at %s, which is still to come: is this clock right?", clock(s.WitnessedAt))
 		}
-		if len(s.of) == 0 {
-			continue
-		}
-		if s.WitnessedAt.IsZero() {
-			unwitnessed = true
-		}
-		if earliest.IsZero() || s.WitnessedAt.Before(earliest) {
-			earliest = s.WitnessedAt
-		}
 	}
-	if unwitnessed {
-		return time.Time{}, nil
-	}
-	return earliest, nil
+	return earliest(signatures, stated), nil
 }
 
 // withdrawn checks the message, and the signatures of the policy's authorities,
@@ -92,10 +77,17 @@ func (v *Verifier) withdrawn(message []byte, signatures []Signature) error {
 	if v.policy.MessageRevoked(message) {
 		return reject(ReasonWithdrawn, "the trust policy withdraws this message")
 	}
-	for _, s := range signatures {
+	for i := range signatures {
+		s := &signatures[i]
 		for _, a := range s.of {
-			if before := v.policy.RevokedBefore(a.Name()); !before.IsZero() && s.WitnessedAt.Before(before) {
+			switch before := v.policy.RevokedBefore(a.Name()); {
+			case !s.revokedBefore(before):
+			case s.key != nil:
+				return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s, and so everything that it signed: a key does not bind the time", a.Name(), clock(before))
+			case s.bindsTime():
 				return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s", a.Name(), clock(before))
+			default:
+				return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s, and so everything by this certificate, which is valid from %s on", a.Name(), clock(before), clock(s.Certificate.NotBefore))
 			}
 			if v.policy.CertificateRevoked(s.Certificate.Fingerprint) {
 				return reject(ReasonWithdrawn, "the trust policy withdraws the certificate that %q signed with", a.Name())

@@ -17,6 +17,17 @@ func lived(annotations string) maker {
 	}
 }
 
+// restored is a document as a backup tool, or a sync after a deletion, creates it anew.
+func restored(created time.Time, doc maker) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return edited(t, doc(t, w), func(root object) {
+			metadata := dig(t, root, "metadata")
+			metadata["creationTimestamp"], metadata["uid"] = created.UTC().Format(time.RFC3339), "0e2a6f0c-0000-4000-8000-000000000000"
+			metadata["resourceVersion"], metadata["generation"] = "1", int64(1)
+		})
+	}
+}
+
 const native = `apiVersion: policies.kyverno.io/v1
 kind: PolicyException
 metadata:
@@ -34,6 +45,13 @@ func lifetimeVerdicts(w *world) []verdict {
 	at := func(d time.Duration) string { return `"` + w.now.Add(d).UTC().Format(time.RFC3339) + `"` }
 	unbounded := func(c *trust.Config) { c.InsecureAllowUnbounded = true }
 	anyKind := func(c *trust.Config) { c.Kinds = []string{"*"} }
+	endless := func(c *trust.Config) { c.MaxLifetime = "" }
+	labelled := func(label string) maker {
+		return func(t *testing.T, w *world) *exception.Document {
+			text := replaced(t, replaced(t, draft, "%s", "a: b"), "    team: payments\n", "    team: payments\n    "+exception.LabelTTL+": "+label+"\n")
+			return w.sealed(t, text, set{})
+		}
+	}
 	oneWeek := func(c *trust.Config) { c.MaxLifetime = "7d" }
 	early := set{at: w.now.Add(-time.Minute)}
 	expires := w.now.Add(week).UTC().Truncate(time.Second).Sub(w.now)
@@ -62,6 +80,30 @@ func lifetimeVerdicts(w *world) []verdict {
 		{name: "another kind that has expired", want: verify.ReasonExpired, doc: configMap("    polex.dev/expires-at: " + at(-time.Hour) + "\n"), policy: anyKind},
 		{name: "another kind whose life is too long", want: verify.ReasonLifetimeTooLong, doc: configMap("    polex.dev/expires-at: " + at(91*day) + "\n"), policy: anyKind},
 		{name: "another kind whose end is no time", want: verify.ReasonBadLifetime, doc: configMap("    polex.dev/expires-at: tomorrow\n"), policy: anyKind},
+
+		{name: "the zero time as its end", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "0001-01-01T00:00:00Z"`), policy: unbounded},
+		{name: "the zero time as another kind's end", want: verify.ReasonBadLifetime, doc: configMap("    polex.dev/expires-at: \"0001-01-01T00:00:00Z\"\n"), policy: anyKind},
+		{name: "the zero time as the engine's own end", want: verify.ReasonBadLifetime, doc: natively("  expiresAt: \"0001-01-01T00:00:00Z\"\n", ""), policy: unbounded},
+		{name: "its end has an hour of one digit", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T7:00:00Z"`), policy: endless},
+		{name: "its end has a comma", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00,5Z"`), policy: endless},
+		{name: "its end is 24 hours off", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00+24:00"`), policy: endless},
+		{name: "its end is 60 minutes off", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00+23:60"`), policy: endless},
+		{name: "its end is a number", want: verify.ReasonBadLifetime, doc: lived("polex.dev/expires-at: 4070908800"), policy: unbounded},
+		{name: "its end is a list", want: verify.ReasonBadLifetime, doc: lived("polex.dev/expires-at: [" + at(week) + "]"), policy: unbounded},
+		{name: "its end is null", want: verify.ReasonBadLifetime, doc: lived("polex.dev/expires-at: null"), policy: unbounded},
+		{name: "its end is empty", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: ""`), policy: unbounded},
+		{name: "its duration is a number", want: verify.ReasonBadLifetime, doc: lived("polex.dev/expires-in: 7"), policy: unbounded},
+		{name: "its beginning is a number", want: verify.ReasonBadLifetime, doc: lived("polex.dev/starts-at: 4070908800\n    polex.dev/expires-at: " + at(week)), policy: unbounded},
+		{name: "another kind's end is a number", want: verify.ReasonBadLifetime, doc: configMap("    polex.dev/expires-at: 4070908800\n"), policy: anyKind},
+		{name: "the engine's own end is a number", want: verify.ReasonBadLifetime, doc: natively("  expiresAt: 4070908800\n", ""), policy: unbounded},
+		{name: "the engine's own end is null", want: verify.ReasonBadLifetime, doc: natively("  expiresAt: null\n", ""), policy: unbounded},
+		{name: "the engine's own end is a list beside an end", want: verify.ReasonBadLifetime, doc: natively("  expiresAt: []\n", "    polex.dev/expires-at: "+at(week)+"\n")},
+
+		{name: "an end that counts from when the object is created", want: verify.ReasonBadLifetime, doc: labelled("30d"), policy: unbounded},
+		{name: "an end in the engine's label alone", want: verify.ReasonBadLifetime, doc: labelled("2099-01-01T000000Z"), policy: unbounded},
+		{name: "restored after its end", want: verify.ReasonExpired, doc: restored(w.now.Add(week), honest), after: week},
+		{name: "restored before its end", doc: restored(w.now.Add(day), honest), after: day},
+		{name: "restored, with a duration that nobody resolved", want: verify.ReasonNoExpiry, doc: restored(w.now.Add(-time.Minute), lived("polex.dev/expires-in: 1h")), policy: unbounded},
 
 		{name: "longer than allowed", want: verify.ReasonLifetimeTooLong, doc: lived("polex.dev/expires-at: " + at(90*day+2*time.Second))},
 		{name: "as long as allowed", doc: lived("polex.dev/expires-at: " + at(90*day))},

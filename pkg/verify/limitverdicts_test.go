@@ -166,7 +166,7 @@ func limitVerdicts(w *world) []verdict {
 			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{a}
 		}},
 		{name: "one person for little here and more there", doc: forged(person(anna)), policy: twice(byAnna)},
-		{name: "one key for little here and more there", doc: forged(set{key: key, keyed: true}), policy: twice(byKey)},
+		{name: "one key for little here and more there", doc: stated(0, set{key: key, keyed: true}), policy: twice(byKey)},
 		{name: "one key that needs no log entry under its second name", doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(nil)},
 		{name: "one key that needs no log entry under the name that may not sign it", want: beyond, doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(&trust.LimitsConfig{Namespaces: []string{"open"}})},
 		{name: "one person for little here and more elsewhere", want: beyond, doc: draftWith("namespace: exceptions", "namespace: open", person(anna)), policy: twice(byAnna)},

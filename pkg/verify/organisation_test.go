@@ -71,10 +71,10 @@ func (o organisation) pem() string {
 	return string(text)
 }
 
-// leaf is a certificate for signing, of a year, for the mailbox or address.
+// leaf is a certificate for signing, of a day, for the mailbox or address.
 func (o organisation) leaf(name string, bend func(*x509.Certificate)) *x509.Certificate {
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "somebody"}, NotBefore: o.now.Add(-100 * day), NotAfter: o.now.Add(265 * day),
+		Subject: pkix.Name{CommonName: "somebody"}, NotBefore: o.now.Add(-day / 2), NotAfter: o.now.Add(day / 2),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
 	}
 	if u := must(url.Parse(name)); u.Scheme != "" {
@@ -86,6 +86,11 @@ func (o organisation) leaf(name string, bend func(*x509.Certificate)) *x509.Cert
 		bend(template)
 	}
 	return template
+}
+
+// ofAYear bends a leaf to one that is valid for a year.
+func (o organisation) ofAYear(template *x509.Certificate) {
+	template.NotBefore, template.NotAfter = o.now.Add(-100*day), o.now.Add(265*day)
 }
 
 // by is a set by whom the organisation calls so.

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 // Further reasons for which cosign can come to another verdict.
 const (
 	everyStamp = "a timestamp that is there has to hold, even where the log says when it was signed"
+	fewStamps  = "a signature has four timestamps at most"
 	logsWindow = "the log's key has to be in use at the time that the timestamp authority says"
 	whatIsSaid = "what the bundle says was logged has to be what was logged"
 )
@@ -47,7 +49,7 @@ func rekorV2Verdicts(w *world) []verdict {
 	}
 	return []verdict{
 		{name: "116 Rekor v2 and a timestamp", doc: v2(set{stamps: now})},
-		{name: "Rekor v2 and a timestamp, by a key", doc: v2(set{key: key, keyed: true, stamps: now}), policy: keyed},
+		{name: "Rekor v2 and a timestamp, by a key", doc: stated(0, set{key: key, keyed: true, v2: true, stamps: now}), policy: keyed},
 		{name: "Rekor v2, expired", want: verify.ReasonExpired, doc: v2(set{stamps: now}), after: 8 * day},
 		{name: "Rekor v2 without a timestamp", want: verify.ReasonNoWitnessedTime, doc: v2(set{})},
 		{name: "Rekor v2 without a timestamp, by a key", want: verify.ReasonNoWitnessedTime, differs: witnessed, doc: v2(set{key: key, keyed: true}), policy: keyed},
@@ -128,6 +130,8 @@ func rekorV2Verdicts(w *world) []verdict {
 			fulcio: func(f *sandbox.Forgery) { f.Template.NotAfter = w.now.Add(time.Hour) }})},
 		{name: "Rekor v2, too long a life since its stamp", want: verify.ReasonLifetimeTooLong, doc: v2(set{stamps: now}), policy: func(c *trust.Config) { c.MaxLifetime = "6d" }},
 		{name: "Rekor v2, stamped twice by one authority", doc: v2(set{stamps: []time.Time{w.now, w.now.Add(time.Second)}})},
+		{name: "Rekor v2, stamped as often as may be", doc: v2(set{stamps: slices.Repeat(now, 4)})},
+		{name: "Rekor v2, stamped once more", want: verify.ReasonBadEvidence, differs: fewStamps, doc: v2(set{stamps: slices.Repeat(now, 5)})},
 		{name: "Rekor v2, a good timestamp and a stranger's", want: verify.ReasonBadEvidence, differs: everyStamp, doc: v2(set{stamps: now, v03: strangersStamp(w)})},
 		{name: "Rekor v1, a stranger's timestamp", want: verify.ReasonBadEvidence, doc: forged(set{onlyV03: true, v03: strangersStamp(w)})},
 		{name: "Rekor v1, a timestamp of another signature", want: verify.ReasonBadEvidence, doc: forged(set{onlyV03: true, v03: func(b *protobundle.Bundle) {

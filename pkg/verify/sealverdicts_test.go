@@ -1,16 +1,19 @@
 package verify_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // sealVerdicts are about annotations that no signer writes.
-func sealVerdicts(*world) []verdict {
+func sealVerdicts(w *world) []verdict {
 	const prefix = "cosign.sigstore.dev/"
 	malformed := func(name string, values map[string]any) verdict {
 		return verdict{name: name, want: verify.ReasonMalformedSeal, doc: annotated(values)}
@@ -66,12 +69,24 @@ func sealVerdicts(*world) []verdict {
 	} {
 		out = append(out, verdict{name: "29 the bundle " + bundle, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bundle))})
 	}
+	// A number of the honest bundle in another spelling, which other readers may refuse.
+	old := string(must(json.Marshal(readOldBundle(w))))
+	for _, key := range []string{"logIndex", "integratedTime"} {
+		for _, spelling := range []string{"7.0", "7e0", "-7", "07", `"7"`} {
+			bent := regexp.MustCompile(`("`+key+`":)(\d+)`).ReplaceAllString(old, "${1}"+strings.ReplaceAll(spelling, "7", "${2}"))
+			out = append(out, verdict{name: "29 " + key + " spelled as " + spelling, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bent))})
+		}
+	}
 	// No value is an address, a path or a variable, however it looks.
 	for _, value := range []string{"http://169.254.169.254/latest", "https://evil.example/sig", "/dev/zero", "/etc/passwd", "env://HOME", "file:///etc/passwd", "-", "k8s://ns/secret", "AAAA\nAAAA"} {
 		out = append(out, malformed(fmt.Sprintf("78 79 the signature %q", value), map[string]any{prefix + "signature": value}),
 			malformed(fmt.Sprintf("78 79 the message %q", value), map[string]any{prefix + "message": value}))
 	}
 	return append(out, verdict{name: "79 a path that happens to be base64", want: verify.ReasonEvidenceMismatch, doc: annotated(map[string]any{prefix + "signature": "/dev/stdin/x"})})
+}
+
+func readOldBundle(w *world) *seal.RekorBundle {
+	return must(seal.Read(w.honest)).Signatures[0].Bundle
 }
 
 func ninth(prefix string) map[string]any {

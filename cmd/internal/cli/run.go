@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,15 +16,6 @@ type Streams struct {
 	Out io.Writer // results
 	Err io.Writer // everything else
 	Now func() time.Time
-}
-
-// Main runs the command that build makes with the process's own streams and
-// arguments, and exits with its status.
-func Main(build func(Streams) *cobra.Command) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := Run(ctx, build, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now})
-	stop()
-	os.Exit(status)
 }
 
 // Run runs the command that build makes and returns its exit status.

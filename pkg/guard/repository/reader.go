@@ -55,7 +55,7 @@ func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
 	if err != nil || now == state {
 		return nil, err
 	}
-	c := &collector{ctx: ctx, tree: tree, messages: map[string]bool{},
+	c := &collector{ctx: ctx, tree: tree, messages: map[string]bool{}, met: map[string]bool{},
 		bytes: cmp.Or(r.MaxBytes, DefaultMaxBytes), sealed: cmp.Or(r.MaxMessages, DefaultMaxMessages)}
 	for _, path := range r.Paths {
 		c.named = path
@@ -90,8 +90,9 @@ type collector struct {
 	tree     *gittree.Tree
 	named    string // the path that is walked
 	messages map[string]bool
-	bytes    int // that may still be read
-	sealed   int // documents that may still come
+	met      map[string]bool // the contents that were read
+	bytes    int             // that may still be read
+	sealed   int             // documents that may still come
 }
 
 // entry looks at one entry, by the rules of polex-verify --git: files whose names
@@ -119,6 +120,10 @@ func (c *collector) aside(e gittree.Entry) bool {
 }
 
 func (c *collector) file(e gittree.Entry) error {
+	if c.met[e.Hash().String()] {
+		return c.ctx.Err() // its messages are gathered
+	}
+	c.met[e.Hash().String()] = true
 	content, err := c.tree.Read(e)
 	if err != nil {
 		return err

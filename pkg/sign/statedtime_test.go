@@ -1,0 +1,48 @@
+package sign_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// TestStatesTime: what a key signs states its signing, which the trust policy's maximum
+// counts from. A certificate of minutes binds the time by itself, and nothing is added.
+func TestStatesTime(t *testing.T) {
+	f := shared(t)
+	keys := generated(t)
+	now := time.Now()
+	byKey, err := sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := trust.New(trust.Config{MaxLifetime: "90d", Kinds: []string{"*"},
+		Authorities: []trust.AuthorityConfig{{Name: "team", Key: string(keys.PublicBytes)}}}, f.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := byKey.Seal(t.Context(), batch(t, 2), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, opened := range mustVerify(t, policy, sealed) {
+		if got, want := opened.Message().Annotation(exception.AnnotationSignedAt), now.UTC().Format(time.RFC3339); got != want {
+			t.Errorf("it states %q, want %q", got, want)
+		}
+	}
+	token := f.token(t, sandbox.Identity{})
+	keyless, err := sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sealed, err = keyless.Seal(t.Context(), batch(t, 1), now); err != nil {
+		t.Fatal(err)
+	}
+	if got := sealed[0].Annotation(exception.AnnotationSignedAt); got != "" {
+		t.Errorf("beside a certificate of minutes it states %q", got)
+	}
+}
