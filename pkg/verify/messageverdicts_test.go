@@ -43,10 +43,12 @@ func messageVerdicts(w *world) []verdict {
 		bad("75 9000 lists", "a: "+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+"\n"),
 		bad("1e6 values", "a: ["+strings.Repeat("? b,", 200_000)+"]\n"),
 		// A stranger's message is never parsed: whatever is in it, the stranger is the reason.
-		{name: "1e6 values by a stranger", want: verify.ReasonWrongIdentity, doc: byStranger("a: [" + strings.Repeat("? b,", 200_000) + "]\n")},
-		{name: "no YAML by a stranger", want: verify.ReasonWrongIdentity, doc: byStranger("a: [")},
+		{name: "1e6 values by a stranger", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: byStranger("a: [" + strings.Repeat("? b,", 200_000) + "]\n")},
+		{name: "no YAML by a stranger", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: byStranger("a: [")},
 		bad("a number to kubectl, text to others", swapped(plain, "value: 3", "value: -_9")),
-		bad("a text that kubectl ends with a line break", strings.TrimSuffix(swapped(plain, "value: 3", "value: |\n            3"), "\n")),
+		{name: "a text that kubectl ends with a line break", want: verify.ReasonAltered, doc: text(func(*testing.T, *world) string {
+			return strings.TrimSuffix(swapped(plain, "value: 3", "value: |\n            3"), "\n")
+		})},
 		bad("a separator to kubectl, a key to others", plain+"---#x: y\n"),
 		{name: "a list to kubectl", want: verify.ReasonKindNotAllowed, doc: func(t *testing.T, w *world) *exception.Document { return w.sealed(t, plain+"items: []\n", set{}) }},
 		bad("a line break that only some know", swapped(plain, "the vendor", "the\u2028vendor")),
