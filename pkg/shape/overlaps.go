@@ -3,9 +3,9 @@ package shape
 import (
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/match"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // Bounds for one exception: how many others it is held against, how much work
