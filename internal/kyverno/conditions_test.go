@@ -33,6 +33,10 @@ var hidden = map[string][]string{
 		`object.kind == 'policyexception' && object.metadata.namespace == 'a'`, `object.kind == 'Pod' && object.metadata.labels['a'] == 'polex'`, `object.kind == 'Pod`, `object.kind == 'Pod\'`,
 		"object.kind == 'Pod\n'", "object.kind == 'Pod' && '\xff' == '\xff'", `object.kind == 'Pod' && x in r'polex'`, `object.metadata.namespace == 'KYVERNO'`, `'PolicyException' in [object.kind]`,
 	},
+	"texts that a simpler reader would end elsewhere": {
+		`object.kind == 'Pod' && r'\' == 'a' || true // '`, `object.kind == 'Pod' && '''it' s ''' == ' a ' || true // '`, `object.kind == 'Pod' && "it's" == 'a' || true // '`,
+		`object.kind == 'Pod' && 'it\'s' == 'a' || true // '`, `object.kind == 'Pod' && '' == 'a' || true // '`, `object.kind == 'Pod' && '// ' == 'a' || true`,
+	},
 	"comments": {
 		"true // object.kind == 'Pod'", "// object.kind == 'Pod' &&\ntrue", "object.kind == 'Pod' // \r || true\n || true", "true //\u2028 && object.kind == 'Pod'", `object.kind /* */ == 'Pod'`, `# object.kind == 'Pod'`,
 		"object.kind == // 'Pod'\n 'PolicyException'",

@@ -102,7 +102,7 @@ func ofBoth(parts []token) (body []token, ok bool) {
 	}
 	body = slices.Clone(body[2:])
 	for i, t := range body {
-		if t == it && !(i > 0 && body[i-1].is(".")) {
+		if t == it {
 			body[i].text = "object"
 		}
 	}
