@@ -23,7 +23,7 @@ import (
 const (
 	maxConditions = 64
 	maxExpression = 10_240 // bytes
-	maxNesting    = 32     // of parentheses
+	maxNesting    = 16     // of parentheses
 )
 
 // conditions asks about match conditions, which are joined by "and".

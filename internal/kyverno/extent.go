@@ -43,7 +43,8 @@ func (e extent) and(other extent) extent {
 	return e
 }
 
-// extents are those of alternatives, as a set: there are 81 that differ.
+// extents are those of alternatives, as a set: there are 81 that differ. The zero
+// value has none, and proves nothing either.
 type extents [standings * standings * standings * standings]bool
 
 func (e extent) number() int {
@@ -68,8 +69,11 @@ func only(e extent) (all extents) {
 
 func (all extents) and(others extents) (both extents) {
 	for i, is := range all {
-		for j := range others {
-			if is && others[j] {
+		if !is {
+			continue
+		}
+		for j, too := range others {
+			if too {
 				both[numbered(i).and(numbered(j)).number()] = true
 			}
 		}
@@ -87,6 +91,9 @@ func (all extents) or(others extents) extents {
 // allows asks whether conditions leave out the guard, whichever alternative is true.
 func (a *asking) allows(all extents, path exception.Path) {
 	const addKind = "add the kinds as literals: object.kind == 'Pod', or object.kind in ['Pod', 'Deployment']"
+	if all == (extents{}) {
+		all = only(extent{}) // no alternative is no proof
+	}
 	for n, is := range all {
 		if !is {
 			continue

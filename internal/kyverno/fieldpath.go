@@ -10,6 +10,9 @@ type fieldPath struct {
 	isNull  bool   // object == null, object != null
 }
 
+// maxSteps is how many fields are read of a path, more than anybody asks about.
+const maxSteps = 4
+
 func (p *fieldPath) step(i int) string {
 	if i < len(p.steps) {
 		return p.steps[i]
@@ -35,7 +38,7 @@ func pathFrom(parts []token, i int) *fieldPath {
 	has := at(i-2) == token{word, "has"} && at(i-1).is("(")
 	p := &fieldPath{isPlain: !has && !at(i-1).is(".")}
 	start := i
-	for i++; at(i).is("."); i += 2 {
+	for i++; at(i).is(".") && len(p.steps) < maxSteps; i += 2 {
 		if at(i + 1).is("?") {
 			p.isPlain = false
 			i++

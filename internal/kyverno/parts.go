@@ -11,6 +11,9 @@ func (a *asking) extents(parts []token, nesting int) extents {
 	if len(parts) == 0 || nesting == 0 {
 		return only(extent{})
 	}
+	if inner, ok := unwrapped(parts); ok {
+		return a.extents(inner, nesting-1)
+	}
 	if asked := split(parts, "?", 2); len(asked) > 1 {
 		answers := split(asked[1], ":", 2)
 		if len(answers) < 2 {
@@ -32,9 +35,6 @@ func (a *asking) extents(parts []token, nesting int) extents {
 			all = all.and(a.extents(one, nesting))
 		}
 		return all
-	}
-	if inner, ok := unwrapped(parts); ok {
-		return a.extents(inner, nesting-1)
 	}
 	if body, ok := ofBoth(parts); ok {
 		return a.extents(body, nesting-1)

@@ -164,8 +164,8 @@ func TestHostileSizes(t *testing.T) {
 	const plain = "object.kind == 'Pod'"
 	nested := func(n int) string { return strings.Repeat("(", n) + plain + strings.Repeat(")", n) }
 	for expression, want := range map[string]bool{
-		nested(31):   false,
-		nested(32):   true,
+		nested(15):   false,
+		nested(16):   true,
 		nested(5000): true,
 		plain + strings.Repeat(" ", 10_240-len(plain)):                                   false,
 		plain + strings.Repeat(" ", 10_241-len(plain)):                                   true,
@@ -173,6 +173,7 @@ func TestHostileSizes(t *testing.T) {
 		strings.Repeat("object.kind == 'Pod' || ", 400) + plain:                          false,
 		strings.Repeat("true ? ", 1000) + "true" + strings.Repeat(": true", 1000):        true,
 		strings.Repeat("(object.kind == 'Pod' || request.name == 'a') && ", 180) + plain: false,
+		strings.Repeat("object.", 1400) + "x":                                            true,
 		"object.kind in ['Pod'" + strings.Repeat(", 'a'", 2000) + "]":                    false,
 	} {
 		if got := reachesBy(t, expression); got != want {
