@@ -21,6 +21,10 @@ var plainly = []string{
 	`has(object.metadata.namespace) && object.metadata.namespace == 'team-a'`, `object.kind == 'Pod' && 'app' in object.metadata.labels`, `object.kind == 'Pod' && request.dryRun`,
 	`object.kind == 'Pod' && object.metadata.annotations['a'].contains('(')`, `object.kind == 'P\x6fd'`, `object.kind == 'Pod' && object.metadata.name.startsWith('kyv')`,
 	`[request.operation == 'DELETE' ? oldObject : object].exists(it, it.kind == 'Pod' && it.metadata.name > 'a')`,
+	// As polex-request writes it.
+	"object != null && has(object.metadata) && has(object.apiVersion) && has(object.kind) &&\nhas(object.metadata.namespace) && object.metadata.namespace == 'team-a' &&\n(\n  object.apiVersion == 'apps/v1' && object.kind == 'Deployment' && " +
+		"has(object.metadata.name) && object.metadata.name == 'web' ||\n  object.apiVersion == 'v1' && object.kind == 'Pod' && has(object.metadata.name) && object.metadata.name.matches('^web-[0-9a-z]{1,10}$')\n)",
+	"object != null && has(object.metadata) && has(object.apiVersion) && has(object.kind) &&\nobject.apiVersion.startsWith('rbac.authorization.k8s.io/') && object.kind == 'ClusterRole' && has(object.metadata.name) && object.metadata.name == 'web'",
 }
 
 // hidden are conditions that reach: those that look for the guard's, and those in forms
