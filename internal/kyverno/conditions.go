@@ -41,7 +41,7 @@ func (a *asking) conditions(value any) {
 		at = at.With("expression")
 		text, ok := tree["expression"].(string)
 		if !ok {
-			a.says(at, hintType, "this is not a text, and what it covers cannot be read")
+			a.misread(at, "a text", tree["expression"])
 			continue
 		}
 		all = all.and(a.condition(text, at))

@@ -41,7 +41,7 @@ func (v Verdict) Reaches() bool { return !v.clear }
 // most. It is nil when the exception does not.
 func (v Verdict) Ways() []Way {
 	if v.Reaches() && len(v.ways) == 0 {
-		return []Way{{Message: "nothing shows that the exception leaves alone what guards exceptions"}}
+		return []Way{{Message: "nothing shows that the exception leaves the guard alone"}}
 	}
 	return v.ways
 }
@@ -101,7 +101,7 @@ func (a *asking) policies(value any, path exception.Path, field string) {
 		ref, readable := item.(map[string]any)
 		name, isText := ref[field].(string)
 		if !readable || !isText || name == "" {
-			a.says(at, "write the name of one policy", "this policy has no name that can be read")
+			a.says(at, "write the name of one policy", "expected the name of a policy, found none that can be read")
 			continue
 		}
 		// A policy in a namespace is named namespace/name.

@@ -9,12 +9,27 @@ import (
 // What is absent or null is empty, as it is to the API server. What is of another
 // type than its field reaches the guard: nobody knows how it will be read.
 
-const hintType = "write it as the API's schema has it"
+func (a *asking) misread(path exception.Path, expected string, value any) {
+	found := "a number"
+	switch value.(type) {
+	case nil:
+		found = "nothing"
+	case map[string]any:
+		found = "a mapping"
+	case []any:
+		found = "a list"
+	case string:
+		found = "a text"
+	case bool:
+		found = "true or false"
+	}
+	a.says(path, "write it as the schema of the API has it", "expected %s, found %s: the exception cannot be read as a whole", expected, found)
+}
 
 func (a *asking) mapping(value any, path exception.Path) map[string]any {
 	tree, ok := value.(map[string]any)
 	if !ok && value != nil {
-		a.says(path, hintType, "this is not a mapping, and what it covers cannot be read")
+		a.misread(path, "a mapping", value)
 	}
 	return tree
 }
@@ -22,7 +37,7 @@ func (a *asking) mapping(value any, path exception.Path) map[string]any {
 func (a *asking) list(value any, path exception.Path) []any {
 	items, ok := value.([]any)
 	if !ok && value != nil {
-		a.says(path, hintType, "this is not a list, and what it covers cannot be read")
+		a.misread(path, "a list", value)
 	}
 	return items
 }
@@ -39,7 +54,7 @@ func (a *asking) text(value any, path exception.Path) (one []located) {
 	case ok && text != "":
 		return []located{{text, path}}
 	case !ok && value != nil:
-		a.says(path, hintType, "this is not a text, and what it covers cannot be read")
+		a.misread(path, "a text", value)
 	}
 	return nil
 }
@@ -49,7 +64,7 @@ func (a *asking) texts(value any, path exception.Path) (all []located) {
 		if text, ok := item.(string); ok {
 			all = append(all, located{text, path.With(i)})
 		} else {
-			a.says(path.With(i), hintType, "this is not a text, and what it covers cannot be read")
+			a.misread(path.With(i), "a text", item)
 		}
 	}
 	return all
