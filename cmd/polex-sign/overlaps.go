@@ -16,7 +16,7 @@ func (p *promotion) refuseOverlaps(plan *promote.Plan) error {
 	if p.overlaps != shape.LevelError {
 		return nil
 	}
-	var set shape.Set
+	set := shape.Set{Thorough: true}
 	var err error
 	set.Live(func(yield func(*exception.Document) bool) {
 		more := true

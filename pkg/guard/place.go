@@ -3,8 +3,8 @@ package guard
 import (
 	"context"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
 )
 
 // AnnotationCluster names the one cluster that an exception is for. It stands in
@@ -30,17 +30,17 @@ func (j *judge) place(message *exception.Document) error {
 }
 
 // reachesGuard refuses an exception that would exempt exceptions from what
-// guards them, whoever signed it. The rule is that of pkg/shape.
+// guards them, whoever signed it.
 func (j *judge) reachesGuard(message *exception.Document) error {
 	if !message.GroupKind().IsException() {
 		return nil
 	}
-	for _, f := range j.rules.shape.Check(message, j.now) {
-		if f.Reason == shape.ReasonReachesGuard {
-			return refuse(ReasonReachesGuard, "%s: %s", f.Path, f.Message)
-		}
+	verdict := kyverno.ReachesGuard(message, j.rules.reach)
+	if !verdict.Reaches() {
+		return nil
 	}
-	return nil
+	way := verdict.Ways()[0]
+	return refuse(ReasonReachesGuard, "%s: %s", way.Path, way.Message)
 }
 
 // tooMany refuses what would be one more than may stand in a namespace. Two that

@@ -3,12 +3,12 @@ package guard
 import (
 	"slices"
 
-	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // The reasons that are the guard's own. What the verifier refuses has the
-// verifier's, and what reaches the guard has the one of pkg/shape.
+// verifier's, and what reaches the guard has the one that polex-validate has.
 const (
 	ReasonVerified = "verified"
 	ReasonDeleted  = "deleted"  // a DELETE, which is allowed
@@ -25,7 +25,7 @@ const (
 	ReasonNamespaceNotAllowed   = "namespace-not-allowed"
 	ReasonAnotherCluster        = "another-cluster"
 	ReasonNoCluster             = "no-cluster"
-	ReasonReachesGuard          = shape.ReasonReachesGuard
+	ReasonReachesGuard          = kyverno.ReasonReachesGuard
 	ReasonRollback              = "rollback"
 	ReasonTooMany               = "too-many"
 	ReasonOverloaded            = "overloaded"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -38,7 +38,7 @@ type Settings struct {
 // new ones.
 type Rules struct {
 	verifier *verify.Verifier
-	shape    *shape.Checker
+	reach    kyverno.Guard // what no exception may reach
 	settings Settings
 	kinds    []exception.GroupKind // that are looked at in the cluster
 	digest   string
@@ -69,11 +69,11 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 			return nil, fmt.Errorf("guard: insecureOutsideGit: the trust policy has no authority %q", name)
 		}
 	}
-	checker, err := shape.New(shape.Config{GuardPolicies: settings.GuardPolicies, GuardNamespaces: settings.GuardNamespaces, InsecureAllowUnbounded: true})
+	reach, err := kyverno.NewGuard(settings.GuardPolicies, settings.GuardNamespaces)
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
-	return &Rules{verifier: verifier, shape: checker, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
+	return &Rules{verifier: verifier, reach: reach, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
 }
 
 // kindsOf are the kinds that a trust policy lists, and PolicyException of both

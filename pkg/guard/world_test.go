@@ -113,6 +113,18 @@ func stating(signed time.Duration) string {
 	return fmt.Sprintf(`, polex.dev/signed-at: %q`, now.Add(signed).UTC().Format(time.RFC3339))
 }
 
+// conditional is one of the other group.
+func conditional(expression string) string {
+	return fmt.Sprintf(`apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: a, namespace: exceptions}
+spec:
+  expiresAt: "%s"
+  policyRefs: [{name: require-probes, kind: ValidatingPolicy}]
+  matchConditions: [{name: only, expression: "%s"}]
+`, now.Add(hour).UTC().Format(time.RFC3339), expression)
+}
+
 // sealed seals a draft, which the log says was at a time; zero is without a log.
 func (w *world) sealed(t testing.TB, draft string, at time.Time) object {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
@@ -134,5 +135,5 @@ func descriptions(value any) []map[string]any {
 
 // meansPod reports whether an entry of kinds names Pod, whatever its version.
 func meansPod(kind string) bool {
-	return manifest.ParseKind(kind).Kind == "Pod"
+	return kyverno.ParseKind(kind).Kind == "Pod"
 }

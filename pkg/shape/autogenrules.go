@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // autogenRules finds an exception whose rules are not those for the kinds that
@@ -87,7 +88,7 @@ func (s *subject) podKinds() (taken []string, all bool) {
 			return nil, true
 		}
 		for _, k := range f.Kinds {
-			selector := manifest.ParseKind(k.Text)
+			selector := kyverno.ParseKind(k.Text)
 			for kind, group := range groups {
 				if !slices.Contains(taken, kind) && selector.Takes(work, group, "v1", kind) {
 					taken = append(taken, kind)

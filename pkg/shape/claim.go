@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/match"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // claim is what the exceptions of a [Set] are held against each other by.

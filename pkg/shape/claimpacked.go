@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
@@ -88,7 +88,7 @@ func (p *packing) position(at *exception.Position) {
 }
 
 func (p *packing) filter(f *match.Filter) {
-	packList(p, &f.Kinds, func(k *manifest.KindSelector) {
+	packList(p, &f.Kinds, func(k *kyverno.KindSelector) {
 		p.word(&k.Group)
 		p.word(&k.Version)
 		p.word(&k.Kind)

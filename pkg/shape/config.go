@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // What an exception can be asked to say, for [Config.Require].
@@ -23,12 +23,6 @@ const (
 func Statements() []string {
 	return []string{RequireReason, RequireTicket, RequireOwner, RequireCategory}
 }
-
-// Guards that are always guarded, whatever a [Config] adds.
-var (
-	guardPolicies   = []string{"polex-*", "validate-polex"}
-	guardNamespaces = []string{"polex-system", "kyverno"}
-)
 
 // Config says what is asked of an exception beyond what is asked of any.
 // [Baseline] and [Strict] are places to start from.
@@ -100,6 +94,7 @@ type Limit struct {
 // Checker checks the shape of documents. It can be used by several goroutines.
 type Checker struct {
 	config   Config
+	guard    kyverno.Guard
 	language *expression.Language // of match conditions
 	rules    []compiledRule
 	engine   int
@@ -112,8 +107,10 @@ func New(c Config) (*Checker, error) {
 			return nil, err
 		}
 	}
-	c.GuardPolicies = slices.Concat(guardPolicies, c.GuardPolicies)
-	c.GuardNamespaces = slices.Concat(guardNamespaces, c.GuardNamespaces)
+	guard, err := kyverno.NewGuard(c.GuardPolicies, c.GuardNamespaces)
+	if err != nil {
+		return nil, err
+	}
 	engine, err := parseEngine(c.KyvernoVersion)
 	if err != nil {
 		return nil, err
@@ -127,7 +124,7 @@ func New(c Config) (*Checker, error) {
 		return nil, err
 	}
 	c.Rules = nil // compiled
-	return &Checker{config: c, language: conditions, rules: rules, engine: engine}, nil
+	return &Checker{config: c, guard: guard, language: conditions, rules: rules, engine: engine}, nil
 }
 
 func checkLifetimes(c *Config) error {
@@ -170,11 +167,6 @@ func checkPlaces(c *Config) error {
 	}
 	if slices.Contains(c.Namespaces, "") {
 		return fmt.Errorf("a namespace that exceptions may live in is empty")
-	}
-	for _, pattern := range slices.Concat(c.GuardPolicies, c.GuardNamespaces) {
-		if pattern == "" || wildcard.Only(pattern) {
-			return fmt.Errorf("%q is no name to guard: it would refuse every exception or none", pattern)
-		}
 	}
 	return nil
 }

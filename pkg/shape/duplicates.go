@@ -19,6 +19,11 @@ import (
 //
 // The zero value is empty and ready; it is not for several goroutines at once.
 type Set struct {
+	// Thorough compares an exception with all of the set that may exempt the same, where
+	// otherwise 100 are compared: for who refuses what overlaps. One that takes too long
+	// to compare is found to overlap.
+	Thorough bool
+
 	claims    packedClaims
 	met, live map[exception.IdentityKey]int // numbers of claims
 	index     claimIndex

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // reachedKinds are the kinds that Kyverno looks up exceptions of

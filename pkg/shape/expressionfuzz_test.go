@@ -35,7 +35,7 @@ var bombs = []string{
 // reads the report learns of it.
 func TestBombs(t *testing.T) {
 	for _, bomb := range bombs {
-		if found := (change{of: policies, old: goodCondition, new: quote(bomb)}).findings(t); len(found) == 0 {
+		if found := exceptReaches((change{of: policies, old: goodCondition, new: quote(bomb)}).findings(t)); len(found) == 0 {
 			t.Errorf("nothing is said about %.100s", bomb)
 		}
 	}
@@ -43,7 +43,7 @@ func TestBombs(t *testing.T) {
 	for i := range 63 {
 		many = strings.Replace(many, "NAME", "b"+strings.Repeat("b", i), 1)
 	}
-	if found := (change{of: policies, old: "  expiresAt", new: many + "  expiresAt"}).findings(t); len(found) == 0 {
+	if found := exceptReaches((change{of: policies, old: "  expiresAt", new: many + "  expiresAt"}).findings(t)); len(found) == 0 {
 		t.Error("nothing is said about many costly conditions")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
@@ -37,17 +38,27 @@ type Finding struct {
 	Hint     string // what to do about it; may be empty
 }
 
-// maxFindings bounds what one document can put on a report, of each severity:
-// warnings must not crowd out what refuses it.
+// maxFindings bounds what one document can put on a report, of each severity and of
+// [ReasonReachesGuard]: warnings must not crowd out what refuses it, nor other refusals
+// what reaches the guard.
 const maxFindings = 200
+
+// crowd is what a finding is counted with.
+func (f *Finding) crowd() string {
+	if f.Reason == ReasonReachesGuard {
+		return f.Reason
+	}
+	return f.Severity.String()
+}
 
 // subject is the document that the checks look at, and what they found.
 type subject struct {
 	*draft.Draft
 	config *Config
+	guard  kyverno.Guard
 	engine int // the minor number of Kyverno's release; 0 is not asked
 	found  []Finding
-	counts map[Severity]int
+	counts map[string]int // by [Finding.crowd]
 
 	rules    []compiledRule
 	language *expression.Language // of match conditions
@@ -64,10 +75,10 @@ func (s *subject) warn(reason string, path exception.Path, message, hint string)
 }
 
 func (s *subject) add(f Finding) {
-	if !s.config.weigh(&f) || s.counts[f.Severity] >= maxFindings {
+	if !s.config.weigh(&f) || s.counts[f.crowd()] >= maxFindings {
 		return
 	}
-	s.counts[f.Severity]++
+	s.counts[f.crowd()]++
 	if f.Position == (exception.Position{}) {
 		f.Position = s.Doc.PositionOf(f.Path)
 	}

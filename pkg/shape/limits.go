@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // maxLifetime returns the shortest of the maxima that concern an exception, or

@@ -3,10 +3,10 @@ package shape
 import (
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // matchesEverything finds a kyverno.io exception whose match does not narrow
@@ -72,7 +72,7 @@ func restricts(patterns []draft.Located) bool {
 
 func restrictsKinds(kinds []draft.Located) bool {
 	for _, k := range kinds {
-		if wildcard.Only(manifest.ParseKind(k.Text).Kind) {
+		if wildcard.Only(kyverno.ParseKind(k.Text).Kind) {
 			return false
 		}
 	}
@@ -83,7 +83,7 @@ func restrictsKinds(kinds []draft.Located) bool {
 // for which Kyverno skips the namespaceSelector.
 func coversNamespaces(f draft.Filter) bool {
 	for _, k := range f.Kinds {
-		if manifest.ParseKind(k.Text).Covers("Namespace", "") {
+		if kyverno.ParseKind(k.Text).Covers("Namespace", "") {
 			return true
 		}
 	}

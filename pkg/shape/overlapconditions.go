@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 	"github.com/polex-dev/polex/pkg/shape/internal/match"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // conditionReader holds the conditions of the newest exception of a [Set]

@@ -3,9 +3,9 @@ package shape
 import (
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/match"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // Bounds for one exception: how many others it is held against, how much work
@@ -27,12 +27,24 @@ const (
 func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 	var found []Finding
 	work, compared := &wildcard.Meter{Left: maxOverlapSteps}, 0
+	if s.Thorough {
+		work = wildcard.NewMeter()
+	}
 	met := map[int]bool{}
 	renewed := predecessor(d, c.id)
 	for _, ref := range c.policies {
 		for _, list := range s.index.near(c, refKey(c.id.Group, ref)) {
 			for _, number := range list {
-				if compared == maxCompared || len(found) == maxOverlaps || work.Spent() {
+				switch {
+				case len(found) == maxOverlaps, compared >= maxCompared && !s.Thorough:
+					return found
+				case work.Spent() && s.Thorough && len(found) == 0:
+					return []Finding{{
+						Reason: ReasonOverlaps, Severity: Warning, Path: ref.Path, Position: d.PositionOf(ref.Path),
+						Message: fmt.Sprintf("it cannot be compared with all exceptions from the policy %q: after %d it took too long", ref.Name, compared),
+						Hint:    "list fewer rules, names and namespaces",
+					}}
+				case work.Spent():
 					return found
 				}
 				if met[number] {

@@ -215,3 +215,29 @@ func TestOverlapsWithOnesThatEnded(t *testing.T) {
 		}
 	}
 }
+
+// TestOverlapsAreNotCrowdedOut: where what overlaps is refused, others that do not are
+// no way around it, and what cannot be compared with all is refused.
+func TestOverlapsAreNotCrowdedOut(t *testing.T) {
+	const match = "{any: [{resources: {kinds: [%s], names: [web], namespaces: [team-a]}}]}"
+	for thorough, want := range map[bool]string{false: "", true: "/live"} {
+		set := shape.Set{Thorough: thorough}
+		for i := range 150 {
+			added(&set, exceptionFor(fmt.Sprintf("e%d", i), "p", "check", fmt.Sprintf(match, "Deployment")))
+		}
+		added(&set, exceptionFor("live", "p", "check", fmt.Sprintf(match, "StatefulSet")))
+		found := added(&set, exceptionFor("last", "p", "check", fmt.Sprintf(match, "StatefulSet")))
+		if len(found) > 0 != thorough || len(found) > 0 && !strings.Contains(found[0].Message, want) {
+			t.Errorf("thorough %t: %v", thorough, found)
+		}
+	}
+	set := shape.Set{Thorough: true}
+	rules := func(letter string) string {
+		return "'*" + strings.Repeat(letter, 200) + "*'" + strings.Repeat(", '*"+strings.Repeat(letter, 200)+"'", 400)
+	}
+	added(&set, exceptionFor("one", "p", rules("a"), fmt.Sprintf(match, "Deployment")))
+	added(&set, exceptionFor("two", "p", rules("b"), fmt.Sprintf(match, "Deployment")))
+	if found := added(&set, exceptionFor("three", "p", rules("c"), fmt.Sprintf(match, "Deployment"))); len(found) != 1 || !strings.Contains(found[0].Message, "cannot be compared") {
+		t.Errorf("%v", found)
+	}
+}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // reachesGuardPolicy finds an exception from a policy that is itself about
@@ -23,7 +23,7 @@ func (s *subject) reachesGuardPolicy(time.Time) {
 	field := s.policyField()
 	for _, ref := range s.Exc.Policies {
 		name := ref.Name[strings.LastIndex(ref.Name, "/")+1:]
-		if _, found := wildcard.OverlapsAny(name, s.config.GuardPolicies); found {
+		if _, found := s.guard.HasPolicy(name); found {
 			continue // refused for its name already
 		}
 		for _, p := range s.config.Policies.guardsFor(s.Exc.Identity.Group, ref) {
@@ -92,7 +92,7 @@ func matchesExceptions(value any, group string) bool {
 		resources, _ := tree["resources"].(map[string]any)
 		kinds := manifest.Words(resources["kinds"])
 		return slices.ContainsFunc(kinds, func(kind string) bool {
-			return manifest.ParseKind(kind).Covers(exception.Kind, group)
+			return kyverno.ParseKind(kind).Covers(exception.Kind, group)
 		}), len(kinds) > 0
 	}
 	block, _ := value.(map[string]any)
@@ -130,7 +130,7 @@ func leavesOutExceptions(value any, group string) bool {
 			continue
 		}
 		for _, kind := range manifest.Words(resources["kinds"]) {
-			if k := manifest.ParseKind(kind); k.Version == "*" && (k.Group == "*" || k.Group == group) && k.Kind == exception.Kind {
+			if k := kyverno.ParseKind(kind); k.Version == "*" && (k.Group == "*" || k.Group == group) && k.Kind == exception.Kind {
 				return true
 			}
 		}

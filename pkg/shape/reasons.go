@@ -3,6 +3,7 @@ package shape
 import (
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -59,7 +60,7 @@ const (
 	ReasonMissingNames       = "missing-names"
 	ReasonMissingNamespaces  = "missing-namespaces"
 	ReasonMissingSubjects    = "missing-subjects"
-	ReasonReachesGuard       = "reaches-guard"
+	ReasonReachesGuard       = kyverno.ReasonReachesGuard
 	ReasonNoExpiry           = "no-expiry"
 	ReasonBadLifetime        = "bad-lifetime"
 	ReasonExpired            = "expired"

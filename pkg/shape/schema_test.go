@@ -6,7 +6,7 @@ var schemaCases = []change{
 	{name: "unknown field", of: legacy, old: "spec:\n", new: "spec:\n  validationFailureAction: Audit\n", want: []string{"10 unknown-field spec.validationFailureAction"}},
 	{name: "unsignable field", of: legacy, old: "metadata:\n", new: "metadata:\n  finalizers: [a/b]\n", want: []string{"4 unsignable-field metadata.finalizers"}},
 	{name: "missing field", of: legacy, old: "  namespace: team-a\n", new: "", want: []string{"3 missing-field metadata.namespace"}},
-	{name: "wrong type", of: legacy, old: "[web]", new: "web", want: []string{"17 wrong-type spec.match.any[0].resources.names"}},
+	{name: "wrong type", of: legacy, old: "[web]", new: "web", want: []string{"17 reaches-guard spec.match.any[0].resources.names", "17 wrong-type spec.match.any[0].resources.names"}},
 	{name: "invalid value", of: legacy, old: "[web]", new: "[web]\n        operations: [PATCH]", want: []string{"18 invalid-value spec.match.any[0].resources.operations[0]"}},
 	{name: "null", of: legacy, old: "spec:\n", new: "spec:\n  background:\n", want: []string{"10 null-value spec.background"}},
 	{name: "empty", of: legacy, old: "metadata:\n", new: "metadata:\n  labels: {}\n", want: []string{"4 empty-value metadata.labels"}},

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // scope finds an exception that is wider than the configuration asks for: in a
@@ -47,7 +48,7 @@ func (s *subject) scope(time.Time) {
 // namespace. A Namespace counts as in itself.
 func inNoNamespace(f draft.Filter) bool {
 	for _, k := range f.Kinds {
-		selector := manifest.ParseKind(k.Text)
+		selector := kyverno.ParseKind(k.Text)
 		group := selector.Group
 		if group == "*" && selector.Version == "v1" {
 			group = "" // the form of the group without a name

@@ -206,6 +206,26 @@ func TestFindingsAreSortedAndBounded(t *testing.T) {
 	}
 }
 
+// TestErrorsDoNotHideWhatReachesTheGuard: nor do other refusals push that off.
+func TestErrorsDoNotHideWhatReachesTheGuard(t *testing.T) {
+	for _, n := range []int{199, 200, 201, 5000} {
+		stars := "[" + strings.Repeat("'*', ", n) + "check]"
+		for _, of := range []string{
+			strings.Replace(strings.Replace(legacy, "require-probes", "polex-verify", 1), "[check, autogen-check]", stars, 1),
+			strings.Replace(legacy, "  match:\n", "  - {policyName: other, ruleNames: "+stars+"}\n  - {policyName: polex-verify, ruleNames: [check]}\n  match:\n", 1),
+			strings.Replace(legacy, "[check, autogen-check]\n", stars+"\n"+strings.Repeat("  - {policyName: '*', ruleNames: []}\n", n), 1),
+		} {
+			found := change{of: of}.findings(t)
+			if !slices.ContainsFunc(found, func(f shape.Finding) bool { return f.Reason == shape.ReasonReachesGuard && f.Severity == shape.Error }) {
+				t.Errorf("%d others: it is not among %d findings", n, len(found))
+			}
+			if len(found) > 600 {
+				t.Errorf("%d findings", len(found))
+			}
+		}
+	}
+}
+
 // TestWarningsDoNotHideErrors: two hundred warnings are made by whoever writes
 // the exception, to push what refuses it off the report.
 func TestWarningsDoNotHideErrors(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // unknownPolicy finds an exception from a policy that does not exist, or that
@@ -20,7 +20,7 @@ func (s *subject) unknownPolicy(time.Time) {
 	}
 	group := s.Exc.Identity.Group
 	for _, ref := range s.Exc.Policies {
-		if s.counts[Error] >= maxFindings {
+		if s.counts[Error.String()] >= maxFindings {
 			return
 		}
 		if ref.Name == "" || wildcard.In(ref.Name) || len(s.config.Policies.find(group, ref)) > 0 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // unknownRule finds the name or pattern of a rule that the policy does not have,
@@ -28,7 +28,7 @@ func (s *subject) unknownRule(time.Time) {
 			continue
 		}
 		for i, text := range ref.Rules {
-			if s.counts[Error] >= maxFindings {
+			if s.counts[Error.String()] >= maxFindings {
 				return
 			}
 			if of.known[text] || wildcard.In(text) && anyFits(work, text, of.names) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // uselessPodSecurity finds spec.podSecurity in an exception from rules that are

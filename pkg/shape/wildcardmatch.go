@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // wildcardMatch finds what looks like a restriction in a filter that is narrow

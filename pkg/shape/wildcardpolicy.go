@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // wildcardPolicy finds a policy named by a pattern. Kyverno 1.19 compares names

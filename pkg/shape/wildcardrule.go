@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // wildcardRule finds a pattern for rules, which covers the rules that the

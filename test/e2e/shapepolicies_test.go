@@ -58,6 +58,9 @@ func TestShapePolicies(t *testing.T) {
 			for name, want := range byPolex {
 				for _, reason := range shapeReasons {
 					refused, asked := byKyverno[name][reason]
+					if reason == shape.ReasonReachesGuard && asked && !refused && want[shape.ReasonMatchesEverything] {
+						continue // a condition such as true also reaches: the policies refuse it for the other reason alone
+					}
 					if !asked {
 						t.Errorf("%s: Kyverno says nothing of %s", name, reason)
 					} else if refused != want[reason] {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // What "?" stands for in a regular expression, and "*" any number of.

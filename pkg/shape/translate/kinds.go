@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // A filter that lists kinds means no subresource, except that Pod covers its
@@ -26,7 +26,7 @@ func (t *translator) ofKinds(kinds []draft.Located) []string {
 	var either []string
 	unlimited, pod := false, false
 	for _, k := range kinds {
-		s := manifest.ParseKind(k.Text)
+		s := kyverno.ParseKind(k.Text)
 		if s.Subresource != "" {
 			t.note(k.Path, fmt.Sprintf("%q speaks of a subresource, whose object does not say what it belongs to", k.Text), "write the new form by hand with request.resource and request.subResource")
 			continue
@@ -51,7 +51,7 @@ func (t *translator) ofKinds(kinds []draft.Located) []string {
 }
 
 // kindCondition says in CEL what a selector without a subresource says.
-func kindCondition(k manifest.KindSelector) string {
+func kindCondition(k kyverno.KindSelector) string {
 	var all []string
 	if !anyText(k.Group) || !anyText(k.Version) {
 		all = append(all, apiVersionCondition(k))
@@ -67,7 +67,7 @@ func kindCondition(k manifest.KindSelector) string {
 
 // apiVersionCondition says in CEL what a selector says of group and version, which an
 // object writes as one: "v1" for the group without a name, "apps/v1" otherwise.
-func apiVersionCondition(k manifest.KindSelector) string {
+func apiVersionCondition(k kyverno.KindSelector) string {
 	const field = "it.apiVersion"
 	group := regular(k.Group, inPart) + "/"
 	switch {
@@ -88,7 +88,7 @@ func apiVersionCondition(k manifest.KindSelector) string {
 // Namespace, of whichever group.
 func mayBeNamespace(f draft.Filter) bool {
 	for _, k := range f.Kinds {
-		if fitsPattern(manifest.ParseKind(k.Text).Kind, "Namespace") {
+		if fitsPattern(kyverno.ParseKind(k.Text).Kind, "Namespace") {
 			return true
 		}
 	}

@@ -1,8 +1,9 @@
 package match
 
 import (
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // Block is a kyverno.io exception's match, read to be held against
@@ -16,7 +17,7 @@ type Block struct {
 // Filter is one filter. Each thing that it says must hold, and one text of
 // each list.
 type Filter struct {
-	Kinds                       []manifest.KindSelector
+	Kinds                       []kyverno.KindSelector
 	Name                        string
 	Names, Namespaces           []string
 	Annotations                 map[string]string
@@ -43,7 +44,7 @@ func readMatchFilters(value any) []Filter {
 		}
 		f.Name, _ = resources["name"].(string)
 		for _, kind := range manifest.Words(resources["kinds"]) {
-			f.Kinds = append(f.Kinds, manifest.ParseKind(kind))
+			f.Kinds = append(f.Kinds, kyverno.ParseKind(kind))
 		}
 		for _, field := range []string{"roles", "clusterRoles", "subjects"} {
 			list, _ := tree[field].([]any)

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // InBoth returns a resource that both matches take, if it finds one: it makes
@@ -143,13 +144,13 @@ func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind stri
 	return "", "", "", false
 }
 
-func firstKinds(filters []*Filter) []manifest.KindSelector {
+func firstKinds(filters []*Filter) []kyverno.KindSelector {
 	for _, f := range filters {
 		if len(f.Kinds) > 0 {
 			return f.Kinds
 		}
 	}
-	return []manifest.KindSelector{{Group: "*", Version: "*", Kind: "*"}}
+	return []kyverno.KindSelector{{Group: "*", Version: "*", Kind: "*"}}
 }
 
 // fill adds to pairs what patterns ask for and pairs does not have.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // equalities are the texts that a resource's kind, name and namespace must be

@@ -3,9 +3,10 @@ package match
 import (
 	"slices"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // Matcher says which resources an exception is for.
@@ -78,7 +79,7 @@ func (m legacyMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptio
 
 func (m legacyMatcher) Made() bool {
 	return slices.ContainsFunc(m.block.filters(), func(f Filter) bool {
-		return slices.ContainsFunc(f.Kinds, func(k manifest.KindSelector) bool { return slices.Contains(manifest.MadeKinds, k.Kind) })
+		return slices.ContainsFunc(f.Kinds, func(k kyverno.KindSelector) bool { return slices.Contains(manifest.MadeKinds, k.Kind) })
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // LabelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use

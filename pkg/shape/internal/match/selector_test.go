@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // FuzzSelector holds selectors without patterns against Kubernetes' own.

@@ -4,9 +4,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // Resources is the objects of a repository that exceptions may exempt. It
@@ -101,10 +102,10 @@ func (set *Resources) candidates(work *wildcard.Meter, f *Filter, visit func(*Re
 
 // ofKinds returns the resources by kind that selectors can take. Groups and
 // versions are left to the filter.
-func (set *Resources) ofKinds(work *wildcard.Meter, selectors []manifest.KindSelector) []*resourcesOfKind {
+func (set *Resources) ofKinds(work *wildcard.Meter, selectors []kyverno.KindSelector) []*resourcesOfKind {
 	var found []*resourcesOfKind
 	if len(selectors) == 0 {
-		selectors = []manifest.KindSelector{{Kind: "*"}}
+		selectors = []kyverno.KindSelector{{Kind: "*"}}
 	}
 	seen := map[*resourcesOfKind]bool{}
 	for _, k := range selectors {

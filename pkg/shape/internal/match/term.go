@@ -7,8 +7,8 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
 )
 
 // outcome is what an expression can come to, as far as is known: one of the

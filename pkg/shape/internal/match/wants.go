@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // Want is what a condition asks of a field: that its text fits one of the

@@ -1,10 +1,7 @@
 // Package witness tries match conditions on what nobody could have had in mind when
-// writing them: made-up requests about made-up resources.
-//
-//  1. Those of a class have nothing else in common. Conditions that are true of all
-//     say nothing of the resource ([Trial.Every]).
-//  2. Conditions that are true of what guards exceptions, and not of the same thing
-//     elsewhere, reach it ([Trial.ReachesException], [Trial.ReachesInto]).
+// writing them: made-up requests about made-up resources. Those of a class have nothing
+// else in common. Conditions that are true of all say nothing of the resource
+// ([Trial.Every]).
 //
 // What the conditions read of a request is noted, and the answer kept for others
 // that are the same as far as that. All evaluations of a trial are bounded together

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/cel-go/common/types/ref"
 
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
@@ -46,13 +45,7 @@ var knownSpecies = func() map[string][]*species {
 	}
 }()
 
-var (
-	namespaceSpecies = newSpecies("", "v1", "Namespace", nil)
-	exceptionSpecies = []*species{
-		newSpecies(exception.KyvernoGroup, "v1", exception.Kind, map[string]any{"spec": map[string]any{}}),
-		newSpecies(exception.PoliciesGroup, "v1", exception.Kind, map[string]any{"spec": map[string]any{}}),
-	}
-)
+var namespaceSpecies = newSpecies("", "v1", "Namespace", nil)
 
 // ofKind returns the species of a kind, or nil if it is known to have another
 // scope.

@@ -1,10 +1,10 @@
-package manifest
+package kyverno
 
 import (
 	"regexp"
 	"strings"
 
-	"github.com/polex-dev/polex/pkg/shape/internal/wildcard"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // KindSelector is one entry of kinds, cut as Kyverno cuts it.

@@ -1,0 +1,77 @@
+package kyverno
+
+import (
+	"slices"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// filter is one entry of a kyverno.io exception's match.any or match.all.
+type filter struct {
+	kinds, namespaces, names []located
+}
+
+// match asks about the match of a kyverno.io exception. Each filter of match.any
+// exempts by itself, those of match.all do together. Kyverno passes over match.all
+// where there is a match.any; it is looked at all the same.
+func (a *asking) match(value any) {
+	path := exception.Path{"spec", "match"}
+	tree := a.mapping(value, path)
+	anyOf, allOf := a.filters(tree["any"], path.With("any")), a.filters(tree["all"], path.With("all"))
+	for i := range anyOf {
+		a.together(anyOf[i : i+1])
+	}
+	a.together(allOf)
+}
+
+func (a *asking) filters(value any, path exception.Path) (all []filter) {
+	for i, item := range a.list(value, path) {
+		at := path.With(i)
+		resources := at.With("resources")
+		tree := a.mapping(a.mapping(item, at)["resources"], resources)
+		all = append(all, filter{
+			kinds:      a.texts(tree["kinds"], resources.With("kinds")),
+			namespaces: a.texts(tree["namespaces"], resources.With("namespaces")),
+			names:      append(a.texts(tree["names"], resources.With("names")), a.text(tree["name"], resources.With("name"))...),
+		})
+	}
+	return all
+}
+
+// together asks about filters that must all match. What each of them says of kinds
+// and namespaces has to leave out the guard's, though another may do so already:
+// an exception that names them has no good reason to.
+func (a *asking) together(filters []filter) {
+	covered, namespaced := true, false
+	for _, f := range filters {
+		covered = covered && f.coversNamespaces()
+		namespaced = namespaced || len(f.namespaces) > 0
+	}
+	for _, f := range filters {
+		for _, k := range f.kinds {
+			if meansException(k.text) {
+				a.says(k.path, "list the kinds that need it", "%q covers PolicyException: an exception must not exempt exceptions from their checks", k.text)
+			}
+		}
+		for _, n := range f.namespaces {
+			a.namespace(n)
+		}
+		// The name of a Namespace is that of what lives in it.
+		if f.coversNamespaces() && len(f.kinds) > 0 || covered && !namespaced {
+			for _, n := range f.names {
+				a.namespace(n)
+			}
+		}
+	}
+}
+
+func (a *asking) namespace(n located) {
+	if guarded, found := a.guard.HasNamespace(n.text); found {
+		a.says(n.path, "name the namespaces that need it", "%q is or fits a namespace that the guard lives in (%s)", n.text, guarded)
+	}
+}
+
+// coversNamespaces reports whether a filter takes objects of kind Namespace.
+func (f *filter) coversNamespaces() bool {
+	return len(f.kinds) == 0 || slices.ContainsFunc(f.kinds, func(k located) bool { return ParseKind(k.text).Covers("Namespace", "") })
+}

@@ -1,0 +1,122 @@
+package kyverno
+
+import (
+	"slices"
+	"strings"
+)
+
+// extents takes a condition apart as CEL binds it: a ternary binds loosest, then ||,
+// then &&.
+func (a *asking) extents(parts []token, nesting int) extents {
+	if len(parts) == 0 || nesting == 0 {
+		return only(extent{})
+	}
+	if inner, ok := unwrapped(parts); ok {
+		return a.extents(inner, nesting-1)
+	}
+	if asked := split(parts, "?", 2); len(asked) > 1 {
+		answers := split(asked[1], ":", 2)
+		if len(answers) < 2 {
+			return only(extent{})
+		}
+		yes := a.extents(asked[0], nesting).and(a.extents(answers[0], nesting))
+		return yes.or(only(a.otherwise(asked[0])).and(a.extents(answers[1], nesting-1)))
+	}
+	if alternatives := split(parts, "||", -1); len(alternatives) > 1 {
+		var all extents
+		for _, one := range alternatives {
+			all = all.or(a.extents(one, nesting))
+		}
+		return all
+	}
+	if conjuncts := split(parts, "&&", -1); len(conjuncts) > 1 {
+		all := only(silent)
+		for _, one := range conjuncts {
+			all = all.and(a.extents(one, nesting))
+		}
+		return all
+	}
+	if body, ok := ofBoth(parts); ok {
+		return a.extents(body, nesting-1)
+	}
+	if e, ok := a.restriction(parts); ok {
+		return only(e)
+	}
+	return only(reads(parts))
+}
+
+// split cuts at an operator outside of brackets, into so many pieces at most; -1 is
+// any number. The question mark of object.?field is no operator.
+func split(parts []token, operator string, most int) [][]token {
+	var cut [][]token
+	depth, start := 0, 0
+	for i, t := range parts {
+		switch {
+		case t.kind != symbol:
+		case strings.Contains("([{", t.text):
+			depth++
+		case strings.Contains(")]}", t.text):
+			depth--
+		case depth == 0 && t.text == operator && !(i > 0 && parts[i-1].is(".")) && len(cut) != most-1:
+			cut, start = append(cut, parts[start:i]), i+1
+		}
+	}
+	return append(cut, parts[start:])
+}
+
+// unwrapped takes off parentheses around a whole part.
+func unwrapped(parts []token) (inner []token, ok bool) {
+	last := len(parts) - 1
+	if last < 1 || !parts[0].is("(") || !parts[last].is(")") {
+		return nil, false
+	}
+	depth := 0
+	for i, t := range parts {
+		if t.is("(") {
+			depth++
+		} else if t.is(")") {
+			depth--
+		}
+		if depth == 0 && i < last {
+			return nil, false
+		}
+	}
+	return parts[1:last], true
+}
+
+// oneOfBoth is how polex-validate --fix writes a condition on what is deleted, or else
+// on what is created or updated.
+const oneOfBoth = "[ request . operation == ' ? oldObject : object ] . exists"
+
+// ofBoth returns the condition in such a part, with object for its variable: its
+// value is that of the condition on the one element of the list, which is it.
+func ofBoth(parts []token) (body []token, ok bool) {
+	head := strings.Count(oneOfBoth, " ") + 1
+	if len(parts) <= head || shapeOf(parts[:head]) != oneOfBoth || parts[5].text != "DELETE" {
+		return nil, false
+	}
+	it := token{word, "it"}
+	body, ok = unwrapped(parts[head:])
+	if !ok || len(body) < 2 || body[0] != it || !body[1].is(",") {
+		return nil, false
+	}
+	body = slices.Clone(body[2:])
+	for i, t := range body {
+		if t == it {
+			body[i].text = "object"
+		}
+	}
+	return body, true
+}
+
+// shapeOf writes parts with a quote for each literal.
+func shapeOf(parts []token) string {
+	words := make([]string, len(parts))
+	for i, t := range parts {
+		words[i] = t.text
+		if t.kind == literal {
+			words[i] = "'"
+		}
+	}
+	return strings.Join(words, " ")
+}

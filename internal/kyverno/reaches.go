@@ -1,0 +1,115 @@
+package kyverno
+
+import (
+	"fmt"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// ReasonReachesGuard is the reason of a finding or refusal that comes of [ReachesGuard].
+const ReasonReachesGuard = "reaches-guard"
+
+const exceptionKind = exception.Kind
+
+var (
+	exceptionGroups = []string{exception.KyvernoGroup, exception.PoliciesGroup}
+	exceptionNames  = []string{"policyexception", "policyexceptions", "polex"} // in any case
+	namespaceNames  = []string{"namespace", "namespaces", "ns"}
+)
+
+// Way is one way in which an exception reaches the guard.
+type Way struct {
+	Path          exception.Path
+	Message, Hint string // Message quotes untrusted text
+}
+
+// maxWays bounds how many ways are told of one exception. It has no part in the
+// answer.
+const maxWays = 200
+
+// Verdict is the answer of [ReachesGuard]. The zero value is that of an exception
+// that reaches the guard.
+type Verdict struct {
+	clear bool
+	ways  []Way
+}
+
+// Reaches reports whether the exception reaches the guard.
+func (v Verdict) Reaches() bool { return !v.clear }
+
+// Ways returns how it does, in the order of the document, at least one and 200 at
+// most. It is nil when the exception does not.
+func (v Verdict) Ways() []Way {
+	if v.Reaches() && len(v.ways) == 0 {
+		return []Way{{Message: "nothing shows that the exception leaves the guard alone"}}
+	}
+	return v.ways
+}
+
+// ReachesGuard reports whether an exception of either API group could switch off
+// what decides about exceptions: it excepts from a policy that guards them, or it
+// exempts PolicyExceptions, or resources in a namespace of the guard.
+//
+// It does not when, as far as the document says in plain words, none of its policies
+// is guarded, each part of its match that says something of kinds or namespaces leaves
+// out the guard's, and its match conditions, if there are any, require kinds,
+// namespaces or names by literals. All else reaches: what cannot be read, what has a
+// type that was not expected, a match condition in a form that is not recognised (see
+// conditions.go), and a document that is no PolicyException.
+func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
+	a := &asking{guard: guard}
+	switch group := doc.GroupKind(); {
+	case !group.IsException():
+		return Verdict{ways: []Way{{Message: fmt.Sprintf("a %q is not a PolicyException", group.String())}}}
+	case group.Group == exception.PoliciesGroup:
+		spec := a.spec(doc)
+		a.policies(spec["policyRefs"], exception.Path{"spec", "policyRefs"}, "name")
+		a.conditions(spec["matchConditions"])
+	default:
+		spec := a.spec(doc)
+		a.policies(spec["exceptions"], exception.Path{"spec", "exceptions"}, "policyName")
+		a.match(spec["match"])
+	}
+	return Verdict{clear: !a.reaches, ways: a.ways}
+}
+
+// asking is one question on its way to its answer.
+type asking struct {
+	guard   Guard
+	reaches bool
+	ways    []Way
+}
+
+// says is the only place where an exception comes to reach the guard.
+func (a *asking) says(path exception.Path, hint, format string, args ...any) {
+	a.reaches = true
+	if len(a.ways) < maxWays {
+		a.ways = append(a.ways, Way{Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+}
+
+func (a *asking) spec(doc *exception.Document) map[string]any {
+	value, _ := doc.Lookup("spec")
+	return a.mapping(value, exception.Path{"spec"})
+}
+
+// policies asks about the policies that the exception is from.
+func (a *asking) policies(value any, path exception.Path, field string) {
+	const hint = "change the guard itself, in the open"
+	for i, item := range a.list(value, path) {
+		at := path.With(i).With(field)
+		ref, readable := item.(map[string]any)
+		name, isText := ref[field].(string)
+		if !readable || !isText || name == "" {
+			a.says(at, "write the name of one policy", "expected the name of a policy, found none that can be read")
+			continue
+		}
+		// A policy in a namespace is named namespace/name.
+		namespace, bare, namespaced := cutPolicy(name)
+		if guarded, found := a.guard.HasPolicy(bare); found {
+			a.says(at, hint, "%q is or fits a policy that guards exceptions (%s)", name, guarded)
+		} else if guarded, found := a.guard.HasNamespace(namespace); found && namespaced {
+			a.says(at, hint, "the policy %q lives in a namespace of the guard (%s)", name, guarded)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package kyverno_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// legacy and conditional are exceptions that do not reach the guard, but for what is
+// put in: their spec, or their match conditions.
+const (
+	legacyHead  = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\n"
+	legacyMatch = "  match: {any: [{resources: {kinds: [Pod], names: [web], namespaces: [team-a]}}]}\n"
+	celHead     = "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: a, namespace: b}\n"
+)
+
+func from(rules string) string {
+	return legacyHead + "spec:\n  exceptions: [{policyName: require-probes, ruleNames: [check]}" + rules + "]\n" + legacyMatch
+}
+
+func matching(match string) string {
+	return legacyHead + "spec:\n  exceptions: [{policyName: require-probes, ruleNames: [check]}]\n  match: " + match + "\n"
+}
+
+func conditional(conditions string) string {
+	return celHead + "spec:\n  policyRefs: [{name: require-probes, kind: ValidatingPolicy}]\n  matchConditions: " + conditions + "\n"
+}
+
+func document(t testing.TB, text string) *exception.Document {
+	t.Helper()
+	doc, err := exception.Parse([]byte(text), "a.yaml")
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return doc
+}
+
+func reaches(t testing.TB, text string) bool {
+	t.Helper()
+	verdict := kyverno.ReachesGuard(document(t, text), kyverno.Guard{})
+	if ways := verdict.Ways(); (len(ways) > 0) != verdict.Reaches() || len(ways) > 200 {
+		t.Errorf("%d ways, and Reaches is %t", len(ways), verdict.Reaches())
+	}
+	return verdict.Reaches()
+}
+
+func TestReachesGuard(t *testing.T) {
+	for text, want := range map[string]bool{
+		from(""): false,
+		from(", {policyName: polex-verify, ruleNames: [check]}"):   true,
+		from(", {policyName: validate-polex, ruleNames: [check]}"): true,
+		from(", {policyName: kyverno/any, ruleNames: [check]}"):    true,
+		from(", {policyName: 'pol*', ruleNames: [check]}"):         true,
+		from(", {policyName: team-a/other, ruleNames: [check]}"):   false,
+		// What cannot be read.
+		from(", {policyName: 7}"):                              true,
+		from(", {policyName: [polex-verify]}"):                 true,
+		from(", {ruleNames: [check]}"):                         true,
+		from(", polex-verify"):                                 true,
+		legacyHead + "spec: {exceptions: polex-verify}\n":      true,
+		legacyHead + "spec: [polex-verify]\n":                  true,
+		matching("{any: {resources: {kinds: [Pod]}}}"):         true,
+		matching("{any: [Pod]}"):                               true,
+		matching("[Pod]"):                                      true,
+		matching("{any: [{resources: [Pod]}]}"):                true,
+		matching("{any: [{resources: {kinds: Pod}}]}"):         true,
+		matching("{any: [{resources: {kinds: [Pod, 3]}}]}"):    true,
+		matching("{any: [{resources: {namespaces: {a: b}}}]}"): true,
+		matching("{all: [{resources: {names: web}}]}"):         true,
+		matching("{all: [{resources: {name: [web]}}]}"):        true,
+		// kyverno.io's match.
+		matching("{any: [{resources: {kinds: [Pod], namespaces: [team-a]}}, {resources: {kinds: ['*']}}]}"): true,
+		matching("{any: [{resources: {kinds: [kyverno.io/v2/PolicyException]}}]}"):                          true,
+		matching("{all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Policy*]}}]}"):                   true,
+		matching("{any: [{resources: {kinds: [apps/*/Deployment, Pod/exec, v1/Pod]}}]}"):                    false,
+		matching("{any: [{resources: {namespaces: [team-a, kyver*]}}]}"):                                    true,
+		matching("{any: [{resources: {kinds: [Namespace], names: [kyverno]}}]}"):                            true,
+		matching("{any: [{resources: {names: [kyverno]}}]}"):                                                true, // Namespaces have names
+		matching("{any: [{resources: {names: [kyverno], namespaces: [team-a]}}]}"):                          false,
+		matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [kyverno]}}]}"):            false,
+		matching("{any: [{resources: {namespaces: [argocd]}}]}"):                                            false, // as public exceptions often are
+		matching("{any: [{resources: {kinds: [Pod], selector: {matchLabels: {a: b}}}}]}"):                   false,
+		matching("{}"): false, // for matches-everything
+		// policies.kyverno.io's conditions; expressions have a test of their own.
+		conditional("[]"):                         false,
+		conditional("[{name: a, expression: 7}]"): true,
+		conditional("[a]"):                        true,
+		conditional("{name: a}"):                  true,
+		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: has(object.spec.x)}]"):                          false,
+		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: object.metadata.namespace > 'k'}]"):             true,
+		conditional("[{name: a, expression: \"object.metadata.namespace in ['x', 'y']\"}, {name: b, expression: object.kind > 'Pod'}]"):  true,
+		conditional("[{name: a, expression: \"object.metadata.namespace in ['x', 'y']\"}, {name: b, expression: object.kind == 'Pod'}]"): false,
+		conditional("[" + strings.Repeat("{name: a, expression: object.kind == 'Pod'}, ", 64) + "]"):                                     false,
+		conditional("[" + strings.Repeat("{name: a, expression: object.kind == 'Pod'}, ", 65) + "]"):                                     true,
+		celHead + "spec: {policyRefs: [{name: polex-verify, kind: ValidatingPolicy}]}\n":                                                 true,
+		celHead + "spec: {policyRefs: [{kind: ValidatingPolicy}]}\n":                                                                     true,
+		celHead + "spec: {policyRefs: {name: polex-verify}}\n":                                                                           true,
+		// Other kinds, and none.
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n": true,
+	} {
+		if got := reaches(t, text); got != want {
+			t.Errorf("%s\nreaches is %t", text, got)
+		}
+	}
+	if (kyverno.Verdict{}).Ways() == nil || !(kyverno.Verdict{}).Reaches() {
+		t.Error("the zero verdict does not reach")
+	}
+}
+
+// TestNothingHidesIt: an answer is not crowded out, whatever is said besides.
+func TestNothingHidesIt(t *testing.T) {
+	for _, n := range []int{0, 1, 199, 200, 201, 5000} {
+		stars, unread := "["+strings.Repeat("'*', ", n)+"'*']", strings.Repeat(", {policyName: other, ruleNames: 7}", n)
+		kinds := "[" + strings.Repeat("'*/*/*/*/*', ", n) + "PolicyException]"
+		for _, text := range []string{
+			from(", {policyName: polex-verify, ruleNames: " + stars + "}"),
+			from(unread + ", {policyName: polex-verify, ruleNames: [check]}"),
+			matching("{any: [{resources: {kinds: " + kinds + "}}]}"),
+			celHead + "spec:\n  policyRefs: [" + strings.Repeat("{name: '*'}, ", n) + "{name: polex-verify}]\n",
+		} {
+			if !reaches(t, text) {
+				t.Errorf("%d of something hide it", n)
+			}
+		}
+	}
+}
+
+// TestGuardIsAddedTo: a configuration adds to what is guarded.
+func TestGuardIsAddedTo(t *testing.T) {
+	guard, err := kyverno.NewGuard([]string{"require-*"}, []string{"team-?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := matching("{any: [{resources: {kinds: [Pod], namespaces: [kyverno]}}]}")
+	for text, of := range map[string]string{
+		from(""): "require-*",
+		strings.Replace(from(""), "require-probes", "polex-verify", 1):                                              "polex-*",
+		strings.Replace(from(""), "require-probes", "other", 1):                                                     "team-?",
+		strings.Replace(conditional("[{expression: object.metadata.namespace == 'team-a'}]"), "require-", "", 1):    "team-?",
+		strings.Replace(conditional("[{expression: \"request.namespace.startsWith('tea')\"}]"), "require-", "x", 1): "namespace",
+		strings.Replace(own, "require-probes", "other", 1):                                                          "kyverno",
+	} {
+		verdict := kyverno.ReachesGuard(document(t, text), guard)
+		if !verdict.Reaches() || !strings.Contains(verdict.Ways()[0].Message, of) {
+			t.Errorf("%s\n%t %v", text, verdict.Reaches(), verdict.Ways())
+		}
+	}
+	for _, pattern := range []string{"", "*", "?*"} {
+		if _, err := kyverno.NewGuard([]string{pattern}, nil); err == nil {
+			t.Errorf("the policy %q is guarded", pattern)
+		}
+		if _, err := kyverno.NewGuard(nil, []string{pattern}); err == nil {
+			t.Errorf("the namespace %q is guarded", pattern)
+		}
+	}
+}
+
+// TestHostileSizes: what is long or deep ends soon, and reaches. There is no clock
+// here: what takes minutes is seen.
+func TestHostileSizes(t *testing.T) {
+	const plain = "object.kind == 'Pod'"
+	nested := func(n int) string { return strings.Repeat("(", n) + plain + strings.Repeat(")", n) }
+	for expression, want := range map[string]bool{
+		nested(15):   false,
+		nested(16):   true,
+		nested(5000): true,
+		plain + strings.Repeat(" ", 10_240-len(plain)):                                   false,
+		plain + strings.Repeat(" ", 10_241-len(plain)):                                   true,
+		strings.Repeat("object.kind == 'Pod' && ", 400) + plain:                          false,
+		strings.Repeat("object.kind == 'Pod' || ", 400) + plain:                          false,
+		strings.Repeat("true ? ", 1000) + "true" + strings.Repeat(": true", 1000):        true,
+		strings.Repeat("(object.kind == 'Pod' || request.name == 'a') && ", 180) + plain: false,
+		strings.Repeat("object.", 1400) + "x":                                            true,
+		"object.kind in ['Pod'" + strings.Repeat(", 'a'", 2000) + "]":                    false,
+	} {
+		if got := reachesBy(t, expression); got != want {
+			t.Errorf("%.60s… (%d bytes): reaches is %t", expression, len(expression), got)
+		}
+	}
+}
+
+func reachesBy(t testing.TB, expressions ...string) bool {
+	t.Helper()
+	conditions := make([]any, len(expressions))
+	for i, e := range expressions {
+		conditions[i] = map[string]any{"name": fmt.Sprint("c", i), "expression": e}
+	}
+	doc, err := exception.FromObject(map[string]any{
+		"apiVersion": "policies.kyverno.io/v1", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"},
+		"spec": map[string]any{"policyRefs": []any{map[string]any{"name": "require-probes", "kind": "ValidatingPolicy"}}, "matchConditions": conditions},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kyverno.ReachesGuard(doc, kyverno.Guard{}).Reaches()
+}

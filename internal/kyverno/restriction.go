@@ -1,0 +1,151 @@
+package kyverno
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// field is something that a request says of its resource, and what it says of the
+// guard's, as names or patterns. Of oldObject nothing is known when something is
+// created.
+type field struct {
+	dimension        int      // namespaces, names, or exceptions with namespaced
+	kinds, namespace []string // of a kind: PolicyException, and Namespace
+}
+
+// fields are by their tokens. What they say is the same of a request by whatever
+// version, and of subresources. A MutatingPolicy that changes another object than the
+// one requested gives its exceptions that object and the request for the other: they
+// then keep an object from being changed, which checks nothing.
+var fields = map[string]field{
+	"object . kind":                           {exceptions, exceptionNames, namespaceNames},
+	"request . object . kind":                 {exceptions, exceptionNames, namespaceNames},
+	"request . kind . kind":                   {exceptions, exceptionNames, namespaceNames},
+	"request . requestKind . kind":            {exceptions, exceptionNames, namespaceNames},
+	"request . resource . resource":           {exceptions, exceptionNames, namespaceNames},
+	"request . requestResource . resource":    {exceptions, exceptionNames, namespaceNames},
+	"object . apiVersion":                     {exceptions, []string{"kyverno.io/*", "policies.kyverno.io/*"}, []string{"v1"}},
+	"request . kind . group":                  {exceptions, exceptionGroups, []string{""}},
+	"request . requestKind . group":           {exceptions, exceptionGroups, []string{""}},
+	"request . resource . group":              {exceptions, exceptionGroups, []string{""}},
+	"request . requestResource . group":       {exceptions, exceptionGroups, []string{""}},
+	"object . metadata . namespace":           {dimension: namespaces},
+	"request . object . metadata . namespace": {dimension: namespaces},
+	"request . namespace":                     {dimension: namespaces},
+	"namespaceObject . metadata . name":       {dimension: namespaces},
+	"object . metadata . name":                {dimension: names},
+	"request . object . metadata . name":      {dimension: names},
+	"request . name":                          {dimension: names},
+}
+
+// otherwise is the extent of what a condition is not true of. Where what is guarded is
+// left out, it is then among all the others.
+func (a *asking) otherwise(parts []token) extent {
+	e, ok := a.restriction(parts)
+	if !ok {
+		return reads(parts)
+	}
+	for i := range e {
+		if e[i] == leftOut {
+			e[i] = unspoken
+		}
+	}
+	return e
+}
+
+// restriction returns the extent of a part that compares one field with literals, in
+// one of the forms below. An empty literal is in none of them.
+func (a *asking) restriction(parts []token) (extent, bool) {
+	path, patterns := comparison(parts)
+	f, known := fields[path]
+	if !known || slices.Contains(patterns, "") {
+		return extent{}, false
+	}
+	e := silent
+	if f.dimension == exceptions {
+		e[exceptions], e[namespaced] = outside(patterns, f.kinds), outside(patterns, f.namespace)
+		return e, true
+	}
+	e[f.dimension] = leftOut
+	for _, p := range patterns {
+		if _, found := a.guard.HasNamespace(p); found {
+			e[f.dimension] = open
+		}
+	}
+	return e, true
+}
+
+// outside tells how what is guarded stands to patterns.
+func outside(patterns, guarded []string) standing {
+	for _, p := range patterns {
+		if _, found := wildcard.OverlapsAny(p, guarded); found {
+			return open
+		}
+	}
+	return leftOut
+}
+
+// comparison returns the field that a part compares, as in fields, and the patterns of
+// which it has to fit one. In literals * and ? are themselves; taking them for
+// wildcards fits more.
+func comparison(parts []token) (path string, patterns []string) {
+	for _, t := range parts {
+		if t.kind == literal {
+			patterns = append(patterns, t.text)
+		}
+	}
+	shape := shapeOf(parts)
+	if path, list, ok := strings.Cut(shape, " in [ "); ok && len(patterns) > 0 && list == strings.Repeat("' , ", len(patterns)-1)+"' ]" {
+		return path, patterns
+	}
+	if len(patterns) != 1 {
+		return "", nil
+	}
+	if path, ok := strings.CutSuffix(shape, " == '"); ok {
+		return path, patterns
+	}
+	if path, ok := strings.CutPrefix(shape, "' == "); ok {
+		return path, patterns
+	}
+	for _, method := range []struct{ name, before, after string }{{"startsWith", "", "*"}, {"endsWith", "*", ""}, {"contains", "*", "*"}} {
+		if path, ok := strings.CutSuffix(shape, " . "+method.name+" ( ' )"); ok {
+			if patterns[0] == "" {
+				return "", nil
+			}
+			return path, []string{method.before + patterns[0] + method.after}
+		}
+	}
+	if path, ok := strings.CutSuffix(shape, " . matches ( ' )"); ok {
+		if pattern, ok := fromRegular(patterns[0]); ok {
+			return path, []string{pattern}
+		}
+	}
+	return "", nil
+}
+
+// fromRegular turns a regular expression into the pattern that polex-validate --fix
+// makes it of: anchored, of plain characters, ".*", "." and "[.]".
+func fromRegular(expression string) (pattern string, ok bool) {
+	rest, begins := strings.CutPrefix(expression, "^")
+	rest, ends := strings.CutSuffix(rest, "$")
+	if !begins || !ends || rest == "" {
+		return "", false
+	}
+	for rest != "" {
+		piece, fits := rest[:1], rest[:1]
+		switch {
+		case strings.HasPrefix(rest, "[.]"):
+			piece, fits = "[.]", "."
+		case strings.HasPrefix(rest, ".*"):
+			piece, fits = ".*", "*"
+		case piece == ".":
+			fits = "?"
+		case piece != "-" && !isWord(piece[0]):
+			return "", false
+		}
+		pattern, rest = pattern+fits, rest[len(piece):]
+	}
+	return pattern, true
+}

@@ -1,0 +1,134 @@
+package kyverno
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// token is a word, a text or a symbol of a CEL expression. The text of a literal is
+// what it stands for.
+type token struct {
+	kind tokenKind
+	text string
+}
+
+type tokenKind uint8
+
+const (
+	symbol  tokenKind = iota
+	word              // a name, a keyword or a number
+	literal           // a text between quotes
+)
+
+func (t token) is(text string) bool { return t.kind == symbol && t.text == text }
+
+var (
+	errPrefix  = errors.New("a text with a prefix (r, b) is not read here")
+	errTriple  = errors.New("a text between three quotes is not read here")
+	errText    = errors.New("a text has no end, or an escape that is not read here")
+	errSymbol  = errors.New("a character is not one of CEL, or not read here")
+	errBracket = errors.New("its brackets do not match")
+)
+
+// tokens reads an expression as CEL's own lexer does, so far as it reads it at all:
+// what the two could understand differently is an error. Brackets match.
+func tokens(expression string) ([]token, error) {
+	var all []token
+	var brackets []byte // that are to be closed, by what
+	for rest := expression; rest != ""; {
+		t, size, err := next(rest)
+		if err != nil {
+			return nil, err
+		}
+		rest = rest[size:]
+		if t.text == "" && t.kind != literal {
+			continue
+		}
+		all = append(all, t)
+		if t.kind != symbol {
+			continue
+		}
+		switch last := len(brackets) - 1; t.text {
+		case "(", "[", "{":
+			brackets = append(brackets, map[string]byte{"(": ')', "[": ']', "{": '}'}[t.text])
+		case ")", "]", "}":
+			if last < 0 || brackets[last] != t.text[0] {
+				return nil, errBracket
+			}
+			brackets = brackets[:last]
+		}
+	}
+	if len(brackets) > 0 {
+		return nil, errBracket
+	}
+	return all, nil
+}
+
+// next reads one token, or a space or comment, which is an empty one.
+func next(rest string) (t token, size int, err error) {
+	switch c := rest[0]; {
+	case strings.IndexByte(" \t\r\n\f", c) >= 0:
+		return token{}, 1, nil
+	case strings.HasPrefix(rest, "//"): // ends at a line feed, and at nothing else
+		line, _, _ := strings.Cut(rest, "\n")
+		return token{}, len(line), nil
+	case c == '\'' || c == '"':
+		return text(rest)
+	case isWord(c):
+		for size < len(rest) && isWord(rest[size]) {
+			size++
+		}
+		if size < len(rest) && (rest[size] == '\'' || rest[size] == '"') {
+			return token{}, 0, errPrefix
+		}
+		return token{word, rest[:size]}, size, nil
+	}
+	for _, s := range []string{"==", "!=", "<=", ">=", "&&", "||"} {
+		if strings.HasPrefix(rest, s) {
+			return token{symbol, s}, len(s), nil
+		}
+	}
+	if strings.IndexByte(".,()[]{}?:!<>+-*/%", rest[0]) < 0 {
+		return token{}, 0, errSymbol
+	}
+	return token{symbol, rest[:1]}, 1, nil
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// text reads a literal between quotes of one kind. Of escapes it reads those that Go
+// and CEL agree on; what \x and octal digits give is a character to CEL.
+func text(rest string) (t token, size int, err error) {
+	quote := rest[0]
+	if len(rest) > 2 && rest[1] == quote && rest[2] == quote {
+		return token{}, 0, errTriple
+	}
+	var b strings.Builder
+	for tail := rest[1:]; tail != ""; {
+		switch c := tail[0]; c {
+		case quote:
+			return token{literal, b.String()}, len(rest) - len(tail) + 1, nil
+		case '\n', '\r':
+			return token{}, 0, errText
+		case '\\':
+			r, _, after, err := strconv.UnquoteChar(tail, quote)
+			if err != nil {
+				return token{}, 0, errText
+			}
+			b.WriteRune(r)
+			tail = after
+		default:
+			r, width := utf8.DecodeRuneInString(tail)
+			if r == utf8.RuneError {
+				return token{}, 0, errText
+			}
+			b.WriteString(tail[:width])
+			tail = tail[width:]
+		}
+	}
+	return token{}, 0, errText
+}
