@@ -31,7 +31,7 @@ func conditional(conditions string) string {
 
 func document(t testing.TB, text string) *exception.Document {
 	t.Helper()
-	doc, err := exception.Parse([]byte(text), "a.yaml")
+	doc, err := exception.NewReader(strings.NewReader(text), "a.yaml").Large().Next()
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
