@@ -23,7 +23,9 @@ standard output, or to --output; comments and the order of keys stay as they
 were.
 
 With --promote, everything that waits under unsigned/ in the commit that HEAD or
---source names is sealed and moved to signed/, all of it or nothing. --commit
+--source names is sealed and moved to signed/, all of it or nothing. With
+--keep-going, files that cannot be promoted stay where they are and are reported,
+and the others are promoted; the exit status is 1 then. --commit
 commits that on HEAD; --push commits it on what the remote has and pushes it
 without force, again when the remote has moved; --pull-request-mode pushes it to a
 branch of its own; --dry-run shows what would be done. A run that was cut off
@@ -45,8 +47,9 @@ bundle signs the message that the seal holds, for cosign verify-blob and
 polex-verify --bundle.
 
 Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
-refused, 2 for a command line that cannot be meant, and 3 if Sigstore, a file or
-the repository failed. Then nothing was written, or the next run completes it.`
+refused (with --keep-going, the others were sealed), 2 for a command line that
+cannot be meant, and 3 if Sigstore, a file or the repository failed. Then nothing
+was written, or the next run completes it.`
 
 const example = `  # one file, by hand
   polex-sign unsigned/mongo.yaml --output signed/mongo.yaml

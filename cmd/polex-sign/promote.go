@@ -23,6 +23,7 @@ type promotion struct {
 	author  gitchange.Author
 	push    gitchange.Push
 	skipped map[string]bool // files that were said to be
+	refused map[string]bool // files that are left out, with --keep-going
 }
 
 // promote seals the repository's queue.
@@ -63,20 +64,20 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := queue.Plan(on)
+	plan, record, err := p.plan(ctx, queue, on)
 	if err != nil {
 		return pushHint(err)
 	}
 	p.skip(plan.Skipped)
 	if len(plan.Moves) == 0 {
+		p.leaveOut(plan.Refused)
 		return p.nothing()
 	}
-	before := p.report.Documents
-	p.report.Documents += len(plan.Documents())
+	asked := len(plan.Documents())
+	p.report.Documents += asked
 	if err := p.refuseOverlaps(plan); err != nil {
 		return err
 	}
-	record := func() ([]*exception.Document, error) { return p.record(ctx, queue, plan) }
 	if p.options.dryRun {
 		return p.foresee(plan, record)
 	}
@@ -92,6 +93,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.leaveOut(plan.Refused)
 	if p.options.sealedOutput != "" {
 		return p.handOver(plan, sealed)
 	}
@@ -111,14 +113,14 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if err != nil {
 		return pushHint(err)
 	}
-	p.report.Documents = before
+	p.report.Documents -= asked // they are counted as they are done
 	return p.done(done)
 }
 
 // open reads the queue, and finds the commit that is built upon: HEAD, or what
 // the remote has once it has everything of this clone.
 func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, error) {
-	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace}
+	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace, KeepGoing: p.options.keepGoing}
 	if p.options.Push && !p.options.pullRequest && !p.options.dryRun {
 		landed, err := promote.Land(ctx, p.clone, options, p.push, p.options.SignCommit)
 		if err != nil {
