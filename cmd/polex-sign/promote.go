@@ -71,6 +71,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	p.skip(plan.Skipped)
 	if len(plan.Moves) == 0 {
 		p.leaveOut(plan.Refused)
+		p.follow(on)
 		return p.nothing()
 	}
 	asked := len(plan.Documents())
@@ -167,6 +168,17 @@ func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recor
 		return nil, err
 	}
 	return plan.TakeOver(p.options.sealedInput, verifier, p.now)
+}
+
+// follow completes a run before this one that pushed, and was kept from bringing the
+// clone to where the remote is. There is nothing else that this run would do.
+func (p *promotion) follow(tip plumbing.Hash) {
+	if !p.options.Push || p.options.pullRequest || p.options.dryRun {
+		return
+	}
+	if err := p.clone.Follow(p.author, p.push, tip); err != nil {
+		_, _ = fmt.Fprintln(p.streams.Err, cli.Escape(fmt.Sprintf("the local branch and the work tree are not at %s: %v", p.push.To, err)))
+	}
 }
 
 // nothing ends a run that had nothing to sign.

@@ -180,7 +180,11 @@ func summaryLine(r *Report) string {
 	if n := r.Count(Warn); n > 0 {
 		parts = append(parts, plural(n, "warning"))
 	}
-	if r.Status() == Passed {
+	switch n := r.Count(Pass); {
+	case r.Done != "" && n > 0:
+		parts = append([]string{fmt.Sprintf("%d %s", n, r.Done)}, parts...)
+	case r.Done != "":
+	case r.Status() == Passed:
 		parts = append([]string{"all passed"}, parts...)
 	}
 	if len(parts) == 0 {
