@@ -127,6 +127,9 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 		switch {
 		case e.IsFile() && !named && !exception.HoldsDocuments(e.Path), !named && c.aside(e):
 			return nil
+		case e.Mode == filemode.Executable:
+			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
+				Message: "the file is executable, and only regular files (mode 100644) are read in a commit", Hint: "remove the executable bit: git update-index --chmod=-x"})
 		case e.IsFile():
 			c.file(e, visit)
 		default:
