@@ -317,3 +317,27 @@ func TestHeadMovesUnderway(t *testing.T) {
 		t.Errorf("%d commits of others were kept, and %d kept out", kept, out)
 	}
 }
+
+// TestLinkedLeavesTheOthers: linked work trees share the folders of objects and not the
+// lock, so that one leaves alone what another is writing.
+func TestLinkedLeavesTheOthers(t *testing.T) {
+	r := newRepository(t, waiting)
+	linked := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "linked")}
+	r.git("worktree", "add", "--quiet", "-b", "other", linked.dir)
+	var half []string
+	for i := range 256 {
+		name := ".git/objects/" + hex.EncodeToString([]byte{byte(i)}) + "/tmp_obj_polex"
+		r.write(name, "half")
+		half = append(half, name)
+	}
+	if got := start(t, order{Dir: linked.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Commit == "" {
+		t.Fatalf("%+v", got)
+	}
+	for _, name := range half {
+		if content, err := os.ReadFile(r.path(name)); err != nil || string(content) != "half" {
+			t.Fatalf("%s: %q, %v", name, content, err)
+		}
+		r.must(os.Remove(r.path(name)))
+	}
+	r.git("fsck", "--strict")
+}

@@ -120,6 +120,13 @@ func checkFolders(o *Options) error {
 // was not committed was not reviewed. Nor may anything be staged elsewhere, for
 // nobody could tell what a commit was to take along.
 func (q *Queue) checkClean() error {
+	switch name, err := q.clone.ConvertedEnds(q.options.Unsigned, q.options.Signed); {
+	case err != nil:
+		return err
+	case name != "":
+		return fmt.Errorf("%w: %q has other line ends on disk than in the commit, so that core.autocrlf, core.eol or an eol attribute converts it: "+
+			"write %s/** -text and %s/** -text into .gitattributes, and check the files out again", gitchange.ErrSetting, name, q.options.Unsigned, q.options.Signed)
+	}
 	dirty, err := q.clone.Dirty(q.options.Unsigned, q.options.Signed)
 	if err != nil || len(dirty) == 0 {
 		return err
