@@ -42,6 +42,11 @@ annotation polex.dev/expires-in becomes a time, counted from now. Everything is
 verified before it is handed out, by the trust policy of the configuration where
 it has one.
 
+The public Sigstore, which signs by default, publishes who signs for ever: an e-mail
+address, or the name of the repository and the workflow (docs/privacy.md). On a
+terminal, polex-sign asks before that; --yes answers. A private Sigstore (--fulcio-url,
+--rekor-url) publishes nothing.
+
 With --bundle, the evidence of one document is written beside it as well. The
 bundle signs the message that the seal holds, for cosign verify-blob and
 polex-verify --bundle.
@@ -76,6 +81,7 @@ type options struct {
 	oidcClientID  string
 	device        bool
 	concurrency   int
+	yes           bool
 
 	forms lifetime.Forms
 }
@@ -110,6 +116,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client `id` that identity tokens are asked for (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "`number` of uploads at once (default: 8)")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask on a terminal before anything is published in the logs of the public Sigstore")
 	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
 	trusted := trustflags.Add(cmd)
