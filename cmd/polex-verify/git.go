@@ -48,9 +48,6 @@ func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 		}
 		return cli.AtLeastOnePath(cmd, args)
 	}
-	if f.dir == "" {
-		return cli.Usagef("--git names no folder")
-	}
 	if len(args) > 0 {
 		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]), Hint: "name what to verify in the commit with --path"}
 	}
