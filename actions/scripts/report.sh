@@ -63,13 +63,13 @@ keep_report() {
 }
 
 # only_notes FOLDER tells a folder that is there and in which nothing waits, nothing
-# but a README.md or a .gitkeep, from one that is missing: that may be misspelt.
+# but notes (*.md) and Git's own files, from one that is missing: that may be misspelt.
 only_notes() {
   case $1 in
     /*) ;;
     *) set -- "./$1" ;;
   esac
-  [ -d "$1" ] && [ -z "$(find "$1" ! -type d ! -name .gitkeep ! -name '*.md' -print -quit)" ]
+  [ -d "$1" ] && [ -z "$(find "$1" ! -type d ! -name .gitkeep ! -name .gitignore ! -name .gitattributes ! -iname '*.md' -print -quit)" ]
 }
 
 # lines_of TEXT splits an input of several lines into the array lines.

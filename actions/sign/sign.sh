@@ -20,6 +20,11 @@ case $INPUT_STEP in
   seal-and-commit) ;;
   *) fail 2 "There is no step $INPUT_STEP: seal, commit and seal-and-commit are known." ;;
 esac
+case ${INPUT_KEEP_GOING:=false} in
+  true) arguments+=(--keep-going) ;;
+  false) ;;
+  *) fail 2 'The input keep-going is true or false.' ;;
+esac
 # The job that commits asks GitHub nothing.
 if [ "$INPUT_STEP" = commit ]; then unset GITHUB_TOKEN; fi
 branch=
@@ -53,6 +58,13 @@ commands polex-sign
 status=0
 report polex-sign "${arguments[@]}" || status=$?
 keep_report
+# What was left out is refused by the job that commits as well, which fails once the
+# others are there. The job that signs must not keep them from it.
+going=false
+if [ "$INPUT_KEEP_GOING" = true ] && [ "$status" -eq 1 ]; then
+  going=true
+  if [ "$INPUT_STEP" = seal ] && [ -d "$INPUT_SEALED" ]; then status=0; fi
+fi
 count=$(found '[.results[] | select(.outcome == "passed")] | length')
 if [ "$status" -eq 0 ] && [ "${count:-0}" -gt 0 ]; then
   found -f "$(dirname "${BASH_SOURCE[0]}")/signed.jq" >"$scratch/signed.md"
@@ -60,9 +72,10 @@ if [ "$status" -eq 0 ] && [ "${count:-0}" -gt 0 ]; then
 else
   summarize "$scratch/summary.md"
 fi
-if [ "$status" -ne 0 ]; then exit "$status"; fi
+if [ "$status" -ne 0 ] && [ "$going" = false ]; then exit "$status"; fi
 
 output count "${count:-0}"
 output branch "$branch"
 output commit "$(found '[.results[].details.commit // empty][0] // ""')"
 output files "$(found '[.results[] | select(.outcome == "passed").file] | unique[]')"
+exit "$status"

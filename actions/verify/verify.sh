@@ -12,9 +12,29 @@ for commit in "$INPUT_BASE" "$INPUT_REF"; do
     fail 3 "The commit $commit is not in this clone. Check out with fetch-depth: 0."
   fi
 done
-# A policy names other files: the trusted root, keys. All of them are the base's.
+# A policy names other files: the trusted root, keys. All of them are the base's. They are
+# read as the objects that they are: an archive or a checkout would obey what
+# .gitattributes says of them (export-ignore, line ends, filters).
+base=$(git rev-parse --verify --quiet --end-of-options "$INPUT_BASE^{commit}")
+config=
+# read_base HASH PATH writes a file of the base.
+read_base() {
+  mkdir -p -- "$scratch/base/$(dirname -- "$2")"
+  git --no-replace-objects cat-file blob "$1" >"$scratch/base/$2"
+}
 mkdir "$scratch/base"
-git archive --format=tar "$INPUT_BASE" | tar -x -C "$scratch/base"
+if hash=$(git rev-parse --verify --quiet --end-of-options "$base:$INPUT_CONFIG"); then
+  if [ "$(git cat-file -t "$hash")" = blob ]; then
+    read_base "$hash" "$INPUT_CONFIG"
+    config=$(cat "$scratch/base/$INPUT_CONFIG")
+  fi
+fi
+while IFS=$'\t' read -r -d '' entry name; do
+  # What it names, and no more: a repository may be large.
+  case $entry in
+    100???\ *) if [[ $config == *"${name##*/}"* ]]; then read_base "${entry##* }" "$name"; fi ;;
+  esac
+done < <(if [ -n "$config" ]; then git --no-replace-objects ls-tree -r -z --full-tree "$base"; fi)
 if [ ! -f "$scratch/base/$INPUT_CONFIG" ]; then
   fail 2 "The commit $INPUT_BASE has no $INPUT_CONFIG, so that nobody is trusted."
 fi

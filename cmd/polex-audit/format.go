@@ -61,6 +61,9 @@ type reports struct{ *format }
 // String returns nothing: there is no default to show.
 func (reports) String() string { return "" }
 
+// Repeats says that it can be given several times.
+func (reports) Repeats() {}
+
 // Set takes a format's name and a file.
 func (r reports) Set(value string) error {
 	name, path, ok := strings.Cut(value, "=")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/notice"
@@ -11,8 +12,9 @@ import (
 )
 
 const (
-	maxReport  = 32 << 20 // bytes
-	maxNotices = 200      // of one run
+	maxReport = 32 << 20 // bytes
+	// maxSingly is how many events people are told one by one. More are summed up.
+	maxSingly = 50
 )
 
 // Reasons of results.
@@ -35,17 +37,19 @@ func (n *notification) notify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(events) > maxNotices {
-		return cli.Hint(fmt.Errorf("there are %d events to tell, and %d are the most", len(events), maxNotices), "tell what ends within a shorter time")
-	}
 	n.report.Documents = len(events)
 	if n.options.dryRun {
 		return n.print(events)
 	}
-	for _, e := range events {
-		for _, a := range n.told {
-			n.report.Add(n.tell(ctx, a, e))
-		}
+	// Each has its own line: whoever does not answer keeps nobody else waiting.
+	results := make([][]cli.Result, len(n.told))
+	var line sync.WaitGroup
+	for i, a := range n.told {
+		line.Go(func() { results[i] = n.tellAll(ctx, a, events) })
+	}
+	line.Wait()
+	for _, some := range results {
+		n.report.Add(some...)
 	}
 	return errors.Join(n.format.Write(n.streams.Out, n.report), n.report.Err())
 }
@@ -83,6 +87,33 @@ func (n *notification) events() ([]notice.Event, error) {
 	return events, nil
 }
 
+// tellAll tells all events to one addressee, within the time that there is for it.
+func (n *notification) tellAll(ctx context.Context, a addressee, events []notice.Event) []cli.Result {
+	timely, cancel := context.WithTimeout(ctx, n.timeout)
+	defer cancel()
+	var results []cli.Result
+	for _, e := range a.singly(events) {
+		result := n.tell(timely, a, e)
+		if result.Outcome == cli.Unknown && timely.Err() != nil {
+			result.Message = fmt.Sprintf("%s %s: %s not told: telling it everything took longer than %s (--timeout)", e.Name(), e.Kind, a.name, n.timeout)
+			if ctx.Err() != nil {
+				result.Message = fmt.Sprintf("%s %s: %s not told: the run was ended", e.Name(), e.Kind, a.name)
+			}
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+// singly returns the events as an addressee is told them: programs each of them, and
+// people not more than a few.
+func (a addressee) singly(events []notice.Event) []notice.Event {
+	if a.name == string(post.JSON) || len(events) <= maxSingly {
+		return events
+	}
+	return notice.Summarize(events)
+}
+
 // tell tells one event to one addressee. Others are told whatever becomes of it.
 func (n *notification) tell(ctx context.Context, a addressee, e notice.Event) cli.Result {
 	result := cli.Result{Outcome: cli.Pass, Reason: reasonTold, File: e.File, Details: map[string]any{"event": string(e.Kind), "id": e.ID(), "to": a.name}}
@@ -108,8 +139,8 @@ func (n *notification) print(events []notice.Event) error {
 		_, err := fmt.Fprintln(n.streams.Out, nothingToTell)
 		return err
 	}
-	for _, e := range events {
-		for _, a := range n.told {
+	for _, a := range n.told {
+		for _, e := range a.singly(events) {
 			body, err := a.body(e)
 			if err != nil {
 				return err

@@ -32,6 +32,9 @@ run changes the comment, and repeats nothing. A webhook is told again by each ru
 With --dry-run nothing is read from --to and nothing is sent: what would be is
 printed.
 
+Addressees are told side by side, and each has the time of --timeout. Of more than 50
+events, json gets every one, and the others get summaries that name all of them.
+
 Exits 0 if everybody was told or there was nothing to tell, 2 for a command line that
 cannot be meant, and 3 if somebody was not told or the history could not be read.
 Others are told all the same.`
@@ -57,6 +60,7 @@ type notifyOptions struct {
 	merged      string
 	repository  string
 	login       string
+	timeout     string
 	dryRun      bool
 }
 
@@ -87,6 +91,7 @@ func newNotify(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.merged, "merged", "", "`hash` of the merge that --refused is about, to find its pull request by")
 	flags.StringVar(&o.repository, "github-repository", "", "`owner/name` of the repository that is commented in (default: $GITHUB_REPOSITORY)")
 	flags.StringVar(&o.login, "github-login", "", "`account` that the token writes as (default: github-actions[bot])")
+	flags.StringVar(&o.timeout, "timeout", "", "longest `duration` that telling one addressee everything may take, such as 90s (default: 3m)")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be sent, and send nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		n, err := o.load(streams, format)
@@ -136,8 +141,18 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 			return nil, &cli.UsageError{Err: fmt.Errorf("--ending: %w", err)}
 		}
 	}
+	n.timeout = defaultTimeout
+	if o.timeout != "" {
+		var err error
+		if n.timeout, err = time.ParseDuration(o.timeout); err != nil || n.timeout <= 0 {
+			return nil, &cli.UsageError{Err: fmt.Errorf("--timeout %q is not a duration", o.timeout), Hint: "write it like 90s or 5m"}
+		}
+	}
 	return n, n.addressees()
 }
+
+// defaultTimeout lets one addressee that hangs take less than a job has.
+const defaultTimeout = 3 * time.Minute
 
 // notification is one run of the command.
 type notification struct {
@@ -147,5 +162,6 @@ type notification struct {
 	report  *cli.Report
 	history *run // nil where no history is asked about
 	soon    time.Duration
+	timeout time.Duration // for one addressee and all that it is told
 	told    []addressee
 }

@@ -39,9 +39,6 @@ type run struct {
 func (r *run) prepare(cfg *cli.Config) error {
 	o := r.options
 	r.now = r.streams.Now().UTC().Truncate(time.Second)
-	if o.git == "" {
-		return cli.Usagef("--git names no folder")
-	}
 	var bad *gittree.RevisionError
 	if err := gittree.CheckRevision(o.ref); errors.As(err, &bad) {
 		return &cli.UsageError{Err: err, Hint: bad.Hint()}
@@ -73,8 +70,6 @@ func (r *run) prepare(cfg *cli.Config) error {
 	switch {
 	case o.given("cluster-file") && o.given("kubeconfig"):
 		return cli.Usagef("--cluster-file and --kubeconfig are two clusters, and one is compared")
-	case o.given("cluster-file") && o.clusterFile == "", o.given("kubeconfig") && o.kubeconfig == "":
-		return cli.Usagef("--cluster-file or --kubeconfig names no file")
 	case cluster && !r.at.IsZero():
 		return &cli.UsageError{Err: errors.New("a cluster is as it is now, and --at asks about another time"), Hint: "leave one of them away"}
 	case o.often < 0, o.renewed < 0:

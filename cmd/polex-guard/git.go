@@ -23,9 +23,6 @@ func (f *serveFlags) checkGit() error {
 		}
 		return nil
 	}
-	if f.Git == "" {
-		return cli.Usagef("--git names no folder")
-	}
 	var bad *gittree.RevisionError
 	if err := gittree.CheckRevision(f.GitRevision); errors.As(err, &bad) {
 		return &cli.UsageError{Err: err, Hint: bad.Hint()}

@@ -25,8 +25,8 @@ polex-verify. Of a file that holds others too, those stay as they are. A file of
 which the times cannot be read is left alone and named, and the others are pruned
 all the same.
 
-Without --commit or --push only the work tree is changed, and the commit is yours
-to make. With --warn-before, what ends within that time is named as well.
+Without --commit or --push, polex-prune changes the files of the work tree, and the
+commit is yours to make; --dry-run changes nothing. With --warn-before, what ends within that time is named as well.
 
 Exits 0 if nothing is left that has ended, or nothing had, 2 for a command line
 that cannot be meant, and 3 if a document could not be read or the repository
@@ -113,6 +113,8 @@ type run struct {
 	format  *cli.Format
 	look    prune.Options
 	found   *prune.Found
+	// committed says where the commit is.
+	committed string
 }
 
 func (r *run) prune(ctx context.Context) error {
@@ -163,8 +165,10 @@ func (r *run) carryOut(ctx context.Context, clone *gitchange.Clone) (gitchange.R
 	case r.options.dryRun:
 		return gitchange.Result{}, r.only(ctx, clone, to, propose)
 	case flags.Push:
+		r.committed = "pushed to " + to.To.String()
 		return clone.Push(ctx, by, to, propose)
 	case flags.Commit:
+		r.committed = "committed"
 		return clone.Commit(ctx, by, propose)
 	default:
 		return clone.Apply(propose)
@@ -195,8 +199,13 @@ func (r *run) only(ctx context.Context, clone *gitchange.Clone, to gitchange.Pus
 func (r *run) report(result gitchange.Result) error {
 	report := &cli.Report{Tool: "polex-prune", Docs: docs, Idle: "nothing has expired", Documents: len(r.found.Ended) + len(r.found.Soon) + len(r.found.Unreadable)}
 	verb := "removed"
-	if r.options.dryRun {
-		verb = "would be removed"
+	report.Done = verb
+	changed := !r.options.dryRun && !r.options.commit.Commits() && len(r.found.Ended) > 0
+	switch {
+	case r.options.dryRun:
+		verb, report.Done = "would be removed", "would be removed"
+	case changed:
+		report.Done = "removed from the work tree"
 	}
 	for _, e := range r.found.Ended {
 		line := resultFor(e)
@@ -222,7 +231,10 @@ func (r *run) report(result gitchange.Result) error {
 		return err
 	}
 	if !result.Commit.IsZero() {
-		_, _ = fmt.Fprintf(r.streams.Err, "committed %s\n", result.Commit)
+		_, _ = fmt.Fprintf(r.streams.Err, "%s %s\n", r.committed, result.Commit)
+	}
+	if changed {
+		_, _ = fmt.Fprintln(r.streams.Err, "nothing is committed: commit the change, or run it with --commit or --push; git restore undoes it")
 	}
 	if result.Left != "" {
 		_, _ = fmt.Fprintln(r.streams.Err, cli.Escape(result.Left))

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/cmd/internal/cli"
 )
 
 // environment is everything a command takes from outside of its arguments.
@@ -27,6 +29,19 @@ func (e environment) lookup(name string) string {
 		}
 	}
 	return value
+}
+
+// sandbox is the folder of the sandbox that is running: the one that is named, or the one
+// that run has told its command.
+func (e environment) sandbox(dir string) (string, error) {
+	if dir == "" {
+		dir = e.lookup("POLEX_SANDBOX")
+	}
+	if dir == "" {
+		return "", usage("run it inside of polex-sandbox run, or name the folder of polex-sandbox serve with --dir",
+			"POLEX_SANDBOX is not set and --dir is not given")
+	}
+	return dir, nil
 }
 
 // Exit statuses of polex-sandbox itself; run exits with its command's.
@@ -59,7 +74,10 @@ func usage(hint, format string, args ...any) error {
 func execute(ctx context.Context, args []string, env environment) int {
 	command := newCommand(env)
 	command.SetArgs(args)
-	err := command.ExecuteContext(ctx)
+	err := cli.CheckGiven(command, args)
+	if err == nil {
+		err = command.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return 0
 	}
@@ -88,8 +106,20 @@ and the polex.yaml that it writes, and with nothing else.
 
 Nothing it issues is worth anything outside of it: it gives any identity to whoever asks.
 
-  polex-sandbox run -- polex-sign exception.yaml      sign, without an account or a network
-  polex-sandbox run -- sh                             look around
+Sign and verify, without an account or a network:
+
+  polex-sandbox run -- sh -c '
+    polex-sign --config "$POLEX_SANDBOX/polex.yaml" exception.yaml |
+    polex-verify --config "$POLEX_SANDBOX/polex.yaml" -'
+
+The same by your own .polex.yaml, of which the sandbox replaces the Sigstore alone:
+
+  polex-sandbox run -- sh -c '
+    polex-sandbox config >.polex-sandbox.yaml &&
+    polex-sign --config .polex-sandbox.yaml exception.yaml'
+
+Without --config, polex-sign signs by your .polex.yaml or, where there is none, with the public
+Sigstore, even inside of a sandbox.
 
 Exit status: 0 done, 2 usage, 3 could not start; run exits as its command does.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -107,6 +137,6 @@ Exit status: 0 done, 2 usage, 3 could not start; run exits as its command does.`
 	command.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage(c.CommandPath()+" --help lists the flags", "%w", err)
 	})
-	command.AddCommand(newRun(env), newServe(env), newToken(env))
+	command.AddCommand(newRun(env), newServe(env), newToken(env), newConfig(env))
 	return command
 }

@@ -25,7 +25,8 @@ func newToken(env environment) *cobra.Command {
 identity that polex.yaml trusts; each flag changes one thing about it. So this shows that
 another branch's signature is refused:
 
-  polex-sign --identity-token "$(polex-sandbox token --ref refs/heads/dev)" exception.yaml
+  polex-sign --config "$POLEX_SANDBOX/polex.yaml" \
+    --identity-token "$(polex-sandbox token --ref refs/heads/dev)" exception.yaml
 
 The sandbox is the one of $POLEX_SANDBOX, which run sets, or of --dir.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -49,12 +50,9 @@ func printToken(ctx context.Context, o tokenOptions, env environment) error {
 	if err := checkIdentity(o.identity); err != nil {
 		return err
 	}
-	if o.dir == "" {
-		o.dir = env.lookup("POLEX_SANDBOX")
-	}
-	if o.dir == "" {
-		return usage("run it inside of polex-sandbox run, or name the folder of polex-sandbox serve with --dir",
-			"POLEX_SANDBOX is not set and --dir is not given")
+	var err error
+	if o.dir, err = env.sandbox(o.dir); err != nil {
+		return err
 	}
 	token, err := sandbox.RequestToken(ctx, o.dir, o.identity, o.audience)
 	if err != nil {

@@ -23,7 +23,9 @@ standard output, or to --output; comments and the order of keys stay as they
 were.
 
 With --promote, everything that waits under unsigned/ in the commit that HEAD or
---source names is sealed and moved to signed/, all of it or nothing. --commit
+--source names is sealed and moved to signed/, all of it or nothing. With
+--keep-going, files that cannot be promoted stay where they are and are reported,
+and the others are promoted; the exit status is 1 then. --commit
 commits that on HEAD; --push commits it on what the remote has and pushes it
 without force, again when the remote has moved; --pull-request-mode pushes it to a
 branch of its own; --dry-run shows what would be done. A run that was cut off
@@ -40,13 +42,19 @@ annotation polex.dev/expires-in becomes a time, counted from now. Everything is
 verified before it is handed out, by the trust policy of the configuration where
 it has one.
 
+The public Sigstore, which signs by default, publishes who signs for ever: an e-mail
+address, or the name of the repository and the workflow (docs/privacy.md). On a
+terminal, polex-sign asks before that; --yes answers. A private Sigstore (--fulcio-url,
+--rekor-url) publishes nothing.
+
 With --bundle, the evidence of one document is written beside it as well. The
 bundle signs the message that the seal holds, for cosign verify-blob and
 polex-verify --bundle.
 
 Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
-refused, 2 for a command line that cannot be meant, and 3 if Sigstore, a file or
-the repository failed. Then nothing was written, or the next run completes it.`
+refused (with --keep-going, the others were sealed), 2 for a command line that
+cannot be meant, and 3 if Sigstore, a file or the repository failed. Then nothing
+was written, or the next run completes it.`
 
 const example = `  # one file, by hand
   polex-sign unsigned/mongo.yaml --output signed/mongo.yaml
@@ -73,6 +81,7 @@ type options struct {
 	oidcClientID  string
 	device        bool
 	concurrency   int
+	yes           bool
 
 	forms lifetime.Forms
 }
@@ -107,6 +116,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.oidcClientID, "oidc-client-id", "", "client `id` that identity tokens are asked for (default: sigstore)")
 	flags.BoolVar(&o.device, "device-flow", false, "sign in with a code on another device")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "`number` of uploads at once (default: 8)")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask on a terminal before anything is published in the logs of the public Sigstore")
 	_ = cmd.RegisterFlagCompletionFunc("rekor-version", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("bundle-format", cobra.FixedCompletions([]string{string(sign.BundleBoth), string(sign.BundleCosign), string(sign.BundleSigstore)}, cobra.ShellCompDirectiveNoFileComp))
 	trusted := trustflags.Add(cmd)

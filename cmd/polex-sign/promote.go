@@ -23,6 +23,7 @@ type promotion struct {
 	author  gitchange.Author
 	push    gitchange.Push
 	skipped map[string]bool // files that were said to be
+	refused map[string]bool // files that are left out, with --keep-going
 }
 
 // promote seals the repository's queue.
@@ -63,20 +64,21 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := queue.Plan(on)
+	plan, record, err := p.plan(ctx, queue, on)
 	if err != nil {
 		return pushHint(err)
 	}
 	p.skip(plan.Skipped)
 	if len(plan.Moves) == 0 {
+		p.leaveOut(plan.Refused)
+		p.follow(on)
 		return p.nothing()
 	}
-	before := p.report.Documents
-	p.report.Documents += len(plan.Documents())
+	asked := len(plan.Documents())
+	p.report.Documents += asked
 	if err := p.refuseOverlaps(plan); err != nil {
 		return err
 	}
-	record := func() ([]*exception.Document, error) { return p.record(ctx, queue, plan) }
 	if p.options.dryRun {
 		return p.foresee(plan, record)
 	}
@@ -92,6 +94,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.leaveOut(plan.Refused)
 	if p.options.sealedOutput != "" {
 		return p.handOver(plan, sealed)
 	}
@@ -111,14 +114,14 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	if err != nil {
 		return pushHint(err)
 	}
-	p.report.Documents = before
+	p.report.Documents -= asked // they are counted as they are done
 	return p.done(done)
 }
 
 // open reads the queue, and finds the commit that is built upon: HEAD, or what
 // the remote has once it has everything of this clone.
 func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, error) {
-	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace}
+	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace, KeepGoing: p.options.keepGoing}
 	if p.options.Push && !p.options.pullRequest && !p.options.dryRun {
 		landed, err := promote.Land(ctx, p.clone, options, p.push, p.options.SignCommit)
 		if err != nil {
@@ -165,6 +168,17 @@ func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recor
 		return nil, err
 	}
 	return plan.TakeOver(p.options.sealedInput, verifier, p.now)
+}
+
+// follow completes a run before this one that pushed, and was kept from bringing the
+// clone to where the remote is. There is nothing else that this run would do.
+func (p *promotion) follow(tip plumbing.Hash) {
+	if !p.options.Push || p.options.pullRequest || p.options.dryRun {
+		return
+	}
+	if err := p.clone.Follow(p.author, p.push, tip); err != nil {
+		_, _ = fmt.Fprintln(p.streams.Err, cli.Escape(fmt.Sprintf("the local branch and the work tree are not at %s: %v", p.push.To, err)))
+	}
 }
 
 // nothing ends a run that had nothing to sign.

@@ -59,6 +59,7 @@ func (p *promotion) foresee(plan *promote.Plan, record recording) error {
 			p.replaced(m, reasonWouldGo, "would be replaced by")
 		}
 	}
+	p.leaveOut(plan.Refused)
 	if err := p.format.Write(p.streams.Out, p.report); err != nil {
 		return err
 	}
@@ -69,6 +70,7 @@ func (p *promotion) foresee(plan *promote.Plan, record recording) error {
 // done says what became of each file.
 func (p *promotion) done(done *promote.Done) error {
 	p.skip(done.Skipped)
+	p.leaveOut(done.Refused)
 	for _, m := range done.Moves {
 		for _, doc := range m.Documents {
 			p.report.Documents++

@@ -19,6 +19,7 @@ type promoteOptions struct {
 	pullRequestName string
 
 	dryRun       bool
+	keepGoing    bool
 	sealedOutput string
 	sealedInput  string
 }
@@ -28,6 +29,7 @@ func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
 	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
 	flags.StringVar(&o.source, "source", "", "`commit` to read the unsigned folder from: HEAD, a branch, a tag or a whole hash (default: HEAD)")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything and say what would be done; sign and write nothing")
+	flags.BoolVar(&o.keepGoing, "keep-going", false, "leave out the files that cannot be promoted, promote the others and exit 1 (default: promote all or none)")
 	o.Add(flags, "the promotion")
 	flags.BoolVar(&o.pullRequest, "pull-request-mode", false, "push the commit to a branch of its own, for a pull request, and leave the work tree as it is")
 	flags.StringVar(&o.pullRequestName, "pull-request-branch", "", "`name` of that branch (default: polex/signed- and the beginning of the source's hash)")

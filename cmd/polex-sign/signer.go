@@ -30,6 +30,9 @@ func (r *run) signer(ctx context.Context, c trust.Config, rules sign.Rules) (*si
 			return nil, err
 		}
 	}
+	if err := r.agree(); err != nil {
+		return nil, err
+	}
 	if r.options.key != "" {
 		return r.keySigner(config)
 	}

@@ -27,6 +27,10 @@ PATH is a file, a folder (every .yaml, .yml and .json below it) or - for
 standard input. Without --config, the .polex.yaml of the repository that the
 working directory lies in is used, if there is one. A flag wins over it.
 
+Where PATH is in the folder of pending exceptions (directories.unsigned, or
+unsigned/), every file there is held to the rules of polex-sign --promote as well: a
+file that could not be promoted is refused here, before it stops others.
+
 Nothing loosens the checks on what guards exceptions: an exception that matches
 PolicyException, a policy called polex-*, or the namespaces kyverno and
 polex-system is always refused.
@@ -87,15 +91,21 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), CountPassed: !format.ListsPassed()}
 		maps.Copy(report.Docs, renewalDocs())
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+		var since *changed.Since
 		if o.changedSince != "" {
-			since, err := changed.Open(cmd.Context(), ".", o.changedSince)
-			if err != nil {
+			if since, err = changed.Open(cmd.Context(), ".", o.changedSince); err != nil {
 				return cli.Hint(err, "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0")
 			}
 			inputs.Changed = since.Changed
 		}
 		run := &run{report: report, now: streams.Now()}
-		if err := o.around.read(run, cfg, &config); err != nil {
+		var waiting *queue
+		if !o.fix {
+			if waiting, err = openQueue(cmd.Context(), cfg, paths, since); err != nil {
+				return err
+			}
+		}
+		if err := o.around.read(run, waiting, cfg, &config); err != nil {
 			return err
 		}
 		if run.checker, err = shapeconfig.Checker(config); err != nil {
@@ -107,7 +117,10 @@ func newCommand(streams cli.Streams) *cobra.Command {
 			return fix.finish(format, streams)
 		}
 		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: run.settle}.Each(inputs.Each)
-		run.renewals.settle(report, cli.Documents(o.around.signed, &cli.Report{}, cli.Warn)) // what cannot be read of them is on the report
+		run.renewals.settle(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // what cannot be read of them is on the report
+		if waiting != nil {
+			waiting.check(report)
+		}
 		if err := format.Write(streams.Out, report); err != nil {
 			return err
 		}
@@ -126,6 +139,7 @@ type run struct {
 	checker  *shape.Checker
 	policies *shape.PolicySet // nil when none are given
 	set      shape.Set
+	live     []string  // the paths of the live exceptions
 	renewals *renewals // nil where the live exceptions are not given
 	report   *cli.Report
 	now      time.Time

@@ -49,9 +49,6 @@ func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 		}
 		return cli.AtLeastOnePath(cmd, args)
 	}
-	if f.dir == "" {
-		return cli.Usagef("--git names no folder")
-	}
 	if len(args) > 0 {
 		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]), Hint: "name what to verify in the commit with --path"}
 	}
@@ -135,6 +132,9 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 		switch {
 		case e.IsFile() && !named && !exception.HoldsDocuments(e.Path), !named && c.aside(e):
 			return nil
+		case e.Mode == filemode.Executable:
+			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
+				Message: "the file is executable, and only regular files (mode 100644) are read in a commit", Hint: "remove the executable bit: git update-index --chmod=-x"})
 		case e.IsFile():
 			c.file(e, visit)
 		default:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"unicode/utf8"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -18,6 +19,10 @@ var ErrMoved = errors.New("HEAD has moved meanwhile: run it again")
 func (c *Clone) apply(j *journal) error {
 	// What is in the way is better met before anything was touched.
 	for _, e := range j.Edits {
+		// The journal is JSON, which would write it as another path.
+		if !utf8.ValidString(e.Path) {
+			return fmt.Errorf("%q: the path is not UTF-8: %w", e.Path, ErrInTheWay)
+		}
 		if found, err := c.onDisk(e.Path); err != nil || found != e.Old && found != e.New {
 			return fmt.Errorf("%q: %w", e.Path, errors.Join(err, ErrInTheWay))
 		}

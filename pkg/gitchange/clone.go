@@ -37,6 +37,7 @@ type Clone struct {
 	own        *os.Root // its Git folder: HEAD, index
 	common     *os.Root // the repository's Git folder, of all its work trees: objects, branches
 	lock       *os.File
+	author     *Author // as Git names it, once it was asked
 }
 
 // folder is where the files of this package lie in the Git folder.
@@ -49,7 +50,8 @@ var ErrBusy = errors.New("another run is at work in this clone")
 // is open, another call returns [ErrBusy]. A change that was cut off is finished
 // or taken back first. A repository that cannot be changed without losing
 // something (no work tree, a sparse checkout, a split index, references or
-// objects in another format than files and SHA-1) is an error.
+// objects in another format than files and SHA-1) is an error, and so is one with a
+// setting that is not heeded ([ErrSetting]).
 func Open(o Options) (*Clone, error) {
 	repository, err := git.PlainOpenWithOptions(o.Dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
 	if errors.Is(err, git.ErrUnknownExtension) || errors.Is(err, git.ErrUnsupportedExtensionRepositoryFormatVersion) {
@@ -86,6 +88,9 @@ func (c *Clone) open(root string) error {
 		return fmt.Errorf("open repository: %w", err)
 	}
 	if c.lock, err = lockFile(c.own, folder+"/lock"); err != nil {
+		return err
+	}
+	if err := c.preflight(); err != nil {
 		return err
 	}
 	if c.Recovered, err = c.recover(); err != nil {

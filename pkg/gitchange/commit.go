@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
@@ -16,7 +15,7 @@ import (
 // Author says who commits, and when.
 type Author struct {
 	// Name and Email of author and committer; unless both are given they are
-	// taken from Git's configuration.
+	// those that Git would write (git var GIT_AUTHOR_IDENT).
 	Name, Email string
 	When        time.Time
 	// Sign has the commit signed as Git's configuration says (gpg.format,
@@ -31,11 +30,11 @@ var ErrNoAuthor = errors.New("nobody is named as the author of the commit")
 // nobody is named.
 func (c *Clone) Signature(a Author) (object.Signature, error) {
 	if a.Name == "" || a.Email == "" {
-		cfg, err := c.repository.ConfigScoped(config.GlobalScope)
-		if err != nil {
-			return object.Signature{}, fmt.Errorf("read Git configuration: %w", err)
+		if c.author == nil {
+			c.author = &Author{}
+			c.author.Name, c.author.Email = c.identity()
 		}
-		a.Name, a.Email = cfg.User.Name, cfg.User.Email
+		a.Name, a.Email = c.author.Name, c.author.Email
 	}
 	if a.Name == "" || a.Email == "" {
 		return object.Signature{}, ErrNoAuthor

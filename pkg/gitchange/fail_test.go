@@ -21,7 +21,8 @@ import (
 var errInjected = errors.New("the disk is on fire")
 
 // TestEveryStepFails: whichever step fails, the clone is as it was, or, once the
-// branch has moved, the next run finishes what is left.
+// branch has moved, the next run finishes what is left. Once the remote has the commit,
+// the run has done what was asked for, and says what is left.
 func TestEveryStepFails(t *testing.T) {
 	for _, mode := range []string{"commit", "apply", "push"} {
 		t.Run(mode, func(t *testing.T) {
@@ -39,19 +40,22 @@ func TestEveryStepFails(t *testing.T) {
 				t.Errorf("only %d steps: %q", len(steps), steps)
 			}
 			before, after := endOf(origin, "apply"), endOf(alone, mode)
-			moved := false // as soon as this step is over
+			moved, pushed := false, false // as soon as this step is over
 			for n, step := range steps {
 				r := origin.copy()
 				r.tb = t
 				count := 0
-				_, _, err := carry(order{Dir: r.dir, Mode: mode}, func(string) error {
+				result, _, err := carry(order{Dir: r.dir, Mode: mode}, func(string) error {
 					if count++; count == n+1 {
 						return errInjected
 					}
 					return nil
 				})
-				if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), step) {
+				if !pushed && (!errors.Is(err, errInjected) || !strings.Contains(err.Error(), step)) {
 					t.Errorf("%s failed, and what is said is: %v", step, err)
+				}
+				if pushed && (err != nil || result.Commit.IsZero() || !strings.Contains(result.Left, errInjected.Error()) || !strings.Contains(result.Left, step)) {
+					t.Errorf("%s failed after the push, and what is said is: %v, %q of %s", step, err, result.Left, result.Commit)
 				}
 				switch {
 				case moved && mode != "apply":
@@ -69,7 +73,7 @@ func TestEveryStepFails(t *testing.T) {
 						t.Errorf("%s failed: there is\n%s\nand was\n%s", step, got, before)
 					}
 				}
-				moved = moved || step == "replace refs/heads/main"
+				moved, pushed = moved || step == "replace refs/heads/main", pushed || strings.HasPrefix(step, "push ")
 			}
 		})
 	}
@@ -312,4 +316,28 @@ func TestHeadMovesUnderway(t *testing.T) {
 	if kept < 3 || out < 3 {
 		t.Errorf("%d commits of others were kept, and %d kept out", kept, out)
 	}
+}
+
+// TestLinkedLeavesTheOthers: linked work trees share the folders of objects and not the
+// lock, so that one leaves alone what another is writing.
+func TestLinkedLeavesTheOthers(t *testing.T) {
+	r := newRepository(t, waiting)
+	linked := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "linked")}
+	r.git("worktree", "add", "--quiet", "-b", "other", linked.dir)
+	var half []string
+	for i := range 256 {
+		name := ".git/objects/" + hex.EncodeToString([]byte{byte(i)}) + "/tmp_obj_polex"
+		r.write(name, "half")
+		half = append(half, name)
+	}
+	if got := start(t, order{Dir: linked.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Commit == "" {
+		t.Fatalf("%+v", got)
+	}
+	for _, name := range half {
+		if content, err := os.ReadFile(r.path(name)); err != nil || string(content) != "half" {
+			t.Fatalf("%s: %q, %v", name, content, err)
+		}
+		r.must(os.Remove(r.path(name)))
+	}
+	r.git("fsck", "--strict")
 }

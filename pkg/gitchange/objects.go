@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -25,7 +26,7 @@ func (c *Clone) writeObject(kind plumbing.ObjectType, content []byte) (plumbing.
 		return hash, nil
 	}
 	dir := "objects/" + hash.String()[:2]
-	name, temporary := dir+"/"+hash.String()[2:], dir+"/tmp_obj_polex"
+	name, temporary := dir+"/"+hash.String()[2:], dir+"/"+c.temporaryObject()
 	return hash, c.do("write object of type "+kind.String(), func() error {
 		if err := c.common.MkdirAll(dir, 0o755); err != nil {
 			return err
@@ -50,6 +51,15 @@ func (c *Clone) writeObject(kind plumbing.ObjectType, content []byte) (plumbing.
 		}
 		return err
 	})
+}
+
+// temporaryObject is the name of an object that is being written. Linked work trees
+// share the objects and not the lock of this package, so that each has its own.
+func (c *Clone) temporaryObject() string {
+	if c.own.Name() == c.common.Name() {
+		return "tmp_obj_polex"
+	}
+	return "tmp_obj_polex-" + filepath.Base(c.own.Name())
 }
 
 // readBlob returns the content of a file or a link.

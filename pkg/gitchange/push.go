@@ -39,7 +39,8 @@ var ErrOutrun = errors.New("the remote branch moved again before each push")
 // Push fetches, commits a change on what the remote has and pushes it, without
 // force. When the remote has moved, it fetches and proposes the change again.
 // Nothing local changes before the remote has taken the commit; then the branch
-// and the work tree follow, if they are where that branch was.
+// and the work tree follow, if they are where that branch was. Where they cannot, the
+// result says why, and is no error: the change has been pushed.
 func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (Result, error) {
 	tip, err := c.Fetch(ctx, p.To)
 	if err != nil {
@@ -75,7 +76,11 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 			landed = m.commit
 		}
 		if p.As == "" && !p.Stay {
-			result.Left, err = c.follow(p, landed, by)
+			if result.Left, err = c.follow(p, landed, by); err != nil && !m.commit.IsZero() {
+				// The remote has it, which is what was asked for: a caller that is told of an
+				// error would believe that it has not.
+				result.Left, err = fmt.Sprintf("the local branch and the work tree do not have it yet: %v: the next run brings them up to date, or git pull", err), nil
+			}
 		}
 		return result, err
 	}
@@ -115,6 +120,14 @@ func (c *Clone) attempt(ctx context.Context, p Push, commit, tip plumbing.Hash) 
 	default:
 		return true, now, nil
 	}
+}
+
+// Follow brings the local branch and the work tree to where a branch of a remote was
+// when it was last fetched, if nothing is in the way: a run before may have pushed, and
+// been kept from it. What it leaves on purpose is no error.
+func (c *Clone) Follow(by Author, p Push, tip plumbing.Hash) error {
+	_, err := c.follow(p, tip, by)
+	return err
 }
 
 // follow brings the branch and the work tree to where the remote branch is by

@@ -3,6 +3,7 @@ package notice
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"slices"
 	"time"
 
@@ -44,6 +45,9 @@ type Event struct {
 	// Refusal is the reason, and Detail what was said with it.
 	Refusal, Detail string
 	File            string
+
+	// Members are the events that this one sums up, all of its kind; see [Summarize].
+	Members []Event
 }
 
 // Changes are the events of one commit: what it has put under signed/, and what had
@@ -114,6 +118,9 @@ func of(kind Kind, e *ledger.Entry) Event {
 // ID is the same for the same event, however often it is told: the kind, the
 // exception, what was signed and why it was refused decide it.
 func (e Event) ID() string {
+	if len(e.Members) > 0 {
+		return e.subject()
+	}
 	sum := sha256.Sum256([]byte(string(e.Kind) + "\x00" + e.subject() + e.MessageDigest + e.Refusal))
 	return hex.EncodeToString(sum[:16])
 }
@@ -121,6 +128,13 @@ func (e Event) ID() string {
 // subject tells exceptions apart, in 32 characters: by identity, or by file where
 // there is none.
 func (e Event) subject() string {
+	if len(e.Members) > 0 {
+		sum := sha256.New()
+		for _, m := range e.Members {
+			_, _ = io.WriteString(sum, m.ID())
+		}
+		return hex.EncodeToString(sum.Sum(nil)[:16])
+	}
 	id := e.Identity
 	if id.Name == "" {
 		id.Name, id.Kind = e.File, "file"

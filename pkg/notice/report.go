@@ -10,12 +10,12 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// maxRefused is how many exceptions of a report are told of.
-const maxRefused = 100
+// maxDetails is how many messages about one exception are told of.
+const maxDetails = 20
 
 // RefusedIn are the refusals of a report that a command wrote with -o json: one event
 // for each exception, or for each file where the report names none. Nothing of it is
-// verified. More than 100 are an error.
+// verified.
 func RefusedIn(report []byte) ([]Event, error) {
 	var r struct {
 		APIVersion string
@@ -28,21 +28,31 @@ func RefusedIn(report []byte) ([]Event, error) {
 	if r.APIVersion != "polex.dev/v1alpha1" || r.Kind != "Report" {
 		return nil, errors.New("it is no report of polex")
 	}
+	type key struct {
+		id   exception.Identity
+		file string
+	}
 	var events []Event
+	at := map[key]int{}
+	details := map[key]int{}
 	for _, result := range r.Results {
 		if result.Outcome != "refused" {
 			continue
 		}
-		id := identityOf(result.Object)
-		at := slices.IndexFunc(events, func(e Event) bool { return e.Identity == id && e.File == result.File })
-		if at < 0 {
-			if len(events) == maxRefused {
-				return nil, fmt.Errorf("more than %d exceptions were refused", maxRefused)
-			}
-			events = append(events, Event{Kind: Refused, Identity: id, LogIndex: -1, File: result.File, Refusal: result.Reason, Detail: result.Message})
+		k := key{identityOf(result.Object), result.File}
+		n, met := at[k]
+		if !met {
+			at[k] = len(events)
+			events = append(events, Event{Kind: Refused, Identity: k.id, LogIndex: -1, File: result.File, Refusal: result.Reason, Detail: result.Message})
 			continue
 		}
-		e := &events[at]
+		if details[k]++; details[k] >= maxDetails {
+			if details[k] == maxDetails {
+				events[n].Detail += "; and more"
+			}
+			continue
+		}
+		e := &events[n]
 		if !slices.Contains(strings.Split(e.Refusal, ", "), result.Reason) {
 			e.Refusal += ", " + result.Reason
 		}

@@ -28,7 +28,12 @@ var titles = map[Kind]string{
 	Ended:   "Exception ended",
 }
 
-func (e Event) title() string { return titles[e.Kind] }
+func (e Event) title() string {
+	if n := len(e.Members); n > 0 {
+		return fmt.Sprintf("%s: %d together", titles[e.Kind], n)
+	}
+	return titles[e.Kind]
+}
 
 // remark is a sentence below the lines, or "".
 func (e Event) remark() string {
@@ -56,6 +61,14 @@ func (e Event) lines() []line {
 		if value != "" {
 			all = append(all, line{label: label, value: plain(value), address: address.MatchString(value) && len(value) <= maxText})
 		}
+	}
+	if len(e.Members) > 0 {
+		for _, m := range e.Members {
+			add("Exception", m.brief())
+		}
+		link("Pull request", e.PullRequest)
+		add("Commit", e.Commit)
+		return all
 	}
 	add("Exception", e.Name())
 	if e.Kind == Refused {
@@ -92,8 +105,24 @@ func (e Event) lines() []line {
 	return all
 }
 
-// Name is what the exception is called, or the file where it has no name.
+// brief is what a summary says of an event.
+func (e Event) brief() string {
+	switch {
+	case e.Kind == Refused:
+		return e.Name() + ": " + e.Refusal
+	case !e.ExpiresAt.IsZero():
+		return e.Name() + ": " + clock(e.ExpiresAt)
+	default:
+		return e.Name()
+	}
+}
+
+// Name is what the exception is called, or the file where it has no name. For a
+// summary it is their number.
 func (e Event) Name() string {
+	if n := len(e.Members); n > 0 {
+		return fmt.Sprintf("%d exceptions", n)
+	}
 	if e.Identity.Name == "" {
 		return e.File
 	}

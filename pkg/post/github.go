@@ -46,7 +46,7 @@ type GitHub struct {
 }
 
 var (
-	repositoryForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
+	repositoryForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}/[A-Za-z0-9._-]{1,100}$`)
 	commitForm     = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 	numberForm     = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 )

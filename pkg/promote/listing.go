@@ -1,14 +1,12 @@
 package promote
 
 import (
-	"path"
-	"strings"
-
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/gittree"
+	"github.com/polex-dev/polex/pkg/promote/pending"
 )
 
 // listing is what a commit has in both folders.
@@ -16,16 +14,13 @@ type listing struct {
 	tree     *gittree.Tree
 	unsigned map[string]gittree.Entry // by path
 	signed   map[string]gittree.Entry
-	folded   map[string]string               // signed paths, and the folders that they are in, by their name without case
-	objects  map[exception.Identity][]string // the signed files that hold an exception
-	within   map[string][]exception.Identity // the exceptions that a signed file holds
+	pending.Signed
 }
 
 // list reads both folders of a tree. What cannot be read under signed/ is for
 // polex-verify to refuse.
 func (q *Queue) list(tree *gittree.Tree) (*listing, error) {
-	l := &listing{tree: tree, unsigned: map[string]gittree.Entry{}, signed: map[string]gittree.Entry{}, folded: map[string]string{},
-		objects: map[exception.Identity][]string{}, within: map[string][]exception.Identity{}}
+	l := &listing{tree: tree, unsigned: map[string]gittree.Entry{}, signed: map[string]gittree.Entry{}}
 	if err := walk(tree, q.options.Unsigned, func(entry gittree.Entry) error {
 		l.unsigned[entry.Path] = entry
 		return nil
@@ -34,17 +29,12 @@ func (q *Queue) list(tree *gittree.Tree) (*listing, error) {
 	}
 	return l, walk(tree, q.options.Signed, func(entry gittree.Entry) error {
 		l.signed[entry.Path] = entry
-		for name := entry.Path; name != "."; name = path.Dir(name) {
-			l.folded[strings.ToLower(name)] = name
-		}
-		if entry.Mode != filemode.Regular || !exception.HoldsDocuments(entry.Path) {
+		l.Add(entry.Path)
+		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}
 		ids, err := q.identities(tree, entry)
-		l.within[entry.Path] = ids
-		for _, id := range ids {
-			l.objects[id] = append(l.objects[id], entry.Path)
-		}
+		l.Holds(entry.Path, ids)
 		return err
 	})
 }

@@ -3,16 +3,15 @@ package promote
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"path"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
+	"github.com/polex-dev/polex/pkg/promote/pending"
 )
 
 // Plan is what becomes of a queue on one commit, which is its source or one that
@@ -20,6 +19,8 @@ import (
 type Plan struct {
 	Moves   []*Move
 	Skipped []Skip
+	// Refused says why files are left out, with [Options.KeepGoing].
+	Refused exception.Refusals
 
 	queue *Queue
 	there *listing
@@ -83,32 +84,68 @@ func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{queue: q, there: there}
+	p := &Plan{queue: q, there: there, Refused: slices.Clone(q.refused)}
 	p.choose(there)
-	var refusals exception.Refusals
+	for {
+		refusals, err := p.check()
+		if err != nil {
+			return nil, err
+		}
+		if len(refusals) == 0 {
+			return p, nil
+		}
+		if !q.options.KeepGoing || !slices.ContainsFunc(refusals, func(r *exception.Refusal) bool { return p.Has(r.Position.File) }) {
+			return nil, refusals
+		}
+		p.leaveOut(refusals)
+	}
+}
+
+// Has reports whether a file of the pending folder is promoted by the plan.
+func (p *Plan) Has(from string) bool {
+	return slices.ContainsFunc(p.Moves, func(m *Move) bool { return m.From == from })
+}
+
+// leaveOut takes the files that were refused out of the plan. What the others ask for
+// may depend on them, and is to be checked again.
+func (p *Plan) leaveOut(refusals exception.Refusals) {
+	p.Refused = append(p.Refused, refusals...)
+	p.Moves = slices.DeleteFunc(p.Moves, func(m *Move) bool {
+		return slices.ContainsFunc(refusals, func(r *exception.Refusal) bool { return r.Position.File == m.From })
+	})
+}
+
+// check holds every move against what is signed already, and against the others.
+func (p *Plan) check() (exception.Refusals, error) {
 	asked := map[exception.Identity]bool{}
 	for _, m := range p.Moves {
 		for _, doc := range m.Documents {
 			asked[doc.Identity()] = true
 		}
 	}
-	targets := folded{}
+	var refusals exception.Refusals
+	targets := pending.Targets{}
 	for _, m := range p.Moves {
-		problems, err := q.check(m, there, asked)
+		problems, err := p.queue.check(m, p.there, asked)
 		if err != nil {
 			return nil, err
 		}
-		predecessors, renewals, err := there.renewals(m.Documents)
+		predecessors, renewals, err := p.there.renewals(m.Documents)
 		if err != nil {
 			return nil, err
 		}
 		m.succeed(predecessors)
-		refusals = append(append(append(refusals, problems...), renewals...), targets.add(m)...)
+		refusals = append(append(append(refusals, problems...), renewals...), targets.Add(m.request())...)
 	}
-	if len(refusals) > 0 {
-		return nil, refusals
+	return refusals, nil
+}
+
+func (m *Move) request() pending.Request {
+	r := pending.Request{From: m.From, To: m.To}
+	for _, doc := range m.Documents {
+		r.Documents = append(r.Documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
 	}
-	return p, nil
+	return r
 }
 
 // succeed notes what each document takes up after: what it says that it renews, or the
@@ -133,6 +170,9 @@ func (m *Move) succeed(renewed []*exception.Document) {
 // that changed since was approved anew, and is for the run of that commit.
 func (p *Plan) choose(there *listing) {
 	for _, f := range p.queue.files {
+		if p.queue.left[f.from] {
+			continue
+		}
 		switch blob := there.waiting(f.from); {
 		case blob == f.blob:
 			p.Moves = append(p.Moves, &Move{From: f.from, To: f.to, Documents: f.documents, Origin: f.origin})
@@ -142,93 +182,33 @@ func (p *Plan) choose(there *listing) {
 			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince, Message: "it was changed since, and is left to the run of that commit"})
 		}
 	}
+	if p.queue.options.KeepGoing {
+		// Of two that cannot both be promoted, the one that has waited longer is: nobody
+		// shuts another's request out by adding a file. History that does not go back to a
+		// file is older than all of it.
+		slices.SortStableFunc(p.Moves, func(a, b *Move) int { return a.askedAt().Compare(b.askedAt()) })
+	}
+}
+
+func (m *Move) askedAt() time.Time {
+	if m.Origin == nil {
+		return time.Time{}
+	}
+	return m.Origin.CommittedAt
 }
 
 // check holds a move against what is signed already.
 func (q *Queue) check(m *Move, there *listing, asked map[exception.Identity]bool) (exception.Refusals, error) {
-	replaced := map[string]bool{}
-	if same, problem := there.inTheWay(m.To); problem != "" {
-		return exception.Refusals{{Position: exception.Position{File: m.From}, Reason: ReasonTargetExists, Message: problem,
-			Hint: "choose another name"}}, nil
-	} else if same {
-		replaced[m.To] = true
-	}
-	var refusals exception.Refusals
-	for _, doc := range m.Documents {
-		for _, where := range there.objects[doc.Identity()] {
-			if !q.options.Replace && !replaced[where] {
-				refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: ReasonAlreadySigned,
-					Message: fmt.Sprintf("%s is signed already, in %s", doc.Identity(), where), Hint: hintReplace})
-			}
-			replaced[where] = true
-		}
-	}
-	if replaced[m.To] && (!q.options.Replace || !slices.ContainsFunc(there.within[m.To], func(id exception.Identity) bool { return asked[id] })) {
-		return exception.Refusals{{Position: exception.Position{File: m.From}, Reason: ReasonTargetExists, Message: fmt.Sprintf("%s exists already", m.To),
-			Hint: hintReplace}}, nil
-	}
-	for name := range replaced {
-		for _, id := range there.within[name] {
-			if !asked[id] && len(refusals) == 0 {
-				refusals = append(refusals, &exception.Refusal{Position: m.Documents[0].Position(), Reason: ReasonPartlyReplaced,
-					Message: fmt.Sprintf("%s holds %s as well, which nothing replaces", name, id), Hint: "ask for all the exceptions of that file again, or remove it in a pull request"})
-			}
-		}
-	}
-	if len(refusals) > 0 {
-		return refusals, nil
-	}
-	for name := range replaced {
+	m.Replaces = nil
+	replaces, refusals := there.Check(m.request(), asked, q.options.Replace)
+	for _, name := range replaces {
 		docs, err := documentsIn(there.tree, there.signed[name])
 		if err != nil {
 			return nil, err
 		}
 		m.Replaces = append(m.Replaces, Replaced{Path: name, Documents: docs, blob: there.signed[name].Hash()})
 	}
-	slices.SortFunc(m.Replaces, func(a, b Replaced) int { return strings.Compare(a.Path, b.Path) })
-	return nil, nil
-}
-
-const hintReplace = "an approved exception is not replaced without a word: remove the signed one in the same pull request, choose another name, or set promote.updates: replace"
-
-// inTheWay reports whether a file of this very name is signed, or says what else
-// is in its way: a folder of its name, a file in place of its folder, or a name
-// that is the same on a file system which knows no case.
-func (l *listing) inTheWay(to string) (same bool, problem string) {
-	if other, met := l.folded[strings.ToLower(to)]; met && other != to {
-		return false, fmt.Sprintf("%s exists already, which some systems take for the same as %s", other, to)
-	}
-	for dir := path.Dir(to); dir != "."; dir = path.Dir(dir) {
-		if other, met := l.folded[strings.ToLower(dir)]; met && other != dir {
-			return false, fmt.Sprintf("%s exists already, which some systems take for the same as %s", other, dir)
-		}
-		if _, file := l.signed[dir]; file {
-			return false, fmt.Sprintf("%s exists already, and is no folder", dir)
-		}
-	}
-	if _, file := l.signed[to]; file {
-		return true, ""
-	}
-	if _, met := l.folded[strings.ToLower(to)]; met {
-		return false, fmt.Sprintf("%s exists already, and is a folder", to)
-	}
-	return false, ""
-}
-
-// folded are the targets of a plan, and the folders that they are in, by their
-// names without case.
-type folded map[string]string
-
-func (f folded) add(m *Move) exception.Refusals {
-	for name := m.To; name != "."; name = path.Dir(name) {
-		key := strings.ToLower(name)
-		if other, met := f[key]; met && other != name {
-			return exception.Refusals{{Position: exception.Position{File: m.From}, Reason: ReasonTargetExists,
-				Message: fmt.Sprintf("%s would lie beside %s, which some systems take for the same", name, other), Hint: "choose another name"}}
-		}
-		f[key] = name
-	}
-	return nil
+	return refusals, nil
 }
 
 // Live calls visit with what lies in the signed folder of the commit that the plan is
@@ -240,7 +220,7 @@ func (p *Plan) Live(visit func(*exception.Document)) error {
 			replaced[r.Path] = true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.there.within)) {
+	for _, name := range p.there.Files() {
 		if replaced[name] {
 			continue
 		}

@@ -25,6 +25,9 @@ type Promotion struct {
 type Done struct {
 	Moves   []*Move
 	Skipped []Skip
+	// Refused says why files that were signed are left out after all, with
+	// [Options.KeepGoing]: the remote has moved meanwhile.
+	Refused exception.Refusals
 	Commit  plumbing.Hash // zero where nothing was committed
 	// Left says why the work tree was left where it was, where that does not follow
 	// from what was asked for.
@@ -116,7 +119,7 @@ func (p *Promotion) propose(done *Done, signedOffBy string) gitchange.Propose {
 		if err != nil {
 			return gitchange.Change{}, err
 		}
-		done.Moves, done.Skipped = nil, plan.Skipped
+		done.Moves, done.Skipped, done.Refused = nil, plan.Skipped, p.signedOf(plan.Refused)
 		change := gitchange.Change{Write: map[string][]byte{}}
 		for _, now := range plan.Moves {
 			sealed, known := p.moves[now.From]
@@ -147,6 +150,17 @@ func (p *Promotion) propose(done *Done, signedOffBy string) gitchange.Propose {
 		change.Message, err = p.message(done.Moves, signedOffBy)
 		return change, err
 	}
+}
+
+// signedOf returns the refusals of files that this promotion has signed.
+func (p *Promotion) signedOf(refusals exception.Refusals) exception.Refusals {
+	var signed exception.Refusals
+	for _, r := range refusals {
+		if _, ours := p.moves[r.Position.File]; ours {
+			signed = append(signed, r)
+		}
+	}
+	return signed
 }
 
 func sameReplaced(now, then []Replaced) bool {

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -17,17 +14,18 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
+	"github.com/polex-dev/polex/pkg/promote/pending"
 )
 
 // The reasons for which a queue is not promoted.
 const (
-	ReasonBadName        = "bad-file-name"
-	ReasonNotRegular     = "not-a-regular-file"
+	ReasonBadName        = pending.ReasonBadName
+	ReasonNotRegular     = pending.ReasonNotRegular
 	ReasonMalformed      = "malformed"
-	ReasonNoDocuments    = "no-documents"
-	ReasonTargetExists   = "target-exists"
-	ReasonAlreadySigned  = "already-signed"
-	ReasonPartlyReplaced = "partly-replaced"
+	ReasonNoDocuments    = pending.ReasonNoDocuments
+	ReasonTargetExists   = pending.ReasonTargetExists
+	ReasonAlreadySigned  = pending.ReasonAlreadySigned
+	ReasonPartlyReplaced = pending.ReasonPartlyReplaced
 	ReasonNotARenewal    = "not-a-renewal"
 )
 
@@ -47,6 +45,9 @@ type Options struct {
 	// Replace has a request for an exception that is signed already take its place.
 	// Otherwise it is refused.
 	Replace bool
+	// KeepGoing leaves out the files that cannot be promoted, and has the others
+	// promoted. Otherwise one such file stops all of them.
+	KeepGoing bool
 }
 
 // Queue is what waits under unsigned/ at one commit, its source.
@@ -59,6 +60,9 @@ type Queue struct {
 	committedAt time.Time
 	tree        *gittree.Tree
 	files       []*file
+	// refused are the files that are left out, for reasons that no plan changes.
+	refused exception.Refusals
+	left    map[string]bool
 	// signed are the exceptions in signed files, by the name of the file's content,
 	// so that none is parsed again when the remote has moved.
 	signed map[plumbing.Hash][]exception.Identity
@@ -87,7 +91,7 @@ func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{clone: clone, options: o, source: source, signed: map[plumbing.Hash][]exception.Identity{}}
+	q := &Queue{clone: clone, options: o, source: source, signed: map[plumbing.Hash][]exception.Identity{}, left: map[string]bool{}}
 	if q.head, err = clone.Head(); err != nil {
 		return nil, err
 	}
@@ -107,29 +111,22 @@ func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
 }
 
 func checkFolders(o *Options) error {
-	if o.Unsigned == "" {
-		o.Unsigned = DefaultUnsigned
-	}
-	if o.Signed == "" {
-		o.Signed = DefaultSigned
-	}
-	for _, dir := range []*string{&o.Unsigned, &o.Signed} {
-		clean := path.Clean(*dir)
-		if !fs.ValidPath(clean) || clean == "." || strings.EqualFold(clean, ".git") || strings.HasPrefix(strings.ToLower(clean), ".git/") {
-			return fmt.Errorf("folder %q does not lie inside the repository", *dir)
-		}
-		*dir = clean
-	}
-	if o.Unsigned == o.Signed || strings.HasPrefix(o.Unsigned+"/", o.Signed+"/") || strings.HasPrefix(o.Signed+"/", o.Unsigned+"/") {
-		return fmt.Errorf("the folders %q and %q lie in each other", o.Unsigned, o.Signed)
-	}
-	return nil
+	folders, err := pending.Folders{Unsigned: o.Unsigned, Signed: o.Signed}.Complete()
+	o.Unsigned, o.Signed = folders.Unsigned, folders.Signed
+	return err
 }
 
 // checkClean refuses a work tree in which either folder differs from HEAD: what
 // was not committed was not reviewed. Nor may anything be staged elsewhere, for
 // nobody could tell what a commit was to take along.
 func (q *Queue) checkClean() error {
+	switch name, err := q.clone.ConvertedEnds(q.options.Unsigned, q.options.Signed); {
+	case err != nil:
+		return err
+	case name != "":
+		return fmt.Errorf("%w: %q has other line ends on disk than in the commit, so that core.autocrlf, core.eol or an eol attribute converts it: "+
+			"write %s/** -text and %s/** -text into .gitattributes, and check the files out again", gitchange.ErrSetting, name, q.options.Unsigned, q.options.Signed)
+	}
 	dirty, err := q.clone.Dirty(q.options.Unsigned, q.options.Signed)
 	if err != nil || len(dirty) == 0 {
 		return err
@@ -150,36 +147,33 @@ func (q *Queue) checkUnmoved() error {
 	return q.checkClean()
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-
 func (q *Queue) read() error {
-	var refusals exception.Refusals
 	err := walk(q.tree, q.options.Unsigned, func(entry gittree.Entry) error {
-		if base := path.Base(entry.Path); strings.HasPrefix(base, ".git") || strings.EqualFold(path.Ext(base), ".md") {
-			return nil // .gitkeep, README.md
+		if !pending.Waits(entry.Path) {
+			return nil
 		}
 		f, problems, err := q.take(entry)
-		refusals = append(refusals, problems...)
-		q.files = append(q.files, f)
+		if q.refused = append(q.refused, problems...); len(problems) == 0 {
+			q.files = append(q.files, f)
+		}
 		return err
 	})
-	if err == nil && len(refusals) > 0 {
-		err = refusals
+	if err == nil && len(q.refused) > 0 && !q.options.KeepGoing {
+		err = q.refused
 	}
 	return err
 }
+
+// LeaveOut has no later plan promote a file.
+func (q *Queue) LeaveOut(name string) { q.left[name] = true }
 
 // take reads one file of the queue.
 func (q *Queue) take(entry gittree.Entry) (*file, exception.Refusals, error) {
 	name := entry.Path
 	at := exception.Position{File: name}
-	f := &file{from: name, to: q.options.Signed + strings.TrimPrefix(name, q.options.Unsigned), blob: entry.Hash()}
-	if entry.Mode != filemode.Regular {
-		return f, exception.Refusals{{Position: at, Reason: ReasonNotRegular, Message: "it is a link, a submodule or executable, and only regular files are signed"}}, nil
-	}
-	if !plainPath(name) || !exception.HoldsDocuments(name) {
-		return f, exception.Refusals{{Position: at, Reason: ReasonBadName, Message: "its name is not one of an exception",
-			Hint: "use letters, digits, dots, dashes and underscores, and end it in .yaml, .yml or .json"}}, nil
+	f := &file{from: name, to: q.folders().Target(name), blob: entry.Hash()}
+	if refusal := pending.CheckFile(pending.File{Path: name, Mode: uint32(entry.Mode)}); refusal != nil {
+		return f, exception.Refusals{refusal}, nil
 	}
 	content, err := q.tree.Read(entry)
 	if err != nil {
@@ -197,15 +191,6 @@ func (q *Queue) take(entry gittree.Entry) (*file, exception.Refusals, error) {
 		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
 	}
 	return f, refusals, err
-}
-
-func plainPath(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if !plainName.MatchString(part) {
-			return false
-		}
-	}
-	return true
 }
 
 // walk calls visit for every entry below dir that is no folder, in order.
@@ -237,6 +222,10 @@ func readDocuments(content []byte, name string, visit func(*exception.Document, 
 			visit(doc, nil)
 		}
 	}
+}
+
+func (q *Queue) folders() pending.Folders {
+	return pending.Folders{Unsigned: q.options.Unsigned, Signed: q.options.Signed}
 }
 
 // Source returns the hash of the commit that the queue was read from.

@@ -81,6 +81,15 @@ func TestOpenRefuses(t *testing.T) {
 		{name: "signed elsewhere in another version", files: map[string]string{"unsigned/a.yaml": good,
 			"signed/b.yml": strings.Replace(good, "kyverno.io/v2", "kyverno.io/v2beta1", 1)}, want: []string{"unsigned/a.yaml:2 already-signed"}},
 
+		{name: "signed in an executable file", files: map[string]string{"unsigned/a.yaml": good, "signed/b.yaml": good}, prepare: func(r *repository) {
+			if err := os.Chmod(r.path("signed/b.yaml"), 0o755); err != nil {
+				r.tb.Fatal(err)
+			}
+		}, want: []string{"unsigned/a.yaml:2 already-signed"}},
+		{name: "signed under a suffix in another case", files: map[string]string{"unsigned/a.yaml": good, "signed/b.YAML": good},
+			want: []string{"unsigned/a.yaml:2 already-signed"}},
+		{name: "a hidden file of Git's family", files: map[string]string{"unsigned/.gitX.yaml": good}, want: []string{"unsigned/.gitX.yaml:0 bad-file-name"}},
+
 		{name: "empty", files: map[string]string{"unsigned/a.yaml": ""}, want: []string{"unsigned/a.yaml:0 no-documents"}},
 		{name: "only a comment", files: map[string]string{"unsigned/a.yaml": "# later\n---\n"}, want: []string{"unsigned/a.yaml:0 no-documents"}},
 		{name: "empty JSON", files: map[string]string{"unsigned/a.json": "\n"}, want: []string{"unsigned/a.json:0 no-documents"}},

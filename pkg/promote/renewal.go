@@ -43,7 +43,7 @@ func (l *listing) continues(doc *exception.Document, e *exception.Exception) (pr
 	before := e.Identity
 	before.Name = said.Name
 	problem = fmt.Errorf("it says that it renews %s, and no such exception is signed", before)
-	for _, where := range l.objects[before] {
+	for _, where := range l.Where(before) {
 		signed, err := documentsIn(l.tree, l.signed[where])
 		if err != nil {
 			return nil, nil, err

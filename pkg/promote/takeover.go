@@ -20,6 +20,7 @@ const (
 	ReasonUnexpectedFile = "unexpected-file"
 	ReasonTooLarge       = "too-large"
 	ReasonSealedEarlier  = "sealed-earlier"
+	ReasonNotSealed      = "not-sealed" // with [Options.KeepGoing]
 )
 
 // skew is how far the clocks of a Git server, a signer and a log may be apart.
@@ -29,7 +30,8 @@ const skew = 5 * time.Minute
 // each of [Plan.Documents]. Whoever filled the folder is not trusted: each
 // document has to verify, to be the one that was asked for but for what signing
 // adds, and to have been sealed after it was asked for; and nothing else may lie
-// in the folder. It returns [exception.Refusals] when something is not so.
+// in the folder. It returns [exception.Refusals] when something is not so. With
+// [Options.KeepGoing], what the folder was not filled with leaves the plan.
 func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([]*exception.Document, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -50,6 +52,9 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([
 	if refusals, err = unexpected(root, files); err != nil {
 		return nil, fmt.Errorf("read sealed files: %w", err)
 	}
+	if p.queue.options.KeepGoing {
+		p.leaveOut(p.unsealed(files))
+	}
 	var sealed []*exception.Document
 	for _, m := range p.Moves {
 		docs, problems, err := p.takeOver(root, m, verifier, now)
@@ -62,6 +67,18 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([
 		return nil, refusals
 	}
 	return sealed, nil
+}
+
+// unsealed refuses the files that the job which signed has left out.
+func (p *Plan) unsealed(files map[string]string) exception.Refusals {
+	var refusals exception.Refusals
+	for _, m := range p.Moves {
+		if _, handed := files[m.To]; !handed {
+			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: m.From}, Reason: ReasonNotSealed,
+				Message: "it is not among the sealed files: the job that signs left it out", Hint: "the results of that job say why"})
+		}
+	}
+	return refusals
 }
 
 // unexpected refuses everything in the folder that the manifest does not name.

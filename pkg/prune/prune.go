@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/gittree"
 	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/promote/pending"
 	"github.com/polex-dev/polex/pkg/promote/trailer"
 )
 
@@ -85,7 +86,8 @@ func Look(tree *gittree.Tree, o Options) (*Found, error) {
 		return nil, fmt.Errorf("%s is not a folder", folder)
 	}
 	return found, tree.Walk(folder, func(entry gittree.Entry) error {
-		if entry.Mode != filemode.Regular || !exception.HoldsDocuments(entry.Path) {
+		// Whatever else is wrong with its mode or name, what has ended goes.
+		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}
 		content, err := tree.Read(entry)

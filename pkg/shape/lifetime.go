@@ -31,7 +31,7 @@ func (s *subject) lifetime(now time.Time) {
 		s.refuse(ReasonBadLifetime, s.Exc.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Exc.ExpiresIn.Text, s.Exc.ExpiresAt.Text), "keep one of the two")
 		return
 	}
-	switch limit := s.maxLifetime(); {
+	switch limit, why := s.maxLifetime(); {
 	case !at && !in:
 		if !s.config.InsecureAllowUnbounded {
 			s.refuse(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it ends",
@@ -40,13 +40,13 @@ func (s *subject) lifetime(now time.Time) {
 	case at && !life.ExpiresAt.After(now):
 		s.refuse(ReasonExpired, s.Exc.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.Exc.ExpiresAt.Text), "remove it, or ask for it anew")
 	case limit > 0 && at && life.ExpiresAt.Sub(now) > limit:
-		s.tooLong(s.Exc.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(now))+" from now", limit)
+		s.tooLong(s.Exc.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(now))+" from now", limit, why)
 	case limit > 0 && life.ExpiresIn > limit:
-		s.tooLong(s.Exc.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit)
+		s.tooLong(s.Exc.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit, why)
 	}
 }
 
-func (s *subject) tooLong(said exception.Statement, long string, limit time.Duration) {
-	s.refuse(ReasonLifetimeTooLong, said.Path, fmt.Sprintf("%q is %s, and %s is allowed", said.Text, long, lifetime.FormatDuration(limit)),
+func (s *subject) tooLong(said exception.Statement, long string, limit time.Duration, why string) {
+	s.refuse(ReasonLifetimeTooLong, said.Path, fmt.Sprintf("%q is %s, and %s is allowed%s", said.Text, long, lifetime.FormatDuration(limit), why),
 		"ask for less, and renew it if it is still needed then")
 }

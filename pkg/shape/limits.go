@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,21 +11,25 @@ import (
 )
 
 // maxLifetime returns the shortest of the maxima that concern an exception, or
-// zero when there is none.
-func (s *subject) maxLifetime() time.Duration {
-	shortest := s.config.MaxLifetime
+// zero when there is none, and for one of the limits which it is and why.
+func (s *subject) maxLifetime() (shortest time.Duration, why string) {
+	shortest = s.config.MaxLifetime
 	if most := s.config.Renewals.MaxLifetime; s.renews() && most > 0 && (shortest == 0 || most < shortest) {
 		shortest = most
 	}
-	for _, limit := range s.config.Limits {
-		if !s.exceptsFrom(limit.Policies) || !s.mayReach(limit.Namespaces) || !s.weighs(limit.Severities) {
+	for i, limit := range s.config.Limits {
+		if !s.exceptsFrom(limit.Policies) || !s.mayReach(limit.Namespaces) {
+			continue
+		}
+		concerns, because := s.weighs(limit.Severities)
+		if !concerns {
 			continue
 		}
 		if shortest == 0 || limit.MaxLifetime < shortest {
-			shortest = limit.MaxLifetime
+			shortest, why = limit.MaxLifetime, fmt.Sprintf(" by limit %d of shape.limits%s", i+1, because)
 		}
 	}
-	return shortest
+	return shortest, why
 }
 
 // exceptsFrom reports whether one of the exception's policies is one of these,
@@ -41,23 +46,27 @@ func (s *subject) exceptsFrom(patterns []string) bool {
 }
 
 // weighs reports whether one of the exception's policies has one of these
-// severities. A policy that is not known, or says none, can have any.
-func (s *subject) weighs(severities []string) bool {
+// severities. A policy that is not known, or states none, can have any; why says so.
+func (s *subject) weighs(severities []string) (found bool, why string) {
 	if len(severities) == 0 {
-		return true
+		return true, ""
 	}
+	const all = ", so that the limits for every severity hold"
 	for _, ref := range s.Exc.Policies {
 		known := s.config.Policies.find(s.Exc.Identity.Group, ref)
 		if len(known) == 0 {
-			return true
+			found, why = true, fmt.Sprintf(": the policy %q is not among the known ones%s", ref.Name, all)
 		}
 		for _, p := range known {
-			if p.Severity == "" || slices.Contains(severities, p.Severity) {
-				return true
+			switch {
+			case slices.Contains(severities, p.Severity):
+				return true, fmt.Sprintf(": the severity of the policy %q is %s", ref.Name, p.Severity)
+			case p.Severity == "":
+				found, why = true, fmt.Sprintf(": the policy %q states no severity (%s)%s", ref.Name, annotationSeverity, all)
 			}
 		}
 	}
-	return false
+	return found, why
 }
 
 // mayReach reports whether the exception can be about resources in one of these

@@ -20,7 +20,7 @@ import (
 //
 // It starts a server that takes webhooks, and comments of acme/exceptions on GitHub,
 // and writes each that changes something to a file. The environment says where it is:
-// HOOK for one that works, BROKEN for one that does not, NOTICE_TOKEN and what a
+// HOOK for one that works, BROKEN for one that does not, HANGS for one that never answers, NOTICE_TOKEN and what a
 // runner sets.
 func people(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
@@ -69,6 +69,11 @@ func people(ts *testscript.TestScript, _ bool, args []string) {
 		_ = json.NewEncoder(w).Encode(c)
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/hang/") { // answers nobody, and keeps nobody else waiting
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			return
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if strings.HasPrefix(r.URL.Path, "/repos/") && r.Header.Get("Authorization") != "Bearer "+token {
@@ -78,7 +83,7 @@ func people(ts *testscript.TestScript, _ bool, args []string) {
 		mux.ServeHTTP(w, r)
 	}))
 	ts.Defer(server.Close)
-	for name, value := range map[string]string{"HOOK": server.URL + "/hook/s3cr3tpart", "BROKEN": server.URL + "/broken/s3cr3tpart", "NOTICE_TOKEN": token,
+	for name, value := range map[string]string{"HOOK": server.URL + "/hook/s3cr3tpart", "HANGS": server.URL + "/hang/s3cr3tpart", "BROKEN": server.URL + "/broken/s3cr3tpart", "NOTICE_TOKEN": token,
 		"GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": "acme/exceptions", "GITHUB_SERVER_URL": "https://github.com"} {
 		ts.Setenv(name, value)
 	}

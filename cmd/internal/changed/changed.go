@@ -22,8 +22,8 @@ import (
 
 // Since is a point in history that files are compared with.
 type Since struct {
-	root  string            // of the work tree, links resolved
-	blobs map[string]string // hash by path from the root, with slashes
+	root    string          // of the work tree, links resolved
+	entries map[string]File // by path from the root, with slashes
 }
 
 // Open finds the repository that dir lies in and the newest commit that HEAD and
@@ -47,13 +47,9 @@ func Open(ctx context.Context, dir, ref string) (*Since, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Since{blobs: map[string]string{}}
-	for entry := range strings.SplitSeq(listing, "\x00") {
-		// mode SP type SP hash TAB path
-		meta, path, found := strings.Cut(entry, "\t")
-		if fields := strings.Fields(meta); found && len(fields) == 3 {
-			s.blobs[path] = fields[2]
-		}
+	s := &Since{entries: map[string]File{}}
+	for _, f := range parse(listing, 2) { // mode SP type SP hash TAB path
+		s.entries[f.Path] = f
 	}
 	s.root, err = filepath.EvalSymlinks(root)
 	return s, err
@@ -90,7 +86,8 @@ func (s *Since) Changed(path string) (bool, error) {
 	if err != nil || !filepath.IsLocal(name) {
 		return true, nil //nolint:nilerr // not below the root
 	}
-	then, there := s.blobs[filepath.ToSlash(name)]
+	entry, there := s.entries[filepath.ToSlash(name)]
+	then := entry.hash
 	if !there {
 		return true, nil
 	}

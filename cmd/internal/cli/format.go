@@ -69,6 +69,9 @@ type reports struct{ *Format }
 // String returns nothing: there is no default to show.
 func (reports) String() string { return "" }
 
+// Repeats says that it can be given several times.
+func (reports) Repeats() {}
+
 // Set takes a format's name and a file.
 func (r reports) Set(value string) error {
 	name, path, ok := strings.Cut(value, "=")
@@ -180,7 +183,11 @@ func summaryLine(r *Report) string {
 	if n := r.Count(Warn); n > 0 {
 		parts = append(parts, plural(n, "warning"))
 	}
-	if r.Status() == Passed {
+	switch n := r.Count(Pass); {
+	case r.Done != "" && n > 0:
+		parts = append([]string{fmt.Sprintf("%d %s", n, r.Done)}, parts...)
+	case r.Done != "":
+	case r.Status() == Passed:
 		parts = append([]string{"all passed"}, parts...)
 	}
 	if len(parts) == 0 {

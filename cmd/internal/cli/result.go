@@ -66,6 +66,9 @@ type Report struct {
 	// Idle is set for what acts on a queue, for which having nothing to do is success:
 	// the line that says so.
 	Idle string
+	// Done says what became of the documents that passed, where a command does something
+	// to them: "removed". The last line says how many those are.
+	Done string
 	// CountPassed is set to count documents that passed without a word, and not to
 	// keep a result for each, of which there may be very many. See
 	// [Format.ListsPassed].

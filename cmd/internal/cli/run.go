@@ -32,7 +32,10 @@ func Run(ctx context.Context, build func(Streams) *cobra.Command, args []string,
 		return &UsageError{Err: err, Hint: fmt.Sprintf("run %s --help", c.CommandPath())}
 	})
 
-	err := cmd.ExecuteContext(ctx)
+	err := CheckGiven(cmd, args)
+	if err == nil {
+		err = cmd.ExecuteContext(ctx)
+	}
 	var status StatusError
 	switch {
 	case err == nil:

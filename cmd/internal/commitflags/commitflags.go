@@ -30,8 +30,8 @@ type Flags struct {
 // Add gives a command the flags. what names the change, "the promotion" say.
 func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 	flags.BoolVar(&f.Commit, "commit", false, "commit "+what)
-	flags.StringVar(&f.Author, "author", "", "`name` <address> of the commit (default: Git's user.name and user.email)")
-	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey)")
+	flags.StringVar(&f.Author, "author", "", "`name` <address> of the commit (default: the one that Git would write, by user.name and user.email)")
+	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey); commit.gpgSign does so, too")
 	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on what the remote has, and push it")
 	flags.StringVar(&f.Remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")
 	flags.StringVar(&f.Branch, "branch", "", "`branch` of the remote (default: the one that HEAD's branch follows)")
@@ -78,7 +78,7 @@ func Open(said io.Writer) (*gitchange.Clone, error) {
 
 // By says who commits. Nobody is a [cli.UsageError].
 func (f *Flags) By(clone *gitchange.Clone, now time.Time) (gitchange.Author, error) {
-	by := gitchange.Author{When: now, Sign: f.SignCommit}
+	by := gitchange.Author{When: now, Sign: f.SignCommit || clone.SignsCommits()}
 	if f.Author != "" {
 		address, err := mail.ParseAddress(f.Author)
 		if err != nil || address.Name == "" {

@@ -50,6 +50,14 @@ type limit struct {
 	Severities  []string `json:"severities"`
 }
 
+// startFrom has the section start from a preset, whatever the section says of what
+// presets set. What they do not set stays.
+func (s *section) startFrom(preset string) {
+	s.Preset = preset
+	s.MaxLifetime, s.AllowUnbounded, s.Require, s.RequireInMatch, s.MaxPolicies = "", false, nil, nil, nil
+	maps.DeleteFunc(s.Checks, func(reason string, _ shape.Level) bool { return shape.Strict().Levels[reason] != "" })
+}
+
 // config returns what the section and its preset add up to.
 func (s *section) config() (shape.Config, error) {
 	c := shape.Baseline()

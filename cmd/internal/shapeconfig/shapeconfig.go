@@ -26,7 +26,7 @@ const (
 // AddFlags gives a command the flags that [Config] looks at.
 func AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.String(flagPreset, "", "`name` of the settings to start from: baseline or strict (default: baseline)")
+	flags.String(flagPreset, "", "`name` of the settings to start from: baseline or strict; the settings of a preset win over those of the configuration (default: baseline)")
 	flags.String(flagMaxLifetime, "", "longest `duration` that an exception may live, such as 90d (default: no limit)")
 	flags.Bool(flagAllowUnbounded, false, "permit exceptions that never expire")
 	flags.StringSlice(flagRequire, nil, "`what` an exception has to say, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
@@ -34,14 +34,14 @@ func AddFlags(cmd *cobra.Command) {
 }
 
 // Config returns what configuration and flags add up to; a flag that is given
-// wins. What cannot be meant is a [cli.UsageError].
+// wins, and a preset that a flag names wins with all that presets set. What cannot be meant is a [cli.UsageError].
 func Config(cfg *cli.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	var s section
 	if err := cfg.Section("shape", &s); err != nil {
 		return shape.Config{}, err
 	}
 	if flags.Changed(flagPreset) {
-		s.Preset = flags.Lookup(flagPreset).Value.String()
+		s.startFrom(flags.Lookup(flagPreset).Value.String())
 	}
 	if flags.Changed(flagMaxLifetime) {
 		s.MaxLifetime = flags.Lookup(flagMaxLifetime).Value.String()

@@ -1,0 +1,108 @@
+package changed
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// File is an entry of a folder that is not a folder itself.
+type File struct {
+	Path string // from the root of the work tree, with slashes
+	Mode uint32 // as Git writes it, 0o100644 say
+
+	hash string // of what is staged, "" for a file that Git does not know yet
+}
+
+// List returns the files below the folders of a work tree that a commit of all
+// changes would have, those without a name in Git included, and not those that it
+// ignores. root is the root of the work tree.
+func List(ctx context.Context, root string, folders ...string) ([]File, error) {
+	staged, err := git(ctx, root, append([]string{"ls-files", "--stage", "-z", "--"}, literal(folders)...)...)
+	if err != nil {
+		return nil, err
+	}
+	others, err := git(ctx, root, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, literal(folders)...)...)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	met := map[string]bool{}
+	for _, f := range parse(staged, 1) { // mode SP hash SP stage TAB path
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path))); met[f.Path] || errors.Is(err, fs.ErrNotExist) {
+			continue // a merge lists a path several times
+		}
+		met[f.Path] = true
+		files = append(files, f)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(others, "\x00"), "\x00") {
+		if name == "" {
+			continue
+		}
+		// A repository inside of the work tree would be added as a submodule.
+		f := File{Path: strings.TrimSuffix(name, "/"), Mode: 0o160000}
+		if f.Path == name {
+			info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
+			if err != nil {
+				return nil, err
+			}
+			f.Mode = modeOf(info.Mode())
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// literal has Git take folders as they are written, whatever is in their names.
+func literal(folders []string) []string {
+	specs := make([]string, len(folders))
+	for i, folder := range folders {
+		specs[i] = ":(top,literal)" + folder
+	}
+	return specs
+}
+
+func modeOf(m fs.FileMode) uint32 {
+	switch {
+	case m.Type() == fs.ModeSymlink:
+		return 0o120000
+	case m&0o100 != 0:
+		return 0o100755
+	default:
+		return 0o100644
+	}
+}
+
+// parse reads what Git lists. The first field of an entry is its mode, and hash is
+// the number of the one with its name.
+func parse(listing string, hash int) []File {
+	var files []File
+	for entry := range strings.SplitSeq(listing, "\x00") {
+		meta, path, found := strings.Cut(entry, "\t")
+		fields := strings.Fields(meta)
+		if !found || len(fields) != 3 {
+			continue
+		}
+		if mode, err := strconv.ParseUint(fields[0], 8, 32); err == nil {
+			files = append(files, File{Path: path, Mode: uint32(mode), hash: fields[hash]})
+		}
+	}
+	return files
+}
+
+// Differs reports whether a file that [List] has returned is new, or has another
+// mode or other bytes than then.
+func (s *Since) Differs(f File) (bool, error) {
+	then, there := s.entries[f.Path]
+	if !there || then.Mode != f.Mode || then.hash != f.hash {
+		return true, nil
+	}
+	if f.Mode != 0o100644 && f.Mode != 0o100755 {
+		return false, nil
+	}
+	return s.Changed(filepath.Join(s.root, filepath.FromSlash(f.Path)))
+}

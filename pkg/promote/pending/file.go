@@ -1,0 +1,85 @@
+package pending
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// The reasons for which a pending file is not promoted.
+const (
+	ReasonBadName        = "bad-file-name"
+	ReasonNotRegular     = "not-a-regular-file"
+	ReasonNoDocuments    = "no-documents"
+	ReasonTargetExists   = "target-exists"
+	ReasonAlreadySigned  = "already-signed"
+	ReasonPartlyReplaced = "partly-replaced"
+)
+
+// The modes of a tree's entries, as Git writes them in octal.
+const (
+	Regular    = 0o100644
+	Executable = 0o100755
+	Symlink    = 0o120000
+	Submodule  = 0o160000
+)
+
+// File is an entry of a folder that is not a folder itself. Its path is from the
+// root of the repository.
+type File struct {
+	Path string
+	Mode uint32
+}
+
+// Waits reports whether a file of the pending folder has to be a request. Notes
+// (*.md), .gitkeep, .gitignore and .gitattributes stay where they are.
+func Waits(name string) bool {
+	switch path.Base(name) {
+	case ".gitkeep", ".gitignore", ".gitattributes":
+		return false
+	}
+	return !strings.EqualFold(path.Ext(name), ".md")
+}
+
+// Signs reports whether a file of the signed folder may hold exceptions, by its
+// mode and name. It takes more than [CheckFile] allows: a program that deploys the
+// folder reads a file with the executable bit like any other.
+func Signs(f File) bool {
+	return (f.Mode == Regular || f.Mode == Executable) && exception.HoldsDocuments(strings.ToLower(f.Path))
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// CheckFile refuses a file that nothing in it could make a request.
+func CheckFile(f File) *exception.Refusal {
+	at := exception.Position{File: f.Path}
+	switch f.Mode {
+	case Regular:
+	case Executable:
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "the file is executable, and only regular files (mode 100644) are signed",
+			Hint: "remove the executable bit: git update-index --chmod=-x, or chmod -x and git add"}
+	case Symlink:
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is a symbolic link, and only regular files (mode 100644) are signed", Hint: "put the file itself here"}
+	case Submodule:
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is a submodule, and only regular files (mode 100644) are signed", Hint: "put the files themselves here"}
+	default:
+		return &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: fmt.Sprintf("its mode is %o, and only regular files (mode 100644) are signed", f.Mode)}
+	}
+	for part := range strings.SplitSeq(f.Path, "/") {
+		if !plainName.MatchString(part) {
+			return badName(at, fmt.Sprintf("the name %q has characters that the name of an exception's file or folder may not have", part))
+		}
+	}
+	if !exception.HoldsDocuments(f.Path) {
+		return badName(at, fmt.Sprintf("the name %q does not end in .yaml, .yml or .json in lower case", path.Base(f.Path)))
+	}
+	return nil
+}
+
+func badName(at exception.Position, message string) *exception.Refusal {
+	return &exception.Refusal{Position: at, Reason: ReasonBadName, Message: message,
+		Hint: "use letters, digits, dots, dashes and underscores, begin with a letter or digit, and end in .yaml, .yml or .json; notes go into .md files"}
+}

@@ -1,0 +1,37 @@
+package pending
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Folders are the two folders of a promotion, from the root of the repository,
+// with slashes. "" means unsigned and signed.
+type Folders struct{ Unsigned, Signed string }
+
+// Complete returns the folders as clean paths. Folders that do not lie inside the
+// repository, or that lie in each other, are an error.
+func (f Folders) Complete() (Folders, error) {
+	if f.Unsigned == "" {
+		f.Unsigned = "unsigned"
+	}
+	if f.Signed == "" {
+		f.Signed = "signed"
+	}
+	for _, dir := range []*string{&f.Unsigned, &f.Signed} {
+		clean := path.Clean(*dir)
+		if !fs.ValidPath(clean) || clean == "." || strings.EqualFold(clean, ".git") || strings.HasPrefix(strings.ToLower(clean), ".git/") {
+			return f, fmt.Errorf("folder %q does not lie inside the repository", *dir)
+		}
+		*dir = clean
+	}
+	if f.Unsigned == f.Signed || strings.HasPrefix(f.Unsigned+"/", f.Signed+"/") || strings.HasPrefix(f.Signed+"/", f.Unsigned+"/") {
+		return f, fmt.Errorf("the folders %q and %q lie in each other", f.Unsigned, f.Signed)
+	}
+	return f, nil
+}
+
+// Target returns the path that a pending file gets once it is signed.
+func (f Folders) Target(name string) string { return f.Signed + strings.TrimPrefix(name, f.Unsigned) }

@@ -1,0 +1,143 @@
+package pending
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Request is a pending file that [CheckFile] passes, and what it asks for.
+type Request struct {
+	From, To  string
+	Documents []Document
+}
+
+// Document is one exception of a request.
+type Document struct {
+	Identity exception.Identity
+	Position exception.Position
+}
+
+// Signed is what the signed folder holds. The zero value is empty.
+type Signed struct {
+	files   map[string]bool
+	folded  map[string]string               // paths, and the folders that they are in, by their name without case
+	objects map[exception.Identity][]string // the files that hold an exception
+	within  map[string][]exception.Identity // the exceptions that a file holds
+}
+
+// Add adds a file, whatever its kind.
+func (s *Signed) Add(name string) {
+	if s.files == nil {
+		s.files, s.folded = map[string]bool{}, map[string]string{}
+		s.objects, s.within = map[exception.Identity][]string{}, map[string][]exception.Identity{}
+	}
+	s.files[name] = true
+	for dir := name; dir != "."; dir = path.Dir(dir) {
+		s.folded[strings.ToLower(dir)] = dir
+	}
+}
+
+// Holds says what a file that was added holds.
+func (s *Signed) Holds(name string, ids []exception.Identity) {
+	s.within[name] = append(s.within[name], ids...)
+	for _, id := range ids {
+		s.objects[id] = append(s.objects[id], name)
+	}
+}
+
+// Where returns the files that hold an exception, in the order in which they were
+// added.
+func (s *Signed) Where(id exception.Identity) []string { return s.objects[id] }
+
+// Files returns the files that hold exceptions, in the order of their names.
+func (s *Signed) Files() []string { return slices.Sorted(maps.Keys(s.within)) }
+
+// Check holds a request against the signed folder. asked are the exceptions of all
+// requests that are promoted together; replace lets a request take the place of a
+// signed exception (promote.updates). It returns the signed files that the request
+// replaces, in the order of their names.
+func (s *Signed) Check(r Request, asked map[exception.Identity]bool, replace bool) (replaces []string, refusals exception.Refusals) {
+	at := exception.Position{File: r.From}
+	replaced := map[string]bool{}
+	if same, problem := s.inTheWay(r.To); problem != "" {
+		return nil, exception.Refusals{{Position: at, Reason: ReasonTargetExists, Message: problem, Hint: "choose another name"}}
+	} else if same {
+		replaced[r.To] = true
+	}
+	for _, doc := range r.Documents {
+		for _, where := range s.objects[doc.Identity] {
+			if !replace && !replaced[where] {
+				refusals = append(refusals, &exception.Refusal{Position: doc.Position, Reason: ReasonAlreadySigned,
+					Message: fmt.Sprintf("%s is signed already, in %s", doc.Identity, where), Hint: hintReplace})
+			}
+			replaced[where] = true
+		}
+	}
+	if replaced[r.To] && (!replace || !slices.ContainsFunc(s.within[r.To], func(id exception.Identity) bool { return asked[id] })) {
+		return nil, exception.Refusals{{Position: at, Reason: ReasonTargetExists, Message: fmt.Sprintf("%s exists already", r.To), Hint: hintReplace}}
+	}
+	if len(refusals) > 0 {
+		return nil, refusals
+	}
+	replaces = slices.Sorted(maps.Keys(replaced))
+	for _, name := range replaces {
+		for _, id := range s.within[name] {
+			if !asked[id] {
+				return nil, exception.Refusals{{Position: r.Documents[0].Position, Reason: ReasonPartlyReplaced,
+					Message: fmt.Sprintf("%s holds %s as well, which nothing replaces", name, id),
+					Hint:    "ask for all the exceptions of that file again, or remove it in a pull request"}}
+			}
+		}
+	}
+	return replaces, nil
+}
+
+const hintReplace = "an approved exception is not replaced without a word: remove the signed one in the same pull request, choose another name, or set promote.updates: replace"
+
+// inTheWay reports whether a file of this very name is signed, or says what else
+// is in its way: a folder of its name, a file in place of its folder, or a name
+// that is the same on a file system which knows no case.
+func (s *Signed) inTheWay(to string) (same bool, problem string) {
+	if other, met := s.folded[strings.ToLower(to)]; met && other != to {
+		return false, fmt.Sprintf("%s exists already, which some systems take for the same as %s", other, to)
+	}
+	for dir := path.Dir(to); dir != "."; dir = path.Dir(dir) {
+		if other, met := s.folded[strings.ToLower(dir)]; met && other != dir {
+			return false, fmt.Sprintf("%s exists already, which some systems take for the same as %s", other, dir)
+		}
+		if s.files[dir] {
+			return false, fmt.Sprintf("%s exists already, and is no folder", dir)
+		}
+	}
+	if s.files[to] {
+		return true, ""
+	}
+	if _, met := s.folded[strings.ToLower(to)]; met {
+		return false, fmt.Sprintf("%s exists already, and is a folder", to)
+	}
+	return false, ""
+}
+
+// Targets are the targets of requests, and the folders that they are in, by their
+// names without case. The zero value is not ready: make it with make.
+type Targets map[string]string
+
+// Add adds the target of a request. It refuses one that some systems take for the
+// same as another.
+func (t Targets) Add(r Request) exception.Refusals {
+	for name := r.To; name != "."; name = path.Dir(name) {
+		if other, met := t[strings.ToLower(name)]; met && other != name {
+			return exception.Refusals{{Position: exception.Position{File: r.From}, Reason: ReasonTargetExists,
+				Message: fmt.Sprintf("%s would lie beside %s, which some systems take for the same", name, other), Hint: "choose another name"}}
+		}
+	}
+	for name := r.To; name != "."; name = path.Dir(name) {
+		t[strings.ToLower(name)] = name
+	}
+	return nil
+}
