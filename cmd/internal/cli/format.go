@@ -180,7 +180,10 @@ func summaryLine(r *Report) string {
 	if n := r.Count(Warn); n > 0 {
 		parts = append(parts, plural(n, "warning"))
 	}
-	if r.Status() == Passed {
+	switch {
+	case r.Status() == Passed && r.Idle != "" && r.Count(Pass) == 0:
+		parts = append([]string{r.Idle}, parts...)
+	case r.Status() == Passed:
 		parts = append([]string{"all passed"}, parts...)
 	}
 	if len(parts) == 0 {
