@@ -2,6 +2,7 @@ package promote
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -22,8 +23,11 @@ func Target(ctx context.Context, clone *gitchange.Clone, branch gitchange.Remote
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	if _, there, err := clone.Ask(ctx, branch); err != nil || !there {
-		return head.Commit, err
+	switch _, there, err := clone.Ask(ctx, branch); {
+	case err != nil:
+		return plumbing.ZeroHash, fmt.Errorf("ask the remote for %s: %w", branch, err)
+	case !there:
+		return head.Commit, nil
 	}
 	tip, err := clone.Fetch(ctx, branch)
 	if err != nil {
