@@ -5,8 +5,11 @@ set -euo pipefail
 
 # shellcheck source=../scripts/report.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/report.sh"
+# shellcheck source=../scripts/target.sh
+. "$scripts/target.sh"
 
 arguments=(--push)
+target_branch "${INPUT_BRANCH:-}"
 as_bot
 if [ -n "$INPUT_AUTHOR" ]; then arguments+=(--author "$INPUT_AUTHOR"); fi
 if [ -n "$INPUT_WARN_BEFORE" ]; then arguments+=(--warn-before "$INPUT_WARN_BEFORE"); fi

@@ -6,6 +6,8 @@ set -euo pipefail
 
 # shellcheck source=../scripts/report.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/report.sh"
+# shellcheck source=../scripts/target.sh
+. "$scripts/target.sh"
 
 arguments=(--promote --source "$INPUT_SOURCE")
 case $INPUT_STEP in
@@ -27,6 +29,8 @@ case ${INPUT_KEEP_GOING:=false} in
 esac
 # The job that commits asks GitHub nothing.
 if [ "$INPUT_STEP" = commit ]; then unset GITHUB_TOKEN; fi
+target_branch "${INPUT_BRANCH:-}"
+fetch_with_token
 branch=
 if [ "$INPUT_STEP" != seal ]; then
   case $INPUT_PULL_REQUEST in

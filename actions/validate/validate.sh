@@ -6,6 +6,11 @@ set -euo pipefail
 
 # shellcheck source=../scripts/report.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/report.sh"
+# shellcheck source=../scripts/base.sh
+. "$scripts/base.sh"
+
+base_of HEAD "${INPUT_BASE:-}"
+INPUT_BASE=$base
 
 # Paths in a configuration are relative to it, so that the base's lies where the
 # checkout's does, under a name that holds no documents.

@@ -23,13 +23,13 @@ standard output, or to --output; comments and the order of keys stay as they
 were.
 
 With --promote, everything that waits under unsigned/ in the commit that HEAD or
---source names is sealed and moved to signed/, all of it or nothing. With
---keep-going, files that cannot be promoted stay where they are and are reported,
-and the others are promoted; the exit status is 1 then. --commit
-commits that on HEAD; --push commits it on what the remote has and pushes it
-without force, again when the remote has moved; --pull-request-mode pushes it to a
-branch of its own; --dry-run shows what would be done. A run that was cut off
-anywhere is finished or taken back by the next.
+--source names, and that still waits on the target branch, which is fetched first,
+is sealed and moved to signed/, all of it or nothing. With --keep-going, files that
+cannot be promoted stay where they are and are reported, and the others are
+promoted; the exit status is 1 then. --commit commits that on HEAD; --push commits
+it on what the remote has and pushes it without force, again when the remote has
+moved; --pull-request-mode pushes it to a branch of its own; --dry-run shows what
+would be done. A run that was cut off anywhere is finished or taken back by the next.
 
 With --sealed-output, the sealed files go to a folder, for a second job to verify
 and commit with --sealed-input: the job that signs need not write, and the job

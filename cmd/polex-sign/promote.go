@@ -39,10 +39,8 @@ func (r *run) promote(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.options.pushes() {
-		if err := p.findRemote(); err != nil {
-			return err
-		}
+	if err := p.findRemote(); err != nil {
+		return err
 	}
 	err = p.carryOut(ctx)
 	var refused exception.Refusals
@@ -86,7 +84,7 @@ func (p *promotion) carryOut(ctx context.Context) error {
 		if p.push.As = p.options.pullRequestName; p.push.As == "" {
 			p.push.As = queue.PullRequestBranch()
 		}
-		if commit, there, err := plan.OnBranch(ctx, p.pushedTo()); err != nil || there {
+		if commit, there, err := p.proposed(ctx, plan); err != nil || there {
 			return p.onBranch(commit, err)
 		}
 	}
@@ -118,8 +116,8 @@ func (p *promotion) carryOut(ctx context.Context) error {
 	return p.done(done)
 }
 
-// open reads the queue, and finds the commit that is built upon: HEAD, or what
-// the remote has once it has everything of this clone.
+// open reads the queue, and finds the commit that it is planned on: what the target branch
+// has now, once the remote has everything of this clone that is to be pushed.
 func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, error) {
 	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace, KeepGoing: p.options.keepGoing}
 	if p.options.Push && !p.options.pullRequest && !p.options.dryRun {
@@ -135,12 +133,8 @@ func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, er
 	if err != nil {
 		return nil, plumbing.ZeroHash, err
 	}
-	if p.options.pushes() {
-		on, err := p.clone.Fetch(ctx, p.push.To)
-		return queue, on, err
-	}
-	head, err := p.clone.Head()
-	return queue, head.Commit, err
+	on, err := p.target(ctx)
+	return queue, on, err
 }
 
 // sealed signs the documents, or takes them from the job that did.
@@ -159,11 +153,7 @@ func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recor
 	if err := p.report.Err(); err != nil {
 		return nil, errors.Join(p.format.Write(p.streams.Out, p.report), err)
 	}
-	policy, err := p.trusted.Policy(p.config)
-	if err != nil {
-		return nil, err
-	}
-	verifier, err := verify.New(policy)
+	verifier, err := p.verifier()
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +169,15 @@ func (p *promotion) follow(tip plumbing.Hash) {
 	if err := p.clone.Follow(p.author, p.push, tip); err != nil {
 		_, _ = fmt.Fprintln(p.streams.Err, cli.Escape(fmt.Sprintf("the local branch and the work tree are not at %s: %v", p.push.To, err)))
 	}
+}
+
+// verifier verifies by the trust policy.
+func (p *promotion) verifier() (*verify.Verifier, error) {
+	policy, err := p.trusted.Policy(p.config)
+	if err != nil {
+		return nil, err
+	}
+	return verify.New(policy)
 }
 
 // nothing ends a run that had nothing to sign.

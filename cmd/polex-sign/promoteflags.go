@@ -55,8 +55,11 @@ func (o *promoteOptions) checkPromote(promote bool) error {
 		return cli.Usagef("--sealed-output leaves the commit to another job: choose one")
 	case o.sealedInput != "" && o.dryRun:
 		return cli.Usagef("--dry-run is about what would be signed, and --sealed-input signs nothing")
+	case o.Attempts != 0 && !o.pushes():
+		return cli.Usagef("--push-attempts requires --push or --pull-request-mode")
 	}
-	return o.CheckFor(o.commits(), o.pushes())
+	// --remote and --branch name the target branch, which every promotion asks.
+	return o.CheckFor(o.commits(), promote)
 }
 
 // loadPromote takes how a queue is promoted from the configuration.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,10 +11,17 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/commitflags"
 	"github.com/polex-dev/polex/pkg/gitchange"
 	"github.com/polex-dev/polex/pkg/promote"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// findRemote says where the promotion is pushed to.
+// findRemote finds the target branch, where the promotion is pushed to. Only a clone
+// without any remote has none.
 func (p *promotion) findRemote() error {
+	if !p.options.pushes() && p.options.Remote == "" && p.options.Branch == "" {
+		if has, err := p.clone.HasRemote(); err != nil || !has {
+			return err
+		}
+	}
 	var err error
 	if p.push, err = p.options.To(p.clone); err != nil {
 		return err
@@ -27,6 +35,15 @@ func (p *promotion) findRemote() error {
 	return err
 }
 
+// target returns the commit that the queue is planned on.
+func (p *promotion) target(ctx context.Context) (plumbing.Hash, error) {
+	if p.push.To == (gitchange.Remote{}) {
+		head, err := p.clone.Head()
+		return head.Commit, err
+	}
+	return promote.Target(ctx, p.clone, p.push.To, !p.options.pushes() && p.options.sealedOutput == "")
+}
+
 // pushedTo is the branch that the commit goes to.
 func (p *promotion) pushedTo() gitchange.Remote {
 	to := p.push.To
@@ -36,10 +53,26 @@ func (p *promotion) pushedTo() gitchange.Remote {
 	return to
 }
 
+// proposed reports whether the branch for the pull request holds this promotion already.
+// Without a trust policy nothing says whose signatures those are.
+func (p *promotion) proposed(ctx context.Context, plan *promote.Plan) (plumbing.Hash, bool, error) {
+	c, err := p.trusted.Config(p.config)
+	if err != nil {
+		return plumbing.ZeroHash, false, err
+	}
+	var verifier *verify.Verifier
+	if len(c.Authorities) > 0 {
+		if verifier, err = p.verifier(); err != nil {
+			return plumbing.ZeroHash, false, err
+		}
+	}
+	return plan.OnBranch(ctx, p.pushedTo(), p.author, verifier)
+}
+
 // onBranch ends a run whose pull request is there already.
 func (p *promotion) onBranch(commit plumbing.Hash, err error) error {
 	if errors.Is(err, promote.ErrBranchTaken) {
-		return cli.Hint(err, "delete that branch, or name another with --pull-request-branch")
+		return cli.Hint(err, "nothing was signed or pushed; find out whose branch that is, then delete it, or name another with --pull-request-branch")
 	}
 	if err != nil {
 		return err

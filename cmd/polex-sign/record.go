@@ -10,7 +10,6 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/promote"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // record returns the documents of a plan with who asked for them and who approved
@@ -52,11 +51,7 @@ func (p *promotion) predecessors() (func(*exception.Document) (*exception.Docume
 	if err != nil || len(c.Authorities) == 0 {
 		return nil, err
 	}
-	policy, err := p.trusted.Policy(p.config)
-	if err != nil {
-		return nil, err
-	}
-	verifier, err := verify.New(policy)
+	verifier, err := p.verifier()
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +60,7 @@ func (p *promotion) predecessors() (func(*exception.Document) (*exception.Docume
 
 // branch is the one that pull requests were merged into, or "".
 func (p *promotion) branch() (string, error) {
-	if p.options.pushes() {
+	if p.push.To.Branch != "" {
 		return p.push.To.Branch, nil
 	}
 	head, err := p.clone.Head()

@@ -119,7 +119,8 @@ the beginning is shown.
 var readingReasons = []struct{ name, doc string }{
 	{cli.ReasonMalformed, "the document cannot be read without guessing: a key twice, an alias, a tag, bytes that are no text, too deep or too large"},
 	{reasonDuplicate, "an earlier document is the same object to the API server, and only one of the two can be applied"},
-	{cli.ReasonNotRegular, "a folder holds a link or a special file under a document's name, or a commit an executable one"},
+	{cli.ReasonNotRegular, "a folder holds a link or a special file under a document's name, or a commit or --only-exceptions an executable one"},
+	{reasonUnexpectedFile, "with --only-exceptions, a file is not one of signed documents, and tools that apply the folder may obey it"},
 	{cli.ReasonUnreadable, "a file or folder cannot be read: undecided, exit status 3"},
 	{cli.ReasonNoDocuments, "there is nothing to verify: undecided, exit status 3"},
 	{reasonUndecided, "an internal error: undecided, exit status 3"},

@@ -27,6 +27,10 @@ With --git, what one commit of a repository holds is verified, whatever lies in
 the work tree or the index: --ref names the commit and --path files and folders
 in it, which are what the results name.
 
+With --only-exceptions, every file in a folder is rejected that is not a signed
+document, as tools that apply the folder may obey it: a Kustomization, jsonnet,
+a chart, a link. Only README.md, .gitkeep and CODEOWNERS may lie there besides.
+
 With --emit, standard output holds nothing but what was verified, as a stream of
 YAML, and that only if every document passed. The results go to standard error.
 
@@ -68,10 +72,13 @@ func newCommand(streams cli.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&configPath, "config", "", "`file` with the configuration, whose trust policy is used")
 	trusted := trustflags.Add(cmd)
 	trusted.AddKey(cmd)
-	git, explain, emit, detached := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(cmd)
+	git, explain, emit, detached, only := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(cmd), addOnlyFlag(cmd)
 	cmd.Args = git.check
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
 		if err := detached.check(paths, git, emit); err != nil {
+			return err
+		}
+		if err := only.check(paths, detached); err != nil {
 			return err
 		}
 		if err := explain.check(format); err != nil {
@@ -91,9 +98,12 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		}
 		report := &cli.Report{Tool: "polex-verify", Docs: docs()}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+		if only.on {
+			inputs.Screen = only.screen
+		}
 		documents := inputs.Each
 		if git.on() {
-			commit := &commitInputs{flags: git, report: report}
+			commit := &commitInputs{flags: git, report: report, screen: inputs.Screen}
 			if commit.paths, err = git.inCommit(cfg); err != nil {
 				return err
 			}

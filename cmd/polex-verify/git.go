@@ -87,6 +87,7 @@ type commitInputs struct {
 	flags  *gitFlags
 	paths  []string
 	report *cli.Report
+	screen func(path string, mode fs.FileMode) (read bool, refused *cli.Result) // of --only-exceptions, or nil
 	tree   *gittree.Tree
 	first  map[plumbing.Hash]string // where a content was met first
 	copies int
@@ -129,6 +130,10 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 	found := false
 	err := c.tree.Walk(name, func(e gittree.Entry) error {
 		named := e.Path == name
+		if c.screen != nil {
+			found = c.screened(e, visit) || found
+			return nil
+		}
 		switch {
 		case e.IsFile() && !named && !exception.HoldsDocuments(e.Path), !named && c.aside(e):
 			return nil
@@ -151,6 +156,22 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 	if !found {
 		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments, Message: "there is no .yaml, .yml or .json file in this folder of the commit"})
 	}
+}
+
+// screened is [cli.Inputs.Each] with a Screen.
+func (c *commitInputs) screened(e gittree.Entry, visit func(*exception.Document)) bool {
+	mode, err := e.Mode.ToOSFileMode()
+	if err != nil {
+		mode = fs.ModeIrregular
+	}
+	read, refused := c.screen(e.Path, mode)
+	switch {
+	case refused != nil:
+		c.report.Add(*refused)
+	case read:
+		c.file(e, visit)
+	}
+	return read || refused != nil
 }
 
 // aside reports whether an entry is a link to a file, under a name that holds no

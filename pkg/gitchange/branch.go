@@ -67,3 +67,16 @@ func (c *Clone) Holds(commit plumbing.Hash, propose Propose) (bool, error) {
 	edits, err := c.edits(tree, change)
 	return len(edits) == 0, err
 }
+
+// IsCommitOf reports whether a commit is the one that a change on base makes, but for the
+// time at which it was made: parent, tree, author, committer and message are the same, and
+// it has no signature. Nothing refers to what is written for the comparison.
+func (c *Clone) IsCommitOf(ctx context.Context, commit, base plumbing.Hash, by Author, propose Propose) (bool, error) {
+	found, err := c.commit(commit)
+	if err != nil {
+		return false, err
+	}
+	by.When, by.Sign = found.Author.When, false
+	m, err := c.make(ctx, base, by, propose)
+	return err == nil && m.commit == commit, err
+}

@@ -26,7 +26,7 @@ func (r Remote) tracking() plumbing.ReferenceName {
 }
 
 // ErrNoRemote says that it cannot be told which branch of which remote is meant.
-var ErrNoRemote = errors.New("nothing says where to push to")
+var ErrNoRemote = errors.New("the target branch is not known")
 
 var plainRemote = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
 
@@ -67,6 +67,15 @@ func (c *Clone) Remote(r Remote) (Remote, error) {
 		return r, fmt.Errorf("%w: %q is no plain name of a branch", ErrNoRemote, r.Branch)
 	}
 	return r, nil
+}
+
+// HasRemote reports whether the clone has any remote.
+func (c *Clone) HasRemote() (bool, error) {
+	cfg, err := c.repository.Config()
+	if err != nil {
+		return false, fmt.Errorf("read Git configuration: %w", err)
+	}
+	return len(cfg.Remotes) > 0, nil
 }
 
 // Fetch fetches a branch, and returns where it is.

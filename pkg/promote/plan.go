@@ -24,6 +24,7 @@ type Plan struct {
 
 	queue *Queue
 	there *listing
+	on    plumbing.Hash
 }
 
 // Move is one file of a plan.
@@ -84,8 +85,10 @@ func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{queue: q, there: there, Refused: slices.Clone(q.refused)}
-	p.choose(there)
+	p := &Plan{queue: q, there: there, on: on, Refused: slices.Clone(q.refused)}
+	if err := p.choose(); err != nil {
+		return nil, err
+	}
 	for {
 		refusals, err := p.check()
 		if err != nil {
@@ -166,20 +169,25 @@ func (m *Move) succeed(renewed []*exception.Document) {
 	}
 }
 
-// choose takes the files that are still there as they were in the source. One
-// that changed since was approved anew, and is for the run of that commit.
-func (p *Plan) choose(there *listing) {
+// choose takes the files that are still there as they were in the source, and that no
+// later commit asked for. What changed since was approved anew, by other rules maybe, and
+// is for the run of that commit.
+func (p *Plan) choose() error {
+	again, err := p.queue.askedAgain(p.there, p.on)
+	if err != nil {
+		return err
+	}
 	for _, f := range p.queue.files {
 		if p.queue.left[f.from] {
 			continue
 		}
-		switch blob := there.waiting(f.from); {
-		case blob == f.blob:
-			p.Moves = append(p.Moves, &Move{From: f.from, To: f.to, Documents: f.documents, Origin: f.origin})
+		switch blob := p.there.waiting(f.from); {
 		case blob.IsZero():
 			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonGoneSince, Message: "it was signed or withdrawn since"})
-		default:
+		case blob != f.blob || again[f.from]:
 			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince, Message: "it was changed since, and is left to the run of that commit"})
+		default:
+			p.Moves = append(p.Moves, &Move{From: f.from, To: f.to, Documents: f.documents, Origin: f.origin})
 		}
 	}
 	if p.queue.options.KeepGoing {
@@ -188,6 +196,7 @@ func (p *Plan) choose(there *listing) {
 		// file is older than all of it.
 		slices.SortStableFunc(p.Moves, func(a, b *Move) int { return a.askedAt().Compare(b.askedAt()) })
 	}
+	return nil
 }
 
 func (m *Move) askedAt() time.Time {

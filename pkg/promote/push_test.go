@@ -208,53 +208,6 @@ func TestLandConflicts(t *testing.T) {
 	r.unchanged(head)
 }
 
-// TestOnBranch: a branch holds a plan if one commit does just that, for that
-// source.
-func TestOnBranch(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		commit func(r *repository, source string) // on the branch; nil for no branch
-		there  bool
-		taken  bool
-	}{
-		{name: "no branch"},
-		{name: "the plan", there: true, commit: func(r *repository, source string) {
-			r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
-			r.commit("Sign\n\nPolex-Source-Commit: " + source + "\n")
-		}},
-		{name: "of another source", taken: true, commit: func(r *repository, _ string) {
-			r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
-			r.commit("Sign\n\nPolex-Source-Commit: " + strings.Repeat("0", 40) + "\n")
-		}},
-		{name: "with a file more", taken: true, commit: func(r *repository, source string) {
-			r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
-			r.write("signed/b.yaml", exceptionText("b"))
-			r.commit("Sign\n\nPolex-Source-Commit: " + source + "\n")
-		}},
-		{name: "with a file less", taken: true, commit: func(r *repository, source string) {
-			r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
-			r.git("rm", "--quiet", "README.md")
-			r.commit("Sign\n\nPolex-Source-Commit: " + source + "\n")
-		}},
-		{name: "what is no promotion", taken: true, commit: func(r *repository, _ string) { r.commit("x") }},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "signed/.gitkeep": ""})
-			other := r.remote()
-			if tc.commit != nil {
-				other.git("checkout", "--quiet", "-b", "proposed")
-				tc.commit(other, r.head())
-				other.git("push", "--quiet", "origin", "proposed")
-			}
-			q := r.open()
-			_, there, err := q.OnBranch(context.Background(), gitchange.Remote{Name: "origin", Branch: "proposed"})
-			if there != tc.there || errors.Is(err, promote.ErrBranchTaken) != tc.taken || err != nil && !tc.taken {
-				t.Errorf("OnBranch: %v, %v", there, err)
-			}
-		})
-	}
-}
-
 // TestReplacedName: the name of a signed file that goes can be anything that was
 // ever committed, and adds no line to the message.
 func TestReplacedName(t *testing.T) {

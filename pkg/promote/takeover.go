@@ -138,9 +138,15 @@ func (p *Plan) takeOver(root *os.Root, m *Move, verifier *verify.Verifier, now t
 	if refusal != nil {
 		return nil, exception.Refusals{refusal}, nil
 	}
+	return p.accept(content, m, verifier, now)
+}
+
+// accept reads the content of a sealed file, and refuses what does not verify or is not what
+// the move asks for.
+func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
 	var sealed []*exception.Document
 	var refusals exception.Refusals
-	err = readDocuments(content, m.To, func(doc *exception.Document, bad *exception.SyntaxError) {
+	err := readDocuments(content, m.To, func(doc *exception.Document, bad *exception.SyntaxError) {
 		if bad != nil {
 			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
 			return

@@ -187,6 +187,8 @@ func summaryLine(r *Report) string {
 	case r.Done != "" && n > 0:
 		parts = append([]string{fmt.Sprintf("%d %s", n, r.Done)}, parts...)
 	case r.Done != "":
+	case r.Status() == Passed && r.Idle != "" && n == 0:
+		parts = append([]string{r.Idle}, parts...)
 	case r.Status() == Passed:
 		parts = append([]string{"all passed"}, parts...)
 	}

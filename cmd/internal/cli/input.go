@@ -33,6 +33,9 @@ type Inputs struct {
 	Changed func(path string) (bool, error)
 	// Large takes documents that are larger than any that is judged.
 	Large bool
+	// Screen, where it is set, says of every file whatever its name whether it is read, or
+	// why it is refused, or neither. No link is followed then.
+	Screen func(path string, mode fs.FileMode) (read bool, refused *Result)
 }
 
 // Each calls visit for every document, in the order of the paths and, within a
@@ -46,12 +49,19 @@ func (in Inputs) Each(visit func(*exception.Document)) {
 			in.Stream(in.Stdin, "<stdin>", visit)
 			continue
 		}
-		info, err := os.Stat(path)
+		stat := os.Stat
+		if in.Screen != nil {
+			// A slash at the end would follow a link.
+			stat = func(path string) (fs.FileInfo, error) { return os.Lstat(filepath.Clean(path)) }
+		}
+		info, err := stat(path)
 		switch {
 		case err != nil:
 			in.unreadable(path, err)
 		case info.IsDir():
 			in.folder(path, visit)
+		case in.Screen != nil:
+			in.screened(path, info, visit)
 		default:
 			in.file(path, visit)
 		}
@@ -67,9 +77,18 @@ func (in Inputs) folder(dir string, visit func(*exception.Document)) {
 			found = true
 			return nil
 		case entry.IsDir():
-			if entry.Name() == ".git" {
+			if entry.Name() == ".git" && in.Screen == nil {
 				return fs.SkipDir
 			}
+			return nil
+		case in.Screen != nil:
+			info, err := entry.Info()
+			if err != nil {
+				in.unreadable(path, err)
+				found = true
+				return nil
+			}
+			found = in.screened(path, info, visit) || found
 			return nil
 		case !exception.HoldsDocuments(path):
 			if entry.Type()&fs.ModeSymlink == 0 {
@@ -97,6 +116,18 @@ func (in Inputs) folder(dir string, visit func(*exception.Document)) {
 		in.Report.Add(Result{Outcome: Unknown, File: dir, Reason: ReasonNoDocuments,
 			Message: "there is no .yaml, .yml or .json file in this folder"})
 	}
+}
+
+// screened reports whether there was anything to say of a file, or to read in it.
+func (in Inputs) screened(path string, info fs.FileInfo, visit func(*exception.Document)) bool {
+	read, refused := in.Screen(path, info.Mode())
+	switch {
+	case refused != nil:
+		in.Report.Add(*refused)
+	case read:
+		in.file(path, visit)
+	}
+	return read || refused != nil
 }
 
 func (in Inputs) file(path string, visit func(*exception.Document)) {

@@ -33,8 +33,8 @@ func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 	flags.StringVar(&f.Author, "author", "", "`name` <address> of the commit (default: the one that Git would write, by user.name and user.email)")
 	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey); commit.gpgSign does so, too")
 	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on what the remote has, and push it")
-	flags.StringVar(&f.Remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")
-	flags.StringVar(&f.Branch, "branch", "", "`branch` of the remote (default: the one that HEAD's branch follows)")
+	flags.StringVar(&f.Remote, "remote", "", "`name` of the remote that has the target branch (default: the one that HEAD's branch follows, or origin)")
+	flags.StringVar(&f.Branch, "branch", "", "target `branch` (default: the one that HEAD's branch follows)")
 	flags.IntVar(&f.Attempts, "push-attempts", 0, "`number` of times that a push is tried while others push (default: 10)")
 }
 

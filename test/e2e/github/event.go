@@ -23,6 +23,14 @@ func Scheduled() Play {
 		Payload: fmt.Sprintf(`{"schedule": "23 3 * * *", "repository": {"full_name": "%s/%s"}}`, Owner, Name)}
 }
 
+// Closed is what GitHub says of a pull request that was merged into main as a commit. Where
+// that is checked out from has to be said: act does so only with the commit of the run.
+func Closed(commit, from string) Play {
+	return Play{Workflow: MergeFile, Event: "pull_request", Env: []string{"CHECKOUT_FROM=" + from},
+		Payload: fmt.Sprintf(`{"action": "closed", "number": 1, "repository": {"full_name": "%s/%s"},
+"pull_request": {"merged": true, "merge_commit_sha": %q, "base": {"ref": "main"}, "head": {"ref": "work"}}}`, Owner, Name, commit)}
+}
+
 // Proposed is what GitHub says of a pull request, as far as it names the commit that
 // it is to be merged into.
 func Proposed(base string) Play {

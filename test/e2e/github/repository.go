@@ -92,6 +92,20 @@ func (r *Repository) Propose(ctx context.Context, branch string, files map[strin
 	return r.Git(ctx, "rev-parse", "HEAD")
 }
 
+// Offer checks out the commit that GitHub makes for the runs of a pull request: the merge of
+// a branch into main, on no branch. It returns that commit.
+func (r *Repository) Offer(ctx context.Context, branch string) (string, error) {
+	for _, args := range [][]string{
+		{"checkout", "--quiet", "--detach", "main"},
+		as("GitHub", "merge", "--quiet", "--no-ff", "--message", "Merge "+branch+" into main", branch),
+	} {
+		if _, err := r.Git(ctx, args...); err != nil {
+			return "", err
+		}
+	}
+	return r.Git(ctx, "rev-parse", "HEAD")
+}
+
 // Merge puts a branch on main of the remote as the merge of a pull request does, and
 // returns its commit. The branch is deleted.
 func (r *Repository) Merge(ctx context.Context, branch string) (string, error) {

@@ -65,7 +65,8 @@ func NewRunner(ctx context.Context, options Options) (*Runner, error) {
 		return nil, err
 	}
 	r.actions = []string{"--local-repository", "polex-dev/polex@" + ActionCommit + "=" + action}
-	for _, name := range []string{"setup-go", "upload-artifact", "download-artifact"} {
+	// act checks out itself, unless another commit is asked for than the one of the run.
+	for _, name := range []string{"setup-go", "checkout", "upload-artifact", "download-artifact"} {
 		pinned, err := r.pins(name)
 		if err != nil {
 			return nil, err

@@ -59,7 +59,7 @@ func (w *World) Check(ctx context.Context, branch string) (*github.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := w.Exceptions.Git(ctx, "switch", "--quiet", branch); err != nil {
+	if _, err := w.Exceptions.Offer(ctx, branch); err != nil {
 		return nil, err
 	}
 	return w.Exceptions.Play(ctx, github.Proposed(base))

@@ -36,6 +36,9 @@ func TestProposal(t *testing.T) {
 			map[string]string{"validate": "success", "verify": "failure"}, []annotation{{"error", "signed/web.yaml", "1", "altered"}}},
 		{"one that nobody has signed", nil, map[string]string{"signed/web.yaml": narrow},
 			map[string]string{"validate": "success", "verify": "failure"}, []annotation{{"error", "signed/web.yaml", "1", "unsigned"}}},
+		{"instructions for who applies it", map[string]string{"signed/web.yaml": good}, map[string]string{"signed/Kustomization": "patches: []\n", "signed/web.jsonnet": "{}\n"},
+			map[string]string{"validate": "success", "verify": "failure"},
+			[]annotation{{"error", "signed/Kustomization", "1", "unexpected-file"}, {"error", "signed/web.jsonnet", "1", "unexpected-file"}}},
 		{"rules and trust of its own", map[string]string{"signed/web.yaml": good},
 			map[string]string{".polex.yaml": theirs, "unsigned/sloppy.yaml": sloppy, "signed/api.yaml": another},
 			map[string]string{"validate": "failure", "verify": "failure"},
@@ -46,8 +49,7 @@ func TestProposal(t *testing.T) {
 			maps.Copy(files, c.base)
 			repository := runner.repository(t, files)
 			base := repository.commit(t)
-			repository.write(t, c.head)
-			repository.commit(t)
+			repository.offer(t, c.head)
 			log := repository.run(t, github.Proposed(base))
 			log.ended(t, c.jobs)
 			var errs []annotation
@@ -71,8 +73,7 @@ func TestProposalRefused(t *testing.T) {
 	repository := runner.repository(t, template(t, sigstore(t, github.MergeFile)))
 	api := (&remoted{repository}).gitHub(t, true)
 	base := repository.commit(t)
-	repository.write(t, map[string]string{"unsigned/sloppy.yaml": sloppy})
-	repository.commit(t)
+	repository.offer(t, map[string]string{"unsigned/sloppy.yaml": sloppy})
 	for _, c := range []struct {
 		from string
 		jobs map[string]string

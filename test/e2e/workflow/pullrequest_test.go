@@ -87,15 +87,14 @@ var pullRequests = []struct {
 // as a runner would.
 func TestActionInPullRequests(t *testing.T) {
 	runner := newRunner(t)
-	workflow := readmeWorkflow(t, "validate", "on: pull_request\n")
+	workflow := readmeWorkflow(t, "validate", "on:\n  pull_request:\n    branches: [main]\n")
 	for i, request := range pullRequests {
 		t.Run(request.name, func(t *testing.T) {
 			repository := runner.repository(t, request.base)
 			const file = ".github/workflows/validate.yaml"
-			repository.write(t, map[string]string{"unsigned/web.yaml": narrow, file: strings.Replace(workflow, "on: pull_request\n", "on: "+request.event+"\n", 1)})
+			repository.write(t, map[string]string{"unsigned/web.yaml": narrow, file: strings.Replace(workflow, "  pull_request:\n", "  merge_group:\n  pull_request:\n", 1)})
 			base := repository.commit(t)
-			repository.write(t, request.head)
-			repository.commit(t)
+			repository.offer(t, request.head)
 			log := repository.run(t, github.Play{Workflow: file, Event: request.event, Payload: fmt.Sprintf(events[request.event], base), Builds: i == 0})
 			want := map[bool]string{true: "success", false: "failure"}[request.want == nil]
 			if diff := cmp.Diff(map[string]string{"validate": want}, log.Results); diff != "" {

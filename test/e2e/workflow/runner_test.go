@@ -52,6 +52,14 @@ func (r *repository) commit(t *testing.T) string {
 	return must(t)(r.Commit(t.Context()))
 }
 
+// offer puts files on a branch, and checks out the merge that GitHub makes of it for the runs
+// of a pull request.
+func (r *repository) offer(t *testing.T, files map[string]string) string {
+	t.Helper()
+	must(t)(r.Propose(t.Context(), "work", files))
+	return must(t)(r.Offer(t.Context(), "work"))
+}
+
 func (r *repository) git(t *testing.T, args ...string) string {
 	t.Helper()
 	return must(t)(r.Git(t.Context(), args...))

@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# For the actions' scripts to source, after report.sh: the commit whose configuration
+# counts.
+
+# base_of COMMIT GIVEN sets base to the commit whose configuration judges COMMIT: GIVEN, or
+# in a pull request the first parent of the merge that GitHub has made for the run, which is
+# the tip of the target branch. The event's base.sha is older, and may trust what has been
+# revoked since. A GIVEN that is another commit than a merge was made on is an error.
+base_of() {
+  local merge=$1 proposed=false parents
+  base=$2
+  case ${GITHUB_EVENT_NAME:-} in
+    pull_request | pull_request_review | pull_request_review_comment) merge=$GITHUB_SHA proposed=true ;;
+    pull_request_target) base=${base:-$GITHUB_SHA} ;;
+    merge_group) return ;; # GIVEN is what the group comes after, and a group may have several merges
+  esac
+  read -r -a parents < <(git --no-replace-objects rev-list --parents --max-count=1 --end-of-options "$merge" -- 2>/dev/null) || true
+  if [ "${#parents[@]}" -ne 3 ]; then
+    if [ "$proposed" = false ]; then return; fi
+    fail 3 "This clone does not have commit $merge with two parents, the merge of the pull request into its target branch. Check out with fetch-depth: 0 and without the input ref."
+  fi
+  if [ -z "$base" ]; then
+    if [ "$proposed" = true ]; then base=${parents[1]}; fi
+    return
+  fi
+  base=$(git rev-parse --verify --quiet --end-of-options "$base^{commit}") || fail 3 "The base commit $2 is not in this clone. Check out with fetch-depth: 0."
+  if [ "$base" != "${parents[1]}" ] && { [ "$proposed" = true ] || [ "$base" != "${parents[0]}" ]; }; then
+    fail 2 "The input base is $base, and the merge $merge was made on ${parents[1]}. Leave the input base empty: a pull request is judged by what it is merged into."
+  fi
+}

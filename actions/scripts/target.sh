@@ -1,0 +1,27 @@
+# shellcheck shell=bash
+# For the actions' scripts to source, after report.sh: the branch that is pushed to.
+
+# target_branch GIVEN adds the target branch to arguments: GIVEN, or on a checkout that is on
+# no branch, as of a hash, the branch that the workflow runs for. Otherwise it is the branch
+# that is checked out.
+target_branch() {
+  local branch=$1
+  if [ -z "$branch" ] && ! git symbolic-ref --quiet HEAD >/dev/null; then
+    branch=${GITHUB_BASE_REF:-}
+    case ${GITHUB_REF:-} in
+      refs/heads/*) branch=${branch:-${GITHUB_REF#refs/heads/}} ;;
+    esac
+    if [ -z "$branch" ]; then fail 2 'HEAD is on no branch. Name the target branch with the input branch.'; fi
+  fi
+  if [ -n "$branch" ]; then arguments+=(--branch "$branch"); fi
+}
+
+# fetch_with_token lets Git fetch from GitHub with GITHUB_TOKEN where the checkout has left no
+# credentials on disk, as it should in a job that signs.
+fetch_with_token() {
+  local server=${GITHUB_SERVER_URL:-https://github.com} n=${GIT_CONFIG_COUNT:-0} secret
+  if [ -z "${GITHUB_TOKEN:-}" ] || git config --get-urlmatch http.extraheader "$server/" >/dev/null; then return; fi
+  secret=$(printf 'x-access-token:%s' "$GITHUB_TOKEN" | base64 | tr -d '\n')
+  echo "::add-mask::$secret"
+  export "GIT_CONFIG_KEY_$n=http.$server/.extraheader" "GIT_CONFIG_VALUE_$n=AUTHORIZATION: basic $secret" "GIT_CONFIG_COUNT=$((n + 1))"
+}

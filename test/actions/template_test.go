@@ -1,0 +1,68 @@
+package actions_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/review"
+)
+
+// TestTemplateTriggers: the checks of a pull request run for main alone and again when the
+// target branch changes. Otherwise they could pass for another branch, by what that branch
+// trusts, and stay.
+func TestTemplateTriggers(t *testing.T) {
+	for _, file := range []string{"../../examples/github/.github/workflows/pull-request.yaml", "../../actions/verify/README.md", "../../actions/validate/README.md"} {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, shown, found := strings.Cut(string(raw), "```yaml\n"); found {
+			text, _, _ := strings.Cut(shown, "```\n")
+			raw = []byte(text)
+		}
+		var w struct {
+			On struct { // the key "on" is a boolean in YAML 1.1
+				Requests struct{ Branches, Types []string } `json:"pull_request"`
+			} `json:"true"`
+		}
+		if err := yaml.Unmarshal(raw, &w); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.On.Requests; !slices.Equal(got.Branches, []string{"main"}) || !slices.Equal(got.Types, []string{"opened", "synchronize", "reopened", "edited"}) {
+			t.Errorf("%s runs for the branches %q and the events %q of pull requests", file, got.Branches, got.Types)
+		}
+	}
+}
+
+// TestTemplateOwners: the policy team owns what is requested, and the platform team all that
+// decides who is trusted, wherever it lies.
+func TestTemplateOwners(t *testing.T) {
+	for file, decides := range map[string][]string{
+		"github/.github/CODEOWNERS": {".github/workflows/merge.yaml", ".github/CODEOWNERS", ".github/actions/x/action.yml"},
+		"gitlab/CODEOWNERS":         {".gitlab-ci.yml", ".gitlab/CODEOWNERS", ".gitlab/ci/jobs.yml"},
+	} {
+		raw, err := os.ReadFile("../../examples/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners, err := review.ParseCodeOwners([]byte(strings.NewReplacer("<owner>", "acme", "<group>", "acme", "<policy team>", "policy", "<platform team>", "platform").Replace(string(raw))))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, path := range append(decides, ".polex.yaml", "trust.yaml", "trusted_root.json", "trust/root.json", "cosign.pub", "unsigned/cosign.pub", "keys/cosign.pem", "policies/pods.yaml",
+			"CODEOWNERS", "docs/CODEOWNERS", "unsigned/CODEOWNERS", ".gitattributes", "unsigned/.gitattributes", ".gitmodules", "signed/a.yaml", "signed/team/a.yaml") {
+			if got, err := owners.Owners(path); err != nil || !slices.Equal(got, []string{"@acme/platform"}) {
+				t.Errorf("%s: %s is owned by %q, %v", file, path, got, err)
+			}
+		}
+		for _, path := range []string{"unsigned/a.yaml", "unsigned/team/a.yaml"} {
+			if got, err := owners.Owners(path); err != nil || !slices.Equal(got, []string{"@acme/policy"}) {
+				t.Errorf("%s: %s is owned by %q, %v", file, path, got, err)
+			}
+		}
+	}
+}
