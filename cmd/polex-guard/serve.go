@@ -190,7 +190,6 @@ func (g *guarding) refusedConfiguration(err error) {
 func (g *guarding) observe(d *guard.Decision, took time.Duration) {
 	g.metrics.Decided(d, took)
 	guard.LogDecision(g.log, d, took)
-	g.teller.Deleted(d)
 }
 
 // addProbes: alive is who answers; ready is who has rules, reaches the API server
