@@ -36,6 +36,7 @@ func (f *clusterFlags) restConfig() (*rest.Config, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = perSecond, atOnce
+	config.DisableCompression = true // seals are compressed, and the API server is near
 	return config, nil
 }
 
