@@ -38,7 +38,8 @@ type brief struct {
 }
 
 const (
-	// betweenWatches is how long a kind that is not served waits to be asked for again.
+	// betweenWatches is the longest that a kind that is not served waits to be asked for
+	// again.
 	betweenWatches = 5 * time.Second
 	// watchLasts is how long a watch lasts at least, and at most twice as long.
 	watchLasts = 5 * time.Minute
@@ -103,14 +104,15 @@ func (s *Store) run(ctx context.Context, gk exception.GroupKind, f *followed) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := s.listAndWatch(ctx, gk, f)
-		wait := betweenWatches
-		if !errors.Is(err, errNotServed) {
-			if time.Since(began) > longestBackoff {
-				failures = 0
-			}
-			wait = min(100*time.Millisecond<<min(failures, 10), longestBackoff)
-			failures++
+		most := longestBackoff
+		if errors.Is(err, errNotServed) {
+			most = betweenWatches
 		}
+		if time.Since(began) > longestBackoff {
+			failures = 0
+		}
+		wait := min(100*time.Millisecond<<min(failures, 10), most)
+		failures++
 		s.tell(ctx, gk, err)
 		sleep(ctx, wait)
 	}
