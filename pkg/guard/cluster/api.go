@@ -27,7 +27,7 @@ type API struct{ rest rest.Interface }
 // NewAPI makes one of how the API server is reached.
 func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // who asks bounds how much is asked at once; a queue here would keep what has ended
+	config.QPS = -1                           // who asks bounds how much is asked at once; a queue here would keep what has ended
 	config.WarningHandler = rest.NoWarnings{} // "is deprecated", with every request
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
