@@ -7,7 +7,6 @@ import (
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -30,17 +29,17 @@ type keeping struct {
 // keep sets up the watching, which every guard does, and the keeping, which the one
 // with the lease does.
 func (g *guarding) keep() error {
-	live, err := client.New(g.rest, client.Options{HTTPClient: g.manager.GetHTTPClient(), Mapper: g.manager.GetRESTMapper()})
+	api, err := cluster.NewAPI(g.rest, g.manager.GetHTTPClient())
 	if err != nil {
-		return fmt.Errorf("set up: %w", err)
+		return err
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
 	g.keeping = keeping{
-		store:  cluster.NewStore(g.manager.GetCache(), live),
-		teller: &cluster.Teller{Log: g.log, Events: g.manager.GetEventRecorder("polex-guard"), Reports: &cluster.Reports{Client: live}},
+		store:  cluster.NewStore(api),
+		teller: &cluster.Teller{Log: g.log, Events: cluster.NewEvents(api, host, g.log), Reports: &cluster.Reports{API: api}},
 		pod:    &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host},
 		lease:  cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: host + "_" + rand.Text()},
 	}
@@ -48,7 +47,9 @@ func (g *guarding) keep() error {
 		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics, Git: g.git,
 		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,
 	}
-	g.store.Notify(g.keeper.Touch)
+	if err := g.manager.Add(manager.RunnableFunc(g.teller.Events.Run)); err != nil {
+		return err
+	}
 	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Those without the lease watch too: for limits by count, and to be quick
 		// when their turn comes.
@@ -57,7 +58,9 @@ func (g *guarding) keep() error {
 			g.log.Info("holds the lease")
 			g.metrics.Leads(true)
 			defer g.metrics.Leads(false)
-			g.teller.Reports = &cluster.Reports{Client: live} // others may have written since
+			g.teller.Reports = &cluster.Reports{API: api} // others may have written since
+			g.store.Notify(g.keeper.Touch, g.teller.Deleted)
+			defer g.store.Notify(nil, nil)
 			_ = g.keeper.Run(ctx)
 		})
 	}))

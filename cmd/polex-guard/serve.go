@@ -141,8 +141,10 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	if err := g.addServer(server); err != nil {
 		return nil, err
 	}
-	if err := g.manager.Add(manager.RunnableFunc(reloader.Run)); err != nil {
-		return nil, err
+	for _, run := range []manager.RunnableFunc{reloader.Run, releaseMemory} {
+		if err := g.manager.Add(run); err != nil {
+			return nil, err
+		}
 	}
 	return g, g.addProbes(server)
 }
@@ -190,7 +192,6 @@ func (g *guarding) refusedConfiguration(err error) {
 func (g *guarding) observe(d *guard.Decision, took time.Duration) {
 	g.metrics.Decided(d, took)
 	guard.LogDecision(g.log, d, took)
-	g.teller.Deleted(d)
 }
 
 // addProbes: alive is who answers; ready is who has rules, reaches the API server

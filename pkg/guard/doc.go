@@ -6,8 +6,7 @@
 //
 //  1. It is bounded: its bytes, the requests at once, and the time. What is beyond
 //     a bound is denied, and so is what panics.
-//  2. A DELETE is written down and allowed; CREATE and UPDATE go on; nothing else
-//     is allowed.
+//  2. A DELETE is allowed; CREATE and UPDATE go on; nothing else is allowed.
 //  3. The object is parsed as strictly as a file, and is the one that the request
 //     names, in the version that the request was written in.
 //  4. An object that is being deleted may lose finalizers and change in nothing

@@ -4,17 +4,29 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// ReasonDeleting is the state of an object that is on its way out.
+// ReasonDeleting is the state of an object that verifies and is being deleted. It
+// counts until it is gone.
 const ReasonDeleting = "deleting"
 
-// Finding is what is known of a stored object.
+// Finding is what is known of a stored object. There is one for each object, so it
+// holds digests and times, and neither the object nor its seal.
 type Finding struct {
 	Decision
 	Version string // of the object, as it was judged
 	Since   time.Time
+
+	state   State
+	content content // of what was judged; zero where the verdict is not about that alone
+	rules   *Rules  // that it was judged by
+	asOf    time.Time
+	turns   time.Time // from when on the same rules say something else; zero is never
+	sound   string    // the reason where the seal verifies and nothing but Git is against it, or ""
+	dying   bool      // somebody has deleted it
+	doomed  bool      // to be removed for its reason
 }
 
 // Passed reports whether nothing is wrong with the object.
@@ -32,7 +44,40 @@ func (f *Finding) continues(before *Finding) bool {
 		(f.Reason != ReasonUnknownToGit || before.Facts.MessageDigest == f.Facts.MessageDigest)
 }
 
-// stored judges an object that is in the cluster already.
+// holds reports whether the rules would say the same of the same content now.
+func (f *Finding) holds(rules *Rules, now time.Time) bool {
+	return f != nil && f.rules == rules && !now.Before(f.asOf) && (f.turns.IsZero() || now.Before(f.turns))
+}
+
+// hasEnded reports whether an exception is to be deleted for its time: its seal
+// verifies by the rules but for its end, which has come.
+func (f *Finding) hasEnded(rules *Rules, now time.Time) bool {
+	end := f.Facts.ExpiresAt
+	return f.Object.IsException() && f.rules == rules && (f.sound != "" || f.Reason == string(verify.ReasonExpired)) &&
+		!end.IsZero() && !now.Before(end)
+}
+
+// settle says what is known of the object now that the repository holds what it does.
+func (f *Finding) settle(commit *Commit) {
+	if f.sound == "" {
+		return
+	}
+	f.Detail = ""
+	f.answer(f.sound, f.Facts, knownToGit(f.rules, commit, f.Object.GroupKind, f.Facts))
+}
+
+// compact leaves of facts what is told of a stored object.
+func compact(facts verify.Facts) verify.Facts {
+	kept := verify.Facts{MessageDigest: facts.MessageDigest, StartsAt: facts.StartsAt, ExpiresAt: facts.ExpiresAt}
+	for _, s := range facts.Signatures {
+		kept.Signatures = append(kept.Signatures, verify.Signature{
+			Authority: s.Authority, Identity: trust.Identity{Subject: s.Identity.Subject}, WitnessedAt: s.WitnessedAt,
+		})
+	}
+	return kept
+}
+
+// stored judges an object that is in the cluster already, but for what Git holds.
 func (j *judge) stored(doc *exception.Document) (verify.Facts, error) {
 	verified, err := j.rules.verifier.Verify(doc, j.now)
 	if err != nil {
@@ -42,22 +87,17 @@ func (j *judge) stored(doc *exception.Document) (verify.Facts, error) {
 	if err == nil {
 		err = j.reachesGuard(verified.Message())
 	}
-	if err == nil {
-		err = j.knownToGit(verified)
-	}
 	return verified.Facts(), err
 }
 
 // knownToGit refuses an exception whose message no file of the repository holds. It
 // is asked of what is stored and never of a request: Git comes to a cluster by
 // several ways, and the guard may be told of a commit last.
-func (j *judge) knownToGit(verified *verify.Verified) error {
-	facts := verified.Facts()
-	if j.commit == nil || j.commit.Messages[facts.MessageDigest] ||
-		!verified.Message().GroupKind().IsException() || j.rules.mayStandOutsideGit(facts) {
+func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts verify.Facts) error {
+	if commit == nil || commit.Messages[facts.MessageDigest] || !kind.IsException() || rules.mayStandOutsideGit(facts) {
 		return nil
 	}
-	return refuse(ReasonUnknownToGit, "no file of the repository holds what was signed")
+	return &refusal{reason: ReasonUnknownToGit, detail: "no file of the repository holds what was signed", facts: facts}
 }
 
 // removable are the reasons for which an object may be removed that was there

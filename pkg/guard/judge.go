@@ -88,6 +88,7 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 		}
 		return "", facts, err
 	}
+	j.rules.admitted.keep(doc, j.cluster, verified.Facts(), j.now)
 	return ReasonVerified, verified.Facts(), nil
 }
 

@@ -2,21 +2,19 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // Tell is who is told what the keeper finds and does.
 type Tell interface {
 	// Found is told of an object that is judged otherwise than before.
 	Found(ctx context.Context, f *Finding)
-	// Removed is told of an object that was deleted, and why.
+	// Removed is told of an object that the keeper deleted, and why.
 	Removed(ctx context.Context, f *Finding)
 	// Failed is told of what could not be done; it is tried again.
 	Failed(ctx context.Context, what string, err error)
@@ -57,18 +55,22 @@ type Keeper struct {
 	ends     schedule // of exceptions, whatever became of deleting them
 	failures map[exception.Identity]int
 	changed  bool
-	reported time.Time // when the last report was made, or tried
-	rules    *Rules    // the findings are by these
-	commit   *Commit   // and by this one; nil when it is not known
+	reported time.Time     // when the last report was made, or tried
+	took     time.Duration // by that
+	rules    *Rules        // the findings are by these
+	commit   *Commit       // and by this one; nil when it is not known
 }
 
 // longest is the longest that the keeper waits without looking at the clock: a
 // clock may be set, and what has expired then has expired.
 const longest = time.Second
 
-// betweenReports is how long there is at least between two reports. Each is written
-// whole, and thousands of changes may come in a row.
-const betweenReports = time.Second
+// There is at least betweenReports from one report to the next, and so many times as
+// long as one took. Each is written whole, and thousands of changes may come in a row.
+const (
+	betweenReports = time.Second
+	restsFor       = 50
+)
 
 // Touch says that an object was changed. It never waits.
 func (k *Keeper) Touch(id exception.Identity) {
@@ -98,6 +100,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	k.mu.Unlock()
 	k.findings, k.failures, k.expiries, k.rules = map[exception.Identity]*Finding{}, map[exception.Identity]int{}, schedule{}, nil
 	k.ends, k.commit = schedule{}, nil
+	k.took = 0
 	var again time.Time // when everything is looked at
 	for ctx.Err() == nil {
 		now := k.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
@@ -132,37 +135,59 @@ func (k *Keeper) pause(again time.Time) time.Duration {
 		wait = min(wait, at.Sub(now))
 	}
 	if k.changed {
-		wait = min(wait, k.reported.Add(betweenReports).Sub(now))
+		wait = min(wait, k.reported.Add(k.rest()).Sub(now))
 	}
 	return max(wait, time.Millisecond)
 }
 
-// lookAtAll looks at everything, and forgets what is not there. It reports
-// whether it could.
+// fewAtOnce is how many objects are read one by one. More are read together.
+const fewAtOnce = 16
+
+// lookAtAll looks at everything, and forgets what is not there. What has not changed
+// since it was judged by the same rules is not read again. It reports whether it could.
 func (k *Keeper) lookAtAll(ctx context.Context) bool {
 	if k.rules == nil {
 		return true // there is nothing to judge by
 	}
-	ids, err := k.Store.Identities(ctx, k.rules.kinds)
+	there, err := k.Store.States(ctx, k.rules.kinds)
 	if err != nil {
 		k.Tell.Failed(ctx, "list what is stored", err)
 		return false
 	}
-	there := map[exception.Identity]bool{}
-	for _, id := range ids {
-		there[id] = true
-	}
 	for id := range k.findings {
-		if !there[id] {
+		if _, is := there[id]; !is {
 			k.forget(id)
 		}
 	}
-	for _, id := range ids {
+	anew := map[exception.Identity]bool{}
+	for id, state := range there {
+		f := k.findings[id]
+		if f == nil || f.state != state || !f.holds(k.rules, k.Clock.Now()) {
+			anew[id] = true
+			continue
+		}
+		again := *f
+		k.settle(ctx, &again, f)
+	}
+	if len(anew) > fewAtOnce {
+		err := k.Store.Scan(ctx, k.rules.kinds, func(o *Object) {
+			if anew[o.Identity] && ctx.Err() == nil {
+				delete(anew, o.Identity)
+				k.show(ctx, o)
+				k.expire(ctx) // which must not wait for thousands
+			}
+		})
+		if err != nil {
+			k.Tell.Failed(ctx, "read what is stored", err)
+			return false
+		}
+	}
+	for id := range anew {
 		if ctx.Err() != nil {
 			return false
 		}
 		k.look(ctx, id)
-		k.expire(ctx) // which must not wait for thousands
+		k.expire(ctx)
 	}
 	k.Metrics.lookedAtAll(k.Clock.Now())
 	return true
@@ -179,73 +204,6 @@ func (k *Keeper) lookAtChanged(ctx context.Context) {
 			k.expire(ctx)
 		}
 	}
-}
-
-// look judges one object, and plans when its time comes.
-func (k *Keeper) look(ctx context.Context, id exception.Identity) {
-	known, err := k.Store.Known(ctx, id)
-	if errors.Is(err, ErrGone) {
-		k.forget(id)
-		return
-	}
-	if err == nil {
-		known, err = inItsVersion(ctx, k.Store, id, known)
-	}
-	if errors.Is(err, ErrGone) {
-		k.forget(id)
-		return
-	}
-	if err != nil {
-		k.Tell.Failed(ctx, "read "+id.String(), err)
-		return
-	}
-	f := k.judged(id, known)
-	if before := k.findings[id]; f.continues(before) {
-		f.Since = before.Since
-	}
-	if !f.sameAs(k.findings[id]) {
-		k.changed = true
-		k.Tell.Found(ctx, f)
-	}
-	k.findings[id] = f
-	k.plan(f)
-	if k.Enforce && id.IsException() && removable(f.Reason) && f.Reason != string(verify.ReasonExpired) && k.Clock.Now().Sub(f.Since) >= k.Every {
-		k.remove(ctx, id, known)
-	}
-}
-
-// judged is what is to be said of an object.
-func (k *Keeper) judged(id exception.Identity, o *Object) *Finding {
-	now := k.Clock.Now()
-	f := &Finding{Decision: Decision{UID: o.UID, Object: id}, Version: o.Document.Version(), Since: now}
-	if o.Document.Text("metadata", "deletionTimestamp") != "" {
-		f.answer(ReasonDeleting, verify.Facts{}, nil)
-		return f
-	}
-	j := judge{rules: k.rules, cluster: k.Cluster, commit: k.commit, now: now}
-	facts, err := j.stored(o.Document)
-	f.answer(ReasonVerified, facts, err)
-	if f.Facts.ExpiresAt.IsZero() {
-		f.Facts = facts
-	}
-	return f
-}
-
-// plan puts an exception where its time comes: the end that was signed, or the
-// beginning of one that is still to come, when it is looked at again.
-func (k *Keeper) plan(f *Finding) {
-	var at, end time.Time
-	switch f.Reason {
-	case ReasonVerified, ReasonUnknownToGit, string(verify.ReasonExpired):
-		at, end = f.Facts.ExpiresAt, f.Facts.ExpiresAt
-	case string(verify.ReasonNotYetValid):
-		at, end = f.Facts.StartsAt, f.Facts.ExpiresAt
-	}
-	k.expiries.set(f.Object, at)
-	if f.Object.IsException() { // nothing else is deleted when it ends
-		k.ends.set(f.Object, end)
-	}
-	k.Metrics.nextExpiry(k.ends.next())
 }
 
 func (k *Keeper) forget(id exception.Identity) {
@@ -268,12 +226,14 @@ func (k *Keeper) report(ctx context.Context) {
 		return
 	}
 	k.reported = now
-	var all []*Finding
+	all := make([]*Finding, 0, len(k.findings))
 	for _, f := range k.findings {
 		all = append(all, f)
 	}
 	k.Metrics.found(all)
-	if err := k.Tell.Report(ctx, all); err != nil {
+	err := k.Tell.Report(ctx, all)
+	k.took = k.Clock.Since(now)
+	if err != nil {
 		k.Tell.Failed(ctx, "write the reports", err)
 		return // and again in a while
 	}
@@ -284,5 +244,8 @@ func (k *Keeper) report(ctx context.Context) {
 // set since.
 func (k *Keeper) mayReport(now time.Time) bool {
 	ago := now.Sub(k.reported)
-	return ago >= betweenReports || ago < 0
+	return ago >= k.rest() || ago < 0
 }
+
+// rest is how long there is to be until the next report.
+func (k *Keeper) rest() time.Duration { return max(betweenReports, min(restsFor*k.took, patience)) }

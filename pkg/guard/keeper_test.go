@@ -21,8 +21,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// memory is a store in memory, which shows objects in any version by their
-// apiVersion alone, as an API server without conversion does.
+// memory is a store in memory, which shows objects in any version by their apiVersion
+// alone, as an API server without conversion does; but for onlyBeta, which v2 lacks.
 type memory struct {
 	mu      sync.Mutex
 	objects map[exception.Identity]object
@@ -30,11 +30,16 @@ type memory struct {
 	fail    error // of the next Delete
 	read    []string
 	version int
+
+	broken   error    // of every Read
+	unserved []string // versions
+	looks    int      // how often something was read in any version
+	deletes  int
 }
 
 func (m *memory) put(t *testing.T, o object) exception.Identity {
 	t.Helper()
-	doc, err := exception.FromObject(o)
+	doc, err := exception.FromObject(object{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": metadata(o)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,55 +57,83 @@ func (m *memory) put(t *testing.T, o object) exception.Identity {
 	return doc.Identity()
 }
 
-func (m *memory) Identities(_ context.Context, kinds []exception.GroupKind) ([]exception.Identity, error) {
+func (m *memory) States(_ context.Context, kinds []exception.GroupKind) (map[exception.Identity]guard.State, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var all []exception.Identity
-	for id := range m.objects {
+	all := map[exception.Identity]guard.State{}
+	for id, o := range m.objects {
 		if slices.Contains(kinds, id.GroupKind) {
-			all = append(all, id)
+			all[id] = stateOf(o)
 		}
 	}
 	return all, nil
 }
 
-func (m *memory) Known(ctx context.Context, id exception.Identity) (*guard.Object, error) {
-	return m.get(id, "v2")
+func (m *memory) Scan(ctx context.Context, kinds []exception.GroupKind, show func(*guard.Object)) error {
+	all, err := m.States(ctx, kinds)
+	for id := range all {
+		if o, err := m.Read(ctx, id, ""); err == nil {
+			show(o)
+		}
+	}
+	return err
+}
+
+func stateOf(o object) guard.State {
+	return guard.State{UID: metadata(o)["uid"].(string), ResourceVersion: metadata(o)["resourceVersion"].(string)}
 }
 
 func (m *memory) Read(_ context.Context, id exception.Identity, version string) (*guard.Object, error) {
 	m.mu.Lock()
-	m.read = append(m.read, version)
-	m.mu.Unlock()
-	return m.get(id, version)
-}
-
-func (m *memory) get(id exception.Identity, version string) (*guard.Object, error) {
-	m.mu.Lock()
 	defer m.mu.Unlock()
+	if version == "" {
+		version = "v2"
+		m.looks++
+	} else {
+		m.read = append(m.read, version)
+	}
 	o := m.objects[id]
-	if o == nil {
+	switch {
+	case o == nil:
 		return nil, guard.ErrGone
+	case m.broken != nil:
+		return &guard.Object{State: stateOf(o), Identity: id, Version: version}, m.broken
+	case slices.Contains(m.unserved, version):
+		return &guard.Object{State: stateOf(o), Identity: id, Version: version}, guard.ErrNotServed
 	}
 	shown := maps.Clone(o)
+	if spec, ok := shown["spec"].(object); ok && version == "v2" {
+		spec = maps.Clone(spec)
+		delete(spec, "onlyBeta")
+		shown["spec"] = spec
+	}
 	shown["apiVersion"] = id.Group + "/" + version
 	if id.Group == "" {
-		shown["apiVersion"] = o["apiVersion"]
+		shown["apiVersion"], version = o["apiVersion"], o["apiVersion"].(string)
 	}
 	doc, err := exception.FromObject(shown)
-	return &guard.Object{Document: doc, UID: metadata(o)["uid"].(string), ResourceVersion: metadata(o)["resourceVersion"].(string)}, err
+	return &guard.Object{State: stateOf(o), Identity: id, Version: version, Dying: isDying(o), Document: doc, Unreadable: err}, nil
 }
 
-func (m *memory) Delete(_ context.Context, id exception.Identity, judged *guard.Object) error {
+func isDying(o object) bool { return metadata(o)["deletionTimestamp"] != nil }
+
+// Delete deletes as an API server does in the background: finalizers that are
+// somebody's keep the object, and one that is being deleted is never in the state that
+// is named.
+func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.State) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.deletes++
 	if err := m.fail; err != nil {
 		m.fail = nil
 		return err
 	}
 	o := m.objects[id]
-	if o == nil || metadata(o)["resourceVersion"] != judged.ResourceVersion || metadata(o)["uid"] != judged.UID {
+	if o == nil || stateOf(o).UID != judged.UID || judged.ResourceVersion != "" && (stateOf(o) != judged || isDying(o)) {
 		return guard.ErrGone
+	}
+	if list, ok := metadata(o)["finalizers"].([]any); ok && slices.ContainsFunc(list, func(f any) bool { return f != "foregroundDeletion" }) {
+		return guard.ErrHeld
 	}
 	delete(m.objects, id)
 	return nil

@@ -32,6 +32,7 @@ const (
 	ReasonUndecided             = "undecided"
 	ReasonSubresourceNotAllowed = "subresource-not-allowed"
 	ReasonUnknownToGit          = "unknown-to-git" // of what is stored alone
+	ReasonUnreadable            = "unreadable"     // likewise
 )
 
 // hints say what to do about a refusal, for who sees it in the answer to a
@@ -67,6 +68,7 @@ var hints = map[string]string{
 	ReasonUndecided:             "try again; if it stays so, the guard's log says why",
 	ReasonSubresourceNotAllowed: "change the object itself, signed",
 	ReasonUnknownToGit:          "delete it, or have it reviewed and signed anew",
+	ReasonUnreadable:            "delete it, or have it reviewed and signed in a version that the API server serves",
 }
 
 // Codes of HTTP that a denial has where it is no plain refusal.
@@ -86,6 +88,6 @@ func Reasons() []string {
 	return []string{
 		ReasonMalformed, ReasonTooLarge, ReasonOperationNotAllowed, ReasonSubresourceNotAllowed, ReasonConverted, ReasonWrongObject,
 		ReasonGeneratedName, ReasonBeingDeleted, ReasonNamespaceNotAllowed, ReasonAnotherCluster, ReasonNoCluster, ReasonReachesGuard,
-		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided, ReasonUnknownToGit,
+		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided, ReasonUnknownToGit, ReasonUnreadable,
 	}
 }

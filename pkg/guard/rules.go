@@ -42,6 +42,7 @@ type Rules struct {
 	settings Settings
 	kinds    []exception.GroupKind // that are looked at in the cluster
 	digest   string
+	admitted admissions // what was verified by these rules a moment ago
 }
 
 // NewRules checks a configuration as a whole. The kinds of the trust policy are

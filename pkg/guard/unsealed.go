@@ -54,20 +54,23 @@ var written = []string{"resourceVersion", "generation", "managedFields"}
 // differ reports whether two states of an object differ in anything but what the
 // API server writes and one field, of the object or of its metadata.
 func differ(old, changed *exception.Document, but string) bool {
-	plain := func(d *exception.Document) map[string]any {
-		tree := d.Object()
-		metadata, _ := tree["metadata"].(map[string]any)
-		for _, field := range written {
-			delete(metadata, field)
-		}
-		if but == "status" {
-			delete(tree, but)
-		} else {
-			delete(metadata, but)
-		}
-		return tree
+	return !reflect.DeepEqual(plain(old, but), plain(changed, but))
+}
+
+// plain is an object without what the API server writes and one field, the status or
+// one of the metadata.
+func plain(doc *exception.Document, but string) map[string]any {
+	tree := doc.Object()
+	metadata, _ := tree["metadata"].(map[string]any)
+	for _, field := range written {
+		delete(metadata, field)
 	}
-	return !reflect.DeepEqual(plain(old), plain(changed))
+	if but == statusSubresource {
+		delete(tree, but)
+	} else {
+		delete(metadata, but)
+	}
+	return tree
 }
 
 func finalizers(doc *exception.Document) []any {

@@ -2,216 +2,260 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/guard"
 )
 
-// Store is what an API server stores. It is safe for use by many goroutines.
+// Store is what an API server stores. Of each object it keeps the name and the state;
+// what is in it is read when somebody asks. It is safe for use by many goroutines.
 type Store struct {
-	cache  cache.Cache
-	live   client.Client // which asks the API server at every call
-	mapper meta.RESTMapper
+	api *API
 
 	mu      sync.Mutex
-	watched map[exception.GroupKind]schema.GroupVersionKind
+	kinds   map[exception.GroupKind]*followed
 	touch   func(exception.Identity)
+	deleted Deleted
+	ours    map[string]bool // the uids of what is being deleted by this guard
+	lately  []deletion      // that nobody was told of
+	running context.Context // of Watch, under which kinds are followed
+	started chan struct{}
+	fresh   fresh
+	failed  func(error)
+	told    bool
 }
 
-// NewStore makes a store of a cache and of a client that does without it.
-func NewStore(c cache.Cache, live client.Client) *Store {
-	return &Store{cache: c, live: live, mapper: live.RESTMapper(), watched: map[exception.GroupKind]schema.GroupVersionKind{}}
+// NewStore makes a store, which knows nothing until [Store.Watch] runs.
+func NewStore(api *API) *Store {
+	return &Store{api: api, kinds: map[exception.GroupKind]*followed{}, ours: map[string]bool{}, started: make(chan struct{})}
 }
 
 var _ guard.Store = (*Store)(nil)
 
-// Notify calls touch for every object that is there, comes, changes or goes, from
-// now on. Another call replaces it.
-func (s *Store) Notify(touch func(exception.Identity)) {
+// Notify calls touch for every object that comes, changes or goes, from now on, and
+// deleted for every one that somebody else deletes. Another call replaces them; nil is
+// for nobody.
+func (s *Store) Notify(touch func(exception.Identity), deleted Deleted) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.touch = touch
-}
-
-func (s *Store) touched(gk exception.GroupKind, object any) {
-	if gone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
-		object = gone.Obj
-	}
-	o, ok := object.(client.Object)
-	if !ok {
-		return
-	}
-	s.mu.Lock()
-	touch := s.touch
+	lately := s.lately
+	s.touch, s.deleted, s.fresh, s.lately = touch, deleted, fresh{}, nil
 	s.mu.Unlock()
-	if touch != nil {
-		touch(exception.Identity{GroupKind: gk, Namespace: o.GetNamespace(), Name: o.GetName()})
-	}
-}
-
-// watch begins to watch a kind, and returns the version that it is watched in. A
-// kind that is not served is a [meta.NoKindMatchError].
-func (s *Store) watch(ctx context.Context, gk exception.GroupKind) (schema.GroupVersionKind, error) {
-	s.mu.Lock()
-	gvk, known := s.watched[gk]
-	s.mu.Unlock()
-	if known {
-		return gvk, nil
-	}
-	mapping, err := s.mapper.RESTMapping(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
-	if err != nil {
-		return gvk, err
-	}
-	gvk = mapping.GroupVersionKind
-	informer, err := s.cache.GetInformer(ctx, empty(gvk))
-	if err != nil {
-		return gvk, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.watched[gk]; known {
-		return gvk, nil
-	}
-	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { s.touched(gk, o) },
-		UpdateFunc: func(_, o any) { s.touched(gk, o) },
-		DeleteFunc: func(o any) { s.touched(gk, o) },
-	}); err != nil {
-		return gvk, err
-	}
-	s.watched[gk] = gvk
-	return gvk, nil
-}
-
-// betweenWatches is how long a kind that is not served waits to be asked for again.
-const betweenWatches = 5 * time.Second
-
-// Watch watches kinds until the context ends, those that are not served yet as soon as
-// they are: what delivers the guard may deliver Kyverno after it. What else is in the
-// way is told once, until it is gone.
-func (s *Store) Watch(ctx context.Context, kinds func() []exception.GroupKind, failed func(error)) {
-	ticker := time.NewTicker(betweenWatches)
-	defer ticker.Stop()
-	told := false
-	for ctx.Err() == nil {
-		err := s.watchAll(ctx, kinds())
-		if err != nil && !told {
-			failed(err)
-		}
-		told = err != nil
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
+	for _, d := range lately {
+		if deleted != nil && time.Since(d.at) < leaseLasts {
+			deleted(d.id, d.version, d.state)
 		}
 	}
 }
 
-func (s *Store) watchAll(ctx context.Context, kinds []exception.GroupKind) (err error) {
+// States returns which objects there are, as the watch has told.
+func (s *Store) States(ctx context.Context, kinds []exception.GroupKind) (map[exception.Identity]guard.State, error) {
+	all := map[exception.Identity]guard.State{}
 	for _, gk := range kinds {
-		if _, problem := s.watch(ctx, gk); !meta.IsNoMatchError(problem) {
-			err = errors.Join(err, problem)
-		}
-	}
-	return err
-}
-
-// Identities returns which objects there are of some kinds.
-func (s *Store) Identities(ctx context.Context, kinds []exception.GroupKind) ([]exception.Identity, error) {
-	var all []exception.Identity
-	for _, gk := range kinds {
-		list, err := s.list(ctx, gk)
-		if meta.IsNoMatchError(err) {
-			continue
-		}
+		f, err := s.follow(ctx, gk)
 		if err != nil {
 			return nil, err
 		}
-		for i := range list.Items {
-			all = append(all, exception.Identity{GroupKind: gk, Namespace: list.Items[i].GetNamespace(), Name: list.Items[i].GetName()})
+		s.mu.Lock()
+		for at, state := range f.known {
+			all[at.identity(gk)] = state
 		}
+		s.mu.Unlock()
 	}
 	return all, nil
 }
 
-// Count returns how many objects of a kind stand in a namespace, as the cache
-// knows it.
+// Count returns how many objects of a kind stand in a namespace, as the watch has told.
 func (s *Store) Count(ctx context.Context, gk exception.GroupKind, namespace string) (int, error) {
-	list, err := s.list(ctx, gk, client.InNamespace(namespace))
+	f, err := s.follow(ctx, gk)
 	if err != nil {
 		return 0, fmt.Errorf("count the objects of %q: %w", namespace, err)
 	}
-	return len(list.Items), nil
-}
-
-func (s *Store) list(ctx context.Context, gk exception.GroupKind, options ...client.ListOption) (*unstructured.UnstructuredList, error) {
-	gvk, err := s.watch(ctx, gk)
-	if err != nil {
-		return nil, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !f.served {
+		return 0, fmt.Errorf("count the objects of %q: %w", namespace, errNotServed)
 	}
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	return list, s.cache.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...)
+	return f.counts[namespace], nil
 }
 
-// Known returns an object as the cache knows it.
-func (s *Store) Known(ctx context.Context, id exception.Identity) (*guard.Object, error) {
-	gvk, err := s.watch(ctx, id.GroupKind)
-	if err != nil {
-		return nil, err
-	}
-	return read(ctx, s.cache, gvk, id)
-}
+// perPage is how many objects are read at once where all are: each may have a MiB or so.
+const perPage = 25
 
-// Read asks the API server for an object in a version.
-func (s *Store) Read(ctx context.Context, id exception.Identity, version string) (*guard.Object, error) {
-	return read(ctx, s.live, schema.GroupVersionKind{Group: id.Group, Version: version, Kind: id.Kind}, id)
-}
-
-func read(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, id exception.Identity) (*guard.Object, error) {
-	o := empty(gvk)
-	if err := from.Get(ctx, types.NamespacedName{Namespace: id.Namespace, Name: id.Name}, o); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, guard.ErrGone
+// Scan reads everything, page by page.
+func (s *Store) Scan(ctx context.Context, kinds []exception.GroupKind, show func(*guard.Object)) error {
+	for _, gk := range kinds {
+		where, err := s.api.find(ctx, gk)
+		if errors.Is(err, errNotServed) {
+			continue
 		}
-		return nil, err
+		if err != nil {
+			return fmt.Errorf("find the kind %s: %w", gk, err)
+		}
+		if _, err := eachPage(ctx, s.api, where, func(items []map[string]any) {
+			for _, item := range items {
+				show(asObject(gk, where.version, item))
+			}
+		}); err != nil {
+			return fmt.Errorf("list the kind %s: %w", gk, err)
+		}
 	}
-	doc, err := exception.FromObject(o.Object)
-	if err != nil {
-		return nil, err
-	}
-	return &guard.Object{Document: doc, UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion()}, nil
+	return nil
 }
 
-// Delete deletes an object as long as it is the one, in the state, that was
-// judged.
-func (s *Store) Delete(ctx context.Context, id exception.Identity, judged *guard.Object) error {
-	o := empty(schema.GroupVersionKind{Group: id.Group, Version: judged.Document.Version(), Kind: id.Kind})
-	o.SetNamespace(id.Namespace)
-	o.SetName(id.Name)
-	uid := types.UID(judged.UID)
-	err := s.live.Delete(ctx, o, client.Preconditions(metav1.Preconditions{UID: &uid, ResourceVersion: &judged.ResourceVersion}))
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+// eachPage lists everything and returns the state of all of it.
+func eachPage[T any](ctx context.Context, api *API, where resource, show func([]T)) (resourceVersion string, err error) {
+	for next := ""; ; {
+		request := api.rest.Get().AbsPath(where.at("", "")).Param("limit", fmt.Sprint(perPage))
+		if next != "" {
+			request = request.Param("continue", next)
+		}
+		within, cancel := context.WithTimeout(ctx, 3*requestLasts)
+		raw, err := rawOf(request.Do(within))
+		cancel()
+		if err != nil {
+			return "", err
+		}
+		var page struct {
+			Metadata metav1.ListMeta `json:"metadata"`
+			Items    []T             `json:"items"`
+		}
+		if err := decode(raw, &page); err != nil {
+			return "", err
+		}
+		show(page.Items)
+		if next = page.Metadata.Continue; next == "" {
+			return page.Metadata.ResourceVersion, nil
+		}
+	}
+}
+
+// asObject takes an object that was decoded for itself.
+func asObject(gk exception.GroupKind, version string, tree map[string]any) *guard.Object {
+	metadata, _ := tree["metadata"].(map[string]any)
+	text := func(key string) string { value, _ := metadata[key].(string); return value }
+	o := &guard.Object{
+		State:    guard.State{UID: text("uid"), ResourceVersion: text("resourceVersion")},
+		Identity: exception.Identity{GroupKind: gk, Namespace: text("namespace"), Name: text("name")}, Version: version,
+	}
+	_, o.Dying = metadata["deletionTimestamp"]
+	delete(metadata, "managedFields") // which are many, and say nothing of what it is
+	if gk.Group == "" {
+		version = "v1"
+	} else {
+		version = gk.Group + "/" + version
+	}
+	tree["apiVersion"], tree["kind"] = version, gk.Kind // the items of a list need not say it
+	o.Document, o.Unreadable = exception.FromObject(tree)
+	return o
+}
+
+// Read asks the API server for an object in a version. In any version, it is what the
+// watch has just told, if it has.
+func (s *Store) Read(ctx context.Context, id exception.Identity, version string) (*guard.Object, error) {
+	at := place{id.Namespace, id.Name}
+	s.mu.Lock()
+	f := s.kinds[id.GroupKind]
+	var state guard.State
+	var where resource
+	var here bool
+	if f != nil {
+		where = f.where
+		state, here = f.known[at]
+	}
+	told := s.fresh.take(id)
+	s.mu.Unlock()
+	if !here {
+		return nil, guard.ErrGone
+	}
+	if version == "" {
+		if told != nil && told.State == state {
+			return told, nil
+		}
+		version = where.version
+	}
+	unread := &guard.Object{State: state, Identity: id, Version: version}
+	in, err := where.in(version)
+	if err != nil {
+		return unread, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestLasts)
+	defer cancel()
+	raw, err := rawOf(s.api.rest.Get().AbsPath(in.at(id.Namespace, id.Name)).Do(ctx))
+	switch {
+	case isGone(err, id.Name):
+		return nil, guard.ErrGone
+	case apierrors.IsNotFound(err):
+		return unread, guard.ErrNotServed
+	case err != nil:
+		return unread, err
+	}
+	var tree map[string]any
+	if err := decode(raw, &tree); err != nil {
+		return unread, err
+	}
+	return asObject(id.GroupKind, version, tree), nil
+}
+
+// Delete deletes an object as long as it is the one, in the state, that was judged.
+func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.State) error {
+	s.mu.Lock()
+	f := s.kinds[id.GroupKind]
+	s.mu.Unlock()
+	if f == nil {
 		return guard.ErrGone
 	}
-	return err
-}
-
-func empty(gvk schema.GroupVersionKind) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(gvk)
-	return o
+	s.mu.Lock()
+	where := f.where
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, requestLasts)
+	defer cancel()
+	uid, background := types.UID(judged.UID), metav1.DeletePropagationBackground
+	only := &metav1.Preconditions{UID: &uid}
+	if judged.ResourceVersion != "" {
+		only.ResourceVersion = &judged.ResourceVersion
+	}
+	options, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: only, PropagationPolicy: &background,
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.ours[judged.UID] = true
+	s.mu.Unlock()
+	raw, err := rawOf(s.api.rest.Delete().AbsPath(where.at(id.Namespace, id.Name)).Body(options).SetHeader("Content-Type", "application/json").Do(ctx))
+	notOurs := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.ours, judged.UID)
+	}
+	if err != nil {
+		notOurs()
+	}
+	if isGone(err, id.Name) || apierrors.IsConflict(err) {
+		return guard.ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	var left struct {
+		Metadata struct {
+			UID        string   `json:"uid"`
+			Finalizers []string `json:"finalizers"`
+		} `json:"metadata"`
+	}
+	if err := decode(raw, &left); err == nil && left.Metadata.UID == judged.UID && len(left.Metadata.Finalizers) > 0 {
+		notOurs() // somebody else will take them away
+		return fmt.Errorf("%w: %q", guard.ErrHeld, left.Metadata.Finalizers)
+	}
+	return nil
 }

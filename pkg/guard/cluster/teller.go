@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/guard"
@@ -23,10 +22,10 @@ const (
 )
 
 // Teller writes what the guard finds and does to where people look: the log,
-// Events beside the objects, and PolicyReports.
+// Events beside the objects, and reports.
 type Teller struct {
 	Log     *slog.Logger
-	Events  events.EventRecorder
+	Events  *Events
 	Reports *Reports
 }
 
@@ -58,30 +57,29 @@ func (t *Teller) Report(ctx context.Context, all []*guard.Finding) error {
 	return t.Reports.Write(ctx, all)
 }
 
-// Deleted writes down that somebody deleted an object, as a decision tells it.
-func (t *Teller) Deleted(d *guard.Decision) {
-	if d.Reason != guard.ReasonDeleted || d.DryRun || d.Object.Name == "" {
-		return
-	}
-	t.Events.Eventf(reference(d.Object, "", ""), nil, corev1.EventTypeNormal, eventDeleted, "Delete", "%s", d.Summary())
+// Deleted is told of an object that was deleted, and not by this guard. The watch does not
+// name the user.
+func (t *Teller) Deleted(id exception.Identity, version string, state guard.State) {
+	t.Events.Add(reference(id, version, ""), corev1.EventTypeNormal, eventDeleted, "Delete", "deleted; the audit log of the API server names the user")
+	t.Log.Info("deleted", "object", id.String(), "uid", state.UID)
 }
 
 // ConfigurationRefused writes down beside the guard's own Pod, or whatever else it
 // goes by, that a configuration is not taken up.
 func (t *Teller) ConfigurationRefused(pod *corev1.ObjectReference, err error) {
 	d := guard.Decision{Reason: "configuration-refused", Detail: err.Error(), Hint: "the old one stays"}
-	t.Events.Eventf(pod, nil, corev1.EventTypeWarning, eventConfig, "Reload", "%s", d.Message())
+	t.Events.Add(pod, corev1.EventTypeWarning, eventConfig, "Reload", d.Message())
 }
 
 // GitUnreadable writes down likewise that it is not known what the repository of
 // exceptions holds.
 func (t *Teller) GitUnreadable(pod *corev1.ObjectReference, err error) {
 	d := guard.Decision{Reason: guard.ReasonUndecided, Detail: err.Error(), Hint: "until it can be read, nothing is called " + guard.ReasonUnknownToGit}
-	t.Events.Eventf(pod, nil, corev1.EventTypeWarning, eventGit, "ReadGit", "%s", d.Message())
+	t.Events.Add(pod, corev1.EventTypeWarning, eventGit, "ReadGit", d.Message())
 }
 
 func (t *Teller) event(f *guard.Finding, reason, action string) {
-	t.Events.Eventf(reference(f.Object, f.Version, f.UID), nil, corev1.EventTypeWarning, reason, action, "%s", f.Message())
+	t.Events.Add(reference(f.Object, f.Version, f.UID), corev1.EventTypeWarning, reason, action, f.Message())
 }
 
 func (t *Teller) log(ctx context.Context, level slog.Level, what string, f *guard.Finding) {

@@ -27,6 +27,8 @@ func (k *checkup) needs() []need {
 		{"coordination.k8s.io", "leases", k.Namespace, "", []string{"create"}},
 		{"coordination.k8s.io", "leases", k.Namespace, leaseName, []string{"get", "update"}},
 		{"events.k8s.io", "events", "", "", []string{"create", "patch"}},
+		{"openreports.io", "reports", "", "", []string{"list", "create"}},
+		{"openreports.io", "reports", "", reportName, []string{"get", "update", "delete"}},
 		{"wgpolicyk8s.io", "policyreports", "", "", []string{"list", "create"}},
 		{"wgpolicyk8s.io", "policyreports", "", reportName, []string{"get", "update", "delete"}},
 	}

@@ -96,6 +96,10 @@ func TestDeletion(t *testing.T) {
 	remove := func(name, options string) response {
 		return do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path(name) + options})
 	}
+	// It is written down by the guard that watches what there is.
+	i.until(t, "the report", func(ctx context.Context) error {
+		return reported(ctx, ns, []string{"a verified pass", "b verified pass"})
+	})
 	remove("a", "?dryRun=All").want(t, http.StatusOK)
 	remove("b", "").want(t, http.StatusOK)
 	i.until(t, "the deletion to be written down", func(ctx context.Context) error { return tells(ctx, ns, "Deleted", "b") })

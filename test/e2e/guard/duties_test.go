@@ -186,8 +186,20 @@ func keeps(t *testing.T, i delivered) {
 	for _, target := range ending {
 		i.until(t, "the exception to end", func(ctx context.Context) error { return gonePath(ctx, target.Path("short")) })
 	}
+	// And the same in reports of the newer kind, once the cluster knows them.
+	open := servesOpenReports(t, keptNamespace)
+	create(t, kept, seal(t, draft{name: "more", namespace: keptNamespace}.in(kept))[0]).want(t, http.StatusCreated)
+	i.until(t, "a report of the newer kind", func(ctx context.Context) error {
+		// So that there is something new to say.
+		do(t, cluster.Request{Method: http.MethodDelete, Path: kept.Path("more")})
+		create(t, kept, seal(t, draft{name: "more", namespace: keptNamespace}.in(kept))[0]).want(t, http.StatusCreated)
+		return reportedAt(ctx, open, []string{"kept verified pass", "more verified pass"})
+	})
+	do(t, cluster.Request{Method: http.MethodDelete, Path: kept.Path("more")}).want(t, http.StatusOK)
+	i.until(t, "that report to follow", func(ctx context.Context) error { return reportedAt(ctx, open, []string{"kept verified pass"}) })
+	i.until(t, "the other report to go", func(ctx context.Context) error { return gonePath(ctx, reports) })
 	do(t, cluster.Request{Method: http.MethodDelete, Path: kept.Path("kept")}).want(t, http.StatusOK)
-	i.until(t, "the report to go", func(ctx context.Context) error { return gonePath(ctx, reports) })
+	i.until(t, "the report to go", func(ctx context.Context) error { return gonePath(ctx, open) })
 }
 
 // gonePath returns an error as long as the API server has what a path names.

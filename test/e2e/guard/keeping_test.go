@@ -62,7 +62,12 @@ func TestRecheck(t *testing.T) {
 
 // reported reads what a namespace's report says.
 func reported(ctx context.Context, ns string, want []string) error {
-	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: fmt.Sprintf(reports, ns)})
+	return reportedAt(ctx, fmt.Sprintf(reports, ns), want)
+}
+
+// reportedAt reads what the report at a path says.
+func reportedAt(ctx context.Context, path string, want []string) error {
+	answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: path})
 	if err != nil {
 		return err
 	}

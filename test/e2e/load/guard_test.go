@@ -23,6 +23,7 @@ const patience = time.Minute
 type standing struct {
 	*guard.Process
 	bundle []byte // PEM
+	config string // path of its configuration
 }
 
 // startGuard runs a guard that trusts the sandbox.
@@ -37,11 +38,11 @@ func startGuard(t *testing.T) *standing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, []byte(strings.Replace(string(text), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath, 1)), 0o600); err != nil {
+	g.config = filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(g.config, []byte(strings.Replace(string(text), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if g.Process, err = guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: config, Kubeconfig: live.Kubeconfig()}); err != nil {
+	if g.Process, err = guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

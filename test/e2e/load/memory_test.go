@@ -91,6 +91,37 @@ func (g *standing) takes(t *testing.T) taken {
 // metric reads a value of the guard's own.
 func (g *standing) metric(t *testing.T, name string) float64 {
 	t.Helper()
+	for line := range strings.Lines(g.measured(t)) {
+		if value, found := strings.CutPrefix(line, name+" "); found {
+			return number(t, value)
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+// sum adds up the values of the guard's own that begin with a text and hold another.
+func (g *standing) sum(t *testing.T, prefix, holds string) (sum float64) {
+	t.Helper()
+	for line := range strings.Lines(g.measured(t)) {
+		if strings.HasPrefix(line, prefix) && strings.Contains(line, holds) {
+			sum += number(t, line[strings.LastIndexByte(line, ' ')+1:])
+		}
+	}
+	return sum
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (g *standing) measured(t *testing.T) string {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.Metrics+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -104,17 +135,7 @@ func (g *standing) metric(t *testing.T, name string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
-		if value, found := strings.CutPrefix(line, name+" "); found {
-			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-	}
-	t.Fatalf("there is no metric %s", name)
-	return 0
+	return string(text)
 }
 
 // review asks for an exception to be created, as the API server would.

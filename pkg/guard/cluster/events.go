@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// maxPending is the most Events of a type that wait to be written. What comes
+	// beyond that is only in the log.
+	maxPending = 512
+	// maxSeries is the most Events that are remembered for another of the same.
+	maxSeries = 1024
+	// seriesLasts is how long another of the same is counted and not written anew.
+	seriesLasts = 6 * time.Minute
+	// eventTakes is how long it may take to write an Event, and attempts how often it
+	// is tried.
+	eventTakes, attempts = 5 * time.Second, 3
+)
+
+// Events writes Events, one after the other, as long as [Events.Run] runs. Warnings come
+// before others. Nobody who makes it write many keeps anything waiting but Events, and
+// fills no memory.
+type Events struct {
+	api      *API
+	instance string
+	log      *slog.Logger
+	warnings chan *eventsv1.Event
+	others   chan *eventsv1.Event
+
+	mu      sync.Mutex
+	dropped int // since that was told
+	series  map[sameEvent]*eventsv1.Event
+}
+
+// sameEvent tells an Event from all that say something else.
+type sameEvent struct{ kind, namespace, name, uid, reason, note string }
+
+// NewEvents makes one for a guard of this name.
+func NewEvents(api *API, instance string, log *slog.Logger) *Events {
+	return &Events{api: api, instance: instance, log: log, warnings: make(chan *eventsv1.Event, maxPending), others: make(chan *eventsv1.Event, maxPending)}
+}
+
+const eventSource = "polex-guard"
+
+// Add puts an Event about an object in line, and never waits.
+func (e *Events) Add(about *corev1.ObjectReference, kind, reason, action, note string) {
+	namespace := about.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	now := metav1.NowMicro()
+	name := about.Name[:min(len(about.Name), 220)]
+	event := &eventsv1.Event{
+		TypeMeta:   metav1.TypeMeta{APIVersion: eventsv1.SchemeGroupVersion.String(), Kind: "Event"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", strings.TrimRight(name, ".-"), now.UnixNano())},
+		EventTime:  now, ReportingController: eventSource, ReportingInstance: e.instance,
+		Type: kind, Reason: reason, Action: action, Note: note, Regarding: *about,
+	}
+	line := e.others
+	if kind == corev1.EventTypeWarning {
+		line = e.warnings
+	}
+	select {
+	case line <- event:
+	default:
+		e.mu.Lock()
+		e.dropped++
+		e.mu.Unlock()
+	}
+}
+
+// Run writes Events until the context ends.
+func (e *Events) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		select {
+		case event := <-e.warnings:
+			e.write(ctx, event)
+			continue
+		default:
+		}
+		select {
+		case <-ctx.Done():
+		case event := <-e.warnings:
+			e.write(ctx, event)
+		case event := <-e.others:
+			e.write(ctx, event)
+		}
+	}
+	return nil
+}
+
+// write writes an Event, or counts one more of the same.
+func (e *Events) write(ctx context.Context, event *eventsv1.Event) {
+	var err error
+	for n := range attempts {
+		if n > 0 {
+			sleep(ctx, time.Second<<n)
+		}
+		if err = e.attempt(ctx, event); err == nil || ctx.Err() != nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+			break
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		e.log.Error("failed", "what", "write an Event", "error", err.Error())
+	}
+	e.mu.Lock()
+	dropped := e.dropped
+	e.dropped = 0
+	e.mu.Unlock()
+	if dropped > 0 {
+		e.log.Warn("Events were dropped: more were to be written than wait", "dropped", dropped)
+	}
+}
+
+func (e *Events) attempt(ctx context.Context, event *eventsv1.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, eventTakes)
+	defer cancel()
+	about := event.Regarding
+	key := sameEvent{about.Kind, event.Namespace, about.Name, string(about.UID), event.Reason, event.Note}
+	path := "/apis/events.k8s.io/v1/namespaces/" + event.Namespace + "/events"
+	if before := e.series[key]; before != nil && event.EventTime.Sub(before.EventTime.Time) < seriesLasts {
+		count := int32(1)
+		if before.Series != nil {
+			count = before.Series.Count
+		}
+		series := &eventsv1.EventSeries{Count: count + 1, LastObservedTime: event.EventTime}
+		patch, err := json.Marshal(map[string]any{"series": series})
+		if err != nil {
+			return err
+		}
+		err = e.api.rest.Patch(types.MergePatchType).AbsPath(path + "/" + before.Name).Body(patch).Do(ctx).Error()
+		if err == nil {
+			before.Series = series
+			return nil
+		}
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	raw, err := json.Marshal(event)
+	if err != nil {
+		return err
+	}
+	if err := e.api.rest.Post().AbsPath(path).Body(raw).SetHeader("Content-Type", "application/json").Do(ctx).Error(); err != nil {
+		return err
+	}
+	if e.series == nil || len(e.series) >= maxSeries {
+		e.series = map[sameEvent]*eventsv1.Event{}
+	}
+	e.series[key] = event
+	return nil
+}

@@ -1,0 +1,225 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// look reads an object and judges it.
+func (k *Keeper) look(ctx context.Context, id exception.Identity) {
+	o, err := k.Store.Read(ctx, id, "")
+	if errors.Is(err, ErrGone) {
+		k.forget(id)
+		return
+	}
+	if err == nil {
+		k.show(ctx, o)
+		return
+	}
+	k.failures[id]++
+	if before := k.findings[id]; before != nil && before.rules == k.rules && before.state == o.State {
+		again := *before
+		k.settle(ctx, &again, before)
+	} else {
+		k.show(ctx, &Object{State: o.State, Identity: id, Version: o.Version, Unreadable: err})
+	}
+	k.postpone(ctx, id, "read "+id.String(), err)
+}
+
+// show judges an object as far as that was not done before, tells what is new of it,
+// and plans when its time comes.
+func (k *Keeper) show(ctx context.Context, o *Object) {
+	before := k.findings[o.Identity]
+	if before != nil && before.UID != o.UID && before.UID != "" {
+		k.forget(o.Identity) // and another one has its name
+		before = nil
+	}
+	f, err := k.judged(ctx, o, before)
+	if errors.Is(err, ErrGone) {
+		k.forget(o.Identity)
+		return
+	}
+	if o.Unreadable == nil {
+		delete(k.failures, o.Identity)
+	}
+	k.settle(ctx, f, before)
+}
+
+// settle makes a finding the one that is known.
+func (k *Keeper) settle(ctx context.Context, f, before *Finding) {
+	f.settle(k.commit)
+	if f.Since = k.Clock.Now(); f.continues(before) {
+		f.Since = before.Since
+	}
+	if !f.sameAs(before) {
+		k.changed = true
+		k.Tell.Found(ctx, f)
+	}
+	f.doomed = k.Enforce && f.Object.IsException() && removable(f.Reason) && f.Reason != string(verify.ReasonExpired) && k.Clock.Now().Sub(f.Since) >= k.Every
+	k.findings[f.Object] = f
+	k.plan(f)
+}
+
+// judged is what is to be said of an object, but for what Git holds. What was found
+// before, or was just verified for a request, is not judged again.
+func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
+	now := k.Clock.Now()
+	f := &Finding{Decision: Decision{UID: o.UID, Object: o.Identity}, Version: o.Version, state: o.State, rules: k.rules, asOf: now, dying: o.Dying}
+	if o.Unreadable != nil {
+		if before != nil {
+			f.Facts = before.Facts // its end is kept
+		}
+		f.answer("", f.Facts, &refusal{ReasonUnreadable, o.Unreadable.Error(), f.Facts})
+		f.turns = now // another attempt may say something else
+		return f, nil
+	}
+	doc := o.Document
+	if o.Dying {
+		doc = undying(doc)
+	}
+	f.content = contentOf(doc)
+	if before.holds(k.rules, now) && before.dying == o.Dying && (before.content == f.content || before.state == o.State) {
+		known := *before
+		known.Version, known.state = o.Version, o.State
+		return &known, nil
+	}
+	reason := ReasonVerified
+	if o.Dying {
+		reason = ReasonDeleting
+	}
+	facts, known := k.rules.admitted.verified(f.content, k.Cluster, now)
+	if !known {
+		var err error
+		if facts, err = k.judge(ctx, f, o, doc); err != nil {
+			if errors.Is(err, ErrGone) {
+				return nil, err
+			}
+			reason = ""
+			f.answer("", facts, err)
+			if f.Facts.MessageDigest == "" {
+				f.Facts = facts // what this cluster refuses has a seal that verifies
+			}
+		}
+	}
+	if reason != "" {
+		f.sound, f.Facts = reason, facts
+	}
+	f.Facts = compact(f.Facts)
+	f.turns = f.turning()
+	return f, nil
+}
+
+// turning is when the same rules say something else of the same content.
+func (f *Finding) turning() time.Time {
+	switch f.Reason {
+	case string(verify.ReasonExpired):
+		return time.Time{}
+	case string(verify.ReasonNotYetValid):
+		return f.Facts.StartsAt
+	case string(verify.ReasonSignedInFuture), ReasonUndecided, ReasonUnreadable:
+		return f.asOf // at every look
+	default:
+		return f.Facts.ExpiresAt
+	}
+}
+
+// judge judges what the API server shows, and where that is another version than was
+// signed, the version that was signed. What cannot be read in that has its end all the
+// same. It counts for this state alone then: what is shown does not tell what the other
+// version holds.
+func (k *Keeper) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (verify.Facts, error) {
+	j := judge{rules: k.rules, cluster: k.Cluster, now: k.Clock.Now()}
+	facts, err := j.stored(doc)
+	var rejected *verify.Rejected
+	if !errors.As(err, &rejected) || rejected.Reason != verify.ReasonAltered {
+		return facts, err
+	}
+	// The signatures verify, so the message may say what is read.
+	version := signedVersion(doc, o.Identity)
+	if version == "" || version == o.Version {
+		return facts, err
+	}
+	f.content = content{}
+	signed, failure := k.Store.Read(ctx, o.Identity, version)
+	switch {
+	case errors.Is(failure, ErrGone):
+		return facts, failure
+	case failure == nil && signed.Unreadable != nil:
+		failure = signed.Unreadable
+	case failure == nil && signed.UID != o.UID:
+		return facts, ErrGone // and the news of another one is on its way
+	case failure == nil:
+		if signed.Dying {
+			return j.stored(undying(signed.Document))
+		}
+		return j.stored(signed.Document)
+	}
+	verified, err := j.sealed(doc, o.Identity)
+	if err != nil || verified == nil {
+		return facts, err
+	}
+	facts = verified.Facts()
+	return facts, &refusal{ReasonUnreadable, "it was signed as version " + version + ", which cannot be read: " + failure.Error(), facts}
+}
+
+// signedVersion is the version that an object's message names, or "" where it has
+// none, or one for another object.
+func signedVersion(doc *exception.Document, id exception.Identity) string {
+	sealed, err := seal.Read(doc)
+	if err != nil {
+		return ""
+	}
+	message, err := seal.ParseMessage(sealed.Message)
+	if err != nil || message.Identity() != id {
+		return ""
+	}
+	return message.Version()
+}
+
+// undying is an object as it was before it was being deleted: the API server has written
+// since when, and for how long, and has made of the way of deleting a finalizer. Others
+// go by and by. It counts all that time.
+func undying(doc *exception.Document) *exception.Document {
+	tree := doc.Object()
+	metadata, _ := tree["metadata"].(map[string]any)
+	delete(metadata, "deletionTimestamp")
+	delete(metadata, "deletionGracePeriodSeconds")
+	delete(metadata, "finalizers")
+	if sealed, err := seal.Read(doc); err == nil {
+		if message, err := seal.ParseMessage(sealed.Message); err == nil {
+			if signed := finalizers(message); signed != nil && metadata != nil {
+				metadata["finalizers"] = slices.Clone(signed)
+			}
+		}
+	}
+	before, err := exception.FromObject(tree)
+	if err != nil {
+		return doc
+	}
+	return before
+}
+
+// plan puts an exception where its time comes: the end that was signed, or the
+// beginning of one that is still to come, when it is looked at again.
+func (k *Keeper) plan(f *Finding) {
+	at, end, now := f.Facts.ExpiresAt, f.Facts.ExpiresAt, k.Clock.Now()
+	switch {
+	case f.doomed:
+		at = now
+	case f.Reason == string(verify.ReasonNotYetValid):
+		at = f.Facts.StartsAt
+	case !at.After(now) && !f.hasEnded(k.rules, now):
+		at = time.Time{}
+	}
+	k.expiries.set(f.Object, at)
+	if f.Object.IsException() { // nothing else is deleted when it ends
+		k.ends.set(f.Object, end)
+	}
+	k.Metrics.nextExpiry(k.ends.next())
+}

@@ -1,0 +1,125 @@
+package guard
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// content is the digest of an object without its status and what the API server
+// writes with every change: of nothing that the verdict depends on. Two objects with
+// the same content get the same verdict under the same rules at the same time.
+type content [sha256.Size]byte
+
+func contentOf(doc *exception.Document) content {
+	h := sha256.New()
+	digestValue(h, plain(doc, statusSubresource))
+	return content(h.Sum(nil))
+}
+
+// digestValue writes a value so that no two values are written alike: each begins with
+// its type and, where it has one, its length.
+func digestValue(h hash.Hash, value any) {
+	head := func(kind byte, n uint64) {
+		var b [9]byte
+		b[0] = kind
+		binary.BigEndian.PutUint64(b[1:], n)
+		_, _ = h.Write(b[:])
+	}
+	text := func(s string) {
+		head('s', uint64(len(s)))
+		_, _ = h.Write([]byte(s))
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		head('m', uint64(len(v)))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			text(key)
+			digestValue(h, v[key])
+		}
+	case []any:
+		head('l', uint64(len(v)))
+		for _, item := range v {
+			digestValue(h, item)
+		}
+	case string:
+		text(v)
+	case int64:
+		head('i', uint64(v)) //nolint:gosec // as a pattern of bits
+	case float64:
+		head('f', math.Float64bits(v))
+	case bool:
+		if v {
+			head('t', 0)
+		} else {
+			head('n', 0)
+		}
+	default: // null; a document has nothing else
+		head('0', 0)
+	}
+}
+
+// maxAdmitted bounds how many verdicts wait for the news that what they are about is
+// stored. The oldest is forgotten first; what was forgotten is judged again.
+const maxAdmitted = 512
+
+// admissions remembers what was just verified for a request, so that the same content
+// is not verified again when it is stored. It belongs to the rules by which it was
+// verified, and remembers nothing that was refused.
+type admissions struct {
+	mu    sync.Mutex
+	held  map[admitted]verdict
+	order []admitted // a ring, once it is full
+	next  int
+}
+
+type admitted struct {
+	content content
+	cluster string
+}
+
+type verdict struct {
+	facts verify.Facts
+	at    time.Time
+}
+
+// keep remembers that a document was verified at a time.
+func (a *admissions) keep(doc *exception.Document, cluster string, facts verify.Facts, at time.Time) {
+	key := admitted{contentOf(doc), cluster}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held == nil {
+		a.held = map[admitted]verdict{}
+	}
+	if _, known := a.held[key]; !known {
+		if len(a.order) < maxAdmitted {
+			a.order = append(a.order, key)
+		} else {
+			delete(a.held, a.order[a.next])
+			a.order[a.next] = key
+			a.next = (a.next + 1) % maxAdmitted
+		}
+	}
+	a.held[key] = verdict{compact(facts), at}
+}
+
+// verified returns what was verified of a content, if that is still so now: a clock
+// that was set back, a beginning and an end need another look.
+func (a *admissions) verified(c content, cluster string, now time.Time) (verify.Facts, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v, known := a.held[admitted{c, cluster}]
+	end := v.facts.ExpiresAt
+	if !known || now.Before(v.at) || now.Before(v.facts.StartsAt) || !end.IsZero() && !now.Before(end) {
+		return verify.Facts{}, false
+	}
+	return v.facts, true
+}
