@@ -10,10 +10,11 @@ import (
 // The reasons that are the guard's own. What the verifier refuses has the
 // verifier's, and what reaches the guard has the one of pkg/shape.
 const (
-	ReasonVerified = "verified"
-	ReasonDeleted  = "deleted"  // a DELETE, which is allowed
-	ReasonReleased = "released" // a finalizer of what is being deleted
-	ReasonStatus   = "status"   // nothing but the status
+	ReasonVerified  = "verified"
+	ReasonDeleted   = "deleted"   // a DELETE, which is allowed
+	ReasonReleased  = "released"  // a finalizer of what is being deleted
+	ReasonStatus    = "status"    // nothing but the status
+	ReasonUnchanged = "unchanged" // an UPDATE that leaves everything as it is
 
 	ReasonMalformed             = "malformed"
 	ReasonTooLarge              = "too-large"
@@ -78,7 +79,7 @@ var codes = map[string]int32{
 
 // allows reports whether a reason is that of an answer that allows.
 func allows(reason string) bool {
-	return slices.Contains([]string{ReasonVerified, ReasonDeleted, ReasonReleased, ReasonStatus}, reason)
+	return slices.Contains([]string{ReasonVerified, ReasonDeleted, ReasonReleased, ReasonStatus, ReasonUnchanged}, reason)
 }
 
 // Reasons returns the reasons that only the guard refuses for.

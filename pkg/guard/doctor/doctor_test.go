@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -23,11 +24,23 @@ func webhook(g *server) *admissionregistrationv1.ValidatingWebhookConfiguration 
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name:          "guard.polex.dev",
 			ClientConfig:  admissionregistrationv1.WebhookClientConfig{URL: new("https://" + g.address + "/admit"), CABundle: g.authority},
-			Rules:         rules("policyexceptions", "policyexceptions/*"),
+			Rules:         about(rules("policyexceptions", "policyexceptions/*"), "CREATE", "UPDATE", "CONNECT"),
 			FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Exact),
 			SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), TimeoutSeconds: new(int32(10)),
+		}, {
+			Name:          "deletions.guard.polex.dev",
+			ClientConfig:  admissionregistrationv1.WebhookClientConfig{URL: new("https://" + g.address + "/deleted?a=b"), CABundle: g.authority},
+			Rules:         about(rules("policyexceptions"), "DELETE"),
+			FailurePolicy: new(admissionregistrationv1.Ignore), MatchPolicy: new(admissionregistrationv1.Exact),
+			SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), TimeoutSeconds: new(int32(2)),
 		}},
 	}
+}
+
+// about are rules about these operations.
+func about(rules []admissionregistrationv1.RuleWithOperations, operations ...admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
+	rules[0].Operations = operations
+	return rules
 }
 
 func rules(resources ...string) []admissionregistrationv1.RuleWithOperations {
@@ -67,25 +80,40 @@ func TestDoctor(t *testing.T) {
 		"all is well":                     {},
 		"several webhooks, one per group": {change: func(a *api, _ *doctor.Config) { split(a.validating) }},
 		"no rule says a scope":            {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].Scope = nil }},
-		"a Service":                       {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { asService(w) }, change: func(_ *api, c *doctor.Config) { c.Dial = good.dialAs("polex-guard.polex-system.svc:8443") }},
-		"a selector of everything":        {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = &metav1.LabelSelector{} }},
+		"a Service": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { asService(w, "/admit") }, change: func(a *api, c *doctor.Config) {
+			asService(&a.validating.Webhooks[1], "/deleted")
+			c.Dial = good.dialAs("polex-guard.polex-system.svc:8443")
+		}},
+		"a selector of everything": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = &metav1.LabelSelector{} }},
 
 		"no webhook":             {change: func(a *api, _ *doctor.Config) { a.validating = nil }, want: []string{"wrong no-webhook"}},
 		"a registration of none": {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks = nil }, want: []string{"wrong no-webhook"}},
-		"a version":              {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].APIVersions = []string{"v2", "v1"} }, want: []string{"doubtful delete-not-asked", "wrong version-not-asked"}},
-		"a group":                {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].APIGroups = []string{"kyverno.io"} }, want: []string{"doubtful delete-not-asked", "wrong version-not-asked"}},
+		"a version":              {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].APIVersions = []string{"v2", "v1"} }, want: []string{"wrong version-not-asked"}},
+		"a group":                {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].APIGroups = []string{"kyverno.io"} }, want: []string{"wrong version-not-asked"}},
 		"an update": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
-			w.Rules[0].Operations = []admissionregistrationv1.OperationType{"CREATE", "DELETE"}
+			w.Rules[0].Operations = []admissionregistrationv1.OperationType{"CREATE"}
 		}, want: []string{"wrong version-not-asked"}},
-		"a delete": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
-			w.Rules[0].Operations = []admissionregistrationv1.OperationType{"CREATE", "UPDATE"}
-		}, want: []string{"doubtful delete-not-asked"}},
+		"a delete":              {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks = a.validating.Webhooks[:1] }, want: []string{"doubtful delete-not-asked"}},
+		"a delete in a version": {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks[1].Rules[0].APIVersions = []string{"v1"} }, want: []string{"doubtful delete-not-asked"}},
+		"deletions fail closed": {change: func(a *api, _ *doctor.Config) {
+			a.validating.Webhooks[1].FailurePolicy = new(admissionregistrationv1.Fail)
+		}, want: []string{"doubtful deletes-fail-closed"}},
+		"deletions say not how": {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks[1].FailurePolicy = nil }, want: []string{"doubtful deletes-fail-closed"}},
+		"one for everything": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { about(w.Rules, "*") }, change: func(a *api, _ *doctor.Config) { a.validating.Webhooks = a.validating.Webhooks[:1] },
+			want: []string{"doubtful deletes-fail-closed"}},
+		"creations where deletions are": {change: func(a *api, _ *doctor.Config) {
+			w := a.validating.Webhooks
+			w[1].Rules, w[1].FailurePolicy, a.validating.Webhooks = about(rules("policyexceptions"), "*"), new(admissionregistrationv1.Fail), w[1:]
+		}, want: []string{"doubtful deletes-fail-closed", "wrong version-not-asked"}},
+		"deletions elsewhere": {change: func(a *api, _ *doctor.Config) {
+			a.validating.Webhooks[1].ClientConfig.URL = a.validating.Webhooks[0].ClientConfig.URL
+		}},
 		"another scope": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.Rules[0].Scope = new(admissionregistrationv1.ClusterScope)
-		}, want: []string{"doubtful delete-not-asked", "wrong version-not-asked"}},
+		}, want: []string{"wrong version-not-asked"}},
 		"another resource": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.Rules[0].Resources = []string{"policyexceptions/*"}
-		}, want: []string{"doubtful delete-not-asked", "wrong version-not-asked"}},
+		}, want: []string{"wrong version-not-asked"}},
 		"namespaces": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 		}, want: []string{"wrong namespace-hole"}},
@@ -195,15 +223,17 @@ var outcomes = map[doctor.Outcome]string{doctor.Wrong: "wrong", doctor.Unknown: 
 
 // split registers a webhook of its own for each group.
 func split(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
-	second := c.Webhooks[0].DeepCopy()
-	second.Name = "policies.polex.dev"
-	c.Webhooks = append(c.Webhooks, *second)
 	for n, group := range []string{"kyverno.io", "policies.kyverno.io"} {
-		c.Webhooks[n].Rules[0].APIGroups = []string{group}
+		for _, w := range c.Webhooks[:2] {
+			w = *w.DeepCopy()
+			w.Name, w.Rules[0].APIGroups = fmt.Sprintf("%s-%d", w.Name, n), []string{group}
+			c.Webhooks = append(c.Webhooks, w)
+		}
 	}
+	c.Webhooks = c.Webhooks[2:]
 }
 
-func asService(w *admissionregistrationv1.ValidatingWebhook) {
+func asService(w *admissionregistrationv1.ValidatingWebhook, path string) {
 	w.ClientConfig.URL = nil
-	w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "polex-system", Name: "polex-guard", Port: new(int32(8443))}
+	w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "polex-system", Name: "polex-guard", Path: &path, Port: new(int32(8443))}
 }
