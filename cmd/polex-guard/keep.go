@@ -47,12 +47,17 @@ func (g *guarding) keep() error {
 	g.keeper = &guard.Keeper{
 		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics, Git: g.git,
 		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,
+		Definitions: &guard.Definitions{Read: (&cluster.Definitions{Client: live}).Read, Every: g.flags.ReloadInterval, Clock: g.clock, Failed: func(err error) {
+			g.teller.Failed(context.Background(), "read the definitions of exceptions", err)
+		}},
 	}
 	g.store.Notify(g.keeper.Touch)
 	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Those without the lease watch too: for limits by count, and to be quick
 		// when their turn comes.
 		go g.store.Watch(ctx, func() []exception.GroupKind { return g.rules.Rules().Kinds() }, func(err error) { g.teller.Failed(ctx, "watch", err) })
+		g.keeper.Definitions.Once(ctx)
+		go g.keeper.Definitions.Run(ctx) //nolint:errcheck // it ends with the context
 		return cluster.Lead(ctx, g.rest, g.lease, func(ctx context.Context) {
 			g.log.Info("holds the lease")
 			g.metrics.Leads(true)

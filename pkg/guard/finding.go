@@ -43,6 +43,9 @@ func (j *judge) stored(doc *exception.Document) (verify.Facts, error) {
 		err = j.reachesGuard(verified.Message())
 	}
 	if err == nil {
+		err = j.shown(verified.Message().GroupKind())
+	}
+	if err == nil {
 		err = j.knownToGit(verified)
 	}
 	return verified.Facts(), err
@@ -61,11 +64,11 @@ func (j *judge) knownToGit(verified *verify.Verified) error {
 }
 
 // removable are the reasons for which an object may be removed that was there
-// before it could be refused: what somebody did to it, and not what a clock or a
-// kind's absence from the trust policy makes of it.
+// before it could be refused: what somebody did to it, and not what a clock, a
+// definition or a kind's absence from the trust policy makes of it.
 func removable(reason string) bool {
 	switch reason {
-	case ReasonVerified, ReasonDeleting, ReasonUndecided,
+	case ReasonVerified, ReasonDeleting, ReasonUndecided, ReasonConversion,
 		string(verify.ReasonNotYetValid), string(verify.ReasonSignedInFuture), string(verify.ReasonKindNotAllowed):
 		return false
 	default:

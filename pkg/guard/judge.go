@@ -22,7 +22,11 @@ type judge struct {
 	cluster string
 	count   Count   // of a request
 	commit  *Commit // of what is stored; nil when it is not known
-	now     time.Time
+
+	// Of what is stored: whether the definitions count, and what is known of them.
+	definitions bool
+	conversions *Conversions
+	now         time.Time
 }
 
 // refusal is a denial with its reason. Facts are those of a document that was

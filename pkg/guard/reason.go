@@ -32,7 +32,8 @@ const (
 	ReasonOverloaded            = "overloaded"
 	ReasonUndecided             = "undecided"
 	ReasonSubresourceNotAllowed = "subresource-not-allowed"
-	ReasonUnknownToGit          = "unknown-to-git" // of what is stored alone
+	ReasonUnknownToGit          = "unknown-to-git"     // of what is stored alone
+	ReasonConversion            = "conversion-webhook" // likewise
 )
 
 // hints say what to do about a refusal, for who sees it in the answer to a
@@ -68,6 +69,7 @@ var hints = map[string]string{
 	ReasonUndecided:             "try again; if it stays so, the guard's log says why",
 	ReasonSubresourceNotAllowed: "change the object itself, signed",
 	ReasonUnknownToGit:          "delete it, or have it reviewed and signed anew",
+	ReasonConversion:            "write spec.conversion.strategy: None into the definition, and find out who changed it; polex-guard check says more",
 }
 
 // Codes of HTTP that a denial has where it is no plain refusal.
@@ -87,6 +89,6 @@ func Reasons() []string {
 	return []string{
 		ReasonMalformed, ReasonTooLarge, ReasonOperationNotAllowed, ReasonSubresourceNotAllowed, ReasonConverted, ReasonWrongObject,
 		ReasonGeneratedName, ReasonBeingDeleted, ReasonNamespaceNotAllowed, ReasonAnotherCluster, ReasonNoCluster, ReasonReachesGuard,
-		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided, ReasonUnknownToGit,
+		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided, ReasonUnknownToGit, ReasonConversion,
 	}
 }

@@ -19,7 +19,12 @@ const (
 	ReasonCertificate       = "bad-certificate"
 	ReasonCertificateEnds   = "certificate-ends"
 
+	ReasonConversion         = "conversion-webhook"
+	ReasonServedElsewhere    = "served-elsewhere"
 	ReasonMutates            = "mutates"
+	ReasonMutatesGuard       = "mutates-guard"
+	ReasonNotProtected       = "not-protected"
+	ReasonProtectionHole     = "protection-hole"
 	ReasonExceptionsDisabled = "exceptions-disabled"
 	ReasonFromEverywhere     = "exceptions-from-everywhere"
 	ReasonNotPermitted       = "not-permitted"
@@ -31,6 +36,7 @@ func Reasons() []string {
 	return []string{
 		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonDeletesFailClosed, ReasonNamespaceHole, ReasonObjectHole,
 		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonBundle, ReasonCertificate,
-		ReasonCertificateEnds, ReasonMutates, ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
+		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonNotProtected, ReasonProtectionHole,
+		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
 	}
 }

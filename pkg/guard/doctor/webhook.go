@@ -22,11 +22,15 @@ const DeletedPath = "/deleted"
 // webhook looks at how the API server is told to ask the guard.
 func (k *checkup) webhook(ctx context.Context) {
 	subject := "validatingwebhookconfigurations/" + k.Webhook
+	if k.Static != nil {
+		k.registered(ctx, "static validatingwebhookconfigurations/"+k.Static.Name, k.Static.Webhooks)
+		return
+	}
 	var config admissionregistrationv1.ValidatingWebhookConfiguration
 	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
-		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "the API server is not told to ask the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name"})
+		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "the API server is not told to ask the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name, or a file of the API server's with --static-webhook"})
 		return
 	case err != nil:
 		k.unknown(subject, err)
