@@ -23,11 +23,11 @@ import (
 // something past it is named.
 func TestDoctor(t *testing.T) {
 	i := settings{}.run(t)
-	if got := i.doctor(t, 1); !slices.Equal(got, []string{"exceptions-disabled", "no-webhook"}) {
+	if got := i.doctor(t, 1); !slices.Equal(got, []string{"exceptions-disabled", "no-webhook", "not-protected"}) {
 		t.Errorf("without a webhook: %q", got)
 	}
 	i.register(t)
-	if got := i.doctor(t, 0); !slices.Equal(got, []string{"exceptions-disabled"}) {
+	if got := i.doctor(t, 0); !slices.Equal(got, []string{"exceptions-disabled", "not-protected"}) {
 		t.Errorf("installed well: %q", got)
 	}
 	const rule, hook = "/webhooks/0/rules/0", "/webhooks/0"

@@ -23,7 +23,7 @@ func TestFlood(t *testing.T) {
 	for name, send := range map[string]func(ctx context.Context, address string, begun chan<- struct{}, ends *sync.WaitGroup){
 		"streams": func(ctx context.Context, address string, begun chan<- struct{}, ends *sync.WaitGroup) {
 			for range 2 {
-				transport := &http.Transport{ForceAttemptHTTP2: true, MaxConnsPerHost: 1, TLSClientConfig: unverified}
+				transport := &http.Transport{ForceAttemptHTTP2: true, MaxConnsPerHost: 1, TLSClientConfig: unverified()}
 				for range 240 {
 					ends.Go(func() { streams(ctx, transport, "https://"+address+"/admit", begun) })
 				}
@@ -67,8 +67,10 @@ func TestFlood(t *testing.T) {
 // on: as many as two connections carry.
 const atLeast = 128
 
-// unverified does not ask who answers.
-var unverified = &tls.Config{InsecureSkipVerify: true} // #nosec G402 -- a flood does not care
+// unverified does not ask who answers. A transport changes the one that it is given.
+func unverified() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true} // #nosec G402 -- a flood does not care
+}
 
 // streams sends bodies that do not end, one after the other, as HTTP/2 streams of a
 // transport.
@@ -95,7 +97,7 @@ func streams(ctx context.Context, transport *http.Transport, url string, begun c
 // its own.
 func connects(ctx context.Context, address string, begun chan<- struct{}) {
 	for ctx.Err() == nil {
-		conn, err := (&tls.Dialer{Config: unverified}).DialContext(ctx, "tcp", address)
+		conn, err := (&tls.Dialer{Config: unverified()}).DialContext(ctx, "tcp", address)
 		if err != nil {
 			continue
 		}
@@ -168,7 +170,7 @@ func TestClientCA(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := settings{flags: tc.flags}.run(t)
-			client := &http.Client{Transport: &http.Transport{TLSClientConfig: unverified}}
+			client := &http.Client{Transport: &http.Transport{TLSClientConfig: unverified()}}
 			for path, want := range map[string]int{"/admit": http.StatusUnauthorized, "/deleted": http.StatusUnauthorized, "/verify": http.StatusOK} {
 				answer, err := client.Post("https://"+i.webhook+path, "application/json", http.NoBody)
 				if err != nil {

@@ -67,7 +67,7 @@ func TestMigration(t *testing.T) {
 	apply(t, writers)
 	t.Cleanup(func() { unprotect(t, writers) })
 	until(t, "nobody to be a writer", func(ctx context.Context) error {
-		answer, err := live.DryRun(ctx, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, []byte(draft{name: "no", namespace: ns}.legacy("v2")))
+		answer, err := live.DryRun(ctx, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, []byte(draft{name: "nobodys", namespace: ns}.legacy("v2")))
 		if err == nil && !bytes.Contains(answer.Body, []byte("is not among those who may write exceptions")) {
 			err = errors.New(answer.Message())
 		}
