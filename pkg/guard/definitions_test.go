@@ -53,7 +53,7 @@ func TestConverted(t *testing.T) {
 	w := inWorld(t)
 	d := define(t)
 	d.becomes(t, none)
-	k := keep(t, func(k *guard.Keeper) { k.Definitions, k.Enforce, k.Every = d.Definitions, true, time.Minute }, w.rules(t, guard.Settings{}, nil),
+	k := keep(t, func(k *guard.Keeper) { k.Definitions, k.Enforce, k.Every = d.Definitions, true, 8 * time.Minute }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("a", "x", 10*time.Minute, ""), now.Add(-10*time.Minute)))
 	k.says(t, "found a verified", "report [a verified]")
 	k.idle(t)
@@ -62,13 +62,13 @@ func TestConverted(t *testing.T) {
 	k.clock.Step(2 * time.Second)
 	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
 	k.idle(t)
-	k.clock.Step(5 * time.Minute) // with Enforce, others would be gone
+	k.clock.Step(9 * time.Minute) // with Enforce, others would be gone
 	k.idle(t)
 	if k.store.count() != 1 {
 		t.Fatal("it is gone before its end")
 	}
-	k.clock.Step(5 * time.Minute)
-	k.says(t, "found a expired", "removed a expired", "report []")
+	k.clock.Step(time.Minute) // its end, and long before everything is looked at again
+	k.says(t, "removed a expired", "report []")
 }
 
 // TestDefinitionsUnread: as long as nobody could read the definitions, nothing is

@@ -5,13 +5,23 @@ package guard
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
@@ -163,10 +173,10 @@ func TestClientCA(t *testing.T) {
 		flags   []string
 		refused bool
 	}{
-		"its authority":           {flags: []string{"--client-ca", live.ClientCA()}},
-		"its authority and name":  {flags: []string{"--client-ca", live.ClientCA(), "--client-name", cluster.WebhookClientName}},
-		"its authority, not name": {flags: []string{"--client-ca", live.ClientCA(), "--client-name", "somebody"}, refused: true},
-		"another authority":       {flags: []string{"--client-ca", stranger + "/tls.crt"}, refused: true},
+		"its authority":          {flags: []string{"--client-ca", live.ClientCA()}},
+		"its authority and name": {flags: []string{"--client-ca", live.ClientCA(), "--client-name", cluster.WebhookClientName}},
+		"its authority not name": {flags: []string{"--client-ca", live.ClientCA(), "--client-name", "somebody"}, refused: true},
+		"another authority":      {flags: []string{"--client-ca", stranger + "/tls.crt"}, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := settings{flags: tc.flags}.run(t)
@@ -203,6 +213,53 @@ func TestClientCA(t *testing.T) {
 				return err
 			})
 		})
+	}
+}
+
+// TestDeliveredClientCA: with the component, the guard is told of the file that is
+// mounted.
+func TestDeliveredClientCA(t *testing.T) {
+	for _, overlay := range overlays {
+		manifests := withComponent(t, overlay, "client-ca")
+		apply(t, namespaceOf(t, manifests))
+		spec := deployment(t, manifests).Spec.Template.Spec
+		guard := spec.Containers[0]
+		if at := mountOf(guard, "client-ca"); !at.ReadOnly || !slices.Contains(guard.Args, "--client-ca="+at.MountPath+"/ca.crt") {
+			t.Errorf("%s: %v is mounted, and the arguments are %q", overlay, at, guard.Args)
+		}
+		text, err := json.Marshal(corev1.Pod{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{Name: "polex-guard-0", Namespace: guardNamespace},
+			Spec:       spec,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustKubectl(t, string(text), "create", "--dry-run=server", "--validate=strict", "-f", "-")
+	}
+}
+
+// TestDocumentedClientCertificate: the API server of these tests shows its certificate
+// by the files that docs/guard.md shows, but for their folder and for the names of the
+// webhooks that it is shown to.
+func TestDocumentedClientCertificate(t *testing.T) {
+	page, err := os.ReadFile(fromRoot("docs/guard.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"admission.yaml", "webhooks.kubeconfig"} {
+		block := regexp.MustCompile("(?s)```yaml\n# /etc/kubernetes/polex/" + name + "\n(.*?)```").FindSubmatch(page)
+		if block == nil {
+			t.Fatalf("docs/guard.md does not show %s", name)
+		}
+		said := strings.NewReplacer("/etc/kubernetes/polex", folder+"/cluster", "polex-guard.polex-system.svc", `"*"`).Replace(string(block[1]))
+		used, err := os.ReadFile(filepath.Join(folder, "cluster", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(objectsOf(t, said), objectsOf(t, string(used))); diff != "" {
+			t.Errorf("%s: -docs +used:\n%s", name, diff)
+		}
 	}
 }
 
