@@ -2,8 +2,10 @@ package guard_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -105,47 +107,74 @@ func TestDeletionsWaitForNobody(t *testing.T) {
 // TestSlowBodiesGiveWay: where as many bodies are read as may be, the oldest gives way
 // to a new one, by HTTP/1.1 and by HTTP/2.
 func TestSlowBodiesGiveWay(t *testing.T) {
-	for _, http2 := range []bool{false, true} {
-		const reading, slow = 4, 10
-		h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Hour, Reading: reading})
-		server := httptest.NewUnstartedServer(h)
-		server.EnableHTTP2 = http2
-		server.StartTLS()
-		client := server.Client()
-		ended := make(chan error, slow)
-		var senders []io.Closer
-		for range slow {
-			body, sender := io.Pipe()
-			senders = append(senders, sender)
-			go func() { _, _ = sender.Write([]byte("{")) }()
-			go func() {
-				answer, err := client.Post(server.URL+"/admit", "application/json", body)
-				if err == nil {
-					if answer.StatusCode == http.StatusOK {
-						err = errors.New("it is allowed")
-					}
-					_ = answer.Body.Close()
+	for name, slowly := range map[string]func(*testing.T, *httptest.Server, chan<- error){"HTTP/1.1": onConnection, "HTTP/2": onStream} {
+		t.Run(name, func(t *testing.T) {
+			const reading, slow = 4, 10
+			h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Hour, Reading: reading})
+			server := httptest.NewUnstartedServer(h)
+			server.EnableHTTP2 = name == "HTTP/2"
+			server.StartTLS()
+			defer server.Close()
+			defer server.CloseClientConnections()
+			ended := make(chan error, slow)
+			for range slow {
+				slowly(t, server, ended)
+			}
+			for range slow - reading { // they made room: all have come
+				if err := <-ended; err != nil {
+					t.Error(err)
 				}
-				ended <- err
-			}()
-		}
-		for range slow - reading { // they made room: all have come
-			<-ended
-		}
-		answer, err := client.Post(server.URL+"/admit", "application/json", bytes.NewReader(body(t, signed(t))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(answer.Body)
-		if err != nil || !strings.Contains(string(text), `"reason":"verified"`) {
-			t.Errorf("%v: %d %s", err, answer.StatusCode, text)
-		}
-		_ = answer.Body.Close()
-		for _, sender := range senders {
-			_ = sender.Close()
-		}
-		server.Close()
+			}
+			answer, err := server.Client().Post(server.URL+"/admit", "application/json", bytes.NewReader(body(t, signed(t))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			text, err := io.ReadAll(answer.Body)
+			if err != nil || !strings.Contains(string(text), `"reason":"verified"`) {
+				t.Errorf("%v: %d %s", err, answer.StatusCode, text)
+			}
+		})
 	}
+}
+
+// onConnection sends a body that does not end, on a connection of its own, and says what
+// became of it.
+func onConnection(t *testing.T, server *httptest.Server, ended chan<- error) {
+	t.Helper()
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), server.Client().Transport.(*http.Transport).TLSClientConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if _, err := io.WriteString(conn, "POST /admit HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		text, err := io.ReadAll(conn)
+		if err == nil && strings.Contains(string(text), " 200 ") {
+			err = fmt.Errorf("it is answered: %s", text)
+		}
+		ended <- err
+	}()
+}
+
+// onStream does so on a stream of a connection that all share.
+func onStream(t *testing.T, server *httptest.Server, ended chan<- error) {
+	t.Helper()
+	body, sender := io.Pipe()
+	t.Cleanup(func() { _ = sender.Close() })
+	go func() { _, _ = sender.Write([]byte("{")) }()
+	go func() {
+		answer, err := server.Client().Post(server.URL+"/admit", "application/json", body)
+		if err == nil {
+			if answer.StatusCode == http.StatusOK {
+				err = errors.New("it is answered")
+			}
+			_ = answer.Body.Close()
+		}
+		ended <- err
+	}()
 }
 
 // TestQuestionsLeaveRoom: however many questions there are, half of the turns and of

@@ -1,11 +1,9 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -113,9 +111,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serve(w, r, review{}, h.inTurn)
 }
 
-// decider decides a request that was read.
-type decider func(ctx context.Context, raw []byte, f form) *Decision
-
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide decider) {
 	began := h.config.Now()
 	if r.Method != http.MethodPost {
@@ -141,15 +136,6 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide d
 	}
 }
 
-// incoming is a body on its way.
-type incoming struct {
-	io.Reader
-	readUntil func(time.Time) error
-}
-
-// stop ends the reading at once.
-func (i incoming) stop() error { return i.readUntil(time.Unix(1, 0)) }
-
 // deadline is the configured one, or less where the API server, which says in the
 // address how long it waits, waits less: it has to get an answer.
 func (h *Handler) deadline(r *http.Request) time.Duration {
@@ -159,78 +145,6 @@ func (h *Handler) deadline(r *http.Request) time.Duration {
 		return h.config.Deadline
 	}
 	return min(h.config.Deadline, time.Duration(share*float64(waits)))
-}
-
-// handle reads a request and has it decided, in this order, so that a body that
-// comes slowly holds no place of one that is here.
-func (h *Handler) handle(ctx context.Context, body incoming, f form, decide decider) *Decision {
-	end, ok := h.reading.begin(body.stop)
-	if !ok {
-		return unread(body, f, "more requests are read than the guard reads at once")
-	}
-	raw, err := io.ReadAll(io.LimitReader(body, small+1))
-	if err == nil && len(raw) > small {
-		select {
-		case h.large <- struct{}{}:
-			defer func() { <-h.large }()
-		case <-ctx.Done():
-			end()
-			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests are here")
-		}
-		_ = body.readUntil(time.Now().Add(largeWithin)) // by the clock of the connection
-		raw, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(raw), body), MaxReview+1))
-	}
-	end()
-	if err != nil {
-		return denied(f.uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())
-	}
-	if len(raw) > MaxReview {
-		return denied(f.uidOf(raw), ReasonTooLarge, fmt.Sprintf("the request has more than %d bytes", MaxReview))
-	}
-	return decide(ctx, raw, f)
-}
-
-// inTurn decides a request when its turn comes.
-func (h *Handler) inTurn(ctx context.Context, raw []byte, f form) *Decision {
-	return h.queue(ctx, raw, f, []chan struct{}{h.waiting}, []chan struct{}{h.turns})
-}
-
-// queue decides a request once it has a place in each of some queues, and a turn of
-// each of some. It answers in time whatever becomes of the work.
-func (h *Handler) queue(ctx context.Context, raw []byte, f form, places, turns []chan struct{}) *Decision {
-	for _, place := range places {
-		select {
-		case place <- struct{}{}:
-			defer func() { <-place }()
-		default:
-			return denied(f.uidOf(raw), ReasonOverloaded, "more requests wait than the guard lets wait")
-		}
-	}
-	release := func(taken []chan struct{}) {
-		for _, turn := range taken {
-			<-turn
-		}
-	}
-	for n, turn := range turns {
-		select {
-		case turn <- struct{}{}:
-		case <-ctx.Done():
-			release(turns[:n])
-			return denied(f.uidOf(raw), ReasonOverloaded, "its turn did not come in time")
-		}
-	}
-	decided := make(chan *Decision, 1)
-	go func() {
-		// The turn lasts as long as the work, also when nobody waits for it any more.
-		defer release(turns)
-		decided <- h.decide(ctx, raw, f)
-	}()
-	select {
-	case d := <-decided:
-		return d
-	case <-ctx.Done():
-		return denied(f.uidOf(raw), ReasonUndecided, "it could not be judged in time")
-	}
 }
 
 // decide judges a request. Should anything panic, it is denied, and the guard
@@ -269,13 +183,4 @@ func about(request *admissionv1.AdmissionRequest, f form) *Decision {
 // denied is the answer to what could not be judged.
 func denied(uid, reason, detail string) *Decision {
 	return &Decision{UID: uid, Reason: reason, Detail: detail, Hint: hints[reason]}
-}
-
-// prefix is how much of a request is looked at to answer it without reading it.
-const prefix = 4 << 10
-
-// unread denies a request that there is no room to read.
-func unread(body io.Reader, f form, detail string) *Decision {
-	raw, _ := io.ReadAll(io.LimitReader(body, prefix))
-	return denied(f.uidOf(raw), ReasonOverloaded, detail)
 }

@@ -1,8 +1,13 @@
 package guard
 
 import (
+	"bytes"
 	"container/list"
+	"context"
+	"fmt"
+	"io"
 	"sync"
+	"time"
 )
 
 // readers bounds how many bodies are read at once. A body of the API server is here
@@ -33,4 +38,51 @@ func (r *readers) begin(stop func() error) (end func(), ok bool) {
 		defer r.mu.Unlock()
 		r.oldest.Remove(mine) // nothing where it gave way before
 	}, true
+}
+
+// incoming is a body on its way.
+type incoming struct {
+	io.Reader
+	readUntil func(time.Time) error
+}
+
+// stop ends the reading at once.
+func (i incoming) stop() error { return i.readUntil(time.Unix(1, 0)) }
+
+// handle reads a request and has it decided, in this order, so that a body that
+// comes slowly holds no place of one that is here.
+func (h *Handler) handle(ctx context.Context, body incoming, f form, decide decider) *Decision {
+	end, ok := h.reading.begin(body.stop)
+	if !ok {
+		return unread(body, f, "more requests are read than the guard reads at once")
+	}
+	raw, err := io.ReadAll(io.LimitReader(body, small+1))
+	if err == nil && len(raw) > small {
+		select {
+		case h.large <- struct{}{}:
+			defer func() { <-h.large }()
+		case <-ctx.Done():
+			end()
+			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests are here")
+		}
+		_ = body.readUntil(time.Now().Add(largeWithin)) // by the clock of the connection
+		raw, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(raw), body), MaxReview+1))
+	}
+	end()
+	if err != nil {
+		return denied(f.uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())
+	}
+	if len(raw) > MaxReview {
+		return denied(f.uidOf(raw), ReasonTooLarge, fmt.Sprintf("the request has more than %d bytes", MaxReview))
+	}
+	return decide(ctx, raw, f)
+}
+
+// prefix is how much of a request is looked at to answer it without reading it.
+const prefix = 4 << 10
+
+// unread denies a request that there is no room to read.
+func unread(body io.Reader, f form, detail string) *Decision {
+	raw, _ := io.ReadAll(io.LimitReader(body, prefix))
+	return denied(f.uidOf(raw), ReasonOverloaded, detail)
 }

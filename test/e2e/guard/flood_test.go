@@ -62,13 +62,16 @@ func TestFlood(t *testing.T) {
 			for range atLeast {
 				<-begun
 			}
+			began := time.Now()
 			create(t, target, texts[2]).want(t, http.StatusCreated)
+			t.Logf("a create took %s", time.Since(began).Round(time.Millisecond))
 			create(t, target, widened(t, texts[2])).refusedFor(t, "altered")
 			do(t, cluster.Request{Method: http.MethodDelete, Path: target.Path("other")}).want(t, http.StatusOK)
 			gone(t, i, target, "ends", texts[0])
 			if got := stored(t, target); len(got) != 1 || got[0] != "honest" {
 				t.Errorf("there are %q", got)
 			}
+			t.Logf("the guard took %d MiB at most", i.peak(t)>>20)
 		})
 	}
 }
