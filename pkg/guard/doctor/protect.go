@@ -11,7 +11,7 @@ import (
 // Protecting are the names of the ValidatingAdmissionPolicies of policies/guard/protect,
 // each of which has a binding of the same name.
 var Protecting = []string{
-	"polex-guard-cluster", "polex-guard-definitions", "polex-guard-kyverno", "polex-guard-mutators", "polex-guard-namespace", "polex-guard-policies",
+	"polex-guard-cluster", "polex-guard-definitions", "polex-guard-kyverno", "polex-guard-mutations", "polex-guard-mutators", "polex-guard-namespace", "polex-guard-policies",
 }
 
 // protect looks at the admission policies that keep others from changing the guard. No

@@ -270,6 +270,11 @@ var attempts = []struct{ name, command, patch, input string }{
 	{name: "a webhook changes everything", command: "create", input: webhookOf("Mutating", "labels", "'*'", "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}]}")},
 	{name: "a webhook by another label", command: "create", input: webhookOf("Mutating", "labels", "secrets", "namespaceSelector: {matchLabels: {pod-security.kubernetes.io/enforce: restricted}}")},
 	{name: "a webhook of that name", command: "create", input: webhookOf("Mutating", "labels", "secrets", "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: polex-system}}")},
+	{name: "a policy changes the configuration", command: "create", input: mutation(`match: {any: [{resources: {kinds: [ConfigMap], names: [polex-guard], namespaces: [polex-system]}}]}`)},
+	{name: "a policy changes everything", command: "create", input: mutation(`match: {all: [{resources: {kinds: ['*']}}]}`)},
+	{name: "a policy changes Secrets by a pattern", command: "create", input: mutation(`match: {any: [{resources: {kinds: [Pod]}}, {resources: {kinds: [v1/Secret], namespaces: ['polex-*']}}]}`)},
+	{name: "a policy excludes too little", command: "create", input: mutation(`match: {any: [{resources: {kinds: [Lease]}}]}, exclude: {any: [{resources: {namespaces: [polex-system], names: [a]}}]}`)},
+	{name: "a policy of the other group changes the configuration", command: "create", input: mutatingPolicy("configmaps", "")},
 	{name: "a webhook in Kyverno's name", command: "create", input: webhookOf("Mutating", "kyverno-labels", "pods", "")},
 }
 
@@ -278,6 +283,17 @@ func webhookOf(kind, name, resources, more string) string {
 	return fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: %sWebhookConfiguration, metadata: {name: %s}, webhooks: [{name: a.example.com,
 clientConfig: {url: "https://127.0.0.1:1/"}, sideEffects: None, admissionReviewVersions: [v1],
 rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [%s]}], %s}]}`, kind, name, resources, more)
+}
+
+// mutation is a policy of Kyverno's with one rule that changes what it matches.
+func mutation(rule string) string {
+	return fmt.Sprintf(`{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: labels}, spec: {rules: [{name: a, %s, mutate: {patchStrategicMerge: {data: {a: b}}}}]}}`, rule)
+}
+
+// mutatingPolicy is one of the other group.
+func mutatingPolicy(resource, more string) string {
+	return fmt.Sprintf(`{apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy, metadata: {name: labels}, spec: {matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [%s]}]%s},
+mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{}'}}]}}`, resource, more)
 }
 
 // apiService says who answers for a group.
@@ -357,6 +373,11 @@ func leavesOthersAlone(t *testing.T) {
 		{stranger, "create", webhookOf("Mutating", "labels", "configmaps", "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, polex-system]}]}")},
 		{stranger, "create", webhookOf("Mutating", "labels", "secrets", "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: default}}")},
 		{stranger, "create", webhookOf("Validating", "labels", "configmaps", "")},
+		{stranger, "create", mutation(`match: {any: [{resources: {kinds: [Pod, SealedSecret]}}]}`)},
+		{stranger, "create", mutation(`match: {any: [{resources: {kinds: [ConfigMap], namespaces: ['team-*']}}]}`)},
+		{stranger, "create", mutation(`match: {any: [{resources: {kinds: [ConfigMap]}}]}, exclude: {any: [{resources: {namespaces: [polex-system]}}]}`)},
+		{stranger, "create", mutatingPolicy("pods", "")},
+		{stranger, "create", mutatingPolicy("secrets", ", namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [polex-system]}]}")},
 		{stranger, "create", apiService("v1", "metrics.example.com", "service: {namespace: default, name: other}")},
 		{stranger, "label customresourcedefinition policyreports.wgpolicyk8s.io a=b", ""},
 		{stranger, "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status --type=merge --patch {\"status\":{\"storedVersions\":[\"v2\"]}}", ""},
