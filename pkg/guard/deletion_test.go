@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +138,47 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLargeBodiesGiveWay: a large body that waits for a place gives way to a new one as
+// any other: what waits is not held for longer than the bound allows.
+func TestLargeBodiesGiveWay(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Hour, Reading: 2, Concurrent: 1})
+	ended := make(chan string, 10)
+	for range 4 { // one has the place, two wait for it, and the next takes the place of the older
+		body, sender := io.Pipe()
+		w := &stoppable{httptest.NewRecorder(), body}
+		t.Cleanup(func() { _ = sender.Close() })
+		go func() {
+			h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/admit", body))
+			ended <- w.Body.String()
+		}()
+		if _, err := sender.Write(bytes.Repeat([]byte(" "), 64<<10+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case got := <-ended:
+		if !strings.Contains(got, "it gave way") {
+			t.Error(got)
+		}
+	case <-time.After(patience):
+		t.Error("none gave way")
+	}
+}
+
+// stoppable is a writer whose body can be ended from elsewhere. A deadline that is still
+// to come never does.
+type stoppable struct {
+	*httptest.ResponseRecorder
+	body *io.PipeReader
+}
+
+func (s *stoppable) SetReadDeadline(at time.Time) error {
+	if at.Before(now.Add(-24 * time.Hour)) {
+		return s.body.CloseWithError(os.ErrDeadlineExceeded)
+	}
+	return nil
 }
 
 // onConnection sends a body that does not end, on a connection of its own, and says what

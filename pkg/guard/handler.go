@@ -126,7 +126,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide d
 		// A body that never ends must not be read for ever.
 		_ = controller.SetReadDeadline(until)
 	}
-	d := h.handle(ctx, incoming{r.Body, controller.SetReadDeadline}, f, decide)
+	d := h.handle(ctx, incoming{r.Body, controller.SetReadDeadline, make(chan struct{})}, f, decide)
 	if d.Operation == "" {
 		d.Operation = f.operation(nil)
 	}

@@ -44,10 +44,17 @@ func (r *readers) begin(stop func() error) (end func(), ok bool) {
 type incoming struct {
 	io.Reader
 	readUntil func(time.Time) error
+	stopped   chan struct{} // closed once it gave way
 }
 
-// stop ends the reading at once.
-func (i incoming) stop() error { return i.readUntil(time.Unix(1, 0)) }
+// stop ends the reading at once, and the waiting for a place among the large ones.
+func (i incoming) stop() error {
+	err := i.readUntil(time.Unix(1, 0))
+	if err == nil {
+		close(i.stopped)
+	}
+	return err
+}
 
 // handle reads a request and has it decided, in this order, so that a body that
 // comes slowly holds no place of one that is here.
@@ -61,6 +68,9 @@ func (h *Handler) handle(ctx context.Context, body incoming, f form, decide deci
 		select {
 		case h.large <- struct{}{}:
 			defer func() { <-h.large }()
+			end() // it counts among the large ones from here on
+		case <-body.stopped:
+			return denied(f.uidOf(raw), ReasonOverloaded, "it gave way to newer requests")
 		case <-ctx.Done():
 			end()
 			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests are here")
