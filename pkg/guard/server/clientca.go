@@ -66,7 +66,7 @@ func (c *ClientCA) Require(next http.Handler) http.Handler {
 func (c *ClientCA) check(r *http.Request) error {
 	roots := c.roots.Load()
 	if roots == nil {
-		return errors.New("--client-ca: no authority is known")
+		return errors.New("no authority of client certificates is known (--client-ca)")
 	}
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return errors.New("a client certificate is required (--client-ca)")
@@ -79,7 +79,7 @@ func (c *ClientCA) check(r *http.Request) error {
 	if _, err := leaf.Verify(x509.VerifyOptions{
 		Roots: roots, Intermediates: between, CurrentTime: c.Now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}); err != nil {
-		return fmt.Errorf("the client certificate is not accepted (--client-ca): %w", err)
+		return fmt.Errorf("the client certificate is not accepted: %w (--client-ca)", err)
 	}
 	if name := leaf.Subject.CommonName; len(c.Names) > 0 && !slices.Contains(c.Names, name) {
 		return fmt.Errorf("the client certificate names %q, expected %s (--client-name)", name, strings.Join(c.Names, " or "))
