@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,6 +74,9 @@ type serveFlags struct {
 	DNSName         string
 	WebhookName     string
 
+	ClientCA    string
+	ClientNames []string
+
 	WebhookAddress, MetricsAddress, HealthAddress, PprofAddress string
 
 	Deadline       time.Duration
@@ -105,7 +110,9 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of a Secret that is mounted where --tls-cert and --tls-key are, and that the guard keeps a certificate of its own in")
 	flags.StringVar(&f.DNSName, "dns-name", "", "`name` in that certificate (default: polex-guard.NAMESPACE.svc)")
 	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration that is told who certified it")
-	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath+", and questions, at "+verifyPath)
+	flags.StringVar(&f.ClientCA, "client-ca", "", "`file` with the authorities, in PEM, that sign the API server's client certificate: "+admitPath+" and "+deletedPath+" then answer nobody without one; taken up when it changes")
+	flags.StringArrayVar(&f.ClientNames, "client-name", nil, "with --client-ca, the common `name` that the client certificate has to have; can be repeated (default: any)")
+	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath+" and "+deletedPath+", and questions, at "+verifyPath)
 	flags.StringVar(&f.MetricsAddress, "metrics-address", ":8080", "`address` of /metrics; \"\" for none")
 	flags.StringVar(&f.HealthAddress, "health-address", ":8081", "`address` of /healthz and /readyz; \"\" for none")
 	cli.MayBeEmpty(flags, "metrics-address", "health-address")
@@ -126,6 +133,12 @@ func (f *serveFlags) check() error {
 		return cli.Usagef("--recheck-interval is more than nothing")
 	case f.Deadline <= 0 || f.Concurrent <= 0 || f.ReloadInterval <= 0 || f.ShutdownDelay < 0:
 		return cli.Usagef("--deadline, --concurrent and --reload-interval are more than nothing, and --shutdown-delay is not negative")
+	case f.ClientCA == "" && (f.given("client-ca") || f.given("client-name")):
+		return &cli.UsageError{Err: errors.New("--client-ca names no file, and --client-name says which of its certificates count"), Hint: "name the file with --client-ca"}
+	case slices.Contains(f.ClientNames, ""):
+		return cli.Usagef("--client-name is empty: give the common name of the API server's client certificate")
+	case !isAddress(f.WebhookAddress):
+		return cli.Usagef("--webhook-address: %q is not an address: write it like :9443 or 127.0.0.1:9443", f.WebhookAddress)
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):
 		return &cli.UsageError{Err: errors.New("--pprof-address: it shows the process's memory, and is for loopback alone"), Hint: "write it like 127.0.0.1:6060, and forward the port"}
 	}
@@ -153,6 +166,12 @@ func namespaceOf(given string) (string, error) {
 		return "", &cli.UsageError{Err: errors.New("there is no namespace for the Lease"), Hint: "outside of a Pod, name one with --namespace"}
 	}
 	return strings.TrimSpace(string(text)), nil
+}
+
+func isAddress(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	number, notNumber := strconv.ParseUint(port, 10, 16)
+	return err == nil && notNumber == nil && number > 0
 }
 
 func isLoopback(address string) bool {

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -33,6 +34,10 @@ func (g *guarding) keep() error {
 	if err != nil {
 		return err
 	}
+	live, err := client.New(g.rest, client.Options{HTTPClient: g.manager.GetHTTPClient(), Mapper: g.manager.GetRESTMapper()})
+	if err != nil {
+		return fmt.Errorf("set up: %w", err)
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)
@@ -46,6 +51,9 @@ func (g *guarding) keep() error {
 	g.keeper = &guard.Keeper{
 		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics, Git: g.git,
 		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,
+		Definitions: &guard.Definitions{Read: (&cluster.Definitions{Client: live}).Read, Every: g.flags.ReloadInterval, Clock: g.clock, Failed: func(err error) {
+			g.teller.Failed(context.Background(), "read the definitions of exceptions", err)
+		}},
 	}
 	if err := g.manager.Add(manager.RunnableFunc(g.teller.Events.Run)); err != nil {
 		return err
@@ -54,6 +62,8 @@ func (g *guarding) keep() error {
 		// Those without the lease watch too: for limits by count, and to be quick
 		// when their turn comes.
 		go g.store.Watch(ctx, func() []exception.GroupKind { return g.rules.Rules().Kinds() }, func(err error) { g.teller.Failed(ctx, "watch", err) })
+		g.keeper.Definitions.Once(ctx)
+		go g.keeper.Definitions.Run(ctx) //nolint:errcheck // it ends with the context
 		return cluster.Lead(ctx, g.rest, g.lease, func(ctx context.Context) {
 			g.log.Info("holds the lease")
 			g.metrics.Leads(true)

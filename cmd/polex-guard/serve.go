@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -17,15 +14,15 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/pkg/guard/doctor"
+	"github.com/polex-dev/polex/pkg/guard/server"
 )
 
 const serveHelp = `Answer the admission reviews of a cluster, look again at what is stored in it, and
@@ -46,10 +43,12 @@ Lease, writes: events, reports, and deletions.`
 const serveExample = `  polex-guard serve --config /etc/polex/config.yaml --cluster prod \
     --tls-cert /tls/tls.crt --tls-key /tls/tls.key`
 
-// Where the API server's reviews are answered, and the questions of others.
+// Where the API server's reviews are answered, those of deletions on their own, and
+// the questions of others.
 const (
-	admitPath  = "/admit"
-	verifyPath = "/verify"
+	admitPath   = "/admit"
+	deletedPath = doctor.DeletedPath
+	verifyPath  = "/verify"
 )
 
 func newServeCommand(streams cli.Streams) *cobra.Command {
@@ -96,7 +95,6 @@ type guarding struct {
 	manager manager.Manager
 	rules   *guard.Current
 	metrics *guard.Metrics
-	watcher *certwatcher.CertWatcher
 	git     *guard.Git // nil without --git
 	keeping
 
@@ -132,13 +130,11 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := g.webhookServer()
+	answers, err := g.answers(handler)
 	if err != nil {
 		return nil, err
 	}
-	server.Register(admitPath, g.parting(handler))
-	server.Register(verifyPath, g.parting(http.HandlerFunc(handler.ServeVerify)))
-	if err := g.addServer(server); err != nil {
+	if err := g.addServer(answers); err != nil {
 		return nil, err
 	}
 	for _, run := range []manager.RunnableFunc{reloader.Run, releaseMemory} {
@@ -146,7 +142,24 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 			return nil, err
 		}
 	}
-	return g, g.addProbes(server)
+	return g, g.addProbes()
+}
+
+// answers says who answers at which path.
+func (g *guarding) answers(handler *guard.Handler) (http.Handler, error) {
+	admit, deleted := http.Handler(handler), http.Handler(http.HandlerFunc(handler.ServeDeletion))
+	if g.flags.ClientCA != "" {
+		clients, err := g.clientCA()
+		if err != nil {
+			return nil, err
+		}
+		admit, deleted = clients.Require(admit), clients.Require(deleted)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(admitPath, admit)
+	mux.Handle(deletedPath, deleted)
+	mux.HandleFunc(verifyPath, handler.ServeVerify)
+	return g.parting(mux), nil
 }
 
 func (g *guarding) managerOptions() ctrl.Options {
@@ -157,18 +170,6 @@ func (g *guarding) managerOptions() ctrl.Options {
 		HealthProbeBindAddress: orOff(g.flags.HealthAddress),
 		PprofBindAddress:       orOff(g.flags.PprofAddress),
 	}
-}
-
-func (g *guarding) webhookServer() (webhook.Server, error) {
-	host, port, err := net.SplitHostPort(g.flags.WebhookAddress)
-	if err != nil {
-		return nil, cli.Usagef("--webhook-address: %w", err)
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return nil, cli.Usagef("--webhook-address: %w", err)
-	}
-	return webhook.NewServer(webhook.Options{Host: host, Port: number, TLSOpts: []func(*tls.Config){g.withCertificate}}), nil
 }
 
 func (g *guarding) reloader() *guard.Reloader {
@@ -196,10 +197,10 @@ func (g *guarding) observe(d *guard.Decision, took time.Duration) {
 
 // addProbes: alive is who answers; ready is who has rules, reaches the API server
 // and is not about to end.
-func (g *guarding) addProbes(server webhook.Server) error {
+func (g *guarding) addProbes() error {
 	return errors.Join(
 		g.manager.AddHealthzCheck("ping", healthz.Ping),
-		g.manager.AddReadyzCheck("webhook", server.StartedChecker()),
+		g.manager.AddReadyzCheck("webhook", func(r *http.Request) error { return server.Answers(r.Context(), g.flags.WebhookAddress) }),
 		g.manager.AddReadyzCheck("rules", func(*http.Request) error {
 			if g.rules.Rules() == nil {
 				return errors.New("no configuration")

@@ -17,6 +17,12 @@
 //  8. It is not older than what it replaces.
 //  9. There are not too many in its namespace.
 //
+// An update that is refused in the steps from 5 on, and that leaves the object as it
+// is, is allowed all the same.
+//
+// [Handler.ServeDeletion] answers the reviews of DELETE that have a webhook of their
+// own, and allows every one.
+//
 // [Keeper] asks the same of what is stored, and of an exception whether [Git]
 // holds it, which no request is asked.
 //

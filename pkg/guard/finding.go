@@ -24,7 +24,7 @@ type Finding struct {
 	rules   *Rules  // that it was judged by
 	asOf    time.Time
 	turns   time.Time // from when on the same rules say something else; zero is never
-	sound   string    // the reason where the seal verifies and nothing but Git is against it, or ""
+	sound   string    // the reason where the seal verifies and nothing but Git or its definition is against it, or ""
 	dying   bool      // somebody has deleted it
 	doomed  bool      // to be removed for its reason
 }
@@ -57,13 +57,20 @@ func (f *Finding) hasEnded(rules *Rules, now time.Time) bool {
 		!end.IsZero() && !now.Before(end)
 }
 
-// settle says what is known of the object now that the repository holds what it does.
-func (f *Finding) settle(commit *Commit) {
+// settle says what is known of the object now that the repository holds what it does,
+// and its definition shows it as it does. shown is nil where every reader is shown what
+// was judged.
+func (f *Finding) settle(commit *Commit, shown error) {
 	if f.sound == "" {
 		return
 	}
+	facts := f.Facts
+	if shown == nil {
+		shown = knownToGit(f.rules, commit, f.Object.GroupKind, facts)
+	}
 	f.Detail = ""
-	f.answer(f.sound, f.Facts, knownToGit(f.rules, commit, f.Object.GroupKind, f.Facts))
+	f.answer(f.sound, facts, shown)
+	f.Facts = facts // the end is kept whatever the answer is
 }
 
 // compact leaves of facts what is told of a stored object.
@@ -101,11 +108,11 @@ func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts ve
 }
 
 // removable are the reasons for which an object may be removed that was there
-// before it could be refused: what somebody did to it, and not what a clock or a
-// kind's absence from the trust policy makes of it.
+// before it could be refused: what somebody did to it, and not what a clock, a
+// definition or a kind's absence from the trust policy makes of it.
 func removable(reason string) bool {
 	switch reason {
-	case ReasonVerified, ReasonDeleting, ReasonUndecided,
+	case ReasonVerified, ReasonDeleting, ReasonUndecided, ReasonConversion,
 		string(verify.ReasonNotYetValid), string(verify.ReasonSignedInFuture), string(verify.ReasonKindNotAllowed):
 		return false
 	default:

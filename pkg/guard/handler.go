@@ -1,11 +1,9 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -25,11 +23,17 @@ const (
 	// DefaultConcurrent is how many requests are judged at once, and how many large
 	// ones are read at once.
 	DefaultConcurrent = 8
-	// DefaultWaiting is how many more are read or wait for their turn.
+	// DefaultWaiting is how many more wait for their turn. What is still being read
+	// is not among them, so that a slow client takes no place.
 	DefaultWaiting = 256
+	// DefaultReading is how many requests are read at once, of at most 64 KiB each.
+	DefaultReading = 512
 	// small is the most bytes of a review that is read as soon as it comes. An
 	// exception has a few KiB, so that who sends much, and slowly, keeps none out.
 	small = 64 << 10
+	// largeWithin is how long the rest of a large request may take once it has the
+	// place of one.
+	largeWithin = 2 * time.Second
 )
 
 // Config is what a [Handler] is made of.
@@ -42,6 +46,7 @@ type Config struct {
 	Deadline   time.Duration // 0 is [DefaultDeadline]
 	Concurrent int           // 0 is [DefaultConcurrent]
 	Waiting    int           // 0 is [DefaultWaiting]
+	Reading    int           // 0 is [DefaultReading]
 
 	// Observe is told of every decision and how long it took, for the log and the
 	// metrics; it may be nil.
@@ -50,12 +55,17 @@ type Config struct {
 
 // Handler answers admission reviews (admission.k8s.io/v1), and with
 // [Handler.ServeVerify] the questions of others than the API server. It denies
-// whatever it cannot decide. It is safe for use by many goroutines.
+// whatever it cannot decide. With [Handler.ServeDeletion] it writes deletions down,
+// and allows every one. It is safe for use by many goroutines.
 type Handler struct {
 	config  Config
-	turns   chan struct{} // as many as may be judged at once
+	reading readers
 	large   chan struct{} // as many as may have more bytes than what is small
-	waiting chan struct{} // as many as may be here at all
+	waiting chan struct{} // as many as may be judged or wait for it
+	turns   chan struct{} // as many as may be judged at once
+
+	// Questions have at most half of each, for nobody has to be known to ask one.
+	questionsWaiting, questionsTurns chan struct{}
 }
 
 // NewHandler makes a handler. One without rules or a clock is an error.
@@ -72,8 +82,14 @@ func NewHandler(c Config) (*Handler, error) {
 	if c.Waiting <= 0 {
 		c.Waiting = DefaultWaiting
 	}
+	if c.Reading <= 0 {
+		c.Reading = DefaultReading
+	}
+	slots := func(n int) chan struct{} { return make(chan struct{}, max(n, 1)) }
 	return &Handler{
-		config: c, turns: make(chan struct{}, c.Concurrent), large: make(chan struct{}, c.Concurrent), waiting: make(chan struct{}, c.Concurrent+c.Waiting),
+		config: c, reading: readers{most: c.Reading}, large: slots(c.Concurrent),
+		waiting: slots(c.Concurrent + c.Waiting), turns: slots(c.Concurrent),
+		questionsWaiting: slots((c.Concurrent + c.Waiting) / 2), questionsTurns: slots(c.Concurrent / 2),
 	}, nil
 }
 
@@ -91,9 +107,11 @@ type form interface {
 
 // ServeHTTP answers one review. What is no review is answered by a status of
 // HTTP, which the API server takes for a failure of the webhook.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve(w, r, review{}) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.serve(w, r, review{}, h.inTurn)
+}
 
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form) {
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide decider) {
 	began := h.config.Now()
 	if r.Method != http.MethodPost {
 		http.Error(w, "what is to be decided is posted", http.StatusMethodNotAllowed)
@@ -103,11 +121,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form) {
 	// answered all the same. The deadline bounds it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.deadline(r))
 	defer cancel()
+	controller := http.NewResponseController(w)
 	if until, ok := ctx.Deadline(); ok {
-		// A body that never ends must not hold its turn.
-		_ = http.NewResponseController(w).SetReadDeadline(until)
+		// A body that never ends must not be read for ever.
+		_ = controller.SetReadDeadline(until)
 	}
-	d := h.handle(ctx, r.Body, f)
+	d := h.handle(ctx, incoming{r.Body, controller.SetReadDeadline, make(chan struct{})}, f, decide)
 	if d.Operation == "" {
 		d.Operation = f.operation(nil)
 	}
@@ -128,50 +147,6 @@ func (h *Handler) deadline(r *http.Request) time.Duration {
 	return min(h.config.Deadline, time.Duration(share*float64(waits)))
 }
 
-// handle reads a request and waits for its turn, in this order, so that a body that
-// comes slowly holds none, and answers in time whatever becomes of the work.
-func (h *Handler) handle(ctx context.Context, body io.Reader, f form) *Decision {
-	select {
-	case h.waiting <- struct{}{}:
-		defer func() { <-h.waiting }()
-	default:
-		return unread(body, f, "more requests wait than the guard lets wait")
-	}
-	raw, err := io.ReadAll(io.LimitReader(body, small+1))
-	if err == nil && len(raw) > small {
-		select {
-		case h.large <- struct{}{}:
-			defer func() { <-h.large }()
-		case <-ctx.Done():
-			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests are here")
-		}
-		raw, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(raw), body), MaxReview+1))
-	}
-	if err != nil {
-		return denied(f.uidOf(raw), ReasonUndecided, "the request could not be read: "+err.Error())
-	}
-	if len(raw) > MaxReview {
-		return denied(f.uidOf(raw), ReasonTooLarge, fmt.Sprintf("the request has more than %d bytes", MaxReview))
-	}
-	select {
-	case h.turns <- struct{}{}:
-	case <-ctx.Done():
-		return denied(f.uidOf(raw), ReasonOverloaded, "its turn did not come in time")
-	}
-	decided := make(chan *Decision, 1)
-	go func() {
-		// The turn lasts as long as the work, also when nobody waits for it any more.
-		defer func() { <-h.turns }()
-		decided <- h.decide(ctx, raw, f)
-	}()
-	select {
-	case d := <-decided:
-		return d
-	case <-ctx.Done():
-		return denied(f.uidOf(raw), ReasonUndecided, "it could not be judged in time")
-	}
-}
-
 // decide judges a request. Should anything panic, it is denied, and the guard
 // lives on to say so.
 func (h *Handler) decide(ctx context.Context, raw []byte, f form) (d *Decision) {
@@ -186,10 +161,7 @@ func (h *Handler) decide(ctx context.Context, raw []byte, f form) (d *Decision) 
 		d.answer("", d.Facts, err)
 		return d
 	}
-	d = &Decision{
-		UID: string(request.UID), Operation: f.operation(request), User: request.UserInfo.Username, DryRun: request.DryRun != nil && *request.DryRun,
-		Object: exception.Identity{GroupKind: exception.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, Namespace: request.Namespace, Name: request.Name},
-	}
+	d = about(request, f)
 	rules := h.config.Rules.Rules()
 	if rules == nil {
 		d.answer("", d.Facts, errNoRules)
@@ -200,16 +172,15 @@ func (h *Handler) decide(ctx context.Context, raw []byte, f form) (d *Decision) 
 	return d
 }
 
+// about is a decision on a request that is still to be made.
+func about(request *admissionv1.AdmissionRequest, f form) *Decision {
+	return &Decision{
+		UID: string(request.UID), Operation: f.operation(request), User: request.UserInfo.Username, DryRun: request.DryRun != nil && *request.DryRun,
+		Object: exception.Identity{GroupKind: exception.GroupKind{Group: request.Kind.Group, Kind: request.Kind.Kind}, Namespace: request.Namespace, Name: request.Name},
+	}
+}
+
 // denied is the answer to what could not be judged.
 func denied(uid, reason, detail string) *Decision {
 	return &Decision{UID: uid, Reason: reason, Detail: detail, Hint: hints[reason]}
-}
-
-// prefix is how much of a request is looked at to answer it without reading it.
-const prefix = 4 << 10
-
-// unread denies a request that there is no room to read.
-func unread(body io.Reader, f form, detail string) *Decision {
-	raw, _ := io.ReadAll(io.LimitReader(body, prefix))
-	return denied(f.uidOf(raw), ReasonOverloaded, detail)
 }

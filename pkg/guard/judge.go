@@ -20,8 +20,7 @@ type Count func(ctx context.Context, kind exception.GroupKind, namespace string)
 type judge struct {
 	rules   *Rules
 	cluster string
-	count   Count   // of a request
-	commit  *Commit // of what is stored; nil when it is not known
+	count   Count // of a request
 	now     time.Time
 }
 
@@ -77,19 +76,28 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 			return reason, facts, err
 		}
 	}
+	facts, err = j.signed(ctx, doc, request)
+	if err != nil && request.Operation == admissionv1.Update && unchanged(doc, request) {
+		return ReasonUnchanged, verify.Facts{}, nil
+	}
+	return ReasonVerified, facts, err
+}
+
+// signed asks for the seal of what would be stored, and what it may not say.
+func (j *judge) signed(ctx context.Context, doc *exception.Document, request *admissionv1.AdmissionRequest) (verify.Facts, error) {
 	verified, err := j.rules.verifier.Verify(doc, j.now)
 	if err != nil {
-		return "", facts, err
+		return verify.Facts{}, err
 	}
 	if err := j.beyondTheSeal(ctx, verified, request); err != nil {
 		var refused *refusal
 		if errors.As(err, &refused) {
 			refused.facts = verified.Facts()
 		}
-		return "", facts, err
+		return verify.Facts{}, err
 	}
 	j.rules.admitted.keep(doc, j.cluster, verified.Facts(), j.now)
-	return ReasonVerified, verified.Facts(), nil
+	return verified.Facts(), nil
 }
 
 // beyondTheSeal asks of a verified object what only this cluster knows.

@@ -29,6 +29,11 @@ func TestJudge(t *testing.T) {
 	other := w.sealed(t, draft("b", "exceptions", 2*hour, ""), at(-1))
 	unlogged := w.sealed(t, draft("a", "exceptions", 3*hour, ""), time.Time{})
 	unsigned := copied(t, plain, func(o object) { metadata(o)["annotations"] = object{"polex.dev/reason": "x"} })
+	ended := w.sealed(t, draft("a", "exceptions", -time.Minute, ""), at(-4))
+	wider := copied(t, plain, func(o object) { o["spec"].(object)["match"] = object{} })
+	shown := copied(t, plain, func(o object) { o["apiVersion"] = "kyverno.io/v2beta1" })
+	lacking := copied(t, shown, func(o object) { delete(o["spec"].(object), "match") })
+	counted := copied(t, unsigned, func(o object) { o["spec"] = object{"n": 1} })
 	dying := copied(t, plain, func(o object) {
 		metadata(o)["deletionTimestamp"], metadata(o)["finalizers"] = "2026-01-01T00:00:00Z", []any{"foregroundDeletion", "a/b"}
 	})
@@ -112,6 +117,24 @@ func TestJudge(t *testing.T) {
 		"from a policy of one's own":            {operation: create, object: plain, settings: guard.Settings{GuardPolicies: []string{"require-*"}}, want: "reaches-guard"},
 		"in a namespace to guard":               {operation: create, object: plain, settings: guard.Settings{GuardNamespaces: []string{"team-a"}}, want: "reaches-guard"},
 
+		"unsigned, as it is":            {operation: update, object: touched(t, unsigned), old: unsigned, want: "unchanged"},
+		"expired, as it is":             {operation: update, object: touched(t, ended), old: ended, want: "unchanged"},
+		"altered, as it is":             {operation: update, object: touched(t, wider), old: wider, want: "unchanged"},
+		"in another version, as it is":  {operation: update, object: touched(t, shown), old: shown, want: "unchanged"},
+		"in a version that shows less":  {operation: update, object: touched(t, lacking), old: lacking, want: "altered"},
+		"in another version, labelled":  {operation: update, object: copied(t, shown, func(o object) { metadata(o)["labels"] = object{"a": "b"} }), old: shown, want: "altered"},
+		"in another version, created":   {operation: create, object: shown, want: "altered"},
+		"unsigned, by its spec":         {operation: update, object: copied(t, unsigned, func(o object) { o["spec"] = object{} }), old: unsigned, want: "unsigned"},
+		"unsigned, by a number's type":  {operation: update, object: copied(t, counted, func(o object) { o["spec"] = object{"n": "1"} }), old: counted, want: "unsigned"},
+		"unsigned, by an owner":         {operation: update, object: copied(t, unsigned, func(o object) { metadata(o)["ownerReferences"] = []any{object{"uid": "1"}} }), old: unsigned, want: "unsigned"},
+		"unsigned, and a field is null": {operation: update, object: copied(t, unsigned, func(o object) { o["spec"].(object)["background"] = nil }), old: unsigned, want: "unsigned"},
+		"as it is, and converted": {operation: update, object: touched(t, shown), old: shown, request: func(r *admissionv1.AdmissionRequest) {
+			asked := r.Kind
+			asked.Version = "v2"
+			r.RequestKind = &asked
+		}, want: "converted"},
+		"another one, as it is": {operation: update, object: touched(t, unsigned), old: unsigned, request: func(r *admissionv1.AdmissionRequest) { r.Name = "z" }, want: "wrong-object"},
+
 		"newer":                                      {operation: update, object: newer, old: plain, want: "verified"},
 		"older":                                      {operation: update, object: plain, old: newer, want: "rollback"},
 		"older, shown in another version":            {operation: update, object: plain, old: copied(t, newer, func(o object) { o["apiVersion"] = "kyverno.io/v2beta1" }), want: "rollback"},
@@ -161,6 +184,14 @@ func TestJudge(t *testing.T) {
 			agrees(t, h, r, tc.want, response.Allowed)
 		})
 	}
+}
+
+// touched is an object with what the API server writes at a change, and nothing else.
+func touched(t *testing.T, o object) object {
+	t.Helper()
+	return copied(t, o, func(o object) {
+		metadata(o)["resourceVersion"], metadata(o)["generation"], metadata(o)["managedFields"] = "9", 2, []any{object{"manager": "migrate"}}
+	})
 }
 
 func dryRun(r *admissionv1.AdmissionRequest) { yes := true; r.DryRun = &yes }

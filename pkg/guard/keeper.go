@@ -37,9 +37,11 @@ type Keeper struct {
 	Rules   *Current
 	Cluster string
 	Git     *Git // nil where nobody asks what the repository holds
-	Clock   clock.WithTicker
-	Tell    Tell
-	Metrics *Metrics
+	// Definitions is nil where nobody asks how exceptions are converted.
+	Definitions *Definitions
+	Clock       clock.WithTicker
+	Tell        Tell
+	Metrics     *Metrics
 	// Every is how often everything is looked at again.
 	Every time.Duration
 	// Enforce deletes exceptions that were refused for as long as Every, so that a
@@ -59,6 +61,8 @@ type Keeper struct {
 	took     time.Duration // by that
 	rules    *Rules        // the findings are by these
 	commit   *Commit       // and by this one; nil when it is not known
+	// And by these; nil when they are not known.
+	conversions *Conversions
 }
 
 // longest is the longest that the keeper waits without looking at the clock: a
@@ -99,14 +103,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	wake := k.waker()
 	k.mu.Unlock()
 	k.findings, k.failures, k.expiries, k.rules = map[exception.Identity]*Finding{}, map[exception.Identity]int{}, schedule{}, nil
-	k.ends, k.commit = schedule{}, nil
+	k.ends, k.commit, k.conversions = schedule{}, nil, nil
 	k.took = 0
 	var again time.Time // when everything is looked at
 	for ctx.Err() == nil {
 		now := k.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
-		rules, commit := k.Rules.Rules(), k.Git.Commit()
-		if rules != k.rules || commit != k.commit || !now.Before(again) || again.Sub(now) > k.Every {
-			k.rules, k.commit = rules, commit
+		rules, commit, conversions := k.Rules.Rules(), k.Git.Commit(), k.Definitions.known()
+		if rules != k.rules || commit != k.commit || conversions != k.conversions || !now.Before(again) || again.Sub(now) > k.Every {
+			k.rules, k.commit, k.conversions = rules, commit, conversions
 			again = now.Add(k.Every)
 			if !k.lookAtAll(ctx) {
 				again = now.Add(min(k.Every, patience))

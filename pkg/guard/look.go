@@ -53,7 +53,8 @@ func (k *Keeper) show(ctx context.Context, o *Object) {
 
 // settle makes a finding the one that is known.
 func (k *Keeper) settle(ctx context.Context, f, before *Finding) {
-	f.settle(k.commit)
+	shown := k.shown(f.Object.GroupKind)
+	f.settle(k.commit, shown)
 	if f.Since = k.Clock.Now(); f.continues(before) {
 		f.Since = before.Since
 	}
@@ -61,7 +62,9 @@ func (k *Keeper) settle(ctx context.Context, f, before *Finding) {
 		k.changed = true
 		k.Tell.Found(ctx, f)
 	}
-	f.doomed = k.Enforce && f.Object.IsException() && removable(f.Reason) && f.Reason != string(verify.ReasonExpired) && k.Clock.Now().Sub(f.Since) >= k.Every
+	// What a conversion keeps from being read is nobody's fault who wrote the exception.
+	unreadable := f.Reason == ReasonUnreadable && shown != nil
+	f.doomed = k.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable && f.Reason != string(verify.ReasonExpired) && k.Clock.Now().Sub(f.Since) >= k.Every
 	k.findings[f.Object] = f
 	k.plan(f)
 }

@@ -83,7 +83,7 @@ func (m *Metrics) expectRefusals() {
 		reasons = append(reasons, string(r))
 	}
 	for _, reason := range reasons {
-		if reason == ReasonUnknownToGit || reason == ReasonUnreadable {
+		if reason == ReasonUnknownToGit || reason == ReasonUnreadable || reason == ReasonConversion {
 			continue // no request is refused for it
 		}
 		for _, operation := range []string{"CREATE", "UPDATE"} {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -50,8 +51,15 @@ type Answer struct {
 
 // ServeVerify answers one [Question] by an [Answer]: with status 200 whatever the
 // verdict, and with another one, and no less a denial, for what cannot be decided.
-// It shares its bounds with the admission reviews.
-func (h *Handler) ServeVerify(w http.ResponseWriter, r *http.Request) { h.serve(w, r, question{}) }
+// It shares its bounds with the admission reviews, and has at most half of them.
+func (h *Handler) ServeVerify(w http.ResponseWriter, r *http.Request) {
+	h.serve(w, r, question{}, h.asked)
+}
+
+// asked decides a question within the half of the bounds that questions have.
+func (h *Handler) asked(ctx context.Context, raw []byte, f form) *Decision {
+	return h.queue(ctx, raw, f, []chan struct{}{h.questionsWaiting, h.waiting}, []chan struct{}{h.questionsTurns, h.turns})
+}
 
 // question is the form of a [Question].
 type question struct{}

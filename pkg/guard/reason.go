@@ -10,10 +10,11 @@ import (
 // The reasons that are the guard's own. What the verifier refuses has the
 // verifier's, and what reaches the guard has the one that polex-validate has.
 const (
-	ReasonVerified = "verified"
-	ReasonDeleted  = "deleted"  // a DELETE, which is allowed
-	ReasonReleased = "released" // a finalizer of what is being deleted
-	ReasonStatus   = "status"   // nothing but the status
+	ReasonVerified  = "verified"
+	ReasonDeleted   = "deleted"   // a DELETE, which is allowed
+	ReasonReleased  = "released"  // a finalizer of what is being deleted
+	ReasonStatus    = "status"    // nothing but the status
+	ReasonUnchanged = "unchanged" // an UPDATE that leaves everything as it is
 
 	ReasonMalformed             = "malformed"
 	ReasonTooLarge              = "too-large"
@@ -31,8 +32,9 @@ const (
 	ReasonOverloaded            = "overloaded"
 	ReasonUndecided             = "undecided"
 	ReasonSubresourceNotAllowed = "subresource-not-allowed"
-	ReasonUnknownToGit          = "unknown-to-git" // of what is stored alone
-	ReasonUnreadable            = "unreadable"     // likewise
+	ReasonUnknownToGit          = "unknown-to-git"     // of what is stored alone
+	ReasonUnreadable            = "unreadable"         // likewise
+	ReasonConversion            = "conversion-webhook" // likewise
 )
 
 // hints say what to do about a refusal, for who sees it in the answer to a
@@ -69,6 +71,7 @@ var hints = map[string]string{
 	ReasonSubresourceNotAllowed: "change the object itself, signed",
 	ReasonUnknownToGit:          "delete it, or have it reviewed and signed anew",
 	ReasonUnreadable:            "delete it, or have it reviewed and signed in a version that the API server serves",
+	ReasonConversion:            "write spec.conversion.strategy: None into the definition, and find out who changed it; polex-guard check says more",
 }
 
 // Codes of HTTP that a denial has where it is no plain refusal.
@@ -80,7 +83,7 @@ var codes = map[string]int32{
 
 // allows reports whether a reason is that of an answer that allows.
 func allows(reason string) bool {
-	return slices.Contains([]string{ReasonVerified, ReasonDeleted, ReasonReleased, ReasonStatus}, reason)
+	return slices.Contains([]string{ReasonVerified, ReasonDeleted, ReasonReleased, ReasonStatus, ReasonUnchanged}, reason)
 }
 
 // Reasons returns the reasons that only the guard refuses for.
@@ -88,6 +91,6 @@ func Reasons() []string {
 	return []string{
 		ReasonMalformed, ReasonTooLarge, ReasonOperationNotAllowed, ReasonSubresourceNotAllowed, ReasonConverted, ReasonWrongObject,
 		ReasonGeneratedName, ReasonBeingDeleted, ReasonNamespaceNotAllowed, ReasonAnotherCluster, ReasonNoCluster, ReasonReachesGuard,
-		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided, ReasonUnknownToGit, ReasonUnreadable,
+		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided, ReasonUnknownToGit, ReasonUnreadable, ReasonConversion,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
 )
 
 // What may change without a signature, since no seal covers it.
@@ -47,12 +48,36 @@ func unsealed(doc *exception.Document, request *admissionv1.AdmissionRequest) (r
 	return ReasonReleased, nil
 }
 
+// unchanged reports whether an update leaves an object as it is, as a migration to
+// another storage version does. It blesses nothing: what is wrong with the object is
+// found where it is stored.
+//
+// Both states are shown in the version of the request. Where that is not the one that
+// was signed, it has to show all that was: what it did not show would be gone.
+func unchanged(doc *exception.Document, request *admissionv1.AdmissionRequest) bool {
+	old, err := parseObject(request.OldObject.Raw, "old object")
+	if err != nil || request.SubResource != "" || differ(old, doc, "") {
+		return false
+	}
+	opened, err := seal.Read(doc)
+	if err != nil {
+		return true // nothing was signed that could go
+	}
+	message, err := seal.ParseMessage(opened.Message)
+	if err != nil || message.GroupKind() != doc.GroupKind() || message.Version() == doc.Version() {
+		return true
+	}
+	const apiVersion, both = "apiVersion", 2
+	found := seal.Compare(doc, message, both)
+	return len(found) == 1 && found[0].Path.String() == apiVersion
+}
+
 // written are the fields of metadata that the API server writes with every
 // change.
 var written = []string{"resourceVersion", "generation", "managedFields"}
 
 // differ reports whether two states of an object differ in anything but what the
-// API server writes and one field, of the object or of its metadata.
+// API server writes and one field, of the object or of its metadata, if it is not "".
 func differ(old, changed *exception.Document, but string) bool {
 	return !reflect.DeepEqual(plain(old, but), plain(changed, but))
 }

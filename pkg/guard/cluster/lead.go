@@ -34,6 +34,7 @@ func Lead(ctx context.Context, config *rest.Config, l Lease, work func(context.C
 	if err != nil {
 		return fmt.Errorf("set up the lease: %w", err)
 	}
+	lock = bounded{lock}
 	for ctx.Err() == nil {
 		var working sync.WaitGroup
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -54,4 +55,18 @@ func Lead(ctx context.Context, config *rest.Config, l Lease, work func(context.C
 		working.Wait()
 	}
 	return nil
+}
+
+// bounded is a lock that believes of nobody that they hold it for longer than a guard
+// does without renewing: whoever may write the Lease could otherwise say that it lasts
+// for years, and nothing would end in that time.
+type bounded struct{ resourcelock.Interface }
+
+// Get reads the Lease.
+func (b bounded) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := b.Interface.Get(ctx)
+	if err == nil {
+		record.LeaseDurationSeconds = min(max(record.LeaseDurationSeconds, 0), int(leaseLasts/time.Second))
+	}
+	return record, raw, err
 }

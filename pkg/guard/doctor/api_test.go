@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +28,13 @@ type api struct {
 	validating *admissionregistrationv1.ValidatingWebhookConfiguration // nil for none
 	mutating   admissionregistrationv1.MutatingWebhookConfigurationList
 	kyverno    appsv1.DeploymentList
+	// Of admission policies.
+	policies map[string]admissionregistrationv1.ValidatingAdmissionPolicySpec
+	bindings map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
+	changing admissionregistrationv1.MutatingAdmissionPolicyList
+
+	conversion object          // spec.conversion of both definitions; nil for no definitions
+	services   []object        // spec of each APIService
 	denied     map[string]bool // "verb resource" that nobody may do
 	broken     map[string]bool // paths, by their last part, that answer 500
 	clock      time.Time       // zero says none
@@ -52,6 +61,30 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusOK, a.validating)
 	case last == "mutatingwebhookconfigurations":
 		answer(http.StatusOK, a.mutating)
+	case last == "mutatingadmissionpolicies":
+		answer(http.StatusOK, a.changing)
+	case last == "validatingadmissionpolicies":
+		var list admissionregistrationv1.ValidatingAdmissionPolicyList
+		for name, spec := range a.policies {
+			list.Items = append(list.Items, admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+		}
+		answer(http.StatusOK, list)
+	case last == "validatingadmissionpolicybindings":
+		var list admissionregistrationv1.ValidatingAdmissionPolicyBindingList
+		for name, spec := range a.bindings {
+			list.Items = append(list.Items, admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+		}
+		answer(http.StatusOK, list)
+	case strings.HasPrefix(last, "policyexceptions.") && a.conversion != nil:
+		answer(http.StatusOK, object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": last}, "spec": object{"conversion": a.conversion}})
+	case last == "apiservices":
+		items := []object{}
+		for n, spec := range a.services {
+			items = append(items, object{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": object{"name": strconv.Itoa(n)}, "spec": spec})
+		}
+		answer(http.StatusOK, object{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIServiceList", "metadata": object{}, "items": items})
+	case last == "polex-system":
+		answer(http.StatusOK, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: last, Labels: map[string]string{"kubernetes.io/metadata.name": last}}})
 	case last == "deployments":
 		answer(http.StatusOK, a.kyverno)
 	case last == "selfsubjectaccessreviews":
@@ -70,15 +103,23 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+type object = map[string]any
+
 // kinds are those that the API server serves, by their versions.
 var kinds = map[schema.GroupVersionKind]meta.RESTScope{
-	{Group: exception.KyvernoGroup, Version: "v2", Kind: exception.Kind}:                           meta.RESTScopeNamespace,
-	{Group: exception.KyvernoGroup, Version: "v2beta1", Kind: exception.Kind}:                      meta.RESTScopeNamespace,
-	{Group: exception.PoliciesGroup, Version: "v1", Kind: exception.Kind}:                          meta.RESTScopeNamespace,
-	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}: meta.RESTScopeRoot,
-	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}:   meta.RESTScopeRoot,
-	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}:                meta.RESTScopeRoot,
-	{Group: "apps", Version: "v1", Kind: "Deployment"}:                                             meta.RESTScopeNamespace,
+	{Group: exception.KyvernoGroup, Version: "v2", Kind: exception.Kind}:                             meta.RESTScopeNamespace,
+	{Group: exception.KyvernoGroup, Version: "v2beta1", Kind: exception.Kind}:                        meta.RESTScopeNamespace,
+	{Group: exception.PoliciesGroup, Version: "v1", Kind: exception.Kind}:                            meta.RESTScopeNamespace,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}:   meta.RESTScopeRoot,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}:     meta.RESTScopeRoot,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}:        meta.RESTScopeRoot,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}: meta.RESTScopeRoot,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:          meta.RESTScopeRoot,
+	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}:                 meta.RESTScopeRoot,
+	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}:                             meta.RESTScopeRoot,
+	{Version: "v1", Kind: "Namespace"}:                                                               meta.RESTScopeRoot,
+	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}:                  meta.RESTScopeRoot,
+	{Group: "apps", Version: "v1", Kind: "Deployment"}:                                               meta.RESTScopeNamespace,
 }
 
 // start serves the API on loopback, and says how the doctor is to look at it.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -20,6 +21,9 @@ type Config struct {
 	Dial    Dial             // reaches the webhook; nil is as the network has it
 	Kinds   []exception.GroupKind
 	Webhook string // name of the ValidatingWebhookConfiguration
+	// Static is what the API server reads from a file on its own disk and not from the
+	// API; nil where it does not.
+	Static *admissionregistrationv1.ValidatingWebhookConfiguration
 	// Deadline is how long the guard lets a request take.
 	Deadline time.Duration
 	// Namespace is the guard's, where its Lease is.
@@ -67,7 +71,10 @@ func Run(ctx context.Context, c Config) []Finding {
 	}
 	k := &checkup{Config: c}
 	k.webhook(ctx)
+	k.definitions(ctx)
+	k.served(ctx)
 	k.mutating(ctx)
+	k.protect(ctx)
 	k.kyverno(ctx)
 	k.permissions(ctx)
 	k.clock(ctx)

@@ -4,21 +4,27 @@ package doctor
 const (
 	ReasonUnknown = "undecided"
 
-	ReasonNoWebhook       = "no-webhook"
-	ReasonVersionNotAsked = "version-not-asked"
-	ReasonDeleteNotAsked  = "delete-not-asked"
-	ReasonNamespaceHole   = "namespace-hole"
-	ReasonObjectHole      = "object-hole"
-	ReasonConditionHole   = "condition-hole"
-	ReasonFailsOpen       = "fails-open"
-	ReasonTimeout         = "timeout-too-short"
-	ReasonSideEffects     = "side-effects"
-	ReasonMatchPolicy     = "converts"
-	ReasonBundle          = "bad-ca-bundle"
-	ReasonCertificate     = "bad-certificate"
-	ReasonCertificateEnds = "certificate-ends"
+	ReasonNoWebhook         = "no-webhook"
+	ReasonVersionNotAsked   = "version-not-asked"
+	ReasonDeleteNotAsked    = "delete-not-asked"
+	ReasonDeletesFailClosed = "deletes-fail-closed"
+	ReasonNamespaceHole     = "namespace-hole"
+	ReasonObjectHole        = "object-hole"
+	ReasonConditionHole     = "condition-hole"
+	ReasonFailsOpen         = "fails-open"
+	ReasonTimeout           = "timeout-too-short"
+	ReasonSideEffects       = "side-effects"
+	ReasonMatchPolicy       = "converts"
+	ReasonBundle            = "bad-ca-bundle"
+	ReasonCertificate       = "bad-certificate"
+	ReasonCertificateEnds   = "certificate-ends"
 
+	ReasonConversion         = "conversion-webhook"
+	ReasonServedElsewhere    = "served-elsewhere"
 	ReasonMutates            = "mutates"
+	ReasonMutatesGuard       = "mutates-guard"
+	ReasonNotProtected       = "not-protected"
+	ReasonProtectionHole     = "protection-hole"
 	ReasonExceptionsDisabled = "exceptions-disabled"
 	ReasonFromEverywhere     = "exceptions-from-everywhere"
 	ReasonNotPermitted       = "not-permitted"
@@ -28,8 +34,9 @@ const (
 // Reasons returns the reasons, in the order of the checks.
 func Reasons() []string {
 	return []string{
-		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonNamespaceHole, ReasonObjectHole,
+		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonDeletesFailClosed, ReasonNamespaceHole, ReasonObjectHole,
 		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonBundle, ReasonCertificate,
-		ReasonCertificateEnds, ReasonMutates, ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
+		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonNotProtected, ReasonProtectionHole,
+		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
 	}
 }

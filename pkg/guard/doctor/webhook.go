@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,29 +16,68 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// DeletedPath is where the guard answers reviews of deletions, each of which it allows.
+const DeletedPath = "/deleted"
+
 // webhook looks at how the API server is told to ask the guard.
 func (k *checkup) webhook(ctx context.Context) {
 	subject := "validatingwebhookconfigurations/" + k.Webhook
+	if k.Static != nil {
+		k.registered(ctx, "static validatingwebhookconfigurations/"+k.Static.Name, k.Static.Webhooks)
+		return
+	}
 	var config admissionregistrationv1.ValidatingWebhookConfiguration
 	err := k.Client.Get(ctx, types.NamespacedName{Name: k.Webhook}, &config)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && len(config.Webhooks) == 0:
-		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "the API server is not told to ask the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name"})
+		k.add(Finding{Subject: subject, Reason: ReasonNoWebhook, Message: "the API server is not told to ask the guard", Hint: "apply the guard's manifests, or name another one with --webhook-name, or a file of the API server's with --static-webhook"})
 		return
 	case err != nil:
 		k.unknown(subject, err)
 		return
 	}
+	k.registered(ctx, subject, config.Webhooks)
+}
+
+// registered looks at the webhooks that the API server asks.
+func (k *checkup) registered(ctx context.Context, subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
 	before := len(k.found)
-	k.covers(subject, config.Webhooks)
-	for i := range config.Webhooks {
-		w := &config.Webhooks[i]
-		k.closed(subject+" "+w.Name, w)
+	k.covers(subject, webhooks)
+	for i := range webhooks {
+		w := &webhooks[i]
+		if k.asksAbout(w.Rules, admissionregistrationv1.Delete) {
+			k.open(subject+" "+w.Name, w)
+		}
+		if !isForDeletions(w) && !deletionsAlone(w.Rules) {
+			k.closed(subject+" "+w.Name, w)
+		}
 		k.certificate(ctx, subject+" "+w.Name, w)
 	}
 	if len(k.found) == before {
-		k.fine(subject, "every version, namespace and object, and it fails closed")
+		k.fine(subject, "every version, namespace and object; what is created or changed fails closed, and deletions fail open")
 	}
+}
+
+// isForDeletions reports whether a webhook asks where every deletion is allowed, and
+// nothing else is.
+func isForDeletions(w *admissionregistrationv1.ValidatingWebhook) bool {
+	path := ""
+	if s := w.ClientConfig.Service; s != nil && s.Path != nil {
+		path = *s.Path
+	}
+	if text := w.ClientConfig.URL; text != nil {
+		if parsed, err := url.Parse(*text); err == nil {
+			path = parsed.Path
+		}
+	}
+	return path == DeletedPath
+}
+
+// deletionsAlone reports whether rules are about no other operation.
+func deletionsAlone(rules []admissionregistrationv1.RuleWithOperations) bool {
+	return !slices.ContainsFunc(rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		return slices.ContainsFunc(r.Operations, func(o admissionregistrationv1.OperationType) bool { return o != admissionregistrationv1.Delete })
+	})
 }
 
 // covers: each kind in every version that is served, created or updated, is one
@@ -54,13 +94,16 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 		}
 		for _, m := range mappings {
 			for _, operation := range []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete} {
-				if slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool { return asks(w.Rules, m, operation) }) {
+				if slices.ContainsFunc(webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+					return asks(w.Rules, m, operation) && (operation == admissionregistrationv1.Delete || !isForDeletions(&w))
+				}) {
 					continue
 				}
 				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is let through unasked", operation, gk, m.GroupVersionKind.Version),
-					Hint: `write apiVersions: ["*"], operations: ["*"], scope: "*"`}
+					Hint: `write apiVersions: ["*"], operations: [CREATE, UPDATE], scope: "*"`}
 				if operation == admissionregistrationv1.Delete {
 					f.Outcome, f.Reason, f.Message = Doubtful, ReasonDeleteNotAsked, fmt.Sprintf("who deletes a %s in %s is not written down", gk, m.GroupVersionKind.Version)
+					f.Hint = "add the webhook for deletions of the guard's manifests"
 				}
 				k.add(f)
 			}
@@ -80,6 +123,14 @@ func asks(rules []admissionregistrationv1.RuleWithOperations, m *meta.RESTMappin
 			(names(r.Resources, m.Resource.Resource) || slices.Contains(r.Resources, "*/*")) &&
 			(r.Scope == nil || *r.Scope != admissionregistrationv1.ClusterScope || m.Scope.Name() == meta.RESTScopeNameRoot)
 	})
+}
+
+// open: what is asked about deletions keeps nobody from one while no guard answers.
+func (k *checkup) open(subject string, w *admissionregistrationv1.ValidatingWebhook) {
+	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Ignore {
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonDeletesFailClosed, Message: "without an answer of the guard, no exception can be deleted, and no namespace that holds one",
+			Hint: "ask about DELETE in a webhook of its own, at " + DeletedPath + " and with failurePolicy: Ignore"})
+	}
 }
 
 // closed: nothing is left out, and what fails is refused.
@@ -125,8 +176,8 @@ func timeoutOf(w *admissionregistrationv1.ValidatingWebhook) time.Duration {
 
 // addressOf is where the API server asks, and by which name.
 func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name string) {
-	if url := w.ClientConfig.URL; url != nil {
-		host, _, _ := strings.Cut(strings.TrimPrefix(*url, "https://"), "/")
+	if text := w.ClientConfig.URL; text != nil {
+		host, _, _ := strings.Cut(strings.TrimPrefix(*text, "https://"), "/")
 		name, port, found := cutPort(host)
 		if !found {
 			port = "443"
@@ -143,6 +194,21 @@ func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name stri
 	}
 	name = s.Name + "." + s.Namespace + ".svc"
 	return fmt.Sprintf("%s:%d", name, port), name
+}
+
+// asksAbout reports whether rules are about an operation on what is signed, in any
+// version.
+func (k *checkup) asksAbout(rules []admissionregistrationv1.RuleWithOperations, operation admissionregistrationv1.OperationType) bool {
+	for _, gk := range k.Kinds {
+		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
+		if err != nil {
+			continue // covers says so
+		}
+		if slices.ContainsFunc(mappings, func(m *meta.RESTMapping) bool { return asks(rules, m, operation) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func cutPort(host string) (name, port string, found bool) {

@@ -38,6 +38,10 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 	if err := write(at("audit.yaml"), auditPolicy(c.options.Audited)); err != nil {
 		return err
 	}
+	admission, err := c.admissionConfiguration()
+	if err != nil {
+		return err
+	}
 	if err := c.group.Run(ctx, servers.Command{Program: "kube-apiserver", Args: []string{
 		"--etcd-servers=" + etcd, fmt.Sprintf("--secure-port=%d", free[2]), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		// Nothing here is reached through a Service.
@@ -45,6 +49,7 @@ func (c *Cluster) startAPIServer(ctx, within context.Context) error {
 		"--cert-dir=" + at("certs"), "--service-account-key-file=" + at("sa.pub"), "--service-account-signing-key-file=" + at("sa.key"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--token-auth-file=" + at("tokens.csv"),
 		"--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
+		"--admission-control-config-file=" + admission,
 		"--audit-policy-file=" + at("audit.yaml"), "--audit-log-path=" + c.AuditLog(),
 	}}); err != nil {
 		return err

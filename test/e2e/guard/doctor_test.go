@@ -23,11 +23,11 @@ import (
 // something past it is named.
 func TestDoctor(t *testing.T) {
 	i := settings{}.run(t)
-	if got := i.doctor(t, 1); !slices.Equal(got, []string{"exceptions-disabled", "no-webhook"}) {
+	if got := i.doctor(t, 1); !slices.Equal(got, []string{"exceptions-disabled", "no-webhook", "not-protected"}) {
 		t.Errorf("without a webhook: %q", got)
 	}
 	i.register(t)
-	if got := i.doctor(t, 0); !slices.Equal(got, []string{"exceptions-disabled"}) {
+	if got := i.doctor(t, 0); !slices.Equal(got, []string{"exceptions-disabled", "not-protected"}) {
 		t.Errorf("installed well: %q", got)
 	}
 	const rule, hook = "/webhooks/0/rules/0", "/webhooks/0"
@@ -38,8 +38,9 @@ func TestDoctor(t *testing.T) {
 	}{
 		{name: "a version", at: rule + "/apiVersions", value: `["v1","v2","v1beta1"]`, mended: `["*"]`, want: "version-not-asked"},
 		{name: "a group", at: rule + "/apiGroups", value: `["kyverno.io"]`, mended: `["kyverno.io","policies.kyverno.io"]`, want: "version-not-asked"},
-		{name: "an operation", at: rule + "/operations", value: `["CREATE","DELETE"]`, mended: `["*"]`, want: "version-not-asked"},
-		{name: "deletions", at: rule + "/operations", value: `["CREATE","UPDATE"]`, mended: `["*"]`, want: "delete-not-asked", warns: true},
+		{name: "an operation", at: rule + "/operations", value: `["CREATE"]`, mended: `["CREATE","UPDATE"]`, want: "version-not-asked"},
+		{name: "deletions", at: "/webhooks/1/rules/0/apiVersions", value: `["v2"]`, mended: `["*"]`, want: "delete-not-asked", warns: true},
+		{name: "deletions that fail closed", at: "/webhooks/1/failurePolicy", value: `"Fail"`, mended: `"Ignore"`, want: "deletes-fail-closed", warns: true},
 		{name: "a namespace", at: hook + "/namespaceSelector", value: `{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["kube-system"]}]}`, mended: `{}`, want: "namespace-hole"},
 		{name: "an object", at: hook + "/objectSelector", value: `{"matchLabels":{"guard":"me"}}`, mended: `{}`, want: "object-hole"},
 		{name: "a condition", at: hook + "/matchConditions", value: `[{"name":"a","expression":"true"}]`, want: "condition-hole"},

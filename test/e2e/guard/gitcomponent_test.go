@@ -60,6 +60,12 @@ func TestDeliveredGit(t *testing.T) {
 // withGit builds an overlay with the component.
 func withGit(t *testing.T, overlay string) string {
 	t.Helper()
+	return withComponent(t, overlay, "git")
+}
+
+// withComponent builds an overlay with a component.
+func withComponent(t *testing.T, overlay, component string) string {
+	t.Helper()
 	dir := t.TempDir()
 	relative := func(name string) string {
 		path, err := filepath.Rel(dir, fromRoot(manifestsFolder+"/"+name))
@@ -69,7 +75,7 @@ func withGit(t *testing.T, overlay string) string {
 		return path
 	}
 	text := fmt.Sprintf("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [%s]\ncomponents: [%s]\n",
-		relative("overlays/"+overlay), relative("components/git"))
+		relative("overlays/"+overlay), relative("components/"+component))
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

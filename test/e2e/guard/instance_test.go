@@ -161,7 +161,7 @@ func (i *instance) register(t *testing.T) {
 // registration is how the API server is told to ask the guard, under a name.
 func (i *instance) registration(host string) string {
 	text := Registration(strings.Replace(i.webhook, "127.0.0.1", host, 1), i.bundle)
-	return strings.Replace(text, "  failurePolicy:", i.alsoAsked+"  failurePolicy:", 1)
+	return strings.Replace(text, "  failurePolicy:", i.alsoAsked+"  failurePolicy:", 1) // of the first webhook
 }
 
 // asked waits until the API server asks the guard.

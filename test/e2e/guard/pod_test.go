@@ -88,13 +88,14 @@ func (i *instance) asAccount(t *testing.T) string {
 }
 
 // serviceToLoopback makes the API server find the guard: the Service leads to
-// loopback, and the webhook asks at the port where the process is. All else of the
-// webhook is as delivered.
+// loopback, and the webhooks ask at the port where the process is. All else of
+// them is as delivered.
 func (i *instance) serviceToLoopback(t *testing.T) {
 	t.Helper()
 	_, port, _ := strings.Cut(i.webhook, ":")
 	patchedByKubectl(t, "service/polex-guard", `{"spec":{"type":"ExternalName","externalName":"localhost","selector":null}}`)
-	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":`+port+`}]`)
+	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"replace","path":"/webhooks/0/clientConfig/service/port","value":`+port+`},
+{"op":"replace","path":"/webhooks/1/clientConfig/service/port","value":`+port+`}]`)
 }
 
 // patchedByKubectl patches an object of the manifests: a list is a JSON patch.
@@ -115,5 +116,6 @@ func certifiedBy(t *testing.T, bundle []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":`+string(text)+`}]`)
+	patchedByKubectl(t, "validatingwebhookconfiguration/polex-guard", `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":`+string(text)+`},
+{"op":"add","path":"/webhooks/1/clientConfig/caBundle","value":`+string(text)+`}]`)
 }

@@ -95,14 +95,23 @@ kind: ValidatingWebhookConfiguration
 metadata: {name: polex-guard}
 webhooks:
 - name: guard.polex.dev
-  clientConfig: {url: "https://%s/admit", caBundle: "%s"}
+  clientConfig: {url: "https://%[1]s/admit", caBundle: "%[2]s"}
   rules:
-  - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions, policyexceptions/*], operations: ["*"], scope: "*"}
+  - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions, policyexceptions/*], operations: [CREATE, UPDATE, CONNECT], scope: "*"}
   failurePolicy: Fail
+  matchPolicy: Exact
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  timeoutSeconds: 10
+- name: deletions.guard.polex.dev
+  clientConfig: {url: "https://%[1]s/deleted", caBundle: "%[2]s"}
+  rules:
+  - {apiGroups: [kyverno.io, policies.kyverno.io], apiVersions: ["*"], resources: [policyexceptions], operations: [DELETE], scope: "*"}
+  failurePolicy: Ignore
   matchPolicy: Exact
   sideEffects: NoneOnDryRun
   admissionReviewVersions: [v1]
-  timeoutSeconds: 10
+  timeoutSeconds: 2
 `, address, base64.StdEncoding.EncodeToString(bundle))
 }
 

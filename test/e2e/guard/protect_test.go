@@ -111,6 +111,9 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-
 			return named.touches(t, p.object, p.namespace)
 		})
 	}
+	until(t, "what protects from mutators", func(context.Context) error {
+		return refusesAnnotation(stranger.does(t, webhookOf("Mutating", "labels", "configmaps", ""), "create", "--dry-run=server", "-f", "-"))
+	})
 }
 
 // touches changes something of an object, and stores nothing.
@@ -141,6 +144,17 @@ func unprotect(t *testing.T, manifests string) {
 			}
 		}
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := live.Until(ctx, "nothing to be protected", func(ctx context.Context) error {
+		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + "/configmaps?dryRun=All", Body: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: probe}}")})
+		if err == nil && strings.Contains(answer.Message(), notAmong) {
+			err = errors.New(answer.Message())
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
 }
 
 // protected are objects that the guard rests on, one for each policy.
@@ -149,6 +163,7 @@ var protected = []struct{ object, namespace string }{
 	{"configmap/polex-guard", guardNamespace},
 	{"clusterpolicy/polex-test", ""},
 	{"configmap/kyverno", "kyverno"},
+	{"customresourcedefinition/policyexceptions.kyverno.io", ""},
 }
 
 const polexPolicies = `
@@ -234,6 +249,58 @@ var attempts = []struct{ name, command, patch, input string }{
 	{name: "Kyverno's flags", command: "set env deployment/kyverno-admission-controller -n kyverno A=b"},
 	{name: "Kyverno without replicas", command: "scale deployment kyverno-admission-controller -n kyverno --replicas=0"},
 	{name: "Kyverno goes", command: "delete deployment kyverno-admission-controller -n kyverno"},
+	{name: "a webhook converts exceptions", command: "patch customresourcedefinition policyexceptions.kyverno.io",
+		patch: `{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/"}}}}}`},
+	{name: "the definition of the other group is another", command: "label customresourcedefinition policyexceptions.policies.kyverno.io a=b"},
+	{name: "Kyverno's definitions go", command: "delete customresourcedefinition clusterpolicies.kyverno.io"},
+	{name: "another server answers for exceptions", command: "patch apiservice v2.kyverno.io",
+		patch: `{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":null}},"spec":{"insecureSkipTLSVerify":true,"service":{"namespace":"default","name":"other","port":443}}}`},
+	{name: "another server answers for webhooks", command: "create", input: apiService("v9", "admissionregistration.k8s.io", "service: {namespace: default, name: other}")},
+	{name: "Kyverno's webhook is another", command: "create", input: webhookOf("Validating", "kyverno-resource-validating-webhook-cfg", "pods", "")},
+	{name: "Kyverno's role is another", command: "create clusterrole kyverno:admission-controller:core --verb=get --resource=pods"},
+	{name: "Kyverno's role is bound to others", command: "create clusterrolebinding kyverno:others --clusterrole=view --user=mallory"},
+	{name: "Kyverno's certificate", command: "create secret generic kyverno-svc.kyverno.svc.kyverno-tls-pair -n kyverno"},
+	{name: "Kyverno's Service leads elsewhere", command: "create service externalname kyverno-svc -n kyverno --external-name=other"},
+	{name: "somebody else answers as Kyverno", command: "create", input: `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: a, namespace: kyverno, labels: {kubernetes.io/service-name: kyverno-svc}}, addressType: IPv4, endpoints: []}`},
+	{name: "a Pod that acts as Kyverno", command: "run a -n kyverno --image=a --restart=Never"},
+	{name: "a role for others in Kyverno's namespace", command: "create role a -n kyverno --verb=get --resource=secrets"},
+	{name: "others get a role in Kyverno's namespace", command: "create rolebinding a -n kyverno --clusterrole=admin --user=mallory"},
+	{name: "Kyverno's namespace goes", command: "delete namespace kyverno"},
+	{name: "a webhook changes the configuration", command: "create", input: webhookOf("Mutating", "labels", "configmaps", "")},
+	{name: "a webhook changes everything", command: "create", input: webhookOf("Mutating", "labels", "'*'", "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}]}")},
+	{name: "a webhook by another label", command: "create", input: webhookOf("Mutating", "labels", "secrets", "namespaceSelector: {matchLabels: {pod-security.kubernetes.io/enforce: restricted}}")},
+	{name: "a webhook of that name", command: "create", input: webhookOf("Mutating", "labels", "secrets", "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: polex-system}}")},
+	{name: "a policy changes the configuration", command: "create", input: mutation(`match: {any: [{resources: {kinds: [ConfigMap], names: [polex-guard], namespaces: [polex-system]}}]}`)},
+	{name: "a policy changes everything", command: "create", input: mutation(`match: {all: [{resources: {kinds: ['*']}}]}`)},
+	{name: "a policy changes Secrets by a pattern", command: "create", input: mutation(`match: {any: [{resources: {kinds: [Pod]}}, {resources: {kinds: [v1/Secret], namespaces: ['polex-*']}}]}`)},
+	{name: "a policy excludes too little", command: "create", input: mutation(`match: {any: [{resources: {kinds: [Lease]}}]}, exclude: {any: [{resources: {namespaces: [polex-system], names: [a]}}]}`)},
+	{name: "a policy of the other group changes the configuration", command: "create", input: mutatingPolicy("configmaps", "")},
+	{name: "a webhook in Kyverno's name", command: "create", input: webhookOf("Mutating", "kyverno-labels", "pods", "")},
+}
+
+// webhookOf is a webhook that is asked about resources, with more of its fields.
+func webhookOf(kind, name, resources, more string) string {
+	return fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: %sWebhookConfiguration, metadata: {name: %s}, webhooks: [{name: a.example.com,
+clientConfig: {url: "https://127.0.0.1:1/"}, sideEffects: None, admissionReviewVersions: [v1],
+rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [%s]}], %s}]}`, kind, name, resources, more)
+}
+
+// mutation is a policy of Kyverno's with one rule that changes what it matches.
+func mutation(rule string) string {
+	return fmt.Sprintf(`{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: labels}, spec: {rules: [{name: a, %s, mutate: {patchStrategicMerge: {data: {a: b}}}}]}}`, rule)
+}
+
+// mutatingPolicy is one of the other group.
+func mutatingPolicy(resource, more string) string {
+	return fmt.Sprintf(`{apiVersion: policies.kyverno.io/v1, kind: MutatingPolicy, metadata: {name: labels}, spec: {matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [%s]}]%s},
+mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{}'}}]}}`, resource, more)
+}
+
+// apiService says who answers for a group.
+func apiService(name, group, by string) string {
+	version, _, _ := strings.Cut(name, ".")
+	return fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: %s.%s}, spec: {group: %s, version: %s, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, %s}}`,
+		version, group, group, version, by)
 }
 
 const stowaway = `
@@ -249,7 +316,8 @@ spec:
 // what is among it.
 func protectsFromSweeps(t *testing.T) {
 	for _, path := range []string{webhooks, "/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=a%21%3Db&fieldSelector=metadata.name%3Dpolex-guard",
-		"/api/v1/namespaces/polex-system/configmaps", "/apis/kyverno.io/v1/clusterpolicies?fieldSelector=metadata.name%3Dpolex-test"} {
+		"/api/v1/namespaces/polex-system/configmaps", "/apis/kyverno.io/v1/clusterpolicies?fieldSelector=metadata.name%3Dpolex-test",
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions?fieldSelector=metadata.name%3Dpolicyexceptions.kyverno.io"} {
 		body := []byte(`{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`)
 		answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: path, Body: body, ContentType: "application/json", As: stranger.name, Groups: []string{"omnipotents"}})
 		if err != nil {
@@ -285,6 +353,7 @@ func leavesOthersAlone(t *testing.T) {
 	kubelet := person{name: "system:node:a", groups: []string{"system:nodes"}}
 	controller := person{name: "system:serviceaccount:kube-system:replicaset-controller", groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system"}}
 	guard := person{name: account}
+	kyvernoItself := person{name: "system:serviceaccount:kyverno:kyverno-admission-controller", groups: []string{"system:serviceaccounts", "system:serviceaccounts:kyverno"}}
 	const lease = `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a, namespace: polex-system}}`
 	const event = `{apiVersion: v1, kind: Event, metadata: {name: a, namespace: polex-system}, involvedObject: {namespace: polex-system}}`
 	for _, tc := range []struct {
@@ -300,6 +369,26 @@ func leavesOthersAlone(t *testing.T) {
 		{kubelet, "create token polex-guard -n polex-system", ""},
 		{controller, "create", stowaway},
 		{guard, "create", lease},
+		{stranger, "create", webhookOf("Mutating", "labels", "pods", "")},
+		{stranger, "create", webhookOf("Mutating", "labels", "configmaps", "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system, polex-system]}]}")},
+		{stranger, "create", webhookOf("Mutating", "labels", "secrets", "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: default}}")},
+		{stranger, "create", webhookOf("Validating", "labels", "configmaps", "")},
+		{stranger, "create", mutation(`match: {any: [{resources: {kinds: [Pod, SealedSecret]}}]}`)},
+		{stranger, "create", mutation(`match: {any: [{resources: {kinds: [ConfigMap], namespaces: ['team-*']}}]}`)},
+		{stranger, "create", mutation(`match: {any: [{resources: {kinds: [ConfigMap]}}]}, exclude: {any: [{resources: {namespaces: [polex-system]}}]}`)},
+		{stranger, "create", mutatingPolicy("pods", "")},
+		{stranger, "create", mutatingPolicy("secrets", ", namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [polex-system]}]}")},
+		{stranger, "create", apiService("v1", "metrics.example.com", "service: {namespace: default, name: other}")},
+		{stranger, "label customresourcedefinition policyreports.wgpolicyk8s.io a=b", ""},
+		{stranger, "patch customresourcedefinition policyexceptions.kyverno.io --subresource=status --type=merge --patch {\"status\":{\"storedVersions\":[\"v2\"]}}", ""},
+		{stranger, "create", strings.ReplaceAll(event, "polex-system", "kyverno")},
+		{kubelet, "create token kyverno-admission-controller -n kyverno", ""},
+		{controller, "run a -n kyverno --image=a --restart=Never", ""},
+		{controller, "create", `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: a, namespace: kyverno}, addressType: IPv4, endpoints: []}`},
+		{kyvernoItself, "create secret generic a -n kyverno", ""},
+		{kyvernoItself, "create", strings.ReplaceAll(lease, "polex-system", "kyverno")},
+		{kyvernoItself, "create", webhookOf("Validating", "kyverno-resource-validating-webhook-cfg", "pods", "")},
+		{kyvernoItself, "create", webhookOf("Mutating", "kyverno-resource-mutating-webhook-cfg", "configmaps", "")},
 	} {
 		args := strings.Fields(tc.command)
 		if !strings.HasPrefix(tc.command, "create token") {
@@ -314,6 +403,19 @@ func leavesOthersAlone(t *testing.T) {
 	}
 	if err := stranger.does(t, "", "create", "token", "polex-guard", "-n", guardNamespace); err == nil || !strings.Contains(err.Error(), notAmong) {
 		t.Errorf("a stranger acts as the guard: %v", err)
+	}
+	if err := stranger.does(t, "", "create", "token", "kyverno-admission-controller", "-n", "kyverno"); err == nil || !strings.Contains(err.Error(), notAmong) {
+		t.Errorf("a stranger acts as Kyverno: %v", err)
+	}
+	for command, input := range map[string]string{
+		"create configmap a -n kyverno --dry-run=server":                                "",
+		"delete validatingwebhookconfiguration polex-guard --dry-run=server":            "",
+		"create clusterrole kyverno:others --verb=get --resource=pods --dry-run=server": "",
+		"create --dry-run=server -f -":                                                  webhookOf("Mutating", "labels", "configmaps", ""),
+	} {
+		if err := kyvernoItself.does(t, input, strings.Fields(command)...); err == nil || !strings.Contains(err.Error(), notAmong) {
+			t.Errorf("Kyverno may %s: %v", command, err)
+		}
 	}
 	if err := guard.does(t, "", "delete", "configmap", "polex-guard", "-n", guardNamespace, "--dry-run=server"); err == nil {
 		t.Error("the guard may delete its own configuration")

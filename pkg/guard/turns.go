@@ -1,0 +1,49 @@
+package guard
+
+import "context"
+
+// decider decides a request that was read.
+type decider func(ctx context.Context, raw []byte, f form) *Decision
+
+// inTurn decides a request when its turn comes.
+func (h *Handler) inTurn(ctx context.Context, raw []byte, f form) *Decision {
+	return h.queue(ctx, raw, f, []chan struct{}{h.waiting}, []chan struct{}{h.turns})
+}
+
+// queue decides a request once it has a place in each of some queues, and a turn of
+// each of some. It answers in time whatever becomes of the work.
+func (h *Handler) queue(ctx context.Context, raw []byte, f form, places, turns []chan struct{}) *Decision {
+	for _, place := range places {
+		select {
+		case place <- struct{}{}:
+			defer func() { <-place }()
+		default:
+			return denied(f.uidOf(raw), ReasonOverloaded, "more requests wait than the guard lets wait")
+		}
+	}
+	release := func(taken []chan struct{}) {
+		for _, turn := range taken {
+			<-turn
+		}
+	}
+	for n, turn := range turns {
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			release(turns[:n])
+			return denied(f.uidOf(raw), ReasonOverloaded, "its turn did not come in time")
+		}
+	}
+	decided := make(chan *Decision, 1)
+	go func() {
+		// The turn lasts as long as the work, also when nobody waits for it any more.
+		defer release(turns)
+		decided <- h.decide(ctx, raw, f)
+	}()
+	select {
+	case d := <-decided:
+		return d
+	case <-ctx.Done():
+		return denied(f.uidOf(raw), ReasonUndecided, "it could not be judged in time")
+	}
+}
