@@ -32,7 +32,6 @@ func TestPlugin(t *testing.T) {
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
 	r := newRepository(t, "plugin", map[string]string{
 		"signed/README.md": "signed\n", "signed/honest.yaml": "# a remark\n" + sealed[0], "signed/team/native.yaml": sealed[1],
-		"signed/run.jsonnet": program, // which Argo CD would run by itself
 	})
 	apply(t, example(t, "argocd/application.yaml", r)) // for its project
 	deployed(t, "argocd/plugin/application.yaml", r)
@@ -54,10 +53,21 @@ func TestPlugin(t *testing.T) {
 			})
 		})
 	}
+	t.Run("jsonnet", func(t *testing.T) { // which Argo CD would run by itself
+		r.commit(t, map[string]string{"signed/later.yaml": sealed[2], "signed/run.jsonnet": program})
+		refresh(t)
+		rendersNothing(t, "run.jsonnet", "[unexpected-file]")
+		holds(t, "honest", "native")
+		commit := r.commit(t, map[string]string{"signed/later.yaml": "", "signed/run.jsonnet": ""})
+		refresh(t)
+		watched(t, "it to be calm again", func(a *argocd.Application) bool {
+			return a.Sync.Status == "Synced" && a.Sync.Revision == commit && len(a.Conditions) == 0
+		})
+	})
 	t.Run("kustomization", func(t *testing.T) {
 		r.commit(t, map[string]string{"signed/kustomization.yaml": kustomized})
 		refresh(t)
-		rendersNothing(t, "kustomization.yaml", "[kind-not-allowed]")
+		rendersNothing(t, "kustomization.yaml", "[unexpected-file]")
 		holds(t, "honest", "native")
 		r.commit(t, map[string]string{"signed/kustomization.yaml": ""})
 	})
