@@ -57,7 +57,7 @@ func (e extent) number() int {
 
 func numbered(n int) (e extent) {
 	for i := len(e) - 1; i >= 0; i-- {
-		e[i], n = standing(n%int(standings)), n/int(standings)
+		e[i], n = standing(n%int(standings)), n/int(standings) //nolint:gosec // less than standings
 	}
 	return e
 }

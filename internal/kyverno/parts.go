@@ -53,11 +53,11 @@ func split(parts []token, operator string, most int) [][]token {
 	for i, t := range parts {
 		switch {
 		case t.kind != symbol:
-		case strings.Contains("([{", t.text):
+		case t.is("("), t.is("["), t.is("{"):
 			depth++
-		case strings.Contains(")]}", t.text):
+		case t.is(")"), t.is("]"), t.is("}"):
 			depth--
-		case depth == 0 && t.text == operator && !(i > 0 && parts[i-1].is(".")) && len(cut) != most-1:
+		case depth == 0 && t.text == operator && (i == 0 || !parts[i-1].is(".")) && len(cut) != most-1:
 			cut, start = append(cut, parts[start:i]), i+1
 		}
 	}
