@@ -135,8 +135,6 @@ func (f *serveFlags) check() error {
 		return cli.Usagef("--deadline, --concurrent and --reload-interval are more than nothing, and --shutdown-delay is not negative")
 	case f.ClientCA == "" && (f.given("client-ca") || f.given("client-name")):
 		return &cli.UsageError{Err: errors.New("--client-ca names no file, and --client-name says which of its certificates count"), Hint: "name the file with --client-ca"}
-	case slices.Contains(f.ClientNames, ""):
-		return cli.Usagef("--client-name is empty: give the common name of the API server's client certificate")
 	case !isAddress(f.WebhookAddress):
 		return cli.Usagef("--webhook-address: %q is not an address: write it like :9443 or 127.0.0.1:9443", f.WebhookAddress)
 	case f.PprofAddress != "" && !isLoopback(f.PprofAddress):

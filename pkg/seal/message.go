@@ -44,11 +44,20 @@ func Message(doc *exception.Document) ([]byte, error) {
 // begins with it.
 var gzipMagic = []byte{0x1f, 0x8b}
 
+// CheckForm refuses a message that is an archive. It looks at its first bytes alone, and
+// so can come before the signatures, with an error that helps.
+func CheckForm(message []byte) error {
+	if bytes.HasPrefix(message, gzipMagic) {
+		return errors.New("it is an archive, as kubectl-sigstore makes with --tarball=yes and older ones always: sign with --tarball=no")
+	}
+	return nil
+}
+
 // ParseMessage reads a seal's message as strictly as any document: one
 // document, and no seal inside of it.
 func ParseMessage(message []byte) (*exception.Document, error) {
-	if bytes.HasPrefix(message, gzipMagic) {
-		return nil, errors.New("it is an archive, as kubectl-sigstore makes with --tarball=yes and older ones always: sign with --tarball=no")
+	if err := CheckForm(message); err != nil {
+		return nil, err
 	}
 	doc, err := exception.Parse(message, "message")
 	if err != nil {

@@ -121,6 +121,9 @@ func (v *Verifier) open(doc *exception.Document) (opened, error) {
 	if err != nil {
 		return opened{}, rejectCause(ReasonMalformedSeal, err, "its seal cannot be read: %s", err)
 	}
+	if err := seal.CheckForm(sealed.Message); err != nil {
+		return opened{}, rejectCause(ReasonBadMessage, err, "the signed message cannot be read: %s", err)
+	}
 	return opened{raw: sealed.Message, sets: sealed.Signatures, spelling: spelling, applied: doc}, nil
 }
 

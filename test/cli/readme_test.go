@@ -96,7 +96,7 @@ func readTrust(t *testing.T, doc *exception.Document) {
 }
 
 // subcommands are those whose flags the pages name.
-var subcommands = map[string][][]string{"polex-sign": {{"trusted-root", "--help"}}}
+var subcommands = map[string][][]string{"polex-sign": {{"trusted-root", "--help"}}, "polex-guard": {{"serve", "--help"}, {"check", "--help"}}}
 
 // TestFlags checks that every flag that the pages name is one that a command has, and
 // that the README names every command that is built.
