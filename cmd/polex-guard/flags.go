@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
