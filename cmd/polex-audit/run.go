@@ -15,9 +15,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/gittree"
 	"github.com/polex-dev/polex/pkg/ledger"
-	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -106,7 +106,7 @@ func parseAt(text string) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Add(24*time.Hour - time.Second), nil
 	}
-	at, err := lifetime.ParseTime(text)
+	at, err := exception.ParseTime(text)
 	if err != nil {
 		return at, &cli.UsageError{Err: fmt.Errorf("--at %q is neither a date nor a time", text), Hint: "write 2026-09-30, which is the end of that day in UTC, or 2026-09-30T17:00:00+02:00"}
 	}

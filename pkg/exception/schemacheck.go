@@ -5,7 +5,6 @@ import (
 	"math"
 	"sort"
 	"strings"
-	"time"
 )
 
 // Reasons of a [Problem].
@@ -238,8 +237,8 @@ func (c *schemaChecker) text(n *node, at place, s *schema, path Path) {
 	case s.filled && value == "":
 		c.report(at, path, ProblemEmptyValue, fmt.Sprintf("%s is empty", path), "")
 	case s.format == "date-time":
-		if _, err := time.Parse(time.RFC3339, value); err != nil {
-			c.report(at, path, ProblemInvalidValue, fmt.Sprintf("%q is not a time in RFC 3339", shortened(value)), "write it like 2026-12-31T17:00:00Z")
+		if _, err := ParseTime(value); err != nil {
+			c.report(at, path, ProblemInvalidValue, err.Error(), "write it like 2026-12-31T17:00:00Z")
 		}
 	case s.special == subdomainName || s.special == labelName:
 		c.name(at, s, path, value)

@@ -71,7 +71,7 @@ func parseTime(s exception.Statement) (time.Time, error) {
 	if err := checkText(s); err != nil || s.Text == "" {
 		return time.Time{}, err
 	}
-	t, err := ParseTime(s.Text)
+	t, err := exception.ParseTime(s.Text)
 	if err != nil {
 		return time.Time{}, &Error{Path: s.Path, Message: err.Error(), Hint: timeHint}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // revoked is what a policy withdraws.
@@ -38,7 +38,7 @@ func (p *Policy) revoke(r RevocationConfig) error {
 	case !signer || r.MessageDigest != "" || r.Certificate != "":
 		return errors.New("set either messageDigest, or certificate, or authority and signedBefore")
 	}
-	before, err := lifetime.ParseTime(r.SignedBefore)
+	before, err := exception.ParseTime(r.SignedBefore)
 	if err != nil {
 		return fmt.Errorf("signedBefore: %w", err)
 	}

@@ -1,4 +1,4 @@
-package lifetime
+package exception
 
 import (
 	"fmt"

@@ -1,10 +1,10 @@
-package lifetime_test
+package exception_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // TestParseTime: RFC 3339 to the letter, and nothing that reads as no time.
@@ -12,8 +12,9 @@ func TestParseTime(t *testing.T) {
 	for _, text := range []string{
 		"2026-12-31T17:00:00Z", "2026-12-31T17:00:00.5Z", "2026-12-31T17:00:00.123456789+23:59", "2026-12-31T00:00:00-00:00", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
 	} {
-		got, err := lifetime.ParseTime(text)
-		if err != nil || !got.Equal(at(text)) || got.IsZero() {
+		got, err := exception.ParseTime(text)
+		want, wantErr := time.Parse(time.RFC3339, text)
+		if err != nil || wantErr != nil || !got.Equal(want) || got.IsZero() {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
 	}
@@ -23,7 +24,7 @@ func TestParseTime(t *testing.T) {
 		"2026-12-31t17:00:00z", "2026-12-31T17:00Z", "2026-1-31T17:00:00Z", "26-12-31T17:00:00Z", "10000-01-01T00:00:00Z", " 2026-12-31T17:00:00Z", "2026-12-31T17:00:00Z\n",
 		"", "never", "0001-01-01T00:00:00Z", "0000-01-01T00:00:00Z", "0001-01-01T02:00:00+02:00", "1969-12-31T23:59:59.999999999Z",
 	} {
-		if got, err := lifetime.ParseTime(text); err == nil || !got.IsZero() {
+		if got, err := exception.ParseTime(text); err == nil || !got.IsZero() {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}
 	}
@@ -36,7 +37,7 @@ func FuzzParseTime(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := lifetime.ParseTime(text)
+		got, err := exception.ParseTime(text)
 		if err != nil {
 			return
 		}
