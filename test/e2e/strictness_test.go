@@ -55,6 +55,7 @@ var conditionText = regexp.MustCompile(`^spec\.matchConditions\[[0-9]+\]\.expres
 var strictness = []stricter{
 	{reasonSyntax, nil, "the API server reads it, and others read it differently or not at all, such as a reviewer", nil},
 	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.conditions\.(any|all)\[[0-9]+\]\.(key|value)`), "a whole number that is written as a fraction comes back as an integer", nil},
+	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.expiresAt$`), "the end is read by several tools, and RFC 3339 is what all of them read alike; before 1970 there was no exception", nil},
 	{exception.ProblemNullValue, nil, "the API server drops the null, so that the live object would differ from the signed one", nil},
 	{exception.ProblemUnsignableField, nil, "the API server or a controller sets it, and nothing vouches for it", nil},
 	{exception.ProblemEmptyValue, regexp.MustCompile(`^metadata\.(labels|annotations)$`), "the API server drops the empty mapping, so that the live object would differ from the signed one", nil},
