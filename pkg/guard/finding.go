@@ -20,8 +20,9 @@ type Finding struct {
 	Since   time.Time
 
 	state   State
-	content content // of what was judged; zero where the verdict is not about that alone
-	rules   *Rules  // that it was judged by
+	content content      // of what was judged; zero where the verdict is not about that alone
+	rules   *Rules       // that it was judged by
+	shown   *Conversions // that it was shown through
 	asOf    time.Time
 	turns   time.Time // from when on the same rules say something else; zero is never
 	sound   string    // the reason where the seal verifies and nothing but Git or its definition is against it, or ""
@@ -44,9 +45,10 @@ func (f *Finding) continues(before *Finding) bool {
 		(f.Reason != ReasonUnknownToGit || before.Facts.MessageDigest == f.Facts.MessageDigest)
 }
 
-// holds reports whether the rules would say the same of the same content now.
-func (f *Finding) holds(rules *Rules, now time.Time) bool {
-	return f != nil && f.rules == rules && !now.Before(f.asOf) && (f.turns.IsZero() || now.Before(f.turns))
+// holds reports whether the rules would say the same of the same state now. Another
+// conversion shows another content of it.
+func (f *Finding) holds(rules *Rules, shown *Conversions, now time.Time) bool {
+	return f != nil && f.rules == rules && f.shown == shown && !now.Before(f.asOf) && (f.turns.IsZero() || now.Before(f.turns))
 }
 
 // hasEnded reports whether an exception is to be deleted for its time: its seal

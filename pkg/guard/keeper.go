@@ -166,7 +166,7 @@ func (k *Keeper) lookAtAll(ctx context.Context) bool {
 	anew := map[exception.Identity]bool{}
 	for id, state := range there {
 		f := k.findings[id]
-		if f == nil || f.state != state || !f.holds(k.rules, k.Clock.Now()) {
+		if f == nil || f.state != state || !f.holds(k.rules, k.conversions, k.Clock.Now()) {
 			anew[id] = true
 			continue
 		}

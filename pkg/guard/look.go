@@ -73,7 +73,7 @@ func (k *Keeper) settle(ctx context.Context, f, before *Finding) {
 // before, or was just verified for a request, is not judged again.
 func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
 	now := k.Clock.Now()
-	f := &Finding{Decision: Decision{UID: o.UID, Object: o.Identity}, Version: o.Version, state: o.State, rules: k.rules, asOf: now, dying: o.Dying}
+	f := &Finding{Decision: Decision{UID: o.UID, Object: o.Identity}, Version: o.Version, state: o.State, rules: k.rules, shown: k.conversions, asOf: now, dying: o.Dying}
 	if o.Unreadable != nil {
 		if before != nil {
 			f.Facts = before.Facts // its end is kept
@@ -87,7 +87,7 @@ func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Findi
 		doc = undying(doc)
 	}
 	f.content = contentOf(doc)
-	if before.holds(k.rules, now) && before.dying == o.Dying && (before.content == f.content || before.state == o.State) {
+	if before.holds(k.rules, k.conversions, now) && before.dying == o.Dying && (before.content == f.content || before.state == o.State) {
 		known := *before
 		known.Version, known.state = o.Version, o.State
 		return &known, nil
