@@ -65,7 +65,7 @@ func checkIssues(cert *x509.Certificate, below int) error {
 	case cert.MaxPathLen >= 0 && cert.MaxPathLen < below:
 		return fmt.Errorf("it allows %d certificate authorities below it, and there are %d", cert.MaxPathLen, below)
 	}
-	return checkStrength(cert.PublicKey)
+	return CheckStrength(cert.PublicKey)
 }
 
 // checkChain checks that each certificate was issued by the next, the last by
@@ -123,7 +123,7 @@ func (ca *CertificateAuthority) CheckLeaf(cert *x509.Certificate) error {
 	case !slices.Contains(cert.ExtKeyUsage, x509.ExtKeyUsageCodeSigning):
 		return errors.New("its extended key usage is not codeSigning")
 	}
-	return checkStrength(cert.PublicKey)
+	return CheckStrength(cert.PublicKey)
 }
 
 // Verify implements sigstore-go's CertificateAuthority: the certificate, and the

@@ -34,7 +34,7 @@ func parseKey(text string) (*publicKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
-	if err := checkStrength(key); err != nil {
+	if err := CheckStrength(key); err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
 	der, err := x509.MarshalPKIXPublicKey(key)
@@ -61,10 +61,10 @@ func pemBlocks(text string) ([]*pem.Block, error) {
 	return blocks, nil
 }
 
-// checkStrength accepts Ed25519, ECDSA over the P-256, P-384 and P-521 curves,
+// CheckStrength accepts Ed25519, ECDSA over the P-256, P-384 and P-521 curves,
 // and RSA of 2048 to 4096 bits: weaker keys can be broken, and larger ones only
 // make verifying slow.
-func checkStrength(key crypto.PublicKey) error {
+func CheckStrength(key crypto.PublicKey) error {
 	switch key := key.(type) {
 	case ed25519.PublicKey:
 		return nil

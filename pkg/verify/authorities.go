@@ -70,19 +70,23 @@ func (v *Verifier) tooFew(signatures []Signature, by [][]*trust.Authority, lacki
 	return reject(ReasonWrongIdentity, "nobody whom the trust policy names signed it: %s", v.mismatches(signatures))
 }
 
-// signersOf puts the signatures of each signer together.
+// signersOf puts the signatures of each signer together: those of one identity, and those
+// by one key, whatever certificates there are for it.
 func signersOf(signatures []Signature) [][]*Signature {
 	var signers [][]*Signature
-	at := map[string]int{}
 	for i := range signatures {
-		s := &signatures[i]
-		index, met := at[s.signer()]
-		if !met {
-			index = len(signers)
-			at[s.signer()] = index
-			signers = append(signers, nil)
+		mine := []*Signature{&signatures[i]}
+		var others [][]*Signature
+		for _, signer := range signers {
+			if slices.ContainsFunc(signer, func(s *Signature) bool {
+				return s.signer() == signatures[i].signer() || s.keyDigest == signatures[i].keyDigest
+			}) {
+				mine = append(signer, mine...)
+			} else {
+				others = append(others, signer)
+			}
 		}
-		signers[index] = append(signers[index], s)
+		signers = append(others, mine)
 	}
 	return signers
 }

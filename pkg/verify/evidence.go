@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"crypto"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"slices"
@@ -30,6 +31,7 @@ type evidenceVerifier struct {
 	authority  *trust.Authority // the first that has the key; nil for certificates
 	withoutLog bool             // for one of those that have it
 	key        signature.Verifier
+	digest     [sha256.Size]byte // of the key, DER
 }
 
 func newKeylessVerifier(root *trust.Root) (*evidenceVerifier, error) {
@@ -60,7 +62,11 @@ func newKeyVerifier(root *trust.Root, a *trust.Authority) (*evidenceVerifier, er
 	if err != nil {
 		return nil, err
 	}
-	v := &evidenceVerifier{root: root, authority: a, withoutLog: a.WithoutLog(), key: key,
+	der, err := x509.MarshalPKIXPublicKey(a.Key())
+	if err != nil {
+		return nil, err
+	}
+	v := &evidenceVerifier{root: root, authority: a, withoutLog: a.WithoutLog(), key: key, digest: sha256.Sum256(der),
 		material: keyMaterial{root.Material(), sgroot.NewExpiringKey(key, time.Time{}, time.Time{})}}
 	if root.Logs() {
 		v.library, err = sgverify.NewVerifier(v.material, sgverify.WithTransparencyLog(1), sgverify.WithObserverTimestamps(1))
@@ -77,6 +83,10 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	if err != nil {
 		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate cannot be read: %s", err)
 	}
+	// A key of 350,000 bits takes a second, and anybody can put one into a certificate.
+	if err := trust.CheckStrength(cert.PublicKey); err != nil {
+		return Signature{}, rejectCause(ReasonBadCertificate, err, "the certificate's key cannot be used: %s", err)
+	}
 	e, id, err := v.issuedBy(cert)
 	if err != nil {
 		return Signature{}, err
@@ -89,7 +99,7 @@ func (v *Verifier) signature(message []byte, s seal.Signature) (Signature, error
 	if err != nil {
 		return Signature{}, err
 	}
-	out.Identity, out.Certificate = id, certificateOf(cert)
+	out.Identity, out.Certificate, out.keyDigest = id, certificateOf(cert), sha256.Sum256(cert.RawSubjectPublicKeyInfo)
 	return out, nil
 }
 
@@ -100,7 +110,7 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 			continue
 		}
 		if s.Bundle == nil && s.BundleV03 == nil && k.withoutLog {
-			return Signature{LogIndex: -1, Checked: []string{"public-key"}, key: k.authority, unlogged: true}, nil
+			return Signature{LogIndex: -1, Checked: []string{"public-key"}, key: k.authority, keyDigest: k.digest, unlogged: true}, nil
 		}
 		if k.library == nil {
 			return Signature{}, reject(ReasonUnprovenLogEntry, "the trusted root names no log that could vouch for the entry")
@@ -109,7 +119,7 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 		if err != nil {
 			return Signature{}, err
 		}
-		out.key = k.authority
+		out.key, out.keyDigest = k.authority, k.digest
 		return out, nil
 	}
 	return Signature{}, reject(ReasonUnknownKey, "there is no certificate beside the signature, and no key of the trust policy made it")

@@ -132,5 +132,5 @@ func (e *Examination) last(now time.Time, facts *Facts) (err error) {
 		return err
 	}
 	// 11. Not withdrawn.
-	return e.verifier.withdrawn(e.raw, facts.Signatures)
+	return e.verifier.withdrawn(e.raw, facts.Signatures, e.extent.SignedAt())
 }

@@ -24,6 +24,9 @@ func (v *Verifier) lifetime(message *exception.Document, extent trust.Extent, si
 	if err != nil {
 		return none, err
 	}
+	if err := checkStated(signatures, life.SignedAt); err != nil {
+		return life, err
+	}
 	signedAt, err := v.signedAt(signatures, life.SignedAt, now)
 	if err != nil {
 		return life, err
@@ -73,15 +76,18 @@ func (v *Verifier) signedAt(signatures []Signature, stated, now time.Time) (time
 
 // withdrawn checks the message, and the signatures of the policy's authorities,
 // against what the trust policy revokes.
-func (v *Verifier) withdrawn(message []byte, signatures []Signature) error {
+func (v *Verifier) withdrawn(message []byte, signatures []Signature, stated time.Time) error {
 	if v.policy.MessageRevoked(message) {
 		return reject(ReasonWithdrawn, "the trust policy withdraws this message")
 	}
 	for i := range signatures {
 		s := &signatures[i]
-		for _, a := range s.of {
+		for _, a := range v.policy.Authorities() {
+			if !s.isBy(a) { // of every authority that it is by, also one whose limits it is beyond
+				continue
+			}
 			switch before := v.policy.RevokedBefore(a.Name()); {
-			case !s.revokedBefore(before):
+			case !s.revokedBefore(before, stated):
 			case s.key != nil:
 				return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s, and so everything that it signed: a key does not bind the time", a.Name(), clock(before))
 			case s.bindsTime():

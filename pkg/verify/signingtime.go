@@ -16,11 +16,14 @@ func (s *Signature) bindsTime() bool {
 }
 
 // signedAt returns when the signature was made, by what nobody but its signer can
-// have made: the witnessed time where the certificate binds it, and otherwise what
-// the message states, as long as a witness does not say that the signature was there
-// before. It is zero where neither says it.
+// have made: the witnessed time where the certificate binds it, unless the message
+// states an earlier one, and otherwise what the message states, as long as a witness
+// does not say that the signature was there before. It is zero where neither says it.
+// A signature belongs to a key: another certificate for it can be witnessed later.
 func (s *Signature) signedAt(stated time.Time) time.Time {
 	switch {
+	case s.bindsTime() && !stated.IsZero() && stated.Before(s.WitnessedAt):
+		return stated
 	case s.bindsTime():
 		return s.WitnessedAt
 	case s.WitnessedAt.IsZero() || stated.After(s.WitnessedAt.Add(maxClockSkew)):
@@ -65,17 +68,29 @@ func (v *Verified) SignedAt() time.Time {
 // revokedBefore reports whether a signature is among what its authority signed before
 // a time, or may be. A certificate that is valid for long counts from its beginning,
 // and what a key signed is revoked altogether: whoever stole it can state any time.
-func (s *Signature) revokedBefore(before time.Time) bool {
+func (s *Signature) revokedBefore(before, stated time.Time) bool {
 	switch {
 	case before.IsZero():
 		return false
-	case s.key != nil:
+	case s.key != nil, !stated.IsZero() && stated.Before(before):
 		return true
 	case s.bindsTime():
 		return s.WitnessedAt.Before(before)
 	default:
 		return s.Certificate.NotBefore.Before(before)
 	}
+}
+
+// checkStated refuses a message that states a time at which none of its signers can have
+// signed it: the certificates are others than those that it was signed with.
+func checkStated(signatures []Signature, stated time.Time) error {
+	for _, s := range signatures {
+		if stated.IsZero() || s.key != nil ||
+			!stated.Before(s.Certificate.NotBefore.Add(-maxClockSkew)) && !stated.After(s.Certificate.NotAfter.Add(maxClockSkew)) {
+			return nil
+		}
+	}
+	return reject(ReasonBadLifetime, "it states that it was signed at %s, and no certificate beside its signatures was valid then", clock(stated))
 }
 
 // unboundTime is said of a signature whose time cannot be told.

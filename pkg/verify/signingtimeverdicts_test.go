@@ -115,7 +115,7 @@ func signingTimeVerdicts(w *world) []verdict {
 
 		{name: "time: Fulcio's certificate of a hundred days, logged again", want: untimed, doc: statedless(month, later(longFulcio)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
 		{name: "time: Fulcio's certificate of a hundred days that is revoked in time, and logged again", want: withdrawn, doc: statedless(month, later(longFulcio)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
-		{name: "time: what Fulcio's certificate says counts, and not what is stated", doc: statedUntil(-30*day, week, person(anna)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" })},
+		{name: "time: a stated time at which no certificate was valid", want: verify.ReasonBadLifetime, doc: statedUntil(-30*day, week, person(anna)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" })},
 		{name: "time: two signers, and the time of one cannot be told", want: untimed, doc: forged(person(anna), keyed), policy: func(c *trust.Config) {
 			other := byKey
 			other.Name = "key"

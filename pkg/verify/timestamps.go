@@ -1,16 +1,45 @@
 package verify
 
-import protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+import (
+	"encoding/asn1"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+)
 
 // maxTimestamps is the most timestamps beside one signature: one by each of a few
 // authorities. Each costs a chain of certificates to verify, and whoever has any
 // signature can have any number of them.
 const maxTimestamps = 4
 
+// Limits of one timestamp. The library that reads it takes quadratic time and memory in
+// how deep it nests. One with its certificates has a few KiB and a dozen levels.
+const (
+	maxTimestamp       = 16 << 10 // bytes
+	maxTimestampLevels = 32
+)
+
 func checkTimestampCount(b *protobundle.Bundle) error {
-	n := len(b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps())
-	if n > maxTimestamps {
+	stamps := b.GetVerificationMaterial().GetTimestampVerificationData().GetRfc3161Timestamps()
+	if n := len(stamps); n > maxTimestamps {
 		return reject(ReasonBadEvidence, "there are %d timestamps beside the signature, and %d are the most", n, maxTimestamps)
 	}
+	for _, stamp := range stamps {
+		if raw := stamp.GetSignedTimestamp(); len(raw) > maxTimestamp || !isDER(raw, maxTimestampLevels) {
+			return reject(ReasonBadEvidence, "a timestamp is not DER of %d KiB and %d levels at most", maxTimestamp>>10, maxTimestampLevels)
+		}
+	}
 	return nil
+}
+
+// isDER reports whether values are in DER, no deeper than so many levels.
+func isDER(values []byte, levels int) bool {
+	for len(values) > 0 {
+		var value asn1.RawValue
+		rest, err := asn1.Unmarshal(values, &value)
+		if err != nil || levels == 0 || value.IsCompound && !isDER(value.Bytes, levels-1) {
+			return false
+		}
+		values = rest
+	}
+	return true
 }

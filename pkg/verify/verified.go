@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -58,8 +59,9 @@ type Signature struct {
 	// signed-entry-timestamp, inclusion-proof, timestamp, public-key.
 	Checked []string
 
-	key      *trust.Authority // one that has the key; nil for a certificate
-	unlogged bool             // by a key, and nothing beside it
+	key       *trust.Authority // one that has the key; nil for a certificate
+	keyDigest [sha256.Size]byte
+	unlogged  bool // by a key, and nothing beside it
 	// of are the authorities whose signature it is, within their limits. It counts
 	// for one of them at most.
 	of []*trust.Authority

@@ -37,10 +37,14 @@ var before = map[string]string{
 	"metadata is not valid, in several places":    "is invalid: [metadata.",
 }
 
-// added is what the API server adds before it asks, and nobody has signed.
+// added is what the API server changes before it asks: it adds what nobody has signed.
 var added = map[string]string{
 	"the namespace of the address": "[altered] it is not what was signed: metadata.namespace was added",
 	"a default":                    `[altered] it is not what was signed: spec.reportResult was added ("skip")`,
+	// What it leaves out, which was signed.
+	"a field that nobody knows": "[altered] it is not what was signed: items was removed",
+	"a null in an annotation":   `[altered] it is not what was signed: metadata.annotations["polex.dev/expires-at"] is "", signed as null`,
+	"a null in a field":         "[altered] it is not what was signed: spec.expiresAt was removed (signed as null)",
 }
 
 // mended are the files in which the API server reads what was signed though the file

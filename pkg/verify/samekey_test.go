@@ -1,0 +1,168 @@
+package verify_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+func reasonOf(t *testing.T, w *world, doc *exception.Document, policy func(*trust.Config), now time.Time) verify.Reason {
+	t.Helper()
+	_, err := w.verifier(t, policy, nil).Verify(doc, now)
+	var rejected *verify.Rejected
+	if err != nil && !errors.As(err, &rejected) {
+		t.Fatal(err)
+	}
+	if rejected == nil {
+		return ""
+	}
+	return rejected.Reason
+}
+
+// TestAnotherCertificateForTheKey: an old signature, under a newer certificate for the
+// same key and logged again, counts no longer than it did.
+func TestAnotherCertificateForTheKey(t *testing.T) {
+	w := inWorld(t)
+	const anna = "anna@acme.example"
+	key, acme := newKey(t), newOrganisation(w.now, nil)
+	issued := func(from, to time.Duration) set {
+		s := acme.issued(anna, func(x *x509.Certificate) { x.NotBefore, x.NotAfter = w.now.Add(from), w.now.Add(to) })
+		s.key = key
+		return s
+	}
+	at := func(d time.Duration) string { return w.now.Add(d).UTC().Format(time.RFC3339) }
+	yaml := replaced(t, draft, "%s", exception.AnnotationSignedAt+": \""+at(0)+"\"\n    "+exception.AnnotationExpiresAt+": \""+at(60*day)+"\"")
+	first := w.sealed(t, yaml, issued(-day, 364*day))
+	signature := must(seal.Read(first)).Signatures[0].Signature
+	again := func(from, to time.Duration) *exception.Document {
+		s := issued(from, to)
+		s.signature, s.at = signature, w.now.Add(30*day)
+		return w.sealed(t, yaml, s)
+	}
+	revoked := func(c *trust.Config) {
+		c.Revoked = []trust.RevocationConfig{{Authority: "a", SignedBefore: at(20 * day)}}
+	}
+	longest := func(c *trust.Config) { c.MaxLifetime = "40d" }
+	for _, tc := range []struct {
+		name  string
+		doc   *exception.Document
+		bend  func(*trust.Config)
+		wants verify.Reason
+	}{
+		{"the first certificate, revoked", first, revoked, verify.ReasonWithdrawn},
+		{"a renewed certificate", again(29*day, 394*day), revoked, verify.ReasonBadLifetime},
+		{"a certificate of two hours", again(30*day-time.Hour, 30*day+time.Hour), revoked, verify.ReasonBadLifetime},
+		{"a certificate of two years", again(-day, 700*day), revoked, verify.ReasonWithdrawn},
+		{"a certificate of two hours, beyond a lifetime", again(30*day-time.Hour, 30*day+time.Hour), longest, verify.ReasonBadLifetime},
+	} {
+		got := reasonOf(t, w, tc.doc, func(c *trust.Config) {
+			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{{Name: "a", CertificateAuthority: acme.pem(), Subject: anna}}
+			tc.bend(c)
+		}, w.now.Add(31*day))
+		if got != tc.wants {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.wants)
+		}
+	}
+}
+
+// TestOneKeyIsOneSigner: one signature with two certificates for its key, or with the key
+// itself, does not make two signers.
+func TestOneKeyIsOneSigner(t *testing.T) {
+	w := inWorld(t)
+	key, acme := newKey(t), newOrganisation(w.now, nil)
+	by := func(s set) set { s.key = key; return s }
+	hsm := trust.AuthorityConfig{Name: "hsm", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
+	anna := trust.AuthorityConfig{Name: "anna", CertificateAuthority: acme.pem(), Subject: "anna@acme.example"}
+	ben := trust.AuthorityConfig{Name: "ben", CertificateAuthority: acme.pem(), Subject: "ben@acme.example"}
+	for name, tc := range map[string]struct {
+		authorities []trust.AuthorityConfig
+		sets        []set
+		want        verify.Reason
+	}{
+		"a key and a certificate": {[]trust.AuthorityConfig{hsm, anna}, []set{by(set{keyed: true}), by(acme.by("anna@acme.example"))}, verify.ReasonTooFewAuthorities},
+		"two certificates":        {[]trust.AuthorityConfig{anna, ben}, []set{by(acme.by("anna@acme.example")), by(acme.by("ben@acme.example"))}, verify.ReasonTooFewAuthorities},
+		"two keys":                {[]trust.AuthorityConfig{anna, ben}, []set{acme.by("anna@acme.example"), acme.by("ben@acme.example")}, ""},
+	} {
+		got := reasonOf(t, w, w.sealed(t, w.until(week), tc.sets...), func(c *trust.Config) { c.MaxLifetime, c.Threshold, c.Authorities = "", 2, tc.authorities }, w.now)
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestRevokedBeyondLimits: what an authority signed is revoked also where the document is
+// beyond its limits, and counts for another authority with the same key.
+func TestRevokedBeyondLimits(t *testing.T) {
+	w := inWorld(t)
+	key := newKey(t)
+	public := string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))
+	doc := stated(0, set{key: key, keyed: true})(t, w)
+	for _, limit := range []string{"90d", "1h"} {
+		got := reasonOf(t, w, doc, func(c *trust.Config) {
+			c.MaxLifetime = ""
+			c.Authorities = []trust.AuthorityConfig{{Name: "a", Key: public, Limits: &trust.LimitsConfig{MaxLifetime: limit}}, {Name: "b", Key: public}}
+			c.Revoked = []trust.RevocationConfig{{Authority: "a", SignedBefore: w.now.Add(day).UTC().Format(time.RFC3339)}}
+		}, w.now)
+		if got != verify.ReasonWithdrawn {
+			t.Errorf("with a limit of %s: %q", limit, got)
+		}
+	}
+}
+
+// signing is a certificate's key with another one that signs: nobody has the former.
+type signing struct{ *ecdsa.PrivateKey }
+
+// TestLargeKeysAndTimestamps: a key or a timestamp that takes long to verify is refused
+// for its form. Anybody can make both.
+func TestLargeKeysAndTimestamps(t *testing.T) {
+	w := inWorld(t)
+	selfIssued := func(public any) func(*ecdsa.PrivateKey) []byte {
+		return func(key *ecdsa.PrivateKey) []byte {
+			template := w.forgery(t, key, nil).Template
+			template.SerialNumber = big.NewInt(1)
+			if public == nil {
+				public = key.Public()
+			}
+			return must(x509.CreateCertificate(rand.Reader, template, template, public, signing{key}))
+		}
+	}
+	large := new(big.Int).SetBit(big.NewInt(1), 65_535, 1)
+	nested := must(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true}))
+	for range 40 {
+		nested = must(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: nested}))
+	}
+	stamped := func(stamp []byte) set {
+		return set{onlyV03: true, certificate: selfIssued(nil), v03: func(b *protobundle.Bundle) {
+			b.VerificationMaterial.TimestampVerificationData = &protobundle.TimestampVerificationData{Rfc3161Timestamps: []*protocommon.RFC3161SignedTimestamp{{SignedTimestamp: stamp}}}
+		}}
+	}
+	got := map[string]verify.Reason{}
+	for name, s := range map[string]set{
+		"a key of 65,536 bits": {certificate: selfIssued(&rsa.PublicKey{N: large, E: 65537})},
+		"40 levels":            stamped(nested),
+		"17 KiB":               stamped(must(asn1.Marshal(make([]byte, 17<<10)))),
+		"not DER":              stamped([]byte{0x30, 0x80, 0, 0}),
+	} {
+		got[name] = reasonOf(t, w, w.sealed(t, w.until(week), s), nil, w.now)
+	}
+	want := map[string]verify.Reason{"a key of 65,536 bits": verify.ReasonBadCertificate, "40 levels": verify.ReasonBadEvidence, "17 KiB": verify.ReasonBadEvidence, "not DER": verify.ReasonBadEvidence}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
