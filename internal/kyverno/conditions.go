@@ -13,7 +13,7 @@ import (
 // literals (restriction.go). Of any other part it is only asked what it reads
 // (reads.go): one that looks at the kind or the namespace in another way may be there
 // to find the guard's. Kyverno takes an exception for a match only if each condition
-// evaluates to true, and for none if one is an error.
+// evaluates to true. Where one is an error, the policy itself may fail.
 //
 // Without conditions an exception is for every resource, in plain sight, and does not
 // reach the guard any more than a kyverno.io exception without kinds: whether that may

@@ -23,7 +23,6 @@ func (p *fieldPath) step(i int) string {
 // isLabel reports whether it is one label, and not the one that says the name of a
 // namespace.
 func (p *fieldPath) isLabel() bool {
-	const nameOfNamespace = "kubernetes.io/metadata.name"
 	return p.step(0) == "metadata" && p.step(1) == "labels" && (len(p.steps) > 2 || p.key != "" && p.key != nameOfNamespace)
 }
 

@@ -1,8 +1,10 @@
 package kyverno
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -29,13 +31,46 @@ func (a *asking) filters(value any, path exception.Path) (all []filter) {
 		at := path.With(i)
 		resources := at.With("resources")
 		tree := a.mapping(a.mapping(item, at)["resources"], resources)
-		all = append(all, filter{
+		f := filter{
 			kinds:      a.texts(tree["kinds"], resources.With("kinds")),
 			namespaces: a.texts(tree["namespaces"], resources.With("namespaces")),
 			names:      append(a.texts(tree["names"], resources.With("names")), a.text(tree["name"], resources.With("name"))...),
-		})
+		}
+		a.nameSelector(tree["namespaceSelector"], resources.With("namespaceSelector"))
+		if f.coversNamespaces() { // whose labels have their name
+			a.nameSelector(tree["selector"], resources.With("selector"))
+		}
+		all = append(all, f)
 	}
 	return all
+}
+
+// nameOfNamespace is the label that the API server writes on every Namespace.
+const nameOfNamespace = "kubernetes.io/metadata.name"
+
+// nameSelector asks about labels that pick out a namespace by its name.
+func (a *asking) nameSelector(value any, path exception.Path) {
+	tree := a.mapping(value, path)
+	labels := path.With("matchLabels")
+	matchLabels := a.mapping(tree["matchLabels"], labels)
+	for _, key := range slices.Sorted(maps.Keys(matchLabels)) {
+		if _, isName := wildcard.OverlapsAny(key, []string{nameOfNamespace}); isName {
+			for _, name := range a.text(matchLabels[key], labels.With(key)) {
+				a.namespace(name)
+			}
+		}
+	}
+	expressions := path.With("matchExpressions")
+	for i, item := range a.list(tree["matchExpressions"], expressions) {
+		at := expressions.With(i)
+		expression := a.mapping(item, at)
+		if expression["key"] != nameOfNamespace || expression["operator"] != "In" {
+			continue // others leave namespaces out, or none
+		}
+		for _, name := range a.texts(expression["values"], at.With("values")) {
+			a.namespace(name)
+		}
+	}
 }
 
 // together asks about filters that must all match. What each of them says of kinds

@@ -83,6 +83,17 @@ func TestReachesGuard(t *testing.T) {
 		matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [kyverno]}}]}"):            false,
 		matching("{any: [{resources: {namespaces: [argocd]}}]}"):                                            false, // as public exceptions often are
 		matching("{any: [{resources: {kinds: [Pod], selector: {matchLabels: {a: b}}}}]}"):                   false,
+		// Labels that name a namespace.
+		matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: polex-system}}}}]}"):                                        true,
+		matching("{any: [{resources: {namespaceSelector: {matchLabels: {'kubernetes.io/*': 'kyv*'}}}}]}"):                                                                             true,
+		matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [team-a, kyverno]}]}}}]}"): true,
+		matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [team-a]}]}}}]}"):          false,
+		matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kyverno]}]}}}]}"):      false,
+		matching("{any: [{resources: {kinds: [Namespace], selector: {matchLabels: {kubernetes.io/metadata.name: kyverno}}}}]}"):                                                       true,
+		matching("{any: [{resources: {kinds: [Pod], selector: {matchLabels: {kubernetes.io/metadata.name: kyverno}}}}]}"):                                                             false,
+		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]}"):                                                                                 false,
+		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: [a]}}]}"):                                                                                                      true,
+		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: 7}}}}]}"):                                                          true,
 		matching("{}"): false, // for matches-everything
 		// policies.kyverno.io's conditions; expressions have a test of their own.
 		conditional("[]"):                         false,
