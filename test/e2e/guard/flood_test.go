@@ -210,7 +210,7 @@ func TestClientCA(t *testing.T) {
 			t.Cleanup(func() { unregister(t) })
 			i.until(t, "the API server to be refused", func(ctx context.Context) error {
 				answer, err := live.DryRun(ctx, target, []byte(text))
-				if err == nil && (answer.OK() || !strings.Contains(answer.Message(), "(--client-")) {
+				if err == nil && (answer.OK() || !strings.Contains(answer.Message(), "provide credentials")) {
 					err = fmt.Errorf("%d: %s", answer.Code, answer.Message())
 				}
 				return err
