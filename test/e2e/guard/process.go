@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -50,12 +51,17 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 	}
 	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 	p := &Process{Group: &servers.Group{Binaries: o.Binaries, Dir: o.Dir}, Webhook: at(free[0]), Metrics: at(free[1]), Health: at(free[2])}
-	p.command = servers.Command{Program: Program, End: syscall.SIGTERM, Args: append([]string{
+	p.command = servers.Command{Program: Program, End: syscall.SIGTERM, Args: []string{
 		"serve", "--config", o.Config, "--kubeconfig", o.Kubeconfig,
 		"--tls-cert", filepath.Join(o.Dir, "tls.crt"), "--tls-key", filepath.Join(o.Dir, "tls.key"),
-		"--webhook-address", p.Webhook, "--metrics-address", p.Metrics, "--health-address", p.Health, "--shutdown-delay", "0s",
-		"--namespace", "default", "--reload-interval", "200ms",
-	}, o.Flags...)}
+		"--webhook-address", p.Webhook, "--metrics-address", p.Metrics, "--health-address", p.Health,
+	}}
+	for _, preset := range [][]string{{"--shutdown-delay", "0s"}, {"--namespace", "default"}, {"--reload-interval", "200ms"}} {
+		if !slices.Contains(o.Flags, preset[0]) { // a flag is given once
+			p.command.Args = append(p.command.Args, preset...)
+		}
+	}
+	p.command.Args = append(p.command.Args, o.Flags...)
 	return p, p.Again(ctx)
 }
 
