@@ -108,5 +108,10 @@ func namespace(t *testing.T, on *cluster.Cluster, name string) string {
 	if err := on.CreateNamespace(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // the next test counts what is stored
+		for _, target := range targets(name) {
+			_, _ = on.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: target.Path("")})
+		}
+	})
 	return name
 }

@@ -5,14 +5,12 @@ package load
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
-	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
 // TestStored prints what one guard takes for each exception: the processors' time to
@@ -26,11 +24,6 @@ func TestStored(t *testing.T) {
 	}
 	ns := namespace(t, live, "stored")
 	groups := targets(ns)
-	t.Cleanup(func() {
-		for _, target := range groups {
-			_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: target.Path("")})
-		}
-	})
 	first := startGuard(t)
 	empty := first.rests(t, 0)
 	first.register(t, "")
