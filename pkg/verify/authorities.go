@@ -81,12 +81,13 @@ func signersOf(signatures []Signature) [][]*Signature {
 			if slices.ContainsFunc(signer, func(s *Signature) bool {
 				return s.signer() == signatures[i].signer() || s.keyDigest == signatures[i].keyDigest
 			}) {
-				mine = append(signer, mine...)
+				mine = slices.Concat(signer, mine)
 			} else {
 				others = append(others, signer)
 			}
 		}
-		signers = append(others, mine)
+		others = append(others, mine)
+		signers = others
 	}
 	return signers
 }
