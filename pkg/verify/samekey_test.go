@@ -50,11 +50,12 @@ func TestAnotherCertificateForTheKey(t *testing.T) {
 	yaml := replaced(t, draft, "%s", exception.AnnotationSignedAt+": \""+at(0)+"\"\n    "+exception.AnnotationExpiresAt+": \""+at(60*day)+"\"")
 	first := w.sealed(t, yaml, issued(-day, 364*day))
 	signature := must(seal.Read(first)).Signatures[0].Signature
-	again := func(from, to time.Duration) *exception.Document {
+	again := func(from, to time.Duration, more ...set) *exception.Document {
 		s := issued(from, to)
 		s.signature, s.at = signature, w.now.Add(30*day)
-		return w.sealed(t, yaml, s)
+		return w.sealed(t, yaml, append([]set{s}, more...)...)
 	}
+	kept := func(*trust.Config) {}
 	revoked := func(c *trust.Config) {
 		c.Revoked = []trust.RevocationConfig{{Authority: "a", SignedBefore: at(20 * day)}}
 	}
@@ -69,6 +70,8 @@ func TestAnotherCertificateForTheKey(t *testing.T) {
 		{"a renewed certificate", again(29*day, 394*day), revoked, verify.ReasonBadLifetime},
 		{"a certificate of two hours", again(30*day-time.Hour, 30*day+time.Hour), revoked, verify.ReasonBadLifetime},
 		{"a certificate of two years", again(-day, 700*day), revoked, verify.ReasonWithdrawn},
+		{"a certificate of two hours, without any rule", again(30*day-time.Hour, 30*day+time.Hour), kept, verify.ReasonBadLifetime},
+		{"a certificate of two hours, and a stranger's of then", again(30*day-time.Hour, 30*day+time.Hour, person("eve@example.com")), kept, verify.ReasonBadLifetime},
 		{"a certificate of two hours, beyond a lifetime", again(30*day-time.Hour, 30*day+time.Hour), longest, verify.ReasonBadLifetime},
 	} {
 		got := reasonOf(t, w, tc.doc, func(c *trust.Config) {

@@ -81,12 +81,15 @@ func (s *Signature) revokedBefore(before, stated time.Time) bool {
 	}
 }
 
-// checkStated refuses a message that states a time at which none of its signers can have
-// signed it: the certificates are others than those that it was signed with.
+// checkStated refuses a message that states a time at which none of its authorities can
+// have signed it: the certificates are others than those that it was signed with. Anybody
+// can add a signature of their own, with a certificate that was valid then.
 func checkStated(signatures []Signature, stated time.Time) error {
+	if stated.IsZero() {
+		return nil
+	}
 	for _, s := range signatures {
-		if stated.IsZero() || s.key != nil ||
-			!stated.Before(s.Certificate.NotBefore.Add(-maxClockSkew)) && !stated.After(s.Certificate.NotAfter.Add(maxClockSkew)) {
+		if len(s.of) > 0 && (s.key != nil || !stated.Before(s.Certificate.NotBefore.Add(-maxClockSkew)) && !stated.After(s.Certificate.NotAfter.Add(maxClockSkew))) {
 			return nil
 		}
 	}
