@@ -18,6 +18,7 @@ const (
 	maxMessage     = exception.MaxDocument
 	maxSignature   = 4 << 10
 	maxCertificate = 64 << 10
+	maxRekorBundle = 64 << 10 // it is read twice before anything is believed
 	maxBundle      = 256 << 10
 )
 

@@ -210,18 +210,34 @@ func TestBombs(t *testing.T) {
 	// All eight sets at their limit together are bounded too.
 	annotations := object{seal.Prefix + "message": bomb}
 	for i := range seal.MaxSignatures {
-		suffix := ""
-		if i > 0 {
-			suffix = fmt.Sprintf("_%d", i)
-		}
-		annotations[seal.Prefix+"signature"+suffix] = "AAAA"
-		annotations[seal.Prefix+"bundle.v0.3"+suffix] = packed(t, make([]byte, 256<<10))
+		annotations[seal.Prefix+"signature"+suffixOf(i)] = "AAAA"
+		annotations[seal.Prefix+"bundle.v0.3"+suffixOf(i)] = packed(t, make([]byte, 256<<10))
 	}
 	annotations[seal.Prefix+"message"] = packed(t, []byte("a: b\n"))
 	doc := annotated(t, annotations)
 	if got, most := allocated(func() { _, err = seal.Read(doc) }), uint64(32<<20); err != nil || got > most {
 		t.Errorf("eight full sets: %v, %d bytes, and %d are plenty", err, got, most)
 	}
+	for i := range seal.MaxSignatures {
+		delete(annotations, seal.Prefix+"bundle.v0.3"+suffixOf(i))
+		annotations[seal.Prefix+"bundle"+suffixOf(i)] = packed(t, []byte(`{"Payload":{"body":"`+strings.Repeat("A", 63<<10)+`"}}`))
+	}
+	doc = annotated(t, annotations)
+	if got, most := allocated(func() { _, err = seal.Read(doc) }), uint64(4<<20); err == nil || got > most {
+		t.Errorf("eight full sets of cosign's form: %v, %d bytes, and %d are plenty", err, got, most)
+	}
+	annotations[seal.Prefix+"bundle"] = packed(t, []byte(`{"Payload":{"body":"`+strings.Repeat("A", 64<<10)+`"}}`))
+	if _, err := seal.Read(annotated(t, annotations)); err == nil || !strings.Contains(err.Error(), "more than 64 KiB") {
+		t.Errorf("a bundle of more than 64 KiB: %v", err)
+	}
+}
+
+// suffixOf returns what ends the annotations of a signature set.
+func suffixOf(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return fmt.Sprintf("_%d", i)
 }
 
 func allocated(f func()) uint64 {

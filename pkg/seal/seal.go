@@ -217,7 +217,7 @@ func (u *unpacker) certificate(key, text string) ([]byte, error) {
 var integerForm = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 
 func (u *unpacker) rekorBundle(key, text string) (*RekorBundle, error) {
-	raw, err := u.unpack(key, text, maxBundle)
+	raw, err := u.unpack(key, text, maxRekorBundle)
 	if err != nil {
 		return nil, err
 	}
