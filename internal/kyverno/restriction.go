@@ -91,12 +91,7 @@ func outside(patterns, guarded []string) standing {
 // which it has to fit one. In literals * and ? are themselves; taking them for
 // wildcards fits more.
 func comparison(parts []token) (path string, patterns []string) {
-	for _, t := range parts {
-		if t.kind == literal {
-			patterns = append(patterns, t.text)
-		}
-	}
-	shape := shapeOf(parts)
+	shape, patterns := shapeOf(parts), literals(parts)
 	if path, list, ok := strings.Cut(shape, " in [ "); ok && len(patterns) > 0 && list == strings.Repeat("' , ", len(patterns)-1)+"' ]" {
 		return path, patterns
 	}

@@ -57,13 +57,3 @@ func (s *subject) whereConditions() exception.Path {
 	}
 	return exception.Path{"spec", "matchConditions"}
 }
-
-// whereCondition is the place of one.
-func (s *subject) whereCondition(c *expression.Condition) exception.Path {
-	for _, one := range s.compiled {
-		if one.Condition == c {
-			return one.path
-		}
-	}
-	return s.whereConditions()
-}

@@ -54,8 +54,8 @@ func FuzzExpression(f *testing.F) {
 	for _, c := range append(conditionCases, badExpressionCases...) {
 		f.Add(c.new)
 	}
-	for _, c := range witnessCases {
-		f.Add(c.expression)
+	for _, c := range widthCases {
+		f.Add(c.conditions)
 	}
 	for _, bomb := range bombs {
 		f.Add(bomb)

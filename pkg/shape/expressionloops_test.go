@@ -12,7 +12,7 @@ import (
 func TestLoopsInLoops(t *testing.T) {
 	const deep = 24
 	expression := strings.Repeat("[1].exists(a, ", deep) + "request.object.metadata.name == 'web'" + strings.Repeat(")", deep)
-	if found := exceptReaches((change{of: policies, old: goodCondition, new: quote(expression)}).findings(t)); len(found) > 0 {
+	if found := exceptReaches((change{of: policies, config: withoutWidth, old: goodCondition, new: quote(expression)}).findings(t)); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
 	config := shape.Config{Resources: shape.ReadResources(documents("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: a}\n"))}

@@ -8,7 +8,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
-	"github.com/polex-dev/polex/pkg/shape/internal/witness"
 )
 
 // Severity says whether a finding refuses an exception.
@@ -63,7 +62,6 @@ type subject struct {
 	rules    []compiledRule
 	language *expression.Language // of match conditions
 	compiled []matchCondition     // see conditions
-	tried    *witness.Trial       // see trial
 }
 
 func (s *subject) refuse(reason string, path exception.Path, message, hint string) {

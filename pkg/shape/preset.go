@@ -16,9 +16,10 @@ func Strict() Config {
 		RequireNames:      true,
 		RequireNamespaces: true,
 		Levels: map[string]Level{
-			ReasonWildcardPolicy: LevelError,
-			ReasonWildcardRule:   LevelError,
-			ReasonWildcardImage:  LevelError,
+			ReasonWildcardPolicy:  LevelError,
+			ReasonWildcardRule:    LevelError,
+			ReasonWildcardImage:   LevelError,
+			ReasonNotProvenNarrow: LevelError,
 		},
 	}
 }

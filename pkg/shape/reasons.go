@@ -33,7 +33,6 @@ var checks = []func(*subject, time.Time){
 	(*subject).autogenRules,
 	(*subject).uselessPodSecurity,
 	(*subject).exemptsNothing,
-	(*subject).costlyExpression,
 	(*subject).lifetime,
 	(*subject).renewal,
 	(*subject).statements,
@@ -51,6 +50,7 @@ const (
 	ReasonNamesNothing       = "names-nothing"
 	ReasonBadExpression      = "bad-expression"
 	ReasonMatchesEverything  = "matches-everything"
+	ReasonNotProvenNarrow    = "not-proven-narrow"
 	ReasonWildcardPolicy     = "wildcard-policy"
 	ReasonWildcardRule       = "wildcard-rule"
 	ReasonWildcardMatch      = "wildcard-match"
@@ -126,6 +126,7 @@ func Reasons() []Reason {
 		{ReasonNamesNothing, "the exception names no policy or no rule", false},
 		{ReasonBadExpression, "a match condition is no CEL expression that Kyverno would take", true},
 		{ReasonMatchesEverything, "the exception does not say which resources it is for", false},
+		{ReasonNotProvenNarrow, "the match conditions are in a form that is not recognised, and may be about any resource", false},
 		{ReasonWildcardMatch, "a name, a namespace or a selector restricts nothing", false},
 		{ReasonWildcardPolicy, "a policy is named by a pattern", false},
 		{ReasonWildcardRule, "a rule is named by a pattern", false},

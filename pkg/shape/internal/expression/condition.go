@@ -1,6 +1,10 @@
 package expression
 
-import "github.com/google/cel-go/common/ast"
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/ast"
+)
 
 // Condition is a match condition, compiled.
 type Condition struct {
@@ -32,6 +36,15 @@ func (c *Condition) Literals() []string {
 		if text, ok := e.AsLiteral().Value().(string); ok {
 			found = append(found, text)
 		}
+	}))
+	return found
+}
+
+// Mentions reports whether an expression names one of some variables.
+func Mentions(checked *ast.AST, variables []string) bool {
+	found := false
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		found = found || e.Kind() == ast.IdentKind && slices.Contains(variables, e.AsIdent())
 	}))
 	return found
 }
