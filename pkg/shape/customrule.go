@@ -3,13 +3,10 @@ package shape
 import (
 	"fmt"
 	"regexp"
-	"sync"
 	"time"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -37,14 +34,12 @@ type Rule struct {
 // compiledRule is a rule ready to be evaluated.
 type compiledRule struct {
 	Rule
-	language *expression.Language
-	checked  *ast.AST
-	idle     *sync.Pool // of programs, for documents are checked at once
+	program *expression.Program
 }
 
 // ruleLimits are wider than those of conditions: who writes a rule is trusted,
 // and it looks at a whole document.
-var ruleLimits = expression.Limits{Text: 10_240, Depth: 100, Steps: 1_000_000, Weight: exception.MaxDocument}
+var ruleLimits = expression.Limits{Text: 10_240, Depth: 100, Cost: 1_000_000}
 
 var ruleName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
@@ -82,24 +77,9 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rule %q cannot be evaluated: %w", r.Name, err)
 		}
-		c := compiledRule{r, l, checked, &sync.Pool{}}
-		c.idle.Put(planned)
-		compiled = append(compiled, c)
+		compiled = append(compiled, compiledRule{r, planned})
 	}
 	return compiled, nil
-}
-
-// eval evaluates a rule with a program that nobody else uses.
-func (r *compiledRule) eval(variables any) (value ref.Val, err error) {
-	p, ok := r.idle.Get().(*expression.Program)
-	if !ok {
-		if p, err = r.language.Plan(r.checked); err != nil {
-			return nil, err
-		}
-	}
-	defer r.idle.Put(p)
-	value, _, err = p.Eval(variables)
-	return value, err
 }
 
 func ruleLanguage() (*expression.Language, error) {
@@ -120,7 +100,7 @@ func (s *subject) customRules(time.Time) {
 	for i := range s.rules {
 		r := &s.rules[i]
 		f := Finding{Reason: r.Name, Severity: r.Severity, Path: exception.Path{}, Message: r.Message}
-		switch value, err := r.eval(variables); {
+		switch value, _, err := r.program.Eval(variables); {
 		case err != nil:
 			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, expression.Shortened(err.Error()))
 			f.Hint = "write what the rule asks for, or let the rule ask first whether it is there: has(object.spec.x) && …"

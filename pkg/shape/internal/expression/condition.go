@@ -10,16 +10,13 @@ import (
 type Condition struct {
 	Text    string
 	Checked *ast.AST // nil when it does not compile
-	Program *Program // nil when it does not compile
 	Problem error    // why it does not
 }
 
 // Compile compiles a condition, as long as there is work left.
 func (l *Language) Compile(text string, work *Compiling) *Condition {
 	c := &Condition{Text: text}
-	if c.Checked, c.Problem = l.Predicate(text, work); c.Problem == nil {
-		c.Program, c.Problem = l.Plan(c.Checked)
-	}
+	c.Checked, c.Problem = l.Predicate(text, work)
 	return c
 }
 

@@ -16,7 +16,7 @@ import (
 
 // conditionLimits are tighter than those of Kubernetes, for what is evaluated here
 // are small objects, many times.
-var conditionLimits = Limits{Text: 10_240, Depth: 100, Steps: 10_000, Weight: 32_768}
+var conditionLimits = Limits{Text: 10_240, Depth: 100, Cost: 10_000}
 
 // Variables are what a match condition is about.
 func Variables() []string {

@@ -7,25 +7,21 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/interpreter"
 )
 
 // Language is a CEL environment that bounds what an expression may cost. It can
 // be used by several goroutines.
 type Language struct {
-	env     *cel.Env
-	limits  Limits
-	calls   map[string]call
-	planner interpreter.Interpreter
+	env    *cel.Env
+	limits Limits
 }
 
 // Limits are counted, never timed: the same expression is refused on every
 // machine.
 type Limits struct {
-	Text   int // characters of an expression
-	Depth  int // of nesting
-	Steps  int // of one evaluation
-	Weight int // of any value that an evaluation makes, see weigh
+	Text  int    // characters of an expression
+	Depth int    // of nesting
+	Cost  uint64 // of one evaluation, in CEL's measure
 }
 
 // New sets up a language of bools. The options declare what it has besides CEL's
@@ -42,15 +38,7 @@ func New(l Limits, options ...cel.EnvOption) (*Language, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up CEL: %w", err)
 	}
-	known, err := calls(env)
-	if err != nil {
-		return nil, fmt.Errorf("set up CEL: %w", err)
-	}
-	planner, err := newPlanner(env)
-	if err != nil {
-		return nil, fmt.Errorf("set up CEL: %w", err)
-	}
-	return &Language{env: env, limits: l, calls: known, planner: planner}, nil
+	return &Language{env, l}, nil
 }
 
 // Predicate compiles an expression that must be a bool. The error is for

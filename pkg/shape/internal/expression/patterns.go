@@ -2,13 +2,10 @@ package expression
 
 import (
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 )
 
 // A pattern of a few characters can be of any size: (x{100}){10} is compiled to a
@@ -67,33 +64,4 @@ func checkPatterns(e ast.Expr) error {
 		return fmt.Errorf("its patterns are of size %d with what they repeat, and %d is allowed", total, maxPatternSize)
 	}
 	return nil
-}
-
-// Steps for a pattern, by its size: to compile one instruction, and how many
-// instructions are tried in a step.
-const (
-	stepsToCompile = 4
-	triedInStep    = 8
-)
-
-// priceOfPattern is for a pattern that is compiled for one text.
-func priceOfPattern(args []ref.Val) int {
-	pattern, _ := args[1].(types.String)
-	n := patternSize(string(pattern))
-	return len(pattern) + stepsToCompile*n + priceOfMatch(n)(args)
-}
-
-// priceOfMatch is for a pattern that is compiled.
-func priceOfMatch(n int) func([]ref.Val) int {
-	return func(args []ref.Val) int { return (size(args[0]) + 1) * n / triedInStep }
-}
-
-func matchesCompiled(pattern *regexp.Regexp) functions.FunctionOp {
-	return func(args ...ref.Val) ref.Val {
-		text, ok := args[0].(types.String)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(args[0])
-		}
-		return types.Bool(pattern.MatchString(string(text)))
-	}
 }

@@ -2,81 +2,53 @@ package expression
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 )
 
-// An evaluation is bounded by its steps. CEL's own cost is not taken for them: it
-// does not count what it takes to weigh a value, and keeping it takes the longer
-// the more turns a loop has had. A step here is a few dozen nanoseconds of work,
-// whatever the work is: each part of an expression that is evaluated is one, each
-// field on the way to a value, each [elementWeight] of a value that is made or
-// read, and what a call asks beyond that, see calls.
+// Program is an expression that is ready to be evaluated. It can be used by several
+// goroutines.
+type Program struct{ program cel.Program }
 
-// Program is an expression that is ready to be evaluated. It counts its steps, so
-// it is for one goroutine at a time.
-type Program struct {
-	whole interpreter.InterpretableV2
-	steps *allowance
-}
-
-// allowance is the steps that one evaluation may take.
-type allowance struct{ left, most int }
-
-var errTooManySteps = errors.New("it takes too many steps")
-
-// take takes steps off what is left and reports whether there were that many.
-// After that nothing more is evaluated: each part that is asked for its value has
-// an error, and a loop has only turns to count.
-func (s *allowance) take(n int) bool {
-	s.left -= n
-	return s.left >= 0
-}
-
-func tooManySteps() ref.Val { return types.WrapErr(errTooManySteps) }
-
-// Plan makes a checked expression ready to be evaluated within the limits.
+// Plan makes a checked expression ready to be evaluated within the limit on costs.
 func (l *Language) Plan(checked *ast.AST) (*Program, error) {
-	count := &allowance{most: l.limits.Steps}
-	counter := counter{allowance: count, weight: l.limits.Weight, calls: l.calls}
-	whole, err := l.planner.NewInterpretable(checked, interpreter.CustomDecoratorV2(orElse), interpreter.CustomDecoratorV2(counter.decorate))
+	program, err := l.env.PlanProgram(checked, cel.CostLimit(l.limits.Cost), cel.CostTracking(costs{}), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
 		return nil, err
 	}
-	return &Program{whole, count}, nil
+	return &Program{program}, nil
 }
 
-// Eval returns an expression's value and how many steps it took. The error says
-// that it has none; it wraps errTooManySteps or errTooHeavy where the limits are
-// why. Variables are a [cel.Activation] or a map.
-func (p *Program) Eval(variables any) (value ref.Val, taken int, err error) {
-	frame, err := interpreter.NewExecutionFrame(variables)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer frame.Close()
-	p.steps.left = p.steps.most
-	defer func() {
-		taken = p.steps.most - max(p.steps.left, 0)
-		switch broken := recover(); {
-		case p.steps.left < 0:
-			value, err = nil, errTooManySteps
-		case broken != nil:
-			value, err = nil, fmt.Errorf("evaluating it broke: %v", broken)
+// Eval returns an expression's value, which may be unknown, and what it cost, in CEL's
+// measure. Variables are a [cel.Activation] or a map.
+func (p *Program) Eval(variables any) (value ref.Val, cost int, err error) {
+	value, details, err := p.program.Eval(variables)
+	if details != nil {
+		if actual := details.ActualCost(); actual != nil {
+			cost = int(*actual) //nolint:gosec // it is limited
 		}
-	}()
-	value = p.whole.Exec(frame)
-	if failed, ok := value.(*types.Err); ok {
-		err = failed
 	}
-	return value, 0, err
+	return value, cost, err
 }
 
-// TooCostly reports whether an evaluation ended at its limits.
+// costs keeps CEL from asking a value that is known in part for its size.
+type costs struct{}
+
+// CallCost returns the cost of a call with such a value, and nil for CEL's own.
+func (costs) CallCost(_, _ string, args []ref.Val, _ ref.Val) *uint64 {
+	for _, arg := range args {
+		if _, is := arg.(interface{ Weightless() }); is {
+			return new(uint64(1))
+		}
+	}
+	return nil
+}
+
+// TooCostly reports whether an evaluation ended at the limit on costs.
 func TooCostly(err error) bool {
-	return errors.Is(err, errTooManySteps) || errors.Is(err, errTooHeavy)
+	var cancelled interpreter.EvalCancelledError
+	return errors.As(err, &cancelled)
 }

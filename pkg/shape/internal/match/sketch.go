@@ -17,7 +17,7 @@ import (
 //
 // What is asked of the map as a whole (how many keys has it, which, is it equal
 // to another) is not answered but noted, and then whatever the condition comes to
-// is not known. So a sketch is as light as a pointer, however large the file is.
+// is not known.
 type sketch struct {
 	traits.Mapper                                            // of no keys, for its type
 	field         func(name string) (value ref.Val, is bool) // what is unknown is
@@ -52,7 +52,7 @@ func (s *sketch) Contains(key ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
-// Weightless says that nothing walks through a sketch.
+// Weightless says that what it costs to ask it something does not depend on its size.
 func (s *sketch) Weightless() {}
 
 func (s *sketch) note() { *s.noted |= s.missing }

@@ -1,8 +1,6 @@
 package match
 
 import (
-	"errors"
-
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -30,7 +28,8 @@ type term struct {
 	Expr     *ast.AST
 	operator string // "" for what is not taken apart
 	Parts    []*term
-	program  *expression.Program // of a whole condition; of what is not taken apart, made when it is needed
+	program  *expression.Program // made when it is needed
+	whole    bool                // it is a condition, and evaluated before it is taken apart
 }
 
 // maxTerms bounds how many parts a condition is taken into.
@@ -40,7 +39,7 @@ const maxTerms = 100
 func termOf(c *expression.Condition) *term {
 	left := maxTerms
 	whole := termFor(c.Checked, &left)
-	whole.program = c.Program
+	whole.whole = true
 	return whole
 }
 
@@ -68,7 +67,7 @@ func termFor(checked *ast.AST, left *int) *term {
 // assumed if it comes to something that it need not. Most conditions are known
 // as a whole.
 func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, Assumptions) {
-	if t.program != nil || t.operator == "" {
+	if t.whole || t.operator == "" {
 		result, assumed := t.evaluate(work, l, about)
 		if result != anyOutcome || t.operator == "" {
 			return result, assumed
@@ -123,6 +122,9 @@ const evaluationSteps = 20
 
 func (t *term) evaluate(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, Assumptions) {
 	if t.program == nil {
+		if !expression.Evaluable(t.Expr.Expr()) {
+			return anyOutcome, assumedFunction
+		}
 		var err error
 		if t.program, err = l.Plan(t.Expr); err != nil {
 			return anyOutcome, assumedConditions
@@ -142,8 +144,6 @@ func (t *term) evaluate(work *wildcard.Meter, l *expression.Language, about *res
 		return anyOutcome, *about.noted
 	case isUnknown:
 		return anyOutcome, assumedOf(unknown)
-	case errors.Is(err, expression.ErrNotEvaluated):
-		return anyOutcome, assumedFunction
 	case value == types.True:
 		return canHold, 0
 	case value == types.False:
