@@ -24,7 +24,7 @@ type Set struct {
 	// to compare is found to overlap.
 	Thorough bool
 
-	claims    packedClaims
+	claims    []*claim
 	met, live map[exception.IdentityKey]int // numbers of claims
 	index     claimIndex
 	now       time.Time
@@ -61,7 +61,7 @@ func (s *Set) Add(d *exception.Document) []Finding {
 		path := exception.Path{"metadata", "name"}
 		return []Finding{{
 			Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
-			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), s.claims.get(first).at),
+			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), s.claims[first].at),
 			Hint:    "keep one of the two",
 		}}
 	}
@@ -80,10 +80,12 @@ func (s *Set) Add(d *exception.Document) []Finding {
 // is not put into the index, so that nothing is said of what nobody has taken
 // out yet.
 func (s *Set) remember(c *claim) int {
-	number := s.claims.add(c)
+	number := len(s.claims)
+	s.claims = append(s.claims, c)
 	if over := !s.now.IsZero() && !c.ends.IsZero() && !c.ends.After(s.now); over {
 		return number
 	}
 	s.index.add(number, c)
+	c.names, c.namespaces = nil, nil // the index has them
 	return number
 }

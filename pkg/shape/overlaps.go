@@ -50,13 +50,13 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 				if met[number] {
 					continue
 				}
-				other := s.claims.get(number)
+				other := s.claims[number]
 				if other.id == c.id || other.id == renewed {
 					met[number] = true
 					continue
 				}
 				compared++
-				what := s.shares(work, c, ref, &other)
+				what := s.shares(work, c, ref, other)
 				if what == "" {
 					continue
 				}

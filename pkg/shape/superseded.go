@@ -17,7 +17,7 @@ func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
 	if !renewed {
 		return nil
 	}
-	live := s.claims.get(number)
+	live := s.claims[number]
 	if live.at == c.at {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
 		Reason: ReasonSuperseded, Severity: Warning, Path: path, Position: d.PositionOf(path),
 		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
 	}
-	if grown := c.beyond(&live); len(grown) > 0 {
+	if grown := c.beyond(live); len(grown) > 0 {
 		f.Message += ", and goes beyond it: " + strings.Join(grown, ", ")
 		f.Hint = "review what is new as a new exception"
 	}
