@@ -8,8 +8,19 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
-// alreadySealed finds a seal, whole or in parts: it is either out of place, or
-// somebody copies one to make a draft look approved.
+// ReasonAlreadySealed is a reason of findings.
+const ReasonAlreadySealed = "already-sealed"
+
+var alreadySealedCheck = check{
+	Title: "Already sealed",
+	About: `Finds a seal, whole or in parts: it is either out of place, or somebody copies one to make a
+draft look approved.`,
+	Reasons: []Reason{
+		{ReasonAlreadySealed, "the document carries a seal, and what is validated is what people write", true},
+	},
+	Run: (*subject).alreadySealed,
+}
+
 func (s *subject) alreadySealed(time.Time) {
 	keys := s.SealKeys()
 	if len(keys) == 0 {

@@ -13,11 +13,21 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
-// autogenRules finds an exception whose rules are not those for the kinds that
-// it matches. For a Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it
-// makes of a rule for Pods, for a CronJob autogen-cronjob-<rule>; an exception
-// that matches Deployments and names <rule> alone does nothing for them, nor
-// does one that matches Pods and names autogen-<rule>.
+// ReasonAutogenRules is a reason of findings.
+const ReasonAutogenRules = "autogen-rules"
+
+var autogenRulesCheck = check{
+	Title: "Autogen rules",
+	About: `Finds an exception whose rules are not those for the kinds that it matches. For a
+Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it makes of a rule for Pods, for
+a CronJob autogen-cronjob-<rule>; an exception that matches Deployments and names <rule>
+alone does nothing for them, nor does one that matches Pods and names autogen-<rule>.`,
+	Reasons: []Reason{
+		{ReasonAutogenRules, "the rules that are named are not those for the kinds that are matched", false},
+	},
+	Run: (*subject).autogenRules,
+}
+
 func (s *subject) autogenRules(time.Time) {
 	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
 		return

@@ -18,8 +18,11 @@ func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
 		return s.found
 	}
 	s.Draft = draft.New(d, exc)
-	for _, check := range checks {
-		check(s, now)
+	for _, c := range checks {
+		if c.Run != nil {
+			c.Run(s, now)
+		}
 	}
+	s.customRules()
 	return sorted(s.found)
 }

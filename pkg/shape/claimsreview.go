@@ -7,12 +7,22 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// claimsReview finds a request that says itself who asked for it, who approved it or
-// where: that is recorded when it is signed, and nobody writes their own approval.
-// polex-sign refuses to promote such a request where a record is made, and signs none
-// of those that wait with it. polex-validate refuses it where promote.record says that
-// one is made or approvals are asked for, passes it where that is none, and warns of it
-// elsewhere.
+// ReasonClaimsReview is a reason of findings.
+const ReasonClaimsReview = "claims-review"
+
+var claimsReviewCheck = check{
+	Title: "Claims review",
+	About: `Finds a request that says itself who asked for it, who approved it or where: that is
+recorded when it is signed, and nobody writes their own approval. polex-sign refuses to
+promote such a request where a record is made, and signs none of those that wait with it.
+polex-validate refuses it where promote.record says that one is made or approvals are asked
+for, passes it where that is none, and warns of it elsewhere.`,
+	Reasons: []Reason{
+		{ReasonClaimsReview, "the request says itself who asked for it or approved it, or where", false},
+	},
+	Run: (*subject).claimsReview,
+}
+
 func (s *subject) claimsReview(time.Time) {
 	if len(s.SealKeys()) > 0 {
 		return // which is where a record belongs

@@ -9,11 +9,21 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
-// conditionsMatchEverything finds a policies.kyverno.io exception that does not narrow
-// down what is exempt: it has no match conditions, one of them says nothing of the
-// resource, or all of them together leave every resource or every one of a kind, as
-// [kyverno.WidthOf] recognises them. Conditions are joined by "and", so one that is
-// constant is there to look like a restriction.
+// ReasonNotProvenNarrow is a reason of findings.
+const ReasonNotProvenNarrow = "not-proven-narrow"
+
+var conditionsMatchEverythingCheck = check{
+	Title: "Conditions match everything",
+	About: `Finds a policies.kyverno.io exception that does not narrow down what is exempt: it has no
+match conditions, one of them says nothing of the resource, or all of them together leave
+every resource or every one of a kind, as [kyverno.WidthOf] recognises them. Conditions are
+joined by "and", so one that is constant is there to look like a restriction.`,
+	Reasons: []Reason{
+		{ReasonNotProvenNarrow, "the match conditions are in a form that is not recognised, and may be about any resource", false},
+	},
+	Run: (*subject).conditionsMatchEverything,
+}
+
 func (s *subject) conditionsMatchEverything(time.Time) {
 	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return

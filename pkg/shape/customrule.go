@@ -3,7 +3,6 @@ package shape
 import (
 	"fmt"
 	"regexp"
-	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -92,7 +91,7 @@ func ruleLanguage() (*expression.Language, error) {
 }
 
 // customRules evaluates the rules of the configuration.
-func (s *subject) customRules(time.Time) {
+func (s *subject) customRules() {
 	if len(s.rules) == 0 {
 		return
 	}

@@ -3,12 +3,8 @@ package shape_test
 import (
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +18,7 @@ var update = flag.Bool("update", false, "write docs/checks.md anew")
 
 const checksPage = "../../docs/checks.md"
 
-// TestDocs holds docs/checks.md against the checks: their prose is the comment
-// above each, their examples are its cases, and what is printed there is what
-// the checker says.
+// TestDocs holds docs/checks.md against the checks, with examples of the tests.
 func TestDocs(t *testing.T) {
 	want := page(t)
 	if *update {
@@ -59,45 +53,45 @@ func page(t *testing.T) string {
 		}
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Name, r.Name, r.Doc, always)
 	}
-	shown := map[string]bool{}
-	for _, file := range slices.Sorted(maps.Keys(cases())) {
-		text := prose(t, file)
-		if text == "" {
-			continue // it helps another check
+	all := examples(t)
+	for _, c := range shape.Checks {
+		if c.About != "" {
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", c.Title, strings.ReplaceAll(c.About, "\n", " "))
 		}
-		b.WriteString("\n" + text)
-		for _, c := range cases()[file] {
-			for _, f := range c.findings(t) {
-				if !shown[f.Reason] && foundBy(file, f.Reason) {
-					shown[f.Reason] = true
-					b.WriteString(example(t, c, f))
-				}
+		for _, r := range c.Reasons {
+			if s, is := all[r.Name]; is {
+				b.WriteString(example(t, s.change, s.Finding))
+			} else {
+				fmt.Fprintf(&b, "\n### %s\n\n%s.\n", r.Name, capital(r.Doc))
 			}
-		}
-	}
-	for _, r := range shape.Reasons() {
-		if !shown[r.Name] {
-			fmt.Fprintf(&b, "\n### %s\n\n%s.\n", r.Name, capital(r.Doc))
 		}
 	}
 	return b.String()
 }
 
-// foundBy reports whether a check's file names the reason's constant: a case can
-// be found by other checks besides.
-func foundBy(file, reason string) bool {
-	raw, err := os.ReadFile(file + ".go")
-	if err != nil {
-		return false
+// shown is a case with a finding in it.
+type shown struct {
+	change
+	shape.Finding
+	alone bool
+}
+
+// examples are, for each reason, the first case in which nothing else is found, or the
+// first at all.
+func examples(t *testing.T) map[string]shown {
+	t.Helper()
+	all := map[string]shown{}
+	for _, file := range slices.Sorted(maps.Keys(cases())) {
+		for _, c := range cases()[file] {
+			found := c.findings(t)
+			for _, f := range found {
+				if before, is := all[f.Reason]; !is || len(found) == 1 && !before.alone {
+					all[f.Reason] = shown{c, f, len(found) == 1}
+				}
+			}
+		}
 	}
-	if file == "schema" {
-		return true
-	}
-	var name strings.Builder
-	for part := range strings.SplitSeq(reason, "-") {
-		name.WriteString(capital(part))
-	}
-	return strings.Contains(string(raw), "Reason"+name.String()+",")
+	return all
 }
 
 // example shows the lines around a finding, and what is printed about it.
@@ -115,40 +109,6 @@ func example(t *testing.T, c change, f shape.Finding) string {
 		fmt.Fprintf(&b, "    hint: %s\n", f.Hint)
 	}
 	b.WriteString("```\n")
-	return b.String()
-}
-
-// prose returns the comment above the check of a file as a heading and a
-// paragraph, or "" where the file holds no check.
-func prose(t *testing.T, file string) string {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(".", file+".go"), nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, decl := range parsed.Decls {
-		function, ok := decl.(*ast.FuncDecl)
-		if !ok || function.Doc == nil {
-			continue
-		}
-		text := strings.ReplaceAll(strings.TrimSpace(function.Doc.Text()), "\n", " ")
-		if text, found := strings.CutPrefix(text, function.Name.Name+" finds "); found {
-			return "## " + heading(function.Name.Name) + "\n\nFinds " + text + "\n"
-		}
-	}
-	return ""
-}
-
-// heading makes words of a method's name.
-func heading(name string) string {
-	var b strings.Builder
-	for _, r := range capital(name) {
-		if r >= 'A' && r <= 'Z' && b.Len() > 0 {
-			b.WriteByte(' ')
-			r += 'a' - 'A'
-		}
-		b.WriteRune(r)
-	}
 	return b.String()
 }
 

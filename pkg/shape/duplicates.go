@@ -8,6 +8,16 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
+// ReasonDuplicateIdentity is a reason of findings.
+const ReasonDuplicateIdentity = "duplicate-identity"
+
+var duplicateIdentityCheck = check{
+	Title: "Duplicate identity",
+	Reasons: []Reason{
+		{ReasonDuplicateIdentity, "two documents are the same object to the API server", true},
+	},
+}
+
 // Set holds the exceptions of a run against each other and against those that
 // are live. Its checks:
 //

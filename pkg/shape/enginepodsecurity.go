@@ -16,10 +16,20 @@ var (
 	podControls       = []string{"Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types"}
 )
 
-// badPodSecurity finds a podSecurity entry that Kyverno's webhook refuses: a
-// control over containers that does not say which images it is for, one over
-// Pods that does, and a field without the values that it may take, or the
-// reverse.
+// ReasonBadPodSecurity is a reason of findings.
+const ReasonBadPodSecurity = "bad-pod-security"
+
+var badPodSecurityCheck = check{
+	Title: "Bad pod security",
+	About: `Finds a podSecurity entry that Kyverno's webhook refuses: a control over containers that
+does not say which images it is for, one over Pods that does, and a field without the values
+that it may take, or the reverse.`,
+	Reasons: []Reason{
+		{ReasonBadPodSecurity, "Kyverno would refuse a podSecurity entry", true},
+	},
+	Run: (*subject).badPodSecurity,
+}
+
 func (s *subject) badPodSecurity(time.Time) {
 	entries, _ := s.Spec()["podSecurity"].([]any)
 	for i, item := range entries {

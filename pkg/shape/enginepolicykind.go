@@ -17,9 +17,20 @@ var reachedKinds = []string{
 	"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy", "NamespacedDeletingPolicy",
 }
 
-// unknownPolicyKind finds a reference to a policy of a kind that no exception of
-// its group reaches, such as ClusterPolicy. Kyverno takes it and exempts
-// nothing, and who asked for it learns of that when the release is blocked.
+// ReasonUnknownPolicyKind is a reason of findings.
+const ReasonUnknownPolicyKind = "unknown-policy-kind"
+
+var unknownPolicyKindCheck = check{
+	Title: "Unknown policy kind",
+	About: `Finds a reference to a policy of a kind that no exception of its group reaches, such as
+ClusterPolicy. Kyverno takes it and exempts nothing, and who asked for it learns of that
+when the release is blocked.`,
+	Reasons: []Reason{
+		{ReasonUnknownPolicyKind, "no exception of this API group reaches policies of that kind", true},
+	},
+	Run: (*subject).unknownPolicyKind,
+}
+
 func (s *subject) unknownPolicyKind(time.Time) {
 	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return

@@ -9,11 +9,21 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
-// badSelector finds a label selector that Kyverno's webhook refuses: one that
-// asks for nothing, or with an operator, values or labels that cannot be meant.
-// Kyverno looks at no namespaceSelector, and at no selector that has a pattern
-// in its matchLabels; a selector of either sort that is malformed matches
-// nothing later, so the same is asked of it.
+// ReasonBadSelector is a reason of findings.
+const ReasonBadSelector = "bad-selector"
+
+var badSelectorCheck = check{
+	Title: "Bad selector",
+	About: `Finds a label selector that Kyverno's webhook refuses: one that asks for nothing, or with an
+operator, values or labels that cannot be meant. Kyverno looks at no namespaceSelector, and
+at no selector that has a pattern in its matchLabels; a selector of either sort that is
+malformed matches nothing later, so the same is asked of it.`,
+	Reasons: []Reason{
+		{ReasonBadSelector, "Kyverno would refuse a label selector, or match nothing with it", true},
+	},
+	Run: (*subject).badSelector,
+}
+
 func (s *subject) badSelector(time.Time) {
 	for _, f := range s.AllFilters() {
 		for _, field := range []string{"selector", "namespaceSelector"} {

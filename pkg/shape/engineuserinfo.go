@@ -9,9 +9,20 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
-// backgroundUserInfo finds an exception for requests of certain people that is
-// also meant for background scans, where there is no request. Kyverno's webhook
-// refuses it; background is true where it is not said.
+// ReasonBackgroundUserInfo is a reason of findings.
+const ReasonBackgroundUserInfo = "background-user-info"
+
+var backgroundUserInfoCheck = check{
+	Title: "Background user info",
+	About: `Finds an exception for requests of certain people that is also meant for background scans,
+where there is no request. Kyverno's webhook refuses it; background is true where it is not
+said.`,
+	Reasons: []Reason{
+		{ReasonBackgroundUserInfo, "Kyverno would refuse roles or subjects in an exception that is for background scans too", true},
+	},
+	Run: (*subject).backgroundUserInfo,
+}
+
 func (s *subject) backgroundUserInfo(time.Time) {
 	if background, said := s.Spec()["background"].(bool); said && !background {
 		return
@@ -26,9 +37,19 @@ func (s *subject) backgroundUserInfo(time.Time) {
 	}
 }
 
-// badUserInfo finds roles and subjects in a form that Kyverno's webhook refuses:
-// a role is namespace:name, and a subject is a User, a Group or, in a namespace,
-// a ServiceAccount.
+// ReasonBadUserInfo is a reason of findings.
+const ReasonBadUserInfo = "bad-user-info"
+
+var badUserInfoCheck = check{
+	Title: "Bad user info",
+	About: `Finds roles and subjects in a form that Kyverno's webhook refuses: a role is namespace:name,
+and a subject is a User, a Group or, in a namespace, a ServiceAccount.`,
+	Reasons: []Reason{
+		{ReasonBadUserInfo, "Kyverno would refuse the form of a role or subject", true},
+	},
+	Run: (*subject).badUserInfo,
+}
+
 func (s *subject) badUserInfo(time.Time) {
 	for _, f := range s.AllFilters() {
 		for _, role := range draft.TextsOf(f.Tree["roles"], f.Path.With("roles")) {

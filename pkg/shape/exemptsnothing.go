@@ -7,11 +7,21 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
-// exemptsNothing finds an exception that none of the repository's resources
-// would use: the name is misspelt, the namespace is another, or what needed it
-// is gone. Match conditions are evaluated on what the files say, and what they
-// cannot say counts as given. It stays quiet for kinds that controllers make,
-// since they are in no file, and where a condition does not compile.
+// ReasonExemptsNothing is a reason of findings.
+const ReasonExemptsNothing = "exempts-nothing"
+
+var exemptsNothingCheck = check{
+	Title: "Exempts nothing",
+	About: `Finds an exception that none of the repository's resources would use: the name is misspelt,
+the namespace is another, or what needed it is gone. Match conditions are evaluated on what
+the files say, and what they cannot say counts as given. It stays quiet for kinds that
+controllers make, since they are in no file, and where a condition does not compile.`,
+	Reasons: []Reason{
+		{ReasonExemptsNothing, "none of the resources given would be exempt", false},
+	},
+	Run: (*subject).exemptsNothing,
+}
+
 func (s *subject) exemptsNothing(time.Time) {
 	if s.config.Resources == nil {
 		return

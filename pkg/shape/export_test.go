@@ -9,3 +9,6 @@ func (set *PolicySet) RuleNames() []string {
 	}
 	return ruleNames(all)
 }
+
+// Checks are those that docs/checks.md is made of.
+var Checks = checks

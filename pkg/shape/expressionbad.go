@@ -10,11 +10,21 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
-// badExpression finds a match condition that Kyverno would not admit, or that
-// nobody could review: an expression that does not compile to a bool with what
-// Kyverno gives it, or is too long or too deep; a name that is no name or is
-// used twice; more conditions than Kubernetes takes. Where the webhook of
-// Kyverno is off, such a condition breaks its policy instead.
+// ReasonBadExpression is a reason of findings.
+const ReasonBadExpression = "bad-expression"
+
+var badExpressionCheck = check{
+	Title: "Bad expression",
+	About: `Finds a match condition that Kyverno would not admit, or that nobody could review: an
+expression that does not compile to a bool with what Kyverno gives it, or is too long or too
+deep; a name that is no name or is used twice; more conditions than Kubernetes takes. Where
+the webhook of Kyverno is off, such a condition breaks its policy instead.`,
+	Reasons: []Reason{
+		{ReasonBadExpression, "a match condition is no CEL expression that Kyverno would take", true},
+	},
+	Run: (*subject).badExpression,
+}
+
 func (s *subject) badExpression(time.Time) {
 	if s.Exc.Identity.Group != exception.PoliciesGroup {
 		return

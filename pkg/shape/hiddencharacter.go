@@ -12,11 +12,21 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
-// hiddenCharacter finds what a reviewer cannot see or is shown in another
-// order: in names, anything that is not printable ASCII, for a letter of
-// another alphabet looks like one of ours; in any text, key or comment, the
-// characters that turn the direction of writing or take no room. The joiners
-// that some scripts need are allowed in prose.
+// ReasonHiddenCharacter is a reason of findings.
+const ReasonHiddenCharacter = "hidden-character"
+
+var hiddenCharacterCheck = check{
+	Title: "Hidden character",
+	About: `Finds what a reviewer cannot see or is shown in another order: in names, anything that is
+not printable ASCII, for a letter of another alphabet looks like one of ours; in any text,
+key or comment, the characters that turn the direction of writing or take no room. The
+joiners that some scripts need are allowed in prose.`,
+	Reasons: []Reason{
+		{ReasonHiddenCharacter, "a character is not what a reader sees", false},
+	},
+	Run: (*subject).hiddenCharacter,
+}
+
 func (s *subject) hiddenCharacter(time.Time) {
 	before := len(s.found)
 	seen := map[string]bool{}

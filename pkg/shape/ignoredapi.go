@@ -7,11 +7,22 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ignoredAPI finds, where the release of Kyverno is known, an exception that
-// its engine ignores, that its API server does not serve, or of which the API
-// server drops a field, so that the live object would not be the signed one. An
-// exception that is ignored is not harmless: it is reviewed and renewed as if it
-// did something, and what it was for is blocked on the day of the upgrade.
+// ReasonIgnoredAPI is a reason of findings.
+const ReasonIgnoredAPI = "ignored-api"
+
+var ignoredAPICheck = check{
+	Title: "Ignored API",
+	About: `Finds, where the release of Kyverno is known, an exception that its engine
+ignores, that its API server does not serve, or of which the API server drops a field, so
+that the live object would not be the signed one. An exception that is ignored is not
+harmless: it is reviewed and renewed as if it did something, and what it was for is blocked
+on the day of the upgrade.`,
+	Reasons: []Reason{
+		{ReasonIgnoredAPI, "Kyverno ignores this kind of exception, or will", false},
+	},
+	Run: (*subject).ignoredAPI,
+}
+
 func (s *subject) ignoredAPI(time.Time) {
 	group := s.Exc.Identity.Group
 	if s.engine == 0 {

@@ -9,9 +9,27 @@ import (
 	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
-// lifetime finds an exception that never ends, has ended, ends too late, or
-// does not say clearly when. A duration is judged as it is, for it begins when
-// the exception is signed.
+// Reasons of findings.
+const (
+	ReasonNoExpiry        = "no-expiry"
+	ReasonBadLifetime     = "bad-lifetime"
+	ReasonExpired         = "expired"
+	ReasonLifetimeTooLong = "lifetime-too-long"
+)
+
+var lifetimeCheck = check{
+	Title: "Lifetime",
+	About: `Finds an exception that never ends, has ended, ends too late, or does not say clearly when.
+A duration is judged as it is, for it begins when the exception is signed.`,
+	Reasons: []Reason{
+		{ReasonNoExpiry, "the exception does not say when it ends", false},
+		{ReasonBadLifetime, "what the exception says of its lifetime cannot be read or contradicts itself", true},
+		{ReasonExpired, "the exception has ended already", true},
+		{ReasonLifetimeTooLong, "the exception lives longer than is allowed", false},
+	},
+	Run: (*subject).lifetime,
+}
+
 func (s *subject) lifetime(now time.Time) {
 	life, err := lifetime.Of(s.Exc)
 	if err != nil {

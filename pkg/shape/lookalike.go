@@ -8,9 +8,20 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// lookAlike finds two names in one list, or in one field of the entries of a list,
-// that differ in nothing but letter case or white space, which are one name to a reader and two to Kyverno, and a
-// name that begins or ends with white space.
+// ReasonLookAlike is a reason of findings.
+const ReasonLookAlike = "look-alike"
+
+var lookAlikeCheck = check{
+	Title: "Look alike",
+	About: `Finds two names in one list, or in one field of the entries of a list, that differ in
+nothing but letter case or white space, which are one name to a reader and two to Kyverno,
+and a name that begins or ends with white space.`,
+	Reasons: []Reason{
+		{ReasonLookAlike, "two names differ in what a reader does not see", false},
+	},
+	Run: (*subject).lookAlike,
+}
+
 func (s *subject) lookAlike(time.Time) {
 	first := map[[2]string]string{} // by where it stands, and without case and space
 	for _, name := range s.identifiers() {

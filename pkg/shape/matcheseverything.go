@@ -9,13 +9,23 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
-// matchesEverything finds a kyverno.io exception whose match does not narrow
-// down what is exempt. Each filter of match.any, and those of match.all taken
-// together, must say kinds, and names, namespaces or labels besides. What does
-// not count, because it narrows nothing or can be put on by whoever wants to be
-// exempt: a pattern that fits anything, an empty selector, a selector that only
-// asks for labels to be absent, annotations, operations (Kyverno does not look
-// at them in an exception), and who sent the request.
+// ReasonMatchesEverything is a reason of findings.
+const ReasonMatchesEverything = "matches-everything"
+
+var matchesEverythingCheck = check{
+	Title: "Matches everything",
+	About: `Finds a kyverno.io exception whose match does not narrow down what is exempt. Each filter of
+match.any, and those of match.all taken together, must say kinds, and names, namespaces or
+labels besides. What does not count, because it narrows nothing or can be put on by whoever
+wants to be exempt: a pattern that fits anything, an empty selector, a selector that only
+asks for labels to be absent, annotations, operations (Kyverno does not look at them in an
+exception), and who sent the request.`,
+	Reasons: []Reason{
+		{ReasonMatchesEverything, "the exception does not say which resources it is for", false},
+	},
+	Run: (*subject).matchesEverything,
+}
+
 func (s *subject) matchesEverything(time.Time) {
 	if s.Exc.Identity.Group != exception.KyvernoGroup {
 		return

@@ -6,9 +6,20 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// namesNothing finds an exception that exempts from nothing: an empty list of
-// policies, or a policy with an empty list of rules. It looks harmless and is
-// reviewed as such, until a later change of one word fills it.
+// ReasonNamesNothing is a reason of findings.
+const ReasonNamesNothing = "names-nothing"
+
+var namesNothingCheck = check{
+	Title: "Names nothing",
+	About: `Finds an exception that exempts from nothing: an empty list of policies, or a policy with an
+empty list of rules. It looks harmless and is reviewed as such, until a later change of one
+word fills it.`,
+	Reasons: []Reason{
+		{ReasonNamesNothing, "the exception names no policy or no rule", false},
+	},
+	Run: (*subject).namesNothing,
+}
+
 func (s *subject) namesNothing(time.Time) {
 	field := "exceptions"
 	if s.Exc.Identity.Group == exception.PoliciesGroup {

@@ -6,6 +6,16 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
+// ReasonNotAnException is a reason of findings.
+const ReasonNotAnException = "not-an-exception"
+
+var notAnExceptionCheck = check{
+	Title: "Not an exception",
+	Reasons: []Reason{
+		{ReasonNotAnException, "the document is no PolicyException of kyverno.io or policies.kyverno.io", true},
+	},
+}
+
 // notAnException finds a document of another kind. A list is one too: what is
 // sealed is one document, and kubectl's List would be sealed as a whole.
 func (s *subject) notAnException() {

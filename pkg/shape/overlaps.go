@@ -8,6 +8,16 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
+// ReasonOverlaps is a reason of findings.
+const ReasonOverlaps = "overlaps"
+
+var overlappingCheck = check{
+	Title: "Overlapping",
+	Reasons: []Reason{
+		{ReasonOverlaps, "another exception exempts the same resources from the same rule", false},
+	},
+}
+
 // Bounds for one exception: how many others it is held against, how much work
 // that may be, and how many overlaps are said. In a set where thousands overlap,
 // not each pair has to be told.

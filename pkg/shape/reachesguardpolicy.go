@@ -11,11 +11,15 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
-// reachesGuardPolicy finds an exception from a policy that is itself about
-// PolicyExceptions, by whatever name: whether it demands a signature, an expiry
-// or a label, an exception from it would be an exception from the check on
-// exceptions. No setting permits it. A policy for every kind is one too, unless
-// it leaves PolicyExceptions out.
+var reachesGuardPolicyCheck = check{
+	Title: "Reaches guard policy",
+	About: `Finds an exception from a policy that is itself about PolicyExceptions, by whatever name:
+whether it demands a signature, an expiry or a label, an exception from it would be an
+exception from the check on exceptions. No setting permits it. A policy for every kind is
+one too, unless it leaves PolicyExceptions out.`,
+	Run: (*subject).reachesGuardPolicy,
+}
+
 func (s *subject) reachesGuardPolicy(time.Time) {
 	if s.config.Policies == nil {
 		return

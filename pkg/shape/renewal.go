@@ -7,11 +7,25 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// renewal finds an exception that renews another one more often than is allowed, or
-// that does not say properly which. The number is the exception's own word until it
-// is held against the signed predecessor, which signing does when it promotes:
-// a renewal that names another message, skips a number or exempts something else is
-// not signed.
+// Reasons of findings.
+const (
+	ReasonBadRenewal      = "bad-renewal"
+	ReasonTooManyRenewals = "too-many-renewals"
+)
+
+var renewalCheck = check{
+	Title: "Renewal",
+	About: `Finds an exception that renews another one more often than is allowed, or that does not say
+properly which. The number is the exception's own word until it is held against the signed
+predecessor, which signing does when it promotes: a renewal that names another message,
+skips a number or exempts something else is not signed.`,
+	Reasons: []Reason{
+		{ReasonBadRenewal, "what the exception says of the one that it renews cannot be read", true},
+		{ReasonTooManyRenewals, "the exception has been renewed more often than is allowed", false},
+	},
+	Run: (*subject).renewal,
+}
+
 func (s *subject) renewal(time.Time) {
 	said, err := s.Exc.Renewal()
 	if err != nil {

@@ -13,13 +13,33 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
-// scope finds an exception that is wider than the configuration asks for: in a
-// namespace where exceptions do not belong, from more policies than one
-// exception may name, or with a filter that leaves out names, namespaces or
-// senders. The conditions of policies.kyverno.io are not read for these three:
-// what an expression restricts is for [Config.Rules] to ask. Where every kind is one
-// of Kubernetes that is in no namespace, named with its group
-// (rbac.authorization.k8s.io/v1/ClusterRole), there is none to say.
+// Reasons of findings.
+const (
+	ReasonWrongNamespace    = "wrong-namespace"
+	ReasonTooManyPolicies   = "too-many-policies"
+	ReasonMissingNames      = "missing-names"
+	ReasonMissingNamespaces = "missing-namespaces"
+	ReasonMissingSubjects   = "missing-subjects"
+)
+
+var scopeCheck = check{
+	Title: "Scope",
+	About: `Finds an exception that is wider than the configuration asks for: in a namespace where
+exceptions do not belong, from more policies than one exception may name, or with a filter
+that leaves out names, namespaces or senders. The conditions of policies.kyverno.io are not
+read for these three: what an expression restricts is for [Config.Rules] to ask. Where every
+kind is one of Kubernetes that is in no namespace, named with its group
+(rbac.authorization.k8s.io/v1/ClusterRole), there is none to say.`,
+	Reasons: []Reason{
+		{ReasonWrongNamespace, "exceptions do not live in this namespace", false},
+		{ReasonTooManyPolicies, "the exception names more policies than one may", false},
+		{ReasonMissingNames, "a filter names no resources", false},
+		{ReasonMissingNamespaces, "a filter names no namespaces", false},
+		{ReasonMissingSubjects, "a filter does not say who sends the request", false},
+	},
+	Run: (*subject).scope,
+}
+
 func (s *subject) scope(time.Time) {
 	allowed := s.config.Namespaces
 	if _, found := wildcard.OverlapsAny(s.Exc.Identity.Namespace, allowed); len(allowed) > 0 && !found {

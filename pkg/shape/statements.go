@@ -15,9 +15,32 @@ const (
 	CategoryMitigated = "mitigated" // something else takes care of it
 )
 
-// statements finds an exception that does not say what it must (why it exists,
-// its ticket, its owner, its category), or says it twice in different words. An expiry said
-// twice is for the check on lifetimes.
+// Reasons of findings.
+const (
+	ReasonMissingReason   = "missing-reason"
+	ReasonMissingTicket   = "missing-ticket"
+	ReasonMissingOwner    = "missing-owner"
+	ReasonMissingCategory = "missing-category"
+	ReasonBadCategory     = "bad-category"
+	ReasonContradiction   = "contradiction"
+)
+
+var statementsCheck = check{
+	Title: "Statements",
+	About: `Finds an exception that does not say what it must (why it exists, its ticket, its owner, its
+category), or says it twice in different words. An expiry said twice is for the check on
+lifetimes.`,
+	Reasons: []Reason{
+		{ReasonMissingReason, "the exception does not say why it is needed", false},
+		{ReasonMissingTicket, "the exception names no ticket", false},
+		{ReasonMissingOwner, "the exception names no owner", false},
+		{ReasonMissingCategory, "the exception does not say whether it is a waiver or mitigated", false},
+		{ReasonBadCategory, "the category is neither waiver nor mitigated", false},
+		{ReasonContradiction, "a field and an annotation say different things", true},
+	},
+	Run: (*subject).statements,
+}
+
 func (s *subject) statements(time.Time) {
 	required := map[string]struct {
 		said                     exception.Statement

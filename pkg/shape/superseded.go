@@ -9,6 +9,16 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
+// ReasonSuperseded is a reason of findings.
+const ReasonSuperseded = "superseded"
+
+var supersededLiveCheck = check{
+	Title: "Superseded live",
+	Reasons: []Reason{
+		{ReasonSuperseded, "the exception takes the place of a live one", false},
+	},
+}
+
 // superseded finds an exception that takes the place of a live one, which is
 // how one is renewed, and says where it grows: what was approved last time is
 // not approved for more.

@@ -10,10 +10,20 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// unknownPolicy finds an exception from a policy that does not exist, or that
-// exists as another kind than the exception says. Kyverno passes over such a
-// name in silence: the exception does nothing until somebody adds a policy of
-// that name, and nobody will look at it then.
+// ReasonUnknownPolicy is a reason of findings.
+const ReasonUnknownPolicy = "unknown-policy"
+
+var unknownPolicyCheck = check{
+	Title: "Unknown policy",
+	About: `Finds an exception from a policy that does not exist, or that exists as another kind than
+the exception says. Kyverno passes over such a name in silence: the exception does nothing
+until somebody adds a policy of that name, and nobody will look at it then.`,
+	Reasons: []Reason{
+		{ReasonUnknownPolicy, "there is no such policy", false},
+	},
+	Run: (*subject).unknownPolicy,
+}
+
 func (s *subject) unknownPolicy(time.Time) {
 	if s.config.Policies == nil {
 		return

@@ -9,9 +9,20 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// unknownRule finds the name or pattern of a rule that the policy does not have,
-// the rules included that Kyverno makes of it for controllers of Pods. It does
-// nothing today, and covers whatever rule gets that name.
+// ReasonUnknownRule is a reason of findings.
+const ReasonUnknownRule = "unknown-rule"
+
+var unknownRuleCheck = check{
+	Title: "Unknown rule",
+	About: `Finds the name or pattern of a rule that the policy does not have, the rules included that
+Kyverno makes of it for controllers of Pods. It does nothing today, and covers whatever rule
+gets that name.`,
+	Reasons: []Reason{
+		{ReasonUnknownRule, "the policy has no such rule", false},
+	},
+	Run: (*subject).unknownRule,
+}
+
 func (s *subject) unknownRule(time.Time) {
 	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
 		return

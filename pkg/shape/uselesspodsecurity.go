@@ -8,9 +8,19 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// uselessPodSecurity finds spec.podSecurity in an exception from rules that are
-// no podSecurity rules. It reads as if a few controls were left out; Kyverno
-// does not look at it there and skips the whole rule.
+// ReasonUselessPodSecurity is a reason of findings.
+const ReasonUselessPodSecurity = "useless-pod-security"
+
+var uselessPodSecurityCheck = check{
+	Title: "Useless pod security",
+	About: `Finds spec.podSecurity in an exception from rules that are no podSecurity rules. It reads as
+if a few controls were left out; Kyverno does not look at it there and skips the whole rule.`,
+	Reasons: []Reason{
+		{ReasonUselessPodSecurity, "controls of Pod security are named for rules that do not check them, and the rules are skipped whole", false},
+	},
+	Run: (*subject).uselessPodSecurity,
+}
+
 func (s *subject) uselessPodSecurity(time.Time) {
 	controls, _ := s.Spec()["podSecurity"].([]any)
 	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup || len(controls) == 0 {

@@ -9,9 +9,19 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
-// wildcardImage finds an image or an allowed value that fits anything. In
-// podSecurity, where it takes in every container of resources that are named
-// otherwise, it is a warning.
+// ReasonWildcardImage is a reason of findings.
+const ReasonWildcardImage = "wildcard-image"
+
+var wildcardImageCheck = check{
+	Title: "Wildcard image",
+	About: `Finds an image or an allowed value that fits anything. In podSecurity, where it takes in
+every container of resources that are named otherwise, it is a warning.`,
+	Reasons: []Reason{
+		{ReasonWildcardImage, "an image or an allowed value stands for anything", false},
+	},
+	Run: (*subject).wildcardImage,
+}
+
 func (s *subject) wildcardImage(time.Time) {
 	spec := s.Spec()
 	if s.Exc.Identity.Group == exception.PoliciesGroup {

@@ -9,10 +9,21 @@ import (
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
-// wildcardMatch finds what looks like a restriction in a filter that is narrow
-// otherwise, and restricts nothing: a name or namespace that fits any, and a
-// selector that asks for no label to be present. A later change that takes the
-// real restriction away would leave a match that still looks narrow.
+// ReasonWildcardMatch is a reason of findings.
+const ReasonWildcardMatch = "wildcard-match"
+
+var wildcardMatchCheck = check{
+	Title: "Wildcard match",
+	About: `Finds what looks like a restriction in a filter that is narrow otherwise, and restricts
+nothing: a name or namespace that fits any, and a selector that asks for no label to be
+present. A later change that takes the real restriction away would leave a match that still
+looks narrow.`,
+	Reasons: []Reason{
+		{ReasonWildcardMatch, "a name, a namespace or a selector restricts nothing", false},
+	},
+	Run: (*subject).wildcardMatch,
+}
+
 func (s *subject) wildcardMatch(time.Time) {
 	for _, f := range s.AllFilters() {
 		if s.isRefused(ReasonMatchesEverything, f.Path) {

@@ -9,9 +9,20 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// wildcardPolicy finds a policy named by a pattern. Kyverno 1.19 compares names
-// of policies as they are, so that today a pattern reaches nothing: whoever
-// wrote it meant more than anybody should approve.
+// ReasonWildcardPolicy is a reason of findings.
+const ReasonWildcardPolicy = "wildcard-policy"
+
+var wildcardPolicyCheck = check{
+	Title: "Wildcard policy",
+	About: `Finds a policy named by a pattern. Kyverno 1.19 compares names of policies as they are, so
+that today a pattern reaches nothing: whoever wrote it meant more than anybody should
+approve.`,
+	Reasons: []Reason{
+		{ReasonWildcardPolicy, "a policy is named by a pattern", false},
+	},
+	Run: (*subject).wildcardPolicy,
+}
+
 func (s *subject) wildcardPolicy(time.Time) {
 	for _, ref := range s.Exc.Policies {
 		field := "policyName"

@@ -7,9 +7,20 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// wildcardRule finds a pattern for rules, which covers the rules that the
-// policy will have one day. One that leaves some out is a warning: autogen-*
-// is how some write the forms of a rule for controllers of Pods.
+// ReasonWildcardRule is a reason of findings.
+const ReasonWildcardRule = "wildcard-rule"
+
+var wildcardRuleCheck = check{
+	Title: "Wildcard rule",
+	About: `Finds a pattern for rules, which covers the rules that the policy will have one day. One
+that leaves some out is a warning: autogen-* is how some write the forms of a rule for
+controllers of Pods.`,
+	Reasons: []Reason{
+		{ReasonWildcardRule, "a rule is named by a pattern", false},
+	},
+	Run: (*subject).wildcardRule,
+}
+
 func (s *subject) wildcardRule(time.Time) {
 	for _, ref := range s.Exc.Policies {
 		for i, rule := range ref.Rules {

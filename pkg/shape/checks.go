@@ -1,0 +1,70 @@
+package shape
+
+import "time"
+
+// check is something that is asked of exceptions.
+type check struct {
+	Title   string // in docs/checks.md
+	About   string // likewise
+	Reasons []Reason
+	// Run adds what it finds. It is nil where a [Set] asks, or [Checker.Check] before
+	// all others.
+	Run func(*subject, time.Time)
+}
+
+// Reason is the stable name of what a check finds, with a line about it.
+type Reason struct {
+	Name, Doc string
+	// Fixed says that no configuration switches it off or makes it a warning:
+	// the exception could not be signed or applied, or would reach its guard.
+	Fixed bool
+}
+
+// checks are run over every PolicyException, in this order. Those of
+// [Config.Rules] come last.
+var checks = []check{
+	notAnExceptionCheck,
+	alreadySealedCheck,
+	schemaCheck,
+	backgroundUserInfoCheck,
+	badUserInfoCheck,
+	badSelectorCheck,
+	badPodSecurityCheck,
+	unknownPolicyKindCheck,
+	ignoredAPICheck,
+	namesNothingCheck,
+	badExpressionCheck,
+	matchesEverythingCheck,
+	conditionsMatchEverythingCheck,
+	wildcardMatchCheck,
+	wildcardImageCheck,
+	scopeCheck,
+	wildcardPolicyCheck,
+	wildcardRuleCheck,
+	reachesGuardCheck,
+	reachesGuardPolicyCheck,
+	unknownPolicyCheck,
+	unknownRuleCheck,
+	autogenRulesCheck,
+	uselessPodSecurityCheck,
+	exemptsNothingCheck,
+	lifetimeCheck,
+	renewalCheck,
+	statementsCheck,
+	claimsReviewCheck,
+	hiddenCharacterCheck,
+	lookAlikeCheck,
+	duplicateIdentityCheck,
+	overlappingCheck,
+	supersededLiveCheck,
+}
+
+// Reasons lists every reason that a [Finding] can have, but for the names of
+// [Config.Rules].
+func Reasons() []Reason {
+	var all []Reason
+	for _, c := range checks {
+		all = append(all, c.Reasons...)
+	}
+	return all
+}
