@@ -85,12 +85,14 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	if f.Config == "" {
 		return nil, errNoConfig
 	}
-	rules, err := loader(f.Config)("")
+	namespace, err := namespaceOf(f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	f.Namespace = namespace
+	rules, err := loader(f.Config, f.Namespace)("")
 	if err != nil {
 		return nil, asUsage(err)
-	}
-	if f.Namespace, err = namespaceOf(f.Namespace); err != nil {
-		return nil, err
 	}
 	static, err := f.static()
 	if err != nil {
