@@ -136,6 +136,12 @@ func TestDoctor(t *testing.T) {
 			asService(&a.validating.Webhooks[1], "/deleted")
 			c.Dial = good.dialAs("polex-guard.polex-system.svc:8443")
 		}},
+		"a Service elsewhere": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			asService(w, "/admit")
+			w.ClientConfig.Service.Namespace = "team-a"
+		}, change: func(_ *api, c *doctor.Config) { c.Dial = good.dialAs("") }, want: []string{"unknown undecided", "wrong asks-elsewhere"}},
+		"another host": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.URL = new("https://allow.example/admit") },
+			change: func(_ *api, c *doctor.Config) { c.Dial = good.dialAs("") }, want: []string{"doubtful asks-elsewhere", "unknown undecided"}},
 		"a selector of everything": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = &metav1.LabelSelector{} }},
 
 		"no webhook":             {change: func(a *api, _ *doctor.Config) { a.validating = nil }, want: []string{"wrong no-webhook"}},
