@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/pkg/guard"
 	"github.com/polex-dev/polex/pkg/guard/doctor"
+	"github.com/polex-dev/polex/policies/guard/protect"
 )
 
 const checkHelp = `Say what would let an exception past the guard, or keep the guard from doing what
@@ -85,12 +86,14 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	if f.Config == "" {
 		return nil, errNoConfig
 	}
-	rules, err := loader(f.Config)("")
+	namespace, err := namespaceOf(f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	f.Namespace = namespace
+	rules, err := loader(f.Config, f.Namespace)("")
 	if err != nil {
 		return nil, asUsage(err)
-	}
-	if f.Namespace, err = namespaceOf(f.Namespace); err != nil {
-		return nil, err
 	}
 	static, err := f.static()
 	if err != nil {
@@ -112,7 +115,7 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	report := &cli.Report{Tool: "polex-guard"}
 	for _, found := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
-		Webhook: f.Webhook, Static: static, Deadline: f.Deadline, Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno,
+		Webhook: f.Webhook, Static: static, Protect: protect.Files, Deadline: f.Deadline, Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno,
 	}) {
 		report.Documents++
 		report.Add(cli.Result{Outcome: outcomes[found.Outcome], File: found.Subject, Reason: found.Reason, Message: found.Message, Hint: found.Hint})

@@ -18,9 +18,9 @@ var errNoSubcommand = errors.New("it says neither serve nor check")
 // maxNamed is the most bytes of a file that a trust policy names.
 const maxNamed = 4 << 20
 
-// loader loads the configuration at a path, with the files that it names. It
-// returns nil where nothing of them has changed.
-func loader(path string) guard.Load {
+// loader loads the configuration at a path, with the files that it names, for a guard in
+// a namespace. It returns nil where nothing of them has changed.
+func loader(path, namespace string) guard.Load {
 	return func(digest string) (*guard.Rules, error) {
 		cfg, err := cli.LoadConfig(path)
 		if err != nil {
@@ -34,6 +34,7 @@ func loader(path string) guard.Load {
 		if err := cfg.Section("guard", &settings); err != nil {
 			return nil, err
 		}
+		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // whatever it is called
 		now, err := digestOf(cfg.Document().Source(), config)
 		if err != nil || now == digest {
 			return nil, err

@@ -174,7 +174,7 @@ func (g *guarding) managerOptions() ctrl.Options {
 
 func (g *guarding) reloader() *guard.Reloader {
 	return &guard.Reloader{
-		Current: g.rules, Load: loader(g.flags.Config), Every: g.flags.ReloadInterval, Clock: g.clock, Metrics: g.metrics,
+		Current: g.rules, Load: loader(g.flags.Config, g.flags.Namespace), Every: g.flags.ReloadInterval, Clock: g.clock, Metrics: g.metrics,
 		Changed: func(r *guard.Rules) { g.log.Info("configuration", "digest", r.Digest()) },
 		Refused: g.refusedConfiguration,
 	}

@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -26,15 +27,19 @@ const (
 	maxNesting    = 16     // of parentheses
 )
 
-// conditions asks about match conditions, which are joined by "and".
-func (a *asking) conditions(value any) {
+// conditions asks about match conditions, each by itself.
+func (a *asking) conditions(spec map[string]any) {
 	path := exception.Path{"spec", "matchConditions"}
-	items := a.list(value, path)
-	if len(items) > maxConditions {
+	items := a.list(spec["matchConditions"], path)
+	switch {
+	case len(items) > maxConditions:
 		a.says(path, "write fewer", "there are %d conditions, and %d are read", len(items), maxConditions)
 		return
+	case len(items) == 0 && !a.onlyValues(spec):
+		a.says(path, "write one, such as object.kind == 'Pod' && object.metadata.namespace == 'team-a'",
+			"without match conditions, PolicyExceptions and the namespaces of the guard are exempt too")
+		return
 	}
-	before, all := len(a.ways), only(silent)
 	for i, item := range items {
 		at := path.With(i)
 		tree := a.mapping(item, at)
@@ -44,14 +49,31 @@ func (a *asking) conditions(value any) {
 			a.misread(at, "a text", tree["expression"])
 			continue
 		}
-		all = all.and(a.condition(text, at))
-		if len(items) == 1 {
-			path = at
+		told := len(a.ways)
+		if all := a.condition(text, at); len(a.ways) == told {
+			a.allows(all, at, len(items) > 1)
 		}
 	}
-	if len(items) > 0 && len(a.ways) == before {
-		a.allows(all, path)
+}
+
+// readsValues are the kinds of policies that an exception with images or values only
+// hands these to. Of other kinds, some versions of Kyverno exempt the whole resource.
+var readsValues = []string{
+	"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "NamespacedValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy",
+}
+
+// onlyValues reports whether an exception exempts nothing as a whole: it names images or
+// values, which its policies look up themselves.
+func (a *asking) onlyValues(spec map[string]any) bool {
+	values := len(a.list(spec["images"], exception.Path{"spec", "images"})) + len(a.list(spec["allowedValues"], exception.Path{"spec", "allowedValues"}))
+	refs, _ := spec["policyRefs"].([]any) // which were asked about
+	for _, item := range refs {
+		ref, _ := item.(map[string]any)
+		if kind, _ := ref["kind"].(string); !slices.Contains(readsValues, kind) {
+			return false
+		}
 	}
+	return values > 0
 }
 
 // condition returns what one condition is about. A text in it that is a name of

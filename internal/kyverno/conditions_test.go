@@ -9,10 +9,11 @@ var plainly = []string{
 	`object.apiVersion == 'apps/v1'`, `object.apiVersion.startsWith('apps/')`, `request.kind.group == 'apps'`, `request.object.kind == 'Pod'`, `object.kind.startsWith('Dep')`,
 	`object.metadata.namespace == 'team-a'`, `object.metadata.namespace in ['team-a', 'team-b']`, `object.metadata.namespace.startsWith('team-')`, `object.metadata.namespace.endsWith('-dev')`,
 	`request.namespace == 'team-a'`, `namespaceObject.metadata.name == 'testing-ns'`, `object.metadata.namespace.matches('^team-.*$')`,
-	`object.metadata.name == 'skipped-deployment'`, `request.name == 'web'`, `object.metadata.name.contains('canary')`, `object.metadata.name in ['skipped-deployment', 'skipped-cronjob']`,
+	`object.metadata.name == 'skipped-deployment'`, `request.name == 'web'`, `object.kind == 'Pod' && object.metadata.name.contains('canary')`, `object.metadata.name in ['skipped-deployment', 'skipped-cronjob']`,
 	`(object.kind == 'Pod')`, `((object.kind == 'Pod') && (object.metadata.name == 'web'))`, "object.kind == 'Pod' // in the team's own words\n && object.metadata.name == 'web'",
 	`object.metadata.name == 'a' || object.metadata.name == 'b'`, `object.kind == 'Pod' || object.metadata.namespace == 'team-a'`, `(object.kind == 'Pod' || object.kind == 'Job') && object.metadata.name == 'web'`,
 	`object.kind == 'Namespace' ? object.metadata.name == 'team-a' : object.metadata.namespace == 'team-a'`,
+	`object.kind == 'Deployment' && object.metadata.name == 'polex-guard' && object.metadata.namespace == 'team-a'`, `object.kind == 'Pod' && object.metadata.name.matches('^web-.*$')`,
 	// Besides, what restricts neither.
 	`object.kind == 'Pod' && object.spec.containers.all(c, c.image.startsWith('registry.example/'))`, `object.kind == 'Pod' && has(object.metadata.labels) && object.metadata.labels['a'] == 'b'`,
 	`object.metadata.namespace == 'team-a' && object.metadata.?labels['app'].orValue('') == 'web'`, `object.metadata.namespace == 'team-a' && object.spec.replicas > 3`,
@@ -64,6 +65,14 @@ var hidden = map[string][]string{
 		`[request.operation == 'DELETE' ? oldObject : object].exists(it, it.kind == 'Pod') || true`, `[request.operation == 'DELETE' ? oldObject : object].exists(it, true) && it.kind == 'Pod'`,
 		`!('Pod' in [object.kind])`, `request.userInfo.username == 'system:serviceaccount:team-a:deployer'`, `object.metadata.labels['a'] == 'b'`, `object.spec.template.spec.serviceAccountName == 'web'`, `true`, `1 == 1`, ``,
 	},
+	"patterns of names alone": { // some of which fit nearly everything
+		`object.metadata.name.contains('a')`, `object.metadata.name.startsWith('w')`, `request.name.endsWith('b')`, `object.metadata.name.matches('^web-.*$')`,
+		`object.metadata.name == 'web' || object.metadata.name.startsWith('a')`,
+	},
+	"the guard's own objects": {
+		`object.metadata.name == 'polex-guard'`, `object.kind == 'ClusterRole' && object.metadata.name == 'polex-guard'`, `object.kind == 'Secret' && request.name.startsWith('polex-guard-')`,
+		`object.kind == 'Deployment' && object.metadata.name.endsWith('-guard')`,
+	},
 	"beside a kind": { // the namespace is looked at in another way
 		`object.kind == 'Pod' && object.metadata.namespace.matches('^k.*o$')`, `object.kind == 'Pod' && object.metadata.namespace == 'ky' + 'verno'`, `object.kind == 'Pod' && object.metadata.namespace.contains('yverno')`,
 		`object.kind == 'Pod' && object['metadata']['namespace'] > 'a'`, `object.kind == 'Pod' && object.metadata['namespace'] > 'a'`, `object.kind == 'Pod' && [object].exists(o, o.metadata.namespace > 'a')`,
@@ -73,7 +82,7 @@ var hidden = map[string][]string{
 		`object.kind == 'Pod' && namespaceObject.metadata.labels.exists(k, namespaceObject.metadata.labels[k] > 'a')`, `object.kind == 'Pod' && oldObject.metadata.namespace > 'a'`, `object.kind == 'Pod' && (true ? object : oldObject).metadata.namespace > 'a'`,
 		`object.kind == 'Pod' && object.metadata.namespace.startsWith('kyv')`, `object.kind == 'Namespace' && object.metadata.name.startsWith('kyv')`, `object.kind == 'Namespace' && object.metadata.labels['kubernetes.io/metadata.name'] > 'a'`,
 		`object.kind == 'Pod' && request.object.metadata.namespace > 'a'`, `object.kind == 'Pod' && object.metadata.managedFields[0].manager > 'a'`, `object.kind == 'Pod' && object.metadata.namespace.matches('^kyvernox*$')`,
-		`object.kind == 'Pod' && object.metadata.namespace.matches('^team|kyverno$')`, `object.kind == 'Pod' && object.metadata.namespace.matches('team')`, `object.kind == 'Pod' && object.metadata.namespace.matches('^(team|kyverno)$')`,
+		`object.kind == 'Pod' && object.metadata.namespace.matches('^team|kyverno$')`, `object.kind == 'Pod' && object.metadata.namespace.matches('team')`, `object.kind == 'Pod' && object.metadata.namespace.matches('^(team|kyverno)$')`, `object.kind == 'Pod' && variables.home.startsWith('k')`,
 	},
 	"beside a namespace": { // the kind is looked at in another way
 		`object.metadata.namespace == 'team-a' && object.kind.endsWith('tion')`, `object.metadata.namespace == 'team-a' && request.resource.resource.startsWith('policyexc')`, `object.metadata.namespace == 'team-a' && object.kind > 'P'`,

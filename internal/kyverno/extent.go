@@ -10,6 +10,7 @@ const (
 	namespaced        // the kind, so far as Namespace is one of it
 	namespaces
 	names
+	whole // the name, so far as it is written in full
 	dimensions
 )
 
@@ -28,7 +29,7 @@ const (
 type extent [dimensions]standing
 
 // silent is the extent of what reads nothing.
-var silent = extent{unspoken, unspoken, unspoken, unspoken}
+var silent = extent{unspoken, unspoken, unspoken, unspoken, unspoken}
 
 // and is the extent of what both are true of.
 func (e extent) and(other extent) extent {
@@ -43,9 +44,9 @@ func (e extent) and(other extent) extent {
 	return e
 }
 
-// extents are those of alternatives, as a set: there are 81 that differ. The zero
+// extents are those of alternatives, as a set: there are 243 that differ. The zero
 // value has none, and proves nothing either.
-type extents [standings * standings * standings * standings]bool
+type extents [standings * standings * standings * standings * standings]bool
 
 func (e extent) number() int {
 	n := 0
@@ -88,9 +89,15 @@ func (all extents) or(others extents) extents {
 	return all
 }
 
-// allows asks whether conditions leave out the guard, whichever alternative is true.
-func (a *asking) allows(all extents, path exception.Path) {
-	const addKind = "add the kinds as literals: object.kind == 'Pod', or object.kind in ['Pod', 'Deployment']"
+// allows asks whether a condition leaves out the guard, whichever alternative is true.
+func (a *asking) allows(all extents, path exception.Path, others bool) {
+	by, addKind, addNamespace := "this condition", "add the kinds as literals: object.kind == 'Pod', or object.kind in ['Pod', 'Deployment']",
+		"add the namespaces as literals: object.metadata.namespace == 'team-a'"
+	if others {
+		by = "this condition by itself"
+		addKind = "join the conditions by && in one: in a policy that Kyverno generates, each exempts by itself"
+		addNamespace = addKind
+	}
 	if all == (extents{}) {
 		all = only(extent{}) // no alternative is no proof
 	}
@@ -101,16 +108,16 @@ func (a *asking) allows(all extents, path exception.Path) {
 		e := numbered(n)
 		switch {
 		case e[exceptions] == open:
-			a.says(path, addKind, "these conditions may also exempt a PolicyException: an exception must not exempt exceptions from their checks")
+			a.says(path, addKind, "%s may also exempt a PolicyException: an exception must not exempt exceptions from their checks", by)
 			return
 		case e[namespaces] == open:
-			a.says(path, "add the namespaces as literals: object.metadata.namespace == 'team-a'", "these conditions may also exempt resources in a namespace that the guard lives in")
+			a.says(path, addNamespace, "%s may also exempt resources in a namespace that the guard lives in", by)
 			return
 		case e[names] == open && e[namespaced] != leftOut && e[namespaces] != leftOut:
-			a.says(path, addKind, "these conditions may also exempt a Namespace that the guard lives in")
+			a.says(path, addKind, "%s may also exempt a Namespace that the guard lives in", by)
 			return
-		case e[exceptions] != leftOut && e[namespaces] != leftOut && e[names] != leftOut:
-			a.says(path, addKind, "no kind, namespace or name is required, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks")
+		case e[exceptions] != leftOut && e[namespaces] != leftOut && e[whole] != leftOut:
+			a.says(path, addKind, "%s requires no kind, namespace or whole name, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks", by)
 			return
 		}
 	}

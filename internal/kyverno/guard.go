@@ -41,6 +41,16 @@ func (g Guard) HasNamespace(name string) (guarded string, found bool) {
 	return either(name, ownNamespaces, g.namespaces)
 }
 
+// ownObjects is how the names of the guard's own objects begin, in its namespace and in
+// none.
+const ownObjects = "polex-guard"
+
+// hasObject reports whether a name, or a pattern that does not fit any name, is or fits
+// the name of one of the guard's own objects.
+func (Guard) hasObject(name string) bool {
+	return !wildcard.Only(name) && (wildcard.Overlap(name, ownObjects) || strings.HasPrefix(strings.ToLower(name), ownObjects))
+}
+
 func either(name string, own, added []string) (guarded string, found bool) {
 	if guarded, found = wildcard.OverlapsAny(name, own); found {
 		return guarded, found

@@ -21,9 +21,11 @@ func (a *asking) match(value any) {
 	tree := a.mapping(value, path)
 	anyOf, allOf := a.filters(tree["any"], path.With("any")), a.filters(tree["all"], path.With("all"))
 	for i := range anyOf {
-		a.together(anyOf[i : i+1])
+		a.together(anyOf[i:i+1], path.With("any").With(i))
 	}
-	a.together(allOf)
+	if len(allOf) > 0 {
+		a.together(allOf, path.With("all"))
+	}
 }
 
 func (a *asking) filters(value any, path exception.Path) (all []filter) {
@@ -75,12 +77,17 @@ func (a *asking) nameSelector(value any, path exception.Path) {
 
 // together asks about filters that must all match. What each of them says of kinds
 // and namespaces has to leave out the guard's, though another may do so already:
-// an exception that names them has no good reason to.
-func (a *asking) together(filters []filter) {
-	covered, namespaced := true, false
+// an exception that names them has no good reason to. Where none says anything of kinds,
+// namespaces or whole names, they cover the guard's.
+func (a *asking) together(filters []filter, path exception.Path) {
+	covered, namespaced, narrow := true, false, false
 	for _, f := range filters {
 		covered = covered && f.coversNamespaces()
 		namespaced = namespaced || len(f.namespaces) > 0
+		narrow = narrow || len(f.kinds) > 0 || len(f.namespaces) > 0 || len(f.names) > 0 && !slices.ContainsFunc(f.names, located.isPattern)
+	}
+	if !narrow {
+		a.says(path, "list the kinds that need it", "no kind, namespace or whole name is required, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks")
 	}
 	for _, f := range filters {
 		for _, k := range f.kinds {
@@ -90,6 +97,11 @@ func (a *asking) together(filters []filter) {
 		}
 		for _, n := range f.namespaces {
 			a.namespace(n)
+		}
+		if !namespaced {
+			for _, n := range f.names {
+				a.object(n)
+			}
 		}
 		// The name of a Namespace is that of what lives in it.
 		if f.coversNamespaces() && len(f.kinds) > 0 || covered && !namespaced {
@@ -101,8 +113,17 @@ func (a *asking) together(filters []filter) {
 }
 
 func (a *asking) namespace(n located) {
-	if guarded, found := a.guard.HasNamespace(n.text); found {
+	if n.text == "" {
+		a.says(n.path, "name the namespaces that need it", "\"\" is no namespace: it fits everything that stands in none, the roles and definitions of the guard too")
+	} else if guarded, found := a.guard.HasNamespace(n.text); found {
 		a.says(n.path, "name the namespaces that need it", "%q is or fits a namespace that the guard lives in (%s)", n.text, guarded)
+	}
+}
+
+// object asks about the name of an object that may stand anywhere.
+func (a *asking) object(n located) {
+	if a.guard.hasObject(n.text) {
+		a.says(n.path, "name the namespaces that need it", "%q is or fits the name of the guard's own objects", n.text)
 	}
 }
 

@@ -51,11 +51,11 @@ func (v Verdict) Ways() []Way {
 // exempts PolicyExceptions, or resources in a namespace of the guard.
 //
 // It does not when, as far as the document says in plain words, none of its policies
-// is guarded, each part of its match that says something of kinds or namespaces leaves
-// out the guard's, and its match conditions, if there are any, require kinds,
-// namespaces or names by literals. All else reaches: what cannot be read, what has a
-// type that was not expected, a match condition in a form that is not recognised (see
-// conditions.go), and a document that is no PolicyException.
+// is guarded, each filter of its match and each of its match conditions requires kinds,
+// namespaces or whole names by literals, and what it says of them leaves out the guard's.
+// All else reaches: what requires none of these, what cannot be read, what has a type that
+// was not expected, a match condition in a form that is not recognised (see conditions.go),
+// and a document that is no PolicyException.
 func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 	a := &asking{guard: guard}
 	switch group := doc.GroupKind(); {
@@ -64,7 +64,7 @@ func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 	case group.Group == exception.PoliciesGroup:
 		spec := a.spec(doc)
 		a.policies(spec["policyRefs"], exception.Path{"spec", "policyRefs"}, "name")
-		a.conditions(spec["matchConditions"])
+		a.conditions(spec)
 	default:
 		spec := a.spec(doc)
 		a.policies(spec["exceptions"], exception.Path{"spec", "exceptions"}, "policyName")

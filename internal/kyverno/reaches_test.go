@@ -94,13 +94,43 @@ func TestReachesGuard(t *testing.T) {
 		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]}"):                                                                                 false,
 		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: [a]}}]}"):                                                                                                      true,
 		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: 7}}}}]}"):                                                          true,
-		matching("{}"): false, // for matches-everything
+		matching("{}"): false, // which exempts nothing
+		// What requires no kind, namespace or whole name.
+		matching("{any: [{resources: {kinds: [Pod]}}, {}]}"):                                                                                          true,
+		matching("{any: [{clusterRoles: [cluster-admin]}]}"):                                                                                          true,
+		matching("{any: [{resources: {operations: [CREATE]}}]}"):                                                                                      true,
+		matching("{any: [{resources: {annotations: {a: b}}}]}"):                                                                                       true,
+		matching("{any: [{resources: {selector: {matchLabels: {app: web}}}}]}"):                                                                       true,
+		matching("{any: [{resources: {namespaceSelector: {matchLabels: {team: a}}}}]}"):                                                               true,
+		matching("{any: [{resources: {namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [a]}]}}}]}"): true,
+		matching("{any: [{resources: {names: ['a*', 'b*']}}]}"):                                                                                       true,
+		matching("{any: [{resources: {names: [web, 'a*']}}]}"):                                                                                        true,
+		matching("{any: [{resources: {name: 'a?'}}]}"):                                                                                                true,
+		matching("{any: [{resources: {names: [web]}}]}"):                                                                                              false, // polex-guard verifies an exception of that name
+		matching("{all: [{resources: {selector: {matchLabels: {app: web}}}}, {clusterRoles: [a]}]}"):                                                  true,
+		matching("{all: [{resources: {selector: {matchLabels: {app: web}}}}, {resources: {kinds: [Pod]}}]}"):                                          false,
+		matching("{any: [{resources: {namespaces: ['']}}]}"):                                                                                          true, // what stands in none
+		// The guard's own objects.
+		matching("{any: [{resources: {kinds: [ClusterRole], names: [polex-guard]}}]}"):                      true,
+		matching("{any: [{resources: {kinds: [Secret], names: ['Polex-Guard-*']}}]}"):                       true,
+		matching("{any: [{resources: {kinds: [Deployment], name: '*-guard'}}]}"):                            true,
+		matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [polex-guard]}}]}"):        true,
+		matching("{any: [{resources: {kinds: [Deployment], names: [polex-guard], namespaces: [team-a]}}]}"): false,
+		matching("{any: [{resources: {kinds: [DaemonSet], names: ['*-exporter', 'prometheus-*', '*']}}]}"):  false,
 		// policies.kyverno.io's conditions; expressions have a test of their own.
-		conditional("[]"):                         false,
-		conditional("[{name: a, expression: 7}]"): true,
-		conditional("[a]"):                        true,
-		conditional("{name: a}"):                  true,
-		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: has(object.spec.x)}]"):                          false,
+		conditional("[]"):                         true,
+		conditional("[]\n  images: [busybox]"):    false, // which the policy has to ask for
+		conditional("[]\n  allowedValues: [FOO]"): false,
+		conditional("[]\n  images: []"):           true,
+		conditional("[]\n  images: busybox"):      true,
+		strings.Replace(conditional("[]\n  images: [busybox]"), "kind: Val", "kind: ImageVal", 1):         true, // which some versions exempt as a whole
+		strings.Replace(conditional("[]\n  images: [busybox]"), "kind: ValidatingPolicy", "kind: [a]", 1): true,
+		conditional("[{name: a, expression: 7}]"):                                                         true,
+		conditional("[a]"):       true,
+		conditional("{name: a}"): true,
+		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: has(object.spec.x)}]"):                          true, // see conditions.go
+		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: \"true\"}]"):                                    true,
+		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: object.metadata.labels.a == 'b'}]"):             true,
 		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: object.metadata.namespace > 'k'}]"):             true,
 		conditional("[{name: a, expression: \"object.metadata.namespace in ['x', 'y']\"}, {name: b, expression: object.kind > 'Pod'}]"):  true,
 		conditional("[{name: a, expression: \"object.metadata.namespace in ['x', 'y']\"}, {name: b, expression: object.kind == 'Pod'}]"): false,

@@ -3,6 +3,7 @@ package kyverno
 import (
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -47,6 +48,8 @@ type located struct {
 	text string
 	path exception.Path
 }
+
+func (l located) isPattern() bool { return wildcard.In(l.text) }
 
 func (a *asking) text(value any, path exception.Path) (one []located) {
 	text, ok := value.(string)

@@ -19,6 +19,8 @@ func reads(parts []token) extent {
 			e = e.and(p.ofRequest())
 		case "namespaceObject":
 			e = e.and(p.ofNamespace())
+		case "variables": // the policy's, made of any of them
+			e = extent{}.and(e)
 		}
 	}
 	return e

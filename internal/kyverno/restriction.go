@@ -69,9 +69,15 @@ func (a *asking) restriction(parts []token) (extent, bool) {
 		return e, true
 	}
 	e[f.dimension] = leftOut
+	if f.dimension == names && !slices.ContainsFunc(patterns, wildcard.In) { // a few patterns can fit most names
+		e[whole] = leftOut
+	}
 	for _, p := range patterns {
 		if _, found := a.guard.HasNamespace(p); found {
 			e[f.dimension] = open
+		}
+		if f.dimension == names && a.guard.hasObject(p) {
+			e[namespaces] = open
 		}
 	}
 	return e, true

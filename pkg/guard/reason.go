@@ -71,7 +71,7 @@ var hints = map[string]string{
 	ReasonSubresourceNotAllowed: "change the object itself, signed",
 	ReasonUnknownToGit:          "delete it, or have it reviewed and signed anew",
 	ReasonUnreadable:            "delete it, or have it reviewed and signed in a version that the API server serves",
-	ReasonConversion:            "write spec.conversion.strategy: None into the definition, and find out who changed it; polex-guard check says more",
+	ReasonConversion:            "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it; polex-guard check says more",
 }
 
 // Codes of HTTP that a denial has where it is no plain refusal.

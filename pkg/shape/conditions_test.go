@@ -3,11 +3,11 @@ package shape_test
 const goodCondition = "object.metadata.name == 'web' && object.metadata.namespace == 'team-a'"
 
 var conditionCases = []change{
-	{name: "none", of: policies, old: "\n  - name: web\n    expression: " + goodCondition, new: " []", want: []string{"10 matches-everything spec.matchConditions"}},
-	{name: "absent", of: policies, old: "  matchConditions:\n  - name: web\n    expression: " + goodCondition + "\n", new: "", want: []string{"6 matches-everything spec.matchConditions"}},
+	{name: "none", of: policies, old: "\n  - name: web\n    expression: " + goodCondition, new: " []", want: []string{"10 matches-everything spec.matchConditions", "10 reaches-guard spec.matchConditions"}},
+	{name: "absent", of: policies, old: "  matchConditions:\n  - name: web\n    expression: " + goodCondition + "\n", new: "", want: []string{"6 matches-everything spec.matchConditions", "6 reaches-guard spec.matchConditions"}},
 	{name: "images do not narrow it", of: policies, old: "\n  - name: web\n    expression: " + goodCondition, new: " []\n  images: [a]", want: []string{"10 matches-everything spec.matchConditions"}},
 	{name: "a constant beside a real one", of: policies, old: goodCondition, new: goodCondition + "\n  - name: b\n    expression: 'true'",
-		want: []string{"14 matches-everything spec.matchConditions[1].expression"}},
+		want: []string{"14 matches-everything spec.matchConditions[1].expression", "14 reaches-guard spec.matchConditions[1].expression"}},
 	{name: "a block of comments", of: policies, old: goodCondition, new: "|\n      // object.metadata.name == 'web'\n      true",
 		want: []string{"12 matches-everything spec.matchConditions[0].expression", alsoReaches}},
 }

@@ -19,7 +19,7 @@ var badExpressionCases = []change{
 	{name: "a text that is too long", of: policies, old: goodCondition, new: quote(goodCondition + strings.Repeat(" ", 10_241-len(goodCondition))),
 		want: []string{"12 bad-expression spec.matchConditions[0].expression", alsoReaches}},
 	{name: "no text", of: policies, old: goodCondition, new: "7", want: []string{"10 matches-everything spec.matchConditions", alsoReaches, "12 wrong-type spec.matchConditions[0].expression"}},
-	{name: "one of two", of: policies, old: goodCondition, new: goodCondition + "\n  - name: b\n    expression: object.x +", want: []string{"10 reaches-guard spec.matchConditions", "14 bad-expression spec.matchConditions[1].expression"}},
+	{name: "one of two", of: policies, old: goodCondition, new: goodCondition + "\n  - name: b\n    expression: object.x +", want: []string{"14 bad-expression spec.matchConditions[1].expression", "14 reaches-guard spec.matchConditions[1].expression"}},
 }
 
 func manyConditions(n int) string {

@@ -10,14 +10,15 @@ const legacyMatch = `  match:
 
 var (
 	everyFilter = []string{"15 matches-everything spec.match.any[0]"}
+	emptyFilter = append(everyFilter[:1:1], "15 reaches-guard spec.match.any[0]")
 	matchCases  = []change{
 		{name: "empty match", of: legacy, old: legacyMatch, new: "  match: {}\n", want: []string{"13 matches-everything spec.match"}},
 		{name: "no match", of: legacy, old: legacyMatch, new: "", want: []string{"9 matches-everything spec.match", "9 missing-field spec.match"}},
 		{name: "no filter", of: legacy, old: legacyMatch, new: "  match: {any: []}\n", want: []string{"13 matches-everything spec.match"}},
-		{name: "empty filter", of: legacy, old: legacyMatch, new: "  match:\n    any:\n    - {}\n", want: everyFilter},
-		{name: "empty resources", of: legacy, old: legacyMatch, new: "  match:\n    any:\n    - resources: {}\n", want: everyFilter},
-		{name: "an empty filter behind a narrow one", of: legacy, old: legacyMatch, new: legacyMatch + "    - {}\n", want: []string{"19 matches-everything spec.match.any[1]"}},
-		{name: "only users", of: legacy, old: legacyMatch, new: "  match:\n    any:\n    - clusterRoles: [cluster-admin]\n", want: []string{"15 background-user-info spec.match.any[0].clusterRoles", everyFilter[0]}},
+		{name: "empty filter", of: legacy, old: legacyMatch, new: "  match:\n    any:\n    - {}\n", want: emptyFilter},
+		{name: "empty resources", of: legacy, old: legacyMatch, new: "  match:\n    any:\n    - resources: {}\n", want: emptyFilter},
+		{name: "an empty filter behind a narrow one", of: legacy, old: legacyMatch, new: legacyMatch + "    - {}\n", want: []string{"19 matches-everything spec.match.any[1]", "19 reaches-guard spec.match.any[1]"}},
+		{name: "only users", of: legacy, old: legacyMatch, new: "  match:\n    any:\n    - clusterRoles: [cluster-admin]\n", want: append([]string{"15 background-user-info spec.match.any[0].clusterRoles"}, emptyFilter...)},
 		{name: "only kinds", of: legacy, old: "        names: [web]\n        namespaces: [team-a]\n", new: "", want: everyFilter},
 		{name: "no kinds", of: legacy, old: "        kinds: [Deployment]\n", new: "", want: everyFilter},
 		{name: "empty kinds", of: legacy, old: "[Deployment]", new: "[]", want: everyFilter},

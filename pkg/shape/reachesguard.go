@@ -13,8 +13,8 @@ var reachesGuardCheck = check{
 	Title: "Reaches guard",
 	About: `Finds an exception that could switch off what decides about exceptions: it matches
 PolicyExceptions themselves, excepts from a policy that guards them, or reaches into a
-namespace that the guard lives in. A match condition must restrict the kind, the namespace
-or the name by literals, in the forms object.kind == 'Pod', object.kind in ['Pod'] and
+namespace that the guard lives in. Each filter and each match condition must require a kind,
+a namespace or a whole name. A match condition does so by literals, in the forms object.kind == 'Pod', object.kind in ['Pod'] and
 object.metadata.namespace.startsWith('team-'), joined by && or ||. A condition that looks at
 the kind or the namespace in another form reaches the guard, for it may be there to find the
 guard's. No setting permits it. polex-guard asks the same question.`,

@@ -37,9 +37,10 @@ func init() {
 			want: []string{"12 matches-everything spec.matchConditions[0].expression", "12 reaches-guard spec.matchConditions[0].expression"}},
 		change{name: "two conditions together", of: policies, old: goodCondition,
 			new:  "object.metadata.namespace.startsWith('ky')\n  - name: b\n    expression: object.metadata.namespace.endsWith('no')",
-			want: []string{"10 reaches-guard spec.matchConditions"}},
-		change{name: "two conditions that shut each other out", of: policies, old: goodCondition,
-			new: "object.metadata.namespace.startsWith('ky')\n  - name: b\n    expression: object.metadata.namespace.endsWith('ny')"},
+			want: []string{"12 reaches-guard spec.matchConditions[0].expression", "14 reaches-guard spec.matchConditions[1].expression"}},
+		change{name: "two conditions of which one reaches by itself", of: policies, old: goodCondition,
+			new:  "object.metadata.namespace.startsWith('ky')\n  - name: b\n    expression: object.metadata.namespace.endsWith('ny')",
+			want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
 		change{name: "a pattern of one's own", of: policies, config: shape.Config{GuardNamespaces: []string{"sec?rity-*"}}, old: goodCondition,
 			new: "object.metadata.namespace.startsWith('sec')", want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
 	)

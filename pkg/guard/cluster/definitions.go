@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,12 +66,14 @@ func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
 	return all, nil
 }
 
-// Conversion says what converts the objects of a definition: "" for the API server
-// itself.
+// Conversion says what makes one version of an object of a definition differ from
+// another in more than the apiVersion: "" for nothing. That is a webhook, or a version
+// that is served with another schema, by which the API server leaves fields out or adds
+// them.
 func Conversion(definition *unstructured.Unstructured) string {
 	strategy, _, err := unstructured.NestedString(definition.Object, "spec", "conversion", "strategy")
 	if err == nil && (strategy == "None" || strategy == "") {
-		return ""
+		return otherSchema(definition)
 	}
 	where := "spec.conversion.webhook"
 	if url, _, _ := unstructured.NestedString(definition.Object, "spec", "conversion", "webhook", "clientConfig", "url"); url != "" {
@@ -79,4 +82,48 @@ func Conversion(definition *unstructured.Unstructured) string {
 		where = fmt.Sprintf("the Service %v/%v", service["namespace"], service["name"])
 	}
 	return fmt.Sprintf("a webhook (%q)", where)
+}
+
+// otherSchema names a served version whose schema differs from that of the first. Those
+// of all releases of Kyverno, from 1.11 to 1.19, are alike but for their descriptions.
+func otherSchema(definition *unstructured.Unstructured) string {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	var first, named any
+	for _, item := range versions {
+		version, _ := item.(map[string]any)
+		if version["served"] != true {
+			continue
+		}
+		fields, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties")
+		schema := undescribed(fields["spec"])
+		switch {
+		case named == nil:
+			first, named = schema, version["name"]
+		case !reflect.DeepEqual(schema, first):
+			return fmt.Sprintf("the schema of version %q, which is not that of %q,", version["name"], named)
+		}
+	}
+	return ""
+}
+
+// undescribed is a schema without what only people read.
+func undescribed(schema any) any {
+	switch v := schema.(type) {
+	case map[string]any:
+		plain := make(map[string]any, len(v))
+		for key, value := range v {
+			if _, isText := value.(string); key == "description" && isText {
+				continue
+			}
+			plain[key] = undescribed(value)
+		}
+		return plain
+	case []any:
+		plain := make([]any, len(v))
+		for i, item := range v {
+			plain[i] = undescribed(item)
+		}
+		return plain
+	}
+	return schema
 }

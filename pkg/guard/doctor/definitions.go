@@ -35,7 +35,7 @@ func (k *checkup) definitions(ctx context.Context) {
 		}
 		if by := cluster.Conversion(definition); by != "" {
 			k.add(Finding{Subject: "customresourcedefinitions/" + name, Reason: ReasonConversion, Message: by + " converts exceptions, so Kyverno may be shown another one than was signed",
-				Hint: "write spec.conversion.strategy: None, and find out who changed it"})
+				Hint: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it"})
 		}
 	}
 	if len(k.found) == before {

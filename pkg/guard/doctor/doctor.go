@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"crypto/tls"
+	"io/fs"
 	"net/http"
 	"time"
 
@@ -26,6 +27,8 @@ type Config struct {
 	Static *admissionregistrationv1.ValidatingWebhookConfiguration
 	// Deadline is how long the guard lets a request take.
 	Deadline time.Duration
+	// Protect holds the files of policies/guard/protect.
+	Protect fs.FS
 	// Namespace is the guard's, where its Lease is.
 	Namespace string
 	// SelfManaged is the Secret that the guard keeps a certificate of its own in, ""

@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -84,11 +85,17 @@ type (
 	binding = admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
 )
 
+const protectFolder = "../../../policies/guard/protect"
+
 // protected are the policies that protect a guard, and their bindings.
 func protected() (map[string]limits, map[string]binding) {
 	policies, bindings := map[string]limits{}, map[string]binding{}
+	delivered, err := doctor.PoliciesIn(os.DirFS(protectFolder))
+	if err != nil {
+		panic(err)
+	}
 	for _, name := range doctor.Protecting {
-		policies[name] = limits{FailurePolicy: new(admissionregistrationv1.Fail), Validations: []admissionregistrationv1.Validation{{Expression: "false"}}}
+		policies[name] = *delivered[name]
 		bindings[name] = binding{PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{"Deny", "Audit"}, MatchResources: &admissionregistrationv1.MatchResources{}}
 	}
 	return policies, bindings
@@ -136,6 +143,14 @@ func TestDoctor(t *testing.T) {
 			asService(&a.validating.Webhooks[1], "/deleted")
 			c.Dial = good.dialAs("polex-guard.polex-system.svc:8443")
 		}},
+		"a Service elsewhere": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			asService(w, "/admit")
+			w.ClientConfig.Service.Namespace = "team-a"
+		}, change: func(_ *api, c *doctor.Config) { c.Dial = good.dialAs("") }, want: []string{"unknown undecided", "wrong asks-elsewhere"}},
+		"another host": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.URL = new("https://allow.example/admit")
+		},
+			change: func(_ *api, c *doctor.Config) { c.Dial = good.dialAs("") }, want: []string{"doubtful asks-elsewhere", "unknown undecided"}},
 		"a selector of everything": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = &metav1.LabelSelector{} }},
 
 		"no webhook":             {change: func(a *api, _ *doctor.Config) { a.validating = nil }, want: []string{"wrong no-webhook"}},
@@ -248,8 +263,25 @@ func TestDoctor(t *testing.T) {
 		"one leaves resources out": {change: bind("polex-guard-kyverno", func(b *binding) {
 			b.MatchResources = &admissionregistrationv1.MatchResources{ExcludeResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{}}}
 		}), want: []string{"wrong protection-hole"}},
-		"one waits for a parameter":              {change: bind("polex-guard-kyverno", func(b *binding) { b.ParamRef = &admissionregistrationv1.ParamRef{} }), want: []string{"wrong protection-hole"}},
-		"one fails open":                         {change: limit("polex-guard-cluster", func(p *limits) { p.FailurePolicy = new(admissionregistrationv1.Ignore) }), want: []string{"wrong protection-hole"}},
+		"one waits for a parameter": {change: bind("polex-guard-kyverno", func(b *binding) { b.ParamRef = &admissionregistrationv1.ParamRef{} }), want: []string{"wrong protection-hole"}},
+		"one fails open":            {change: limit("polex-guard-cluster", func(p *limits) { p.FailurePolicy = new(admissionregistrationv1.Ignore) }), want: []string{"wrong protection-hole"}},
+		"one that matches nothing": {change: limit("polex-guard-mutators", func(p *limits) {
+			p.MatchConditions = append(p.MatchConditions, admissionregistrationv1.MatchCondition{Name: "never", Expression: "false"})
+		}), want: []string{"doubtful protection-hole"}},
+		"one that permits everybody": {change: limit("polex-guard-namespace", func(p *limits) { p.Validations[0].Expression = "true" }), want: []string{"doubtful protection-hole"}},
+		"one for fewer resources": {change: limit("polex-guard-definitions", func(p *limits) {
+			p.MatchConstraints.ResourceRules = p.MatchConstraints.ResourceRules[1:]
+		}), want: []string{"doubtful protection-hole"}},
+		"one as an API server stores it, with keepers": {change: limit("polex-guard-namespace", func(p *limits) {
+			m := p.MatchConstraints
+			m.MatchPolicy, m.ObjectSelector = new(admissionregistrationv1.Equivalent), &metav1.LabelSelector{}
+			m.ResourceRules[0].Scope, m.ExcludeResourceRules[0].Scope = new(admissionregistrationv1.AllScopes), new(admissionregistrationv1.AllScopes)
+			for i := range p.Variables {
+				if p.Variables[i].Name == "users" || p.Variables[i].Name == "groups" {
+					p.Variables[i].Expression = "['jane']"
+				}
+			}
+		})},
 		"one validates nothing":                  {change: limit("polex-guard-cluster", func(p *limits) { p.Validations = nil }), want: []string{"wrong protection-hole"}},
 		"writers are bound to by nobody":         {change: func(a *api, _ *doctor.Config) { a.policies["polex-writers"] = a.policies["polex-guard-cluster"] }, want: []string{"wrong protection-hole"}},
 		"another policy is nobody's":             {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},

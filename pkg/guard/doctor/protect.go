@@ -1,11 +1,17 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // Protecting are the names of the ValidatingAdmissionPolicies of policies/guard/protect,
@@ -47,6 +53,11 @@ func (k *checkup) protect(ctx context.Context) {
 	wrong := func(name, message string) {
 		k.add(Finding{Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: message, Hint: "apply policies/guard/protect again, and find out who changed it"})
 	}
+	delivered, err := policiesIn(k.Protect)
+	if err != nil {
+		k.unknown(subject, err)
+		return
+	}
 	names := slices.Clone(Protecting)
 	for name := range there {
 		if !slices.Contains(names, name) {
@@ -64,11 +75,74 @@ func (k *checkup) protect(ctx context.Context) {
 			wrong(name, "it validates nothing")
 		case !bound[name]:
 			wrong(name, "no binding makes it deny everywhere: there is none, or it leaves something out or only warns")
+		case delivered[name] != nil && !equality.Semantic.DeepEqual(asStored(p.Spec), asStored(*delivered[name])):
+			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: "it is not the one of this version of polex-guard, but for its lists of keepers",
+				Hint: "compare it with policies/guard/protect, and apply that again if nobody means the difference"})
 		}
 	}
 	if len(k.found) == before {
 		k.fine(subject, "those that protect the guard are there, and bound")
 	}
+}
+
+// policiesIn returns the policies of policies/guard/protect by their names.
+func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdmissionPolicySpec, error) {
+	all := map[string]*admissionregistrationv1.ValidatingAdmissionPolicySpec{}
+	files, err := fs.Glob(folder, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(folder, file)
+		if err != nil {
+			return nil, err
+		}
+		for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
+			var p admissionregistrationv1.ValidatingAdmissionPolicy
+			if err := yaml.Unmarshal(document, &p); err != nil {
+				return nil, fmt.Errorf("read %s: %w", file, err)
+			}
+			if p.Kind == "ValidatingAdmissionPolicy" {
+				all[p.Name] = &p.Spec
+			}
+		}
+	}
+	return all, nil
+}
+
+// asStored is a policy without its lists of keepers, and with the defaults that the API
+// server writes.
+func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
+	p := spec.DeepCopy()
+	for i := range p.Variables {
+		if slices.Contains([]string{"users", "groups", "certifiers"}, p.Variables[i].Name) {
+			p.Variables[i].Expression = ""
+		}
+	}
+	if p.FailurePolicy == nil {
+		p.FailurePolicy = new(admissionregistrationv1.Fail)
+	}
+	m := p.MatchConstraints
+	if m == nil {
+		return p
+	}
+	if m.MatchPolicy == nil {
+		m.MatchPolicy = new(admissionregistrationv1.Equivalent)
+	}
+	if m.NamespaceSelector == nil {
+		m.NamespaceSelector = &metav1.LabelSelector{}
+	}
+	if m.ObjectSelector == nil {
+		m.ObjectSelector = &metav1.LabelSelector{}
+	}
+	for _, rules := range [][]admissionregistrationv1.NamedRuleWithOperations{m.ResourceRules, m.ExcludeResourceRules} {
+		for i := range rules {
+			if rules[i].Scope == nil {
+				rules[i].Scope = new(admissionregistrationv1.AllScopes)
+			}
+		}
+	}
+	return p
 }
 
 // holds reports whether a binding makes its policy deny, and leaves nothing out.

@@ -15,6 +15,7 @@ const (
 	ReasonTimeout           = "timeout-too-short"
 	ReasonSideEffects       = "side-effects"
 	ReasonMatchPolicy       = "converts"
+	ReasonAsksElsewhere     = "asks-elsewhere"
 	ReasonBundle            = "bad-ca-bundle"
 	ReasonCertificate       = "bad-certificate"
 	ReasonCertificateEnds   = "certificate-ends"
@@ -35,7 +36,7 @@ const (
 func Reasons() []string {
 	return []string{
 		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonDeletesFailClosed, ReasonNamespaceHole, ReasonObjectHole,
-		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonBundle, ReasonCertificate,
+		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonAsksElsewhere, ReasonBundle, ReasonCertificate,
 		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonNotProtected, ReasonProtectionHole,
 		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
 	}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -138,6 +139,7 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 	wrong := func(reason, message, hint string) {
 		k.add(Finding{Subject: subject, Reason: reason, Message: message, Hint: hint})
 	}
+	k.leads(subject, w)
 	if selects(w.NamespaceSelector) {
 		wrong(ReasonNamespaceHole, "namespaces that its namespaceSelector leaves out are not guarded", "remove it: an exception counts wherever it stands")
 	}
@@ -158,6 +160,23 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 	}
 	if w.MatchPolicy == nil || *w.MatchPolicy != admissionregistrationv1.Exact {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonMatchPolicy, Message: "what is written in a version that no rule names is converted first, and refused", Hint: "write matchPolicy: Exact, and every version"})
+	}
+}
+
+// leads: the API server asks a Service in the namespace of the guard, or itself. What
+// answers elsewhere may allow anything, with a caBundle of its own.
+func (k *checkup) leads(subject string, w *admissionregistrationv1.ValidatingWebhook) {
+	const hint = "name the guard's Service, or find out who changed it"
+	if s := w.ClientConfig.Service; s != nil && s.Namespace != k.Namespace {
+		k.add(Finding{Subject: subject, Reason: ReasonAsksElsewhere, Message: fmt.Sprintf("the API server asks the Service %q in %q, and the guard is in %q", s.Name, s.Namespace, k.Namespace), Hint: hint})
+	}
+	if w.ClientConfig.URL == nil || k.Static != nil { // which nobody changes by the API
+		return
+	}
+	address, _ := addressOf(w)
+	host, _, _ := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonAsksElsewhere, Message: fmt.Sprintf("the API server asks %s, and it cannot be found out whether the guard answers there", address), Hint: hint})
 	}
 }
 

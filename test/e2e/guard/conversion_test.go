@@ -67,6 +67,66 @@ func TestConversionWebhook(t *testing.T) {
 	})
 }
 
+// TestOtherSchema: a version that is served with another schema shows Kyverno less than
+// was signed, without any webhook. While there is one, no exception is verified.
+func TestOtherSchema(t *testing.T) {
+	i := settings{}.run(t)
+	i.register(t)
+	signed := cluster.Target{Group: "kyverno.io", Version: "v2beta1", Namespace: namespace(t)}
+	shown := signed
+	shown.Version = "v2"
+	const definition = definitions + "policyexceptions.kyverno.io"
+	var before map[string]any
+	if err := json.Unmarshal(do(t, cluster.Request{Method: http.MethodGet, Path: definition}).Body, &before); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := json.Marshal(map[string]any{"spec": before["spec"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := func(ctx context.Context, spec []byte) (*cluster.Answer, error) {
+		return live.Do(ctx, cluster.Request{Method: http.MethodPatch, Path: definition, ContentType: "application/merge-patch+json", Body: spec})
+	}
+	t.Cleanup(func() { _, _ = patch(context.Background(), spec) })
+	versions := before["spec"].(map[string]any)["versions"].([]any)
+	for _, version := range versions {
+		v := version.(map[string]any)
+		v["storage"] = v["name"] == "v2beta1"
+		if v["name"] != "v2" {
+			continue
+		}
+		resources := v["schema"].(map[string]any)
+		for _, field := range []string{"openAPIV3Schema", "properties", "spec", "properties", "match", "properties", "any", "items", "properties", "resources", "properties"} {
+			resources = resources[field].(map[string]any)
+		}
+		delete(resources, "namespaces")
+	}
+	narrowed, err := json.Marshal(map[string]any{"spec": map[string]any{"versions": versions}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := patch(t.Context(), narrowed); err != nil || !answer.OK() {
+		t.Fatalf("%v %+v", err, answer)
+	}
+	text := seal(t, draft{name: "wide", namespace: signed.Namespace}.legacy("v2beta1"))[0]
+	i.until(t, "Kyverno to be shown more than was signed", func(ctx context.Context) error {
+		if answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: signed.Path(""), Body: []byte(text)}); err != nil || !answer.OK() && answer.Code != http.StatusConflict {
+			return fmt.Errorf("%v %+v", err, answer)
+		}
+		if answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: shown.Path("wide")}); err != nil || !answer.OK() || strings.Contains(string(answer.Body), `"namespaces"`) {
+			_, _ = live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: signed.Path("wide")})
+			return fmt.Errorf("%v %+v", err, answer)
+		}
+		return nil
+	})
+	i.until(t, "it not to be verified", func(ctx context.Context) error {
+		return reported(ctx, signed.Namespace, []string{"wide conversion-webhook fail"})
+	})
+	if got := i.doctor(t, 1); !slices.Contains(got, "conversion-webhook") {
+		t.Errorf("check says %q", got)
+	}
+}
+
 // widener is a conversion webhook that shows in v2 an exception from the policy for
 // every Pod, and in other versions the one that is stored.
 func widener(t *testing.T) (url, bundle string) {
