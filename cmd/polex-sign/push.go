@@ -86,6 +86,8 @@ func pushHint(err error) error {
 	switch {
 	case errors.Is(err, promote.ErrNotContained):
 		return cli.Hint(err, "name a --source that the branch has, or bring the clone up to date")
+	case errors.Is(err, promote.ErrWithdrawn):
+		return cli.Hint(err, "work in a fresh clone, or take that commit back (git reset --keep to the target branch); nothing was changed")
 	case errors.Is(err, promote.ErrUnpushed):
 		return cli.Hint(err, "push it yourself, or work in a fresh clone; nothing was changed")
 	}

@@ -77,29 +77,12 @@ func openQueue(ctx context.Context, cfg *cli.Config, paths []string, since *chan
 // below returns those of the paths, from the root of the repository, that lie in the
 // pending folder or around it.
 func (q *queue) below(paths []string) []string {
-	root, err := filepath.EvalSymlinks(q.root)
-	if err != nil {
-		return nil
-	}
 	var below []string
 	for _, path := range paths {
-		if path == "-" {
+		name, inside := cli.PathIn(q.root, path)
+		if path == "-" || !inside {
 			continue
 		}
-		absolute, err := filepath.Abs(path)
-		if err != nil {
-			continue
-		}
-		// Of the folder: the file may be a link itself.
-		folder, err := filepath.EvalSymlinks(filepath.Dir(absolute))
-		if err != nil {
-			continue
-		}
-		name, err := filepath.Rel(root, filepath.Join(folder, filepath.Base(absolute)))
-		if err != nil || name != "." && !filepath.IsLocal(name) {
-			continue
-		}
-		name = filepath.ToSlash(name)
 		if name == "." || strings.HasPrefix(name+"/", q.folders.Unsigned+"/") || strings.HasPrefix(q.folders.Unsigned, name+"/") {
 			below = append(below, name)
 		}

@@ -45,6 +45,10 @@ type Options struct {
 	// Replace has a request for an exception that is signed already take its place.
 	// Otherwise it is refused.
 	Replace bool
+	// Rules are files and folders, from the root, that say what may be signed: the
+	// configuration. Where they differ between HEAD and the commit that is built upon,
+	// what was allowed by the ones is left to a run by the others.
+	Rules []string
 	// KeepGoing leaves out the files that cannot be promoted, and has the others
 	// promoted. Otherwise one such file stops all of them.
 	KeepGoing bool
