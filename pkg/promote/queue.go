@@ -111,6 +111,13 @@ func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
 	if err := q.read(); err != nil {
 		return nil, err
 	}
+	var written []string
+	for _, f := range q.files {
+		written = append(written, f.from, f.to)
+	}
+	if err := clone.CheckAttributes(written); err != nil {
+		return nil, err
+	}
 	return q, q.findOrigins()
 }
 
@@ -124,18 +131,14 @@ func checkFolders(o *Options) error {
 // was not committed was not reviewed. Nor may anything be staged elsewhere, for
 // nobody could tell what a commit was to take along.
 func (q *Queue) checkClean() error {
-	switch name, err := q.clone.ConvertedEnds(q.options.Unsigned, q.options.Signed); {
-	case err != nil:
-		return err
-	case name != "":
-		return fmt.Errorf("%w: %q has other line ends on disk than in the commit, so that core.autocrlf, core.eol or an eol attribute converts it: "+
-			"write %s/** -text and %s/** -text into .gitattributes, and check the files out again", gitchange.ErrSetting, name, q.options.Unsigned, q.options.Signed)
-	}
 	dirty, err := q.clone.Dirty(q.options.Unsigned, q.options.Signed)
-	if err != nil || len(dirty) == 0 {
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
+	if len(dirty) > 0 {
+		return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
+	}
+	return q.clone.CheckBytes(q.options.Unsigned, q.options.Signed)
 }
 
 // checkUnmoved refuses a clone that is no longer as it was when the queue was
