@@ -26,13 +26,7 @@ func (p *promotion) findRemote() error {
 	if p.push, err = p.options.To(p.clone); err != nil {
 		return err
 	}
-	if name := p.options.pullRequestName; name != "" {
-		_, err = p.clone.Remote(gitchange.Remote{Name: p.push.To.Name, Branch: name})
-	}
-	if errors.Is(err, gitchange.ErrNoRemote) {
-		return &cli.UsageError{Err: err, Hint: "give --pull-request-branch a plain name"}
-	}
-	return err
+	return nil
 }
 
 // target returns the commit that the queue is planned on.

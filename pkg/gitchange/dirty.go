@@ -28,7 +28,7 @@ func (c *Clone) Dirty(folders ...string) ([]string, error) {
 
 // names runs a command of Git that only reads, and returns what it lists.
 func (c *Clone) names(args ...string) ([]string, error) {
-	out, err := c.git(context.Background(), "", []string{"GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1"}, append([]string{"-c", "core.fsmonitor=false"}, args...)...)
+	out, err := c.git(context.Background(), "", []string{"GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1"}, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read status of work tree: %w", err)
 	}

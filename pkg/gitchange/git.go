@@ -47,7 +47,7 @@ var elsewhere = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDE
 // (credential helpers, the configuration of ssh, what a runner's checkout has
 // left), and how to sign.
 func (c *Clone) git(ctx context.Context, input string, more []string, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects"}, args...)...) // #nosec G204 -- no shell; the arguments are checked where they are made
+	command := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects", "-c", "core.fsmonitor=false"}, args...)...) // #nosec G204 -- no shell; the arguments are checked where they are made
 	command.Dir = c.work.Name()
 	command.Env = append(slices.DeleteFunc(command.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
