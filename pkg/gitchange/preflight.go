@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -104,9 +103,6 @@ func (c *Clone) CheckBytes(folders ...string) error {
 			if there.Hash == e.Hash() {
 				return fmt.Errorf("%w: %q is executable on disk or in the commit alone, and core.fileMode is false: set it to true, and restore the file", ErrSetting, e.Path)
 			}
-			if err := c.CheckAttributes([]string{e.Path}); err != nil {
-				return err
-			}
 			here, err := c.readFile(e.Path)
 			if err != nil {
 				return err
@@ -117,7 +113,7 @@ func (c *Clone) CheckBytes(folders ...string) error {
 			}
 			if bytes.Equal(unixEnds(here), unixEnds(committed)) {
 				return fmt.Errorf("%w: %q has other line ends on disk than in the commit, so that core.autocrlf, core.eol or an eol attribute converts it: "+
-					"write %s into .gitattributes, and check the files out again", ErrSetting, e.Path, attributes(" -text", folders))
+					"write %s/** -text into .gitattributes, and check the files out again", ErrSetting, e.Path, strings.Join(folders, "/** -text and "))
 			}
 			return fmt.Errorf("%w: %q has other bytes on disk than in the commit, and git status does not show it: git update-index --really-refresh", ErrSetting, e.Path)
 		})
@@ -128,33 +124,16 @@ func (c *Clone) CheckBytes(folders ...string) error {
 	return nil
 }
 
-// CheckAttributes refuses paths whose files Git writes with other bytes than a commit has:
-// those with the attributes filter, ident and working-tree-encoding.
-func (c *Clone) CheckAttributes(paths []string) error {
+// Attributes returns what git check-attr -z says of attributes of paths.
+func (c *Clone) Attributes(paths []string, names ...string) (string, error) {
 	if len(paths) == 0 {
-		return nil
+		return "", nil
 	}
-	out, err := c.git(context.Background(), strings.Join(paths, "\x00")+"\x00", nil, "check-attr", "-z", "--stdin", "filter", "ident", "working-tree-encoding")
+	out, err := c.git(context.Background(), strings.Join(paths, "\x00")+"\x00", nil, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
 	if err != nil {
-		return fmt.Errorf("read attributes of files: %w", err)
+		return "", fmt.Errorf("read attributes of files: %w", err)
 	}
-	said := strings.Split(out, "\x00") // path, attribute and value of each
-	for ; len(said) >= 3; said = said[3:] {
-		if value := said[2]; value != "unspecified" && value != "unset" {
-			return fmt.Errorf("%w: %q has the attribute %s (%s), so that Git writes other bytes to disk than a commit has: write %s into .gitattributes, and check the files out again",
-				ErrSetting, said[0], said[1], value, attributes(" -filter -ident -working-tree-encoding", []string{path.Dir(said[0])}))
-		}
-	}
-	return nil
-}
-
-// attributes are lines for .gitattributes, as a sentence has them.
-func attributes(settings string, folders []string) string {
-	lines := make([]string, len(folders))
-	for i, dir := range folders {
-		lines[i] = dir + "/**" + settings
-	}
-	return strings.Join(lines, " and ")
+	return out, nil
 }
 
 func unixEnds(content []byte) []byte {

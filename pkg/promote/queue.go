@@ -111,11 +111,7 @@ func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
 	if err := q.read(); err != nil {
 		return nil, err
 	}
-	var written []string
-	for _, f := range q.files {
-		written = append(written, f.from, f.to)
-	}
-	if err := clone.CheckAttributes(written); err != nil {
+	if err := q.checkBytes(); err != nil {
 		return nil, err
 	}
 	return q, q.findOrigins()
@@ -138,6 +134,22 @@ func (q *Queue) checkClean() error {
 	if len(dirty) > 0 {
 		return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
 	}
+	return nil
+}
+
+// checkBytes refuses a clone in which files are not on disk as they are in a commit.
+func (q *Queue) checkBytes() error {
+	var paths []string
+	for _, f := range q.files {
+		paths = append(paths, f.from, f.to)
+	}
+	said, err := q.clone.Attributes(paths, pending.Attributes...)
+	if err != nil {
+		return err
+	}
+	if r := pending.CheckAttributes(said); r != nil {
+		return fmt.Errorf("%w: %q: %s: %s", gitchange.ErrSetting, r.Position.File, r.Message, r.Hint)
+	}
 	return q.clone.CheckBytes(q.options.Unsigned, q.options.Signed)
 }
 
@@ -151,7 +163,7 @@ func (q *Queue) checkUnmoved() error {
 	if head != q.head {
 		return fmt.Errorf("%w (it was %s at %s when the queue was read)", gitchange.ErrMoved, q.head.Branch, q.head.Commit)
 	}
-	return q.checkClean()
+	return errors.Join(q.checkClean(), q.checkBytes())
 }
 
 func (q *Queue) read() error {
