@@ -2,6 +2,9 @@
 # For the actions' scripts to source, after report.sh: the commit whose configuration
 # counts.
 
+# Git's replacements of objects are the clone's own, and polex knows none of them.
+export GIT_NO_REPLACE_OBJECTS=1
+
 # base_of COMMIT GIVEN sets base to the commit whose configuration judges COMMIT: GIVEN, or
 # in a pull request the first parent of the merge that GitHub has made for the run, which is
 # the tip of the target branch. The event's base.sha is older, and may trust what has been
@@ -14,7 +17,7 @@ base_of() {
     pull_request_target) base=${base:-$GITHUB_SHA} ;;
     merge_group) return ;; # GIVEN is what the group comes after, and a group may have several merges
   esac
-  read -r -a parents < <(git --no-replace-objects rev-list --parents --max-count=1 --end-of-options "$merge" -- 2>/dev/null) || true
+  read -r -a parents < <(git rev-list --parents --max-count=1 --end-of-options "$merge" -- 2>/dev/null) || true
   if [ "${#parents[@]}" -ne 3 ]; then
     if [ "$proposed" = false ]; then return; fi
     fail 3 "This clone does not have commit $merge with two parents, the merge of the pull request into its target branch. Check out with fetch-depth: 0 and without the input ref."

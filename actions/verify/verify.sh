@@ -24,7 +24,7 @@ config=
 # read_base HASH PATH writes a file of the base.
 read_base() {
   mkdir -p -- "$scratch/base/$(dirname -- "$2")"
-  git --no-replace-objects cat-file blob "$1" >"$scratch/base/$2"
+  git cat-file blob "$1" >"$scratch/base/$2"
 }
 mkdir "$scratch/base"
 if hash=$(git rev-parse --verify --quiet --end-of-options "$base:$INPUT_CONFIG"); then
@@ -38,7 +38,7 @@ while IFS=$'\t' read -r -d '' entry name; do
   case $entry in
     100???\ *) if [[ $config == *"${name##*/}"* ]]; then read_base "${entry##* }" "$name"; fi ;;
   esac
-done < <(if [ -n "$config" ]; then git --no-replace-objects ls-tree -r -z --full-tree "$base"; fi)
+done < <(if [ -n "$config" ]; then git ls-tree -r -z --full-tree "$base"; fi)
 if [ ! -f "$scratch/base/$INPUT_CONFIG" ]; then
   fail 2 "The commit $INPUT_BASE has no $INPUT_CONFIG, so that nobody is trusted."
 fi
@@ -48,15 +48,16 @@ fi
 ref=$(git rev-parse --verify --quiet --end-of-options "$INPUT_REF^{commit}")
 empty=false
 if [ "$(git cat-file -t "$ref:$INPUT_PATH" 2>/dev/null)" = tree ]; then
-  empty=true
-  # The same notes as polex-verify --only-exceptions has, and none of them a link.
+  # The same notes as polex-verify --only-exceptions has, and none of them a link. What Git
+  # cannot list is not empty.
+  if git ls-tree -r -z "$ref:$INPUT_PATH" >"$scratch/listed"; then empty=true; fi
   while IFS= read -r -d '' entry; do
     name=${entry#*$'\t'}
     case "${entry%% *} ${name##*/}" in
       '100'???' .gitkeep' | '100'???' README.md' | '100'???' CODEOWNERS') ;;
       *) empty=false ;;
     esac
-  done < <(git ls-tree -r -z "$ref:$INPUT_PATH")
+  done <"$scratch/listed"
 fi
 if [ "$empty" = true ]; then
   echo "nothing is signed in commit $ref"

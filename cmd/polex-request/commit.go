@@ -93,8 +93,6 @@ func branchHint(err error) error {
 	switch {
 	case errors.Is(err, gitchange.ErrBranchExists), errors.Is(err, errInTheWay):
 		return cli.Hint(err, "nothing was changed; name another branch, or delete that one")
-	case errors.Is(err, gitchange.ErrBranchName):
-		return &cli.UsageError{Err: err}
 	}
 	return commitflags.Hint(err, "")
 }

@@ -49,7 +49,7 @@ func (o *output) check() error {
 	case !o.commit.Push && o.commit.Remote != "":
 		return cli.Usagef("--remote goes with --push")
 	}
-	return nil
+	return commitflags.CheckBranch("branch", o.commit.Branch)
 }
 
 // results is where the report goes: beside the drafts where those are printed.

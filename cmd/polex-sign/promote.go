@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -119,9 +120,14 @@ func (p *promotion) carryOut(ctx context.Context) error {
 // open reads the queue, and finds the commit that it is planned on: what the target branch
 // has now, once the remote has everything of this clone that is to be pushed.
 func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, error) {
-	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace, KeepGoing: p.options.keepGoing}
+	rules, err := p.rulesInRepository()
+	if err != nil {
+		return nil, plumbing.ZeroHash, err
+	}
+	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace, KeepGoing: p.options.keepGoing,
+		Rules: rules}
 	if p.options.Push && !p.options.pullRequest && !p.options.dryRun {
-		landed, err := promote.Land(ctx, p.clone, options, p.push, p.options.SignCommit)
+		landed, err := promote.Land(ctx, p.clone, options, p.push, p.author.Sign)
 		if err != nil {
 			return nil, plumbing.ZeroHash, pushHint(err)
 		}
@@ -135,6 +141,34 @@ func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, er
 	}
 	on, err := p.target(ctx)
 	return queue, on, err
+}
+
+// rulesInRepository are the configuration and the policies, as far as the repository has
+// them: what this run signs by.
+func (p *promotion) rulesInRepository() ([]string, error) {
+	root, err := cli.RepositoryRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	var d cli.Directories
+	if err := p.config.Section("directories", &d); err != nil {
+		return nil, err
+	}
+	at := p.options.config
+	if at == "" {
+		at = filepath.Join(root, cli.ConfigName)
+	}
+	paths := []string{at}
+	if d.Policies != "" {
+		paths = append(paths, filepath.Join(p.config.Dir, filepath.FromSlash(d.Policies)))
+	}
+	var rules []string
+	for _, path := range paths {
+		if name, inside := cli.PathIn(root, path); inside && name != "." {
+			rules = append(rules, name)
+		}
+	}
+	return rules, nil
 }
 
 // sealed signs the documents, or takes them from the job that did.

@@ -58,6 +58,9 @@ func (o *promoteOptions) checkPromote(promote bool) error {
 	case o.Attempts != 0 && !o.pushes():
 		return cli.Usagef("--push-attempts requires --push or --pull-request-mode")
 	}
+	if err := commitflags.CheckBranch("pull-request-branch", o.pullRequestName); err != nil {
+		return err
+	}
 	// --remote and --branch name the target branch, which every promotion asks.
 	return o.CheckFor(o.commits(), promote)
 }

@@ -26,13 +26,7 @@ func (p *promotion) findRemote() error {
 	if p.push, err = p.options.To(p.clone); err != nil {
 		return err
 	}
-	if name := p.options.pullRequestName; name != "" {
-		_, err = p.clone.Remote(gitchange.Remote{Name: p.push.To.Name, Branch: name})
-	}
-	if errors.Is(err, gitchange.ErrNoRemote) {
-		return &cli.UsageError{Err: err, Hint: "give --pull-request-branch a plain name"}
-	}
-	return err
+	return nil
 }
 
 // target returns the commit that the queue is planned on.
@@ -86,6 +80,8 @@ func pushHint(err error) error {
 	switch {
 	case errors.Is(err, promote.ErrNotContained):
 		return cli.Hint(err, "name a --source that the branch has, or bring the clone up to date")
+	case errors.Is(err, promote.ErrWithdrawn):
+		return cli.Hint(err, "work in a fresh clone, or take that commit back (git reset --keep to the target branch); nothing was changed")
 	case errors.Is(err, promote.ErrUnpushed):
 		return cli.Hint(err, "push it yourself, or work in a fresh clone; nothing was changed")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type queue struct {
 	replace bool
 	files   []changed.File  // of both folders
 	covered map[string]bool // the pending files that this run judges
+	touched map[string]bool // the signed files that have changed
+	said    string          // of git check-attr, of the pending files and where they would lie
 	signed  []string        // the signed files, for what holds exceptions against them
 }
 
@@ -40,7 +43,7 @@ func openQueue(ctx context.Context, cfg *cli.Config, paths []string, since *chan
 	if err := errors.Join(cfg.Section("directories", &d), cfg.Section("promote", &p)); err != nil {
 		return nil, err
 	}
-	q := &queue{root: root, replace: p.Updates == "replace", covered: map[string]bool{}}
+	q := &queue{root: root, replace: p.Updates == "replace", covered: map[string]bool{}, touched: map[string]bool{}}
 	if q.folders, err = (pending.Folders{Unsigned: d.Unsigned, Signed: d.Signed}).Complete(); err != nil {
 		return nil, &cli.UsageError{Err: err, Hint: "see directories in the configuration"}
 	}
@@ -52,6 +55,11 @@ func openQueue(ctx context.Context, cfg *cli.Config, paths []string, since *chan
 		return nil, cli.Hint(err, "polex-validate asks Git which files of the pending folder would be promoted")
 	}
 	for _, f := range q.files {
+		if since != nil && q.isSigned(f) {
+			if q.touched[f.Path], err = since.Differs(f); err != nil {
+				return nil, err
+			}
+		}
 		if !q.waits(f) || !slices.ContainsFunc(below, func(path string) bool { return path == "." || f.Path == path || strings.HasPrefix(f.Path, path+"/") }) {
 			continue
 		}
@@ -63,7 +71,11 @@ func openQueue(ctx context.Context, cfg *cli.Config, paths []string, since *chan
 		}
 		q.covered[f.Path] = differs
 	}
-	if !slices.ContainsFunc(q.files, func(f changed.File) bool { return q.covered[f.Path] }) {
+	if err := q.attributes(ctx, since); err != nil {
+		return nil, err
+	}
+	differs := func(f changed.File) bool { return q.covered[f.Path] || q.touched[f.Path] }
+	if !slices.ContainsFunc(q.files, differs) && pending.CheckAttributes(q.said) == nil {
 		return nil, nil
 	}
 	for _, f := range q.files {
@@ -74,32 +86,40 @@ func openQueue(ctx context.Context, cfg *cli.Config, paths []string, since *chan
 	return q, nil
 }
 
+// attributes asks Git for the attributes of what this run judges, and of everything that
+// waits where a .gitattributes has changed.
+func (q *queue) attributes(ctx context.Context, since *changed.Since) error {
+	rules, err := changed.List(ctx, q.root, ".gitattributes")
+	if err != nil {
+		return err
+	}
+	all := since == nil
+	for _, f := range append(rules, q.files...) {
+		if !all && path.Base(f.Path) == ".gitattributes" {
+			if all, err = since.Differs(f); err != nil {
+				return err
+			}
+		}
+	}
+	var places []string
+	for _, f := range q.files {
+		if q.waits(f) && (all || q.covered[f.Path]) {
+			places = append(places, f.Path, q.folders.Target(f.Path))
+		}
+	}
+	q.said, err = changed.Attributes(ctx, q.root, places, pending.Attributes...)
+	return err
+}
+
 // below returns those of the paths, from the root of the repository, that lie in the
 // pending folder or around it.
 func (q *queue) below(paths []string) []string {
-	root, err := filepath.EvalSymlinks(q.root)
-	if err != nil {
-		return nil
-	}
 	var below []string
 	for _, path := range paths {
-		if path == "-" {
+		name, inside := cli.PathIn(q.root, path)
+		if path == "-" || !inside {
 			continue
 		}
-		absolute, err := filepath.Abs(path)
-		if err != nil {
-			continue
-		}
-		// Of the folder: the file may be a link itself.
-		folder, err := filepath.EvalSymlinks(filepath.Dir(absolute))
-		if err != nil {
-			continue
-		}
-		name, err := filepath.Rel(root, filepath.Join(folder, filepath.Base(absolute)))
-		if err != nil || name != "." && !filepath.IsLocal(name) {
-			continue
-		}
-		name = filepath.ToSlash(name)
 		if name == "." || strings.HasPrefix(name+"/", q.folders.Unsigned+"/") || strings.HasPrefix(q.folders.Unsigned, name+"/") {
 			below = append(below, name)
 		}
@@ -129,18 +149,29 @@ func (q *queue) path(f changed.File) string {
 // check puts on the report what promotion would reject of the files that this run
 // judges.
 func (q *queue) check(report *cli.Report) {
-	var signed pending.Signed
+	if refusal := pending.CheckAttributes(q.said); refusal != nil {
+		report.Add(q.result(refusal))
+	}
+	var signed, before pending.Signed // before is without what this change adds
 	var requests []pending.Request
 	for _, f := range q.files {
 		switch {
 		case q.isSigned(f):
-			signed.Add(f.Path)
-			if pending.Signs(pending.File{Path: f.Path, Mode: f.Mode}) {
-				var ids []exception.Identity
+			all := []*pending.Signed{&signed, &before}
+			if q.touched[f.Path] {
+				all = all[:1]
+			}
+			var ids []exception.Identity
+			signs := pending.Signs(pending.File{Path: f.Path, Mode: f.Mode})
+			if signs {
 				for _, doc := range q.read(f) {
 					ids = append(ids, doc.Identity)
 				}
-				signed.Holds(f.Path, ids)
+			}
+			for _, s := range all {
+				if s.Add(f.Path); signs {
+					s.Holds(f.Path, ids)
+				}
 			}
 		case q.waits(f):
 			if refusal := pending.CheckFile(pending.File{Path: f.Path, Mode: f.Mode}); refusal != nil {
@@ -169,6 +200,11 @@ func (q *queue) check(report *cli.Report) {
 	targets := pending.Targets{}
 	for _, r := range requests {
 		_, refusals := signed.Check(r, asked, q.replace)
+		if !q.covered[r.From] && len(refusals) > 0 {
+			if _, was := before.Check(r, asked, q.replace); len(was) == 0 {
+				report.Add(q.result(refusals[0])) // this change gets in the way of what waits
+			}
+		}
 		for _, refusal := range append(refusals, targets.Add(r)...) {
 			q.refuse(report, r.From, refusal)
 		}
@@ -195,10 +231,14 @@ func (q *queue) refuse(report *cli.Report, name string, r *exception.Refusal) {
 	if !q.covered[name] {
 		return
 	}
-	at := r.Position
-	at.File = q.path(changed.File{Path: name})
-	if slices.ContainsFunc(report.Results(), func(said cli.Result) bool { return said.File == at.File && said.Reason == r.Reason }) {
-		return
+	result := q.result(r)
+	result.File = q.path(changed.File{Path: name})
+	if !slices.ContainsFunc(report.Results(), func(said cli.Result) bool { return said.File == result.File && said.Reason == r.Reason }) {
+		report.Add(result)
 	}
-	report.Add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: r.Reason, Message: r.Message, Hint: r.Hint})
+}
+
+func (q *queue) result(r *exception.Refusal) cli.Result {
+	at := r.Position
+	return cli.Result{Outcome: cli.Refuse, File: q.path(changed.File{Path: at.File}), Line: at.Line, Column: at.Column, Reason: r.Reason, Message: r.Message, Hint: r.Hint}
 }

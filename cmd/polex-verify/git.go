@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
@@ -128,27 +127,29 @@ func (c *commitInputs) each(visit func(*exception.Document)) {
 
 func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 	found := false
-	err := c.tree.Walk(name, func(e gittree.Entry) error {
-		named := e.Path == name
-		if c.screen != nil {
+	each := func(e gittree.Entry, problem string) error {
+		found = true
+		if problem == "" {
+			c.file(e, visit)
+			return nil
+		}
+		what, hint := "this ", "put the file itself here"
+		if e.IsFile() {
+			what, hint = "the file ", "remove the executable bit: git update-index --chmod=-x"
+		}
+		c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
+			Message: what + problem + ", and only regular files (mode 100644) are read in a commit", Hint: hint})
+		return nil
+	}
+	var err error
+	if c.screen == nil {
+		err = c.tree.Documents(name, exception.HoldsDocuments, each)
+	} else {
+		err = c.tree.Walk(name, func(e gittree.Entry) error {
 			found = c.screened(e, visit) || found
 			return nil
-		}
-		switch {
-		case e.IsFile() && !named && !exception.HoldsDocuments(e.Path), !named && c.aside(e):
-			return nil
-		case e.Mode == filemode.Executable:
-			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
-				Message: "the file is executable, and only regular files (mode 100644) are read in a commit", Hint: "remove the executable bit: git update-index --chmod=-x"})
-		case e.IsFile():
-			c.file(e, visit)
-		default:
-			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
-				Message: "this is a link, a submodule or of an unknown mode, and only regular files are read in a commit", Hint: "put the file itself here"})
-		}
-		found = true
-		return nil
-	})
+		})
+	}
 	if err != nil {
 		c.unreadable(name, err)
 		return
@@ -172,16 +173,6 @@ func (c *commitInputs) screened(e gittree.Entry, visit func(*exception.Document)
 		c.file(e, visit)
 	}
 	return read || refused != nil
-}
-
-// aside reports whether an entry is a link to a file, under a name that holds no
-// documents: whoever applies the folder does not look at it either.
-func (c *commitInputs) aside(e gittree.Entry) bool {
-	if e.Mode != filemode.Symlink || exception.HoldsDocuments(e.Path) {
-		return false
-	}
-	target, err := c.tree.Follow(e)
-	return err == nil && target.IsFile()
 }
 
 func (c *commitInputs) file(e gittree.Entry, visit func(*exception.Document)) {

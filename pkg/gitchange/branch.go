@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/pkg/gittree"
 )
 
 // ErrBranchExists says that a branch is there, and holds something else than what
@@ -18,8 +22,8 @@ var ErrBranchExists = errors.New("the branch exists and holds something else")
 // [ErrBranchExists], and what is no name of a branch [ErrBranchName].
 func (c *Clone) Branch(ctx context.Context, by Author, name string, propose Propose) (result Result, err error) {
 	reference := plumbing.NewBranchReferenceName(name)
-	if !plainRemote.MatchString(name) || reference.Validate() != nil {
-		return Result{}, fmt.Errorf("%w: %q", ErrBranchName, name)
+	if err := CheckBranch(name); err != nil {
+		return Result{}, err
 	}
 	head, err := c.Head()
 	if err != nil {
@@ -51,8 +55,17 @@ func (c *Clone) Branch(ctx context.Context, by Author, name string, propose Prop
 	return Result{Commit: m.commit, Change: m.change}, lock.replace([]byte(m.commit.String() + "\n"))
 }
 
-// ErrBranchName says that a text is no plain name of a branch.
-var ErrBranchName = errors.New("no plain name of a branch")
+// ErrBranchName says that a text is not the name of a branch.
+var ErrBranchName = errors.New("not the name of a branch")
+
+// CheckBranch refuses what Git would make no branch of, or would take for something else
+// on a command line: an option, HEAD, a reference in full.
+func CheckBranch(name string) error {
+	if name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || !utf8.ValidString(name) || gittree.CheckRevision(name) != nil {
+		return fmt.Errorf("%q: %w", name, ErrBranchName)
+	}
+	return nil
+}
 
 // Holds reports whether a commit has all of a change already.
 func (c *Clone) Holds(commit plumbing.Hash, propose Propose) (bool, error) {

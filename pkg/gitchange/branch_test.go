@@ -67,8 +67,13 @@ func TestBranch(t *testing.T) {
 func TestBranchNames(t *testing.T) {
 	r := newRepository(t, waiting)
 	clone := open(t, r, nil)
-	for _, name := range []string{"", "-f", "a..b", "../../HEAD", "a b", "a:b", "a*", "a.lock", "/a", "a/"} {
+	for _, name := range []string{"", "-f", "a..b", "../../HEAD", "a b", "a:b", "a*", "a.lock", "/a", "a/", "HEAD", "@", "refs/heads/a"} {
 		if _, err := clone.Branch(t.Context(), somebody, name, writing("a", "b")); !errors.Is(err, gitchange.ErrBranchName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"a+b", "web@1", "+x"} {
+		if made, err := clone.Branch(t.Context(), somebody, name, writing("a", "b")); err != nil || r.line("rev-parse", "refs/heads/"+name) != made.Commit.String() {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -1,32 +1,36 @@
 package gitchange
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/go-git/go-git/v5"
 )
 
-// Dirty returns the files below the folders that differ from HEAD, in work tree
-// or index, but for what Git ignores, and those that are staged anywhere.
+// Dirty returns the files below the folders that differ from HEAD, in work tree or
+// index, but for what Git ignores, and those that are staged anywhere. It is Git that
+// says so: it alone knows what the user and the clone have it ignore and convert.
 func (c *Clone) Dirty(folders ...string) ([]string, error) {
-	worktree, err := c.repository.Worktree()
+	staged, err := c.names("diff-index", "--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z", "HEAD", "--")
 	if err != nil {
-		return nil, fmt.Errorf("open work tree: %w", err)
+		return nil, err
 	}
-	status, err := worktree.Status()
+	status, err := c.names(append([]string{"status", "--porcelain=v1", "--no-renames", "--untracked-files=all", "--ignore-submodules=none", "-z", "--"}, folders...)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range status {
+		staged = append(staged, line[min(len(line), len("XY ")):])
+	}
+	slices.Sort(staged)
+	return slices.Compact(staged), nil
+}
+
+// names runs a command of Git that only reads, and returns what it lists.
+func (c *Clone) names(args ...string) ([]string, error) {
+	out, err := c.git(context.Background(), "", []string{"GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1"}, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read status of work tree: %w", err)
 	}
-	var dirty []string
-	for name, s := range status {
-		inside := slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(name, dir+"/") })
-		staged := s.Staging != git.Unmodified && s.Staging != git.Untracked
-		if staged || inside && (s.Staging != git.Unmodified || s.Worktree != git.Unmodified) {
-			dirty = append(dirty, name)
-		}
-	}
-	slices.Sort(dirty)
-	return dirty, nil
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
 }

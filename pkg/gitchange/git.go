@@ -14,8 +14,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// maxSaid is how much of what Git says is kept, in bytes.
-const maxSaid = 8 << 10
+const (
+	maxSaid   = 8 << 10  // of what Git says is wrong, in bytes; the rest is dropped
+	maxAnswer = 64 << 20 // of what Git answers, in bytes; more is an error
+)
 
 // gitError is what Git ended with, and what it said.
 type gitError struct {
@@ -45,7 +47,7 @@ var elsewhere = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDE
 // (credential helpers, the configuration of ssh, what a runner's checkout has
 // left), and how to sign.
 func (c *Clone) git(ctx context.Context, input string, more []string, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects"}, args...)...) // #nosec G204 -- no shell; the arguments are checked where they are made
+	command := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects", "-c", "core.fsmonitor=false"}, args...)...) // #nosec G204 -- no shell; the arguments are checked where they are made
 	command.Dir = c.work.Name()
 	command.Env = append(slices.DeleteFunc(command.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -55,20 +57,30 @@ func (c *Clone) git(ctx context.Context, input string, more []string, args ...st
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
 	command.Stdin = strings.NewReader(input)
-	var out, said bounded
+	out, said := bounded{room: maxAnswer}, bounded{room: maxSaid}
 	command.Stdout, command.Stderr = &out, &said
 	if err := command.Run(); err != nil {
 		return out.kept.String(), &gitError{command: args[0], said: strings.TrimSpace(said.kept.String()), err: err}
+	}
+	// A remote with names enough could push the one that counts out of an answer that is cut.
+	if out.dropped {
+		return "", &gitError{command: args[0], err: fmt.Errorf("the answer has more than %d MiB", maxAnswer>>20)}
 	}
 	return out.kept.String(), nil
 }
 
 // bounded keeps the beginning of what is written to it.
-type bounded struct{ kept bytes.Buffer }
+type bounded struct {
+	kept    bytes.Buffer
+	room    int // bytes
+	dropped bool
+}
 
 // Write takes everything and keeps what there is room for.
 func (b *bounded) Write(p []byte) (int, error) {
-	_, _ = b.kept.Write(p[:min(len(p), maxSaid-b.kept.Len())])
+	fits := min(len(p), b.room-b.kept.Len())
+	b.dropped = b.dropped || fits < len(p)
+	_, _ = b.kept.Write(p[:fits])
 	return len(p), nil
 }
 
@@ -82,7 +94,7 @@ func (c *Clone) signedCommit(ctx context.Context, commit *object.Commit) (plumbi
 			"GIT_COMMITTER_NAME=" + commit.Committer.Name, "GIT_COMMITTER_EMAIL=" + commit.Committer.Email, "GIT_COMMITTER_DATE=" + date,
 		}, "commit-tree", "-S", "-F", "-", "-p", commit.ParentHashes[0].String(), commit.TreeHash.String())
 		if err != nil {
-			return err
+			return fmt.Errorf("%w (commit.gpgSign or --sign-commit asks for it, by gpg.format and user.signingKey)", err)
 		}
 		name := strings.TrimSpace(out)
 		if !plumbing.IsHash(name) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -25,6 +26,18 @@ func (c *Clone) preflight() error {
 	case "", "umask", "false", "no", "off", "0":
 	default:
 		return fmt.Errorf("%w: core.sharedRepository is %q: use a clone of your own", ErrSetting, shared)
+	}
+	// Otherwise another work tree than Git's would be changed.
+	if top, err := c.git(context.Background(), "", nil, "rev-parse", "--show-toplevel"); err == nil {
+		top = strings.TrimSuffix(top, "\n")
+		theirs, err := os.Stat(top) // #nosec G703 -- what Git says, and only compared
+		ours, errOurs := c.work.Stat(".")
+		if err := errors.Join(err, errOurs); err != nil {
+			return fmt.Errorf("open repository: %w", err)
+		}
+		if !os.SameFile(theirs, ours) {
+			return fmt.Errorf("%w: core.worktree leads to %q: work in a clone of your own", ErrSetting, top)
+		}
 	}
 	// Objects of other repositories are not read.
 	if content, err := c.common.ReadFile("objects/info/alternates"); err == nil && len(bytes.TrimSpace(content)) > 0 {
@@ -69,43 +82,58 @@ func (c *Clone) identity() (name, email string) {
 	return name, email
 }
 
-// ConvertedEnds returns the first file below folders whose bytes on disk differ from
-// those of HEAD in line ends alone, or "": git status calls it clean, and what is
-// removed or replaced by bytes finds another file.
-func (c *Clone) ConvertedEnds(folders ...string) (string, error) {
+// CheckBytes refuses files below folders that have other bytes on disk than in HEAD, or are
+// executable in one of the two alone, although git status calls them clean: what is removed
+// or replaced by its bytes finds another file. It says what hides the difference.
+func (c *Clone) CheckBytes(folders ...string) error {
 	head, err := c.Head()
 	if err != nil {
-		return "", err
+		return err
 	}
 	tree, err := c.Tree(head.Commit)
 	if err != nil {
-		return "", err
+		return err
 	}
-	converted := ""
 	for _, dir := range folders {
 		err := tree.Walk(dir, func(e gittree.Entry) error {
-			if converted != "" || !e.IsFile() {
-				return nil
-			}
 			there, err := c.onDisk(e.Path)
-			if err != nil || there.absent() || there.Mode == filemode.Symlink || there.Hash == e.Hash() {
+			if !e.IsFile() || err != nil || there.absent() || there.Mode == filemode.Symlink || there == (version{Mode: e.Mode, Hash: e.Hash()}) {
 				return nil //nolint:nilerr // what is in the way is said when it is met
+			}
+			if there.Hash == e.Hash() {
+				return fmt.Errorf("%w: %q is executable on disk or in the commit alone, and core.fileMode is false: set it to true, and restore the file", ErrSetting, e.Path)
 			}
 			here, err := c.readFile(e.Path)
 			if err != nil {
 				return err
 			}
 			committed, err := tree.Read(e)
-			if err == nil && bytes.Equal(unixEnds(here), unixEnds(committed)) {
-				converted = e.Path
+			if err != nil {
+				return err
 			}
-			return err
+			if bytes.Equal(unixEnds(here), unixEnds(committed)) {
+				return fmt.Errorf("%w: %q has other line ends on disk than in the commit, so that core.autocrlf, core.eol or an eol attribute converts it: "+
+					"write %s/** -text into .gitattributes, and check the files out again", ErrSetting, e.Path, strings.Join(folders, "/** -text and "))
+			}
+			return fmt.Errorf("%w: %q has other bytes on disk than in the commit, and git status does not show it: git update-index --really-refresh", ErrSetting, e.Path)
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
+			return err
 		}
 	}
-	return converted, nil
+	return nil
+}
+
+// Attributes returns what git check-attr -z says of attributes of paths.
+func (c *Clone) Attributes(paths []string, names ...string) (string, error) {
+	if len(paths) == 0 {
+		return "", nil
+	}
+	out, err := c.git(context.Background(), strings.Join(paths, "\x00")+"\x00", nil, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
+	if err != nil {
+		return "", fmt.Errorf("read attributes of files: %w", err)
+	}
+	return out, nil
 }
 
 func unixEnds(content []byte) []byte {

@@ -62,9 +62,8 @@ func (c *Clone) Remote(r Remote) (Remote, error) {
 	if _, there := cfg.Remotes[r.Name]; !there || !plainRemote.MatchString(r.Name) {
 		return r, fmt.Errorf("%w: there is no remote %q", ErrNoRemote, r.Name)
 	}
-	// What would be an option, or a pattern, is no branch.
-	if !plainRemote.MatchString(r.Branch) || r.reference().Validate() != nil {
-		return r, fmt.Errorf("%w: %q is no plain name of a branch", ErrNoRemote, r.Branch)
+	if err := CheckBranch(r.Branch); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrNoRemote, err)
 	}
 	return r, nil
 }

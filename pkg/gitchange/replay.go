@@ -14,6 +14,7 @@ import (
 type Replay struct {
 	Author  Author
 	Message string
+	Parent  plumbing.Hash
 	Written []string // paths, in order
 	Removed []string
 
@@ -30,7 +31,7 @@ func (c *Clone) Replay(hash plumbing.Hash) (*Replay, error) {
 	if len(commit.ParentHashes) != 1 {
 		return nil, fmt.Errorf("commit %s: %w", hash, errMerge)
 	}
-	r := &Replay{clone: c, Message: commit.Message, Author: Author{Name: commit.Author.Name, Email: commit.Author.Email, When: commit.Author.When}}
+	r := &Replay{clone: c, Message: commit.Message, Parent: commit.ParentHashes[0], Author: Author{Name: commit.Author.Name, Email: commit.Author.Email, When: commit.Author.When}}
 	if r.edits, err = c.difference(commit.ParentHashes[0], hash); err != nil {
 		return nil, err
 	}

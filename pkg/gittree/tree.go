@@ -193,6 +193,31 @@ func (t *Tree) Follow(link Entry) (Entry, error) {
 	return at, nil
 }
 
+// Documents calls visit for every entry at a path or below it that is to be read for
+// documents: the one that the path names, and those that holds says it of by their names.
+// problem is what keeps an entry from being read, after "it", or "". A link to a file is
+// passed over under a name that holds no documents, as whoever applies the folder does;
+// a link to anything else, a submodule and an unknown mode could hide documents.
+func (t *Tree) Documents(name string, holds func(path string) bool, visit func(e Entry, problem string) error) error {
+	return t.Walk(name, func(e Entry) error {
+		wanted := e.Path == name || holds(e.Path)
+		if e.IsFile() && !wanted {
+			return nil
+		}
+		switch e.Mode {
+		case filemode.Regular:
+			return visit(e, "")
+		case filemode.Executable:
+			return visit(e, "is executable")
+		case filemode.Symlink:
+			if target, err := t.Follow(e); !wanted && err == nil && target.IsFile() {
+				return nil
+			}
+		}
+		return visit(e, "is a link, a submodule or of an unknown mode")
+	})
+}
+
 // Blob returns the content of a file by its hash. One of more than [MaxFile]
 // bytes is an error that is [ErrTooLarge].
 func (r *Repository) Blob(hash plumbing.Hash) ([]byte, error) {

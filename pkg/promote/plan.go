@@ -169,11 +169,15 @@ func (m *Move) succeed(renewed []*exception.Document) {
 	}
 }
 
-// choose takes the files that are still there as they were in the source, and that no
-// later commit asked for. What changed since was approved anew, by other rules maybe, and
-// is for the run of that commit.
+// choose takes the files that are still there as they were in the source, that no later
+// commit asked for, and that the same rules are for. What changed since was approved anew,
+// by other rules maybe, and is for the run of that commit.
 func (p *Plan) choose() error {
 	again, err := p.queue.askedAgain(p.there, p.on)
+	if err != nil {
+		return err
+	}
+	rule, err := p.queue.changedRule(p.there.tree)
 	if err != nil {
 		return err
 	}
@@ -186,6 +190,8 @@ func (p *Plan) choose() error {
 			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonGoneSince, Message: "it was signed or withdrawn since"})
 		case blob != f.blob || again[f.from]:
 			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince, Message: "it was changed since, and is left to the run of that commit"})
+		case rule != "":
+			p.Skipped = append(p.Skipped, Skip{File: f.from, Reason: ReasonChangedSince, Message: rule + " was changed since, and the file is left to a run by the new one"})
 		default:
 			p.Moves = append(p.Moves, &Move{From: f.from, To: f.to, Documents: f.documents, Origin: f.origin})
 		}

@@ -208,6 +208,49 @@ func TestLandConflicts(t *testing.T) {
 	r.unchanged(head)
 }
 
+// TestLandWithdrawn: a promotion that waited in a clone signs nothing that main has taken
+// back since, nor what it would allow no more.
+func TestLandWithdrawn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		others func(*repository)
+		want   error
+	}{
+		"withdrawn": {func(r *repository) { r.git("rm", "--quiet", "unsigned/a.yaml"); r.pushed("Withdraw it") }, promote.ErrWithdrawn},
+		"withdrawn and asked for again": {func(r *repository) {
+			r.git("mv", "unsigned/a.yaml", "a.yaml")
+			r.pushed("Withdraw it")
+			r.git("mv", "a.yaml", "unsigned/a.yaml")
+			r.pushed("Ask for it again")
+		}, promote.ErrWithdrawn},
+		"other rules": {func(r *repository) { r.write(".polex.yaml", "stricter"); r.pushed("Ask for more") }, promote.ErrWithdrawn},
+		"the same promotion": {func(r *repository) {
+			r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
+			r.pushed("Sign\n\nPolex-Source-Commit: x\n")
+		}, nil},
+		"something else": {func(r *repository) { r.write("other.txt", "x"); r.pushed("Other") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/.gitkeep": "", "signed/.gitkeep": ""})
+			other := r.remote()
+			r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
+			r.commit("Sign\n\nPolex-Source-Commit: x\n")
+			tc.others(other)
+			before := other.head()
+			clone, err := gitchange.Open(gitchange.Options{Dir: r.Dir})
+			r.must(err)
+			defer clone.Close()
+			_, err = promote.Land(t.Context(), clone, promote.Options{Rules: []string{".polex.yaml"}}, toMain, false)
+			if !errors.Is(err, tc.want) {
+				t.Errorf("Land: %v, want %v", err, tc.want)
+			}
+			other.git("fetch", "--quiet")
+			if now := strings.TrimSpace(other.git("rev-parse", "origin/main")); tc.want != nil && now != before {
+				t.Errorf("the remote has %s, and had %s", now, before)
+			}
+		})
+	}
+}
+
 // TestReplacedName: the name of a signed file that goes can be anything that was
 // ever committed, and adds no line to the message.
 func TestReplacedName(t *testing.T) {

@@ -45,6 +45,10 @@ type Options struct {
 	// Replace has a request for an exception that is signed already take its place.
 	// Otherwise it is refused.
 	Replace bool
+	// Rules are files and folders, from the root, that say what may be signed: the
+	// configuration. Where they differ between HEAD and the commit that is built upon,
+	// what was allowed by the ones is left to a run by the others.
+	Rules []string
 	// KeepGoing leaves out the files that cannot be promoted, and has the others
 	// promoted. Otherwise one such file stops all of them.
 	KeepGoing bool
@@ -107,6 +111,9 @@ func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
 	if err := q.read(); err != nil {
 		return nil, err
 	}
+	if err := q.checkBytes(); err != nil {
+		return nil, err
+	}
 	return q, q.findOrigins()
 }
 
@@ -120,18 +127,30 @@ func checkFolders(o *Options) error {
 // was not committed was not reviewed. Nor may anything be staged elsewhere, for
 // nobody could tell what a commit was to take along.
 func (q *Queue) checkClean() error {
-	switch name, err := q.clone.ConvertedEnds(q.options.Unsigned, q.options.Signed); {
-	case err != nil:
-		return err
-	case name != "":
-		return fmt.Errorf("%w: %q has other line ends on disk than in the commit, so that core.autocrlf, core.eol or an eol attribute converts it: "+
-			"write %s/** -text and %s/** -text into .gitattributes, and check the files out again", gitchange.ErrSetting, name, q.options.Unsigned, q.options.Signed)
-	}
 	dirty, err := q.clone.Dirty(q.options.Unsigned, q.options.Signed)
-	if err != nil || len(dirty) == 0 {
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
+	if len(dirty) > 0 {
+		return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
+	}
+	return nil
+}
+
+// checkBytes refuses a clone in which files are not on disk as they are in a commit.
+func (q *Queue) checkBytes() error {
+	var paths []string
+	for _, f := range q.files {
+		paths = append(paths, f.from, f.to)
+	}
+	said, err := q.clone.Attributes(paths, pending.Attributes...)
+	if err != nil {
+		return err
+	}
+	if r := pending.CheckAttributes(said); r != nil {
+		return fmt.Errorf("%w: %q: %s: %s", gitchange.ErrSetting, r.Position.File, r.Message, r.Hint)
+	}
+	return q.clone.CheckBytes(q.options.Unsigned, q.options.Signed)
 }
 
 // checkUnmoved refuses a clone that is no longer as it was when the queue was
@@ -144,7 +163,7 @@ func (q *Queue) checkUnmoved() error {
 	if head != q.head {
 		return fmt.Errorf("%w (it was %s at %s when the queue was read)", gitchange.ErrMoved, q.head.Branch, q.head.Commit)
 	}
-	return q.checkClean()
+	return errors.Join(q.checkClean(), q.checkBytes())
 }
 
 func (q *Queue) read() error {

@@ -2,11 +2,14 @@ package promote
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/pkg/gitchange"
+	"github.com/polex-dev/polex/pkg/gittree"
 )
 
 // Target returns the commit that a queue is planned on: the tip of the target branch, which
@@ -63,4 +66,34 @@ func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, e
 		}
 	}
 	return again, nil
+}
+
+// changedRule returns the first of [Options.Rules] that is another in a tree than in HEAD,
+// which the rules of this run are from, or "": an old run that is repeated knows nothing of
+// what main asks for now.
+func (q *Queue) changedRule(there *gittree.Tree) (string, error) {
+	if len(q.options.Rules) == 0 || there.Commit() == q.head.Commit.String() {
+		return "", nil
+	}
+	here, err := q.clone.Tree(q.head.Commit)
+	if err != nil {
+		return "", err
+	}
+	return q.options.changedRule(here, there)
+}
+
+func (o *Options) changedRule(here, there *gittree.Tree) (string, error) {
+	for _, name := range o.Rules {
+		var found [2]gittree.Entry
+		for i, tree := range []*gittree.Tree{here, there} {
+			var err error
+			if found[i], err = tree.Find(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+		}
+		if found[0] != found[1] {
+			return name, nil
+		}
+	}
+	return "", nil
 }

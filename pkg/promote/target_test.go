@@ -74,13 +74,17 @@ func TestPlanAfterwards(t *testing.T) {
 			r.git("mv", "a.yaml", "unsigned/a.yaml")
 			r.pushed("Ask for it again")
 		}, promote.ReasonChangedSince},
+		{"the configuration changed", func(r *repository) { r.write(".polex.yaml", "stricter"); r.pushed("Ask for more") }, promote.ReasonChangedSince},
+		{"the configuration is gone", func(r *repository) { r.git("rm", "--quiet", ".polex.yaml"); r.pushed("Ask for nothing") }, promote.ReasonChangedSince},
+		{"a policy changed", func(r *repository) { r.write("policies/a.yaml", "new"); r.pushed("Add a policy") }, promote.ReasonChangedSince},
 		{"changed", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("b")); r.pushed("Change it") }, promote.ReasonChangedSince},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/.gitkeep": ""})
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/.gitkeep": "", ".polex.yaml": "lax"})
 			other := r.remote()
 			tc.others(other)
-			q := r.open()
+			q, err := r.try(r.Dir, promote.Options{Rules: []string{".polex.yaml", "policies"}})
+			r.must(err)
 			tip, err := promote.Target(t.Context(), r.clone, toMain.To, false)
 			r.must(err)
 			if tip == plumbing.NewHash(r.head()) {

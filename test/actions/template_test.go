@@ -38,6 +38,23 @@ func TestTemplateTriggers(t *testing.T) {
 	}
 }
 
+// TestTemplateMerge: what a changed configuration leaves to a later run gets that run.
+func TestTemplateMerge(t *testing.T) {
+	raw, err := os.ReadFile("../../examples/github/.github/workflows/merge.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w struct {
+		On struct{ Push struct{ Branches, Paths []string } } `json:"true"`
+	}
+	if err := yaml.Unmarshal(raw, &w); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.On.Push; !slices.Equal(got.Branches, []string{"main"}) || !slices.Equal(got.Paths, []string{"unsigned/**", ".polex.yaml"}) {
+		t.Errorf("it runs for pushes to %q of %q", got.Branches, got.Paths)
+	}
+}
+
 // TestTemplateOwners: the policy team owns what is requested, and the platform team all that
 // decides who is trusted, wherever it lies.
 func TestTemplateOwners(t *testing.T) {

@@ -57,7 +57,13 @@ func Open(ctx context.Context, dir, ref string) (*Since, error) {
 
 // git runs a command that only reads.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
+	return gitWith(ctx, "", dir, args...)
+}
+
+// gitWith is git with standard input.
+func gitWith(ctx context.Context, input, dir string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", append([]string{"--no-replace-objects", "-C", dir}, args...)...) // #nosec G204 -- no shell
+	command.Stdin = strings.NewReader(input)
 	var problem bytes.Buffer
 	command.Stderr = &problem
 	out, err := command.Output()

@@ -57,6 +57,11 @@ func List(ctx context.Context, root string, folders ...string) ([]File, error) {
 	return files, nil
 }
 
+// Attributes returns what git check-attr -z says of attributes of paths from the root.
+func Attributes(ctx context.Context, root string, paths []string, names ...string) (string, error) {
+	return gitWith(ctx, strings.Join(paths, "\x00")+"\x00", root, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
+}
+
 // literal has Git take folders as they are written, whatever is in their names.
 func literal(folders []string) []string {
 	specs := make([]string, len(folders))

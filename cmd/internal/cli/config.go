@@ -179,6 +179,25 @@ func findConfig(dir string) (string, error) {
 	return path, nil
 }
 
+// PathIn returns a path as it is from the root of a repository, with slashes, or false
+// where it does not lie in there. Only its last part may be a link.
+func PathIn(root, path string) (string, bool) {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", false
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", false
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(absolute))
+	if err != nil {
+		return "", false
+	}
+	name, err := filepath.Rel(root, filepath.Join(folder, filepath.Base(absolute)))
+	return filepath.ToSlash(name), err == nil && (name == "." || filepath.IsLocal(name))
+}
+
 // RepositoryRoot returns the root of the Git repository that dir lies in, or "" when
 // it lies in none.
 func RepositoryRoot(dir string) (string, error) {

@@ -57,6 +57,17 @@ func (f *Flags) CheckFor(commits, pushes bool) error {
 	case f.Attempts < 0 || f.Attempts > 100:
 		return cli.Usagef("--push-attempts is 1 to 100")
 	}
+	return CheckBranch("branch", f.Branch)
+}
+
+// CheckBranch refuses the value of a flag that is to name a branch and does not.
+func CheckBranch(flag, name string) error {
+	if name == "" {
+		return nil
+	}
+	if err := gitchange.CheckBranch(name); err != nil {
+		return &cli.UsageError{Err: fmt.Errorf("--%s %w", flag, err), Hint: "git check-ref-format --branch says which names Git takes; HEAD and what begins with refs/ is not a branch"}
+	}
 	return nil
 }
 

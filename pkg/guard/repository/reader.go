@@ -58,8 +58,7 @@ func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
 	c := &collector{ctx: ctx, tree: tree, messages: map[string]bool{}, met: map[string]bool{},
 		bytes: cmp.Or(r.MaxBytes, DefaultMaxBytes), sealed: cmp.Or(r.MaxMessages, DefaultMaxMessages)}
 	for _, path := range r.Paths {
-		c.named = path
-		if err := tree.Walk(c.named, c.entry); err != nil {
+		if err := tree.Documents(path, exception.HoldsDocuments, c.entry); err != nil {
 			return nil, fmt.Errorf("commit %s: %w", hash, err)
 		}
 	}
@@ -88,38 +87,17 @@ func (r Reader) state(tree *gittree.Tree) (string, error) {
 type collector struct {
 	ctx      context.Context
 	tree     *gittree.Tree
-	named    string // the path that is walked
 	messages map[string]bool
 	met      map[string]bool // the contents that were read
 	bytes    int             // that may still be read
 	sealed   int             // documents that may still come
 }
 
-// entry looks at one entry, by the rules of polex-verify --git: files whose names
-// say that they hold documents, and the one that was named whatever it is called.
-func (c *collector) entry(e gittree.Entry) error {
-	named := e.Path == c.named
-	switch {
-	case e.IsFile() && (named || exception.HoldsDocuments(e.Path)):
-		return c.file(e)
-	case e.IsFile(), !named && c.aside(e):
-		return nil
-	default:
-		return fmt.Errorf("%q is a link, a submodule or of an unknown mode, and what it leads to is not read", e.Path)
+// entry reads one file, and refuses what polex-verify --git refuses.
+func (c *collector) entry(e gittree.Entry, problem string) error {
+	if problem != "" {
+		return fmt.Errorf("%q %s, and only regular files (mode 100644) are read", e.Path, problem)
 	}
-}
-
-// aside reports whether an entry is a link to a file, under a name that holds no
-// documents: whoever applies the folder does not look at it either.
-func (c *collector) aside(e gittree.Entry) bool {
-	if !e.IsLink() || exception.HoldsDocuments(e.Path) {
-		return false
-	}
-	target, err := c.tree.Follow(e)
-	return err == nil && target.IsFile()
-}
-
-func (c *collector) file(e gittree.Entry) error {
 	if c.met[e.Hash().String()] {
 		return c.ctx.Err() // its messages are gathered
 	}

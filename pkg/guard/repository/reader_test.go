@@ -195,6 +195,9 @@ func TestUnreadable(t *testing.T) {
 	worktree := with(nil)
 	linked := filepath.Join(t.TempDir(), "linked")
 	worktree.git("worktree", "add", "--quiet", "--detach", linked)
+	executable := with(nil)
+	executable.git("update-index", "--chmod=+x", "signed/a.yaml")
+	executable.git("commit", "--quiet", "--message", "Make it executable")
 
 	for name, tc := range map[string]struct {
 		reader repository.Reader
@@ -218,6 +221,8 @@ func TestUnreadable(t *testing.T) {
 			"signed/c.yaml": "kind: x\nmetadata: {annotations: {cosign.sigstore.dev/message: x}}\n"}).dir}, "its seal cannot be read"},
 		"a link":                 {repository.Reader{Dir: with(map[string]string{"signed/c.yaml": "-> a.yaml"}).dir}, `"signed/c.yaml" is a link`},
 		"a link to a folder":     {repository.Reader{Dir: with(map[string]string{"signed/c": "-> ../signed"}).dir}, `"signed/c" is a link`},
+		"an executable file":     {repository.Reader{Dir: executable.dir}, `"signed/a.yaml" is executable`},
+		"one that is named":      {repository.Reader{Dir: executable.dir, Paths: []string{"signed/a.yaml"}}, `"signed/a.yaml" is executable`},
 		"a link out":             {repository.Reader{Dir: with(map[string]string{"signed/c": "-> /etc/passwd"}).dir}, `"signed/c" is a link`},
 		"a path that is a link":  {repository.Reader{Dir: with(map[string]string{"c": "-> signed"}).dir, Paths: []string{"c"}}, `"c" is a link`},
 		"more bytes than may be": {repository.Reader{Dir: with(nil).dir, MaxBytes: len(a) + len(b)}, "more bytes than are read"},
