@@ -77,9 +77,8 @@ func (u *unpacker) unpack(key, text string, limit int) ([]byte, error) {
 }
 
 // checkSpelling refuses values of which one could be written in another way.
-func checkSpelling(values []packedValue) error {
-	var u unpacker
-	for _, v := range values {
+func (u *unpacker) checkSpelling() error {
+	for _, v := range u.values {
 		if u.another(v) {
 			return formatError(v.key, "the gzip data ends in bits that say nothing")
 		}
