@@ -30,6 +30,7 @@ type Reader struct {
 	json bool
 
 	nodes   int // the most that a document may have
+	room    int // bytes that a document is expected to have at most
 	started bool
 	line    int // of the next unread byte
 	column  int // of the next unread byte of JSON
@@ -199,55 +200,90 @@ func (r *Reader) atMarker() bool {
 
 // jsonChunk takes one JSON value, by counting brackets outside of strings.
 func (r *Reader) jsonChunk() ([]byte, Position, error) {
-	var at Position
-	var chunk []byte
+	at, err := r.skipBlank()
+	if err != nil {
+		return nil, at, err
+	}
+	chunk := make([]byte, 0, r.room)
 	depth, inString, escaped := 0, false, false
 	for {
-		c, err := r.in.ReadByte()
+		ahead, err := r.ahead()
 		if errors.Is(err, io.EOF) {
-			if len(chunk) == 0 {
-				return nil, at, io.EOF
-			}
 			return nil, at, &SyntaxError{Position: at, Message: "not valid JSON: the document is cut off"}
 		}
 		if err != nil {
-			return nil, at, fmt.Errorf("read %s: %w", r.file, err)
-		}
-		r.read++
-		if len(chunk) == 0 {
-			at = Position{File: r.file, Line: r.line, Column: r.column}
-		}
-		if c&0xc0 != 0x80 { // columns count characters
-			r.column++
-		}
-		if c == '\n' {
-			r.line, r.column = r.line+1, 1
-		}
-		switch {
-		case len(chunk) == 0 && (c == ' ' || c == '\t' || c == '\r' || c == '\n'):
-			if err := r.tooLong(0, at); err != nil {
-				return nil, at, err
-			}
-			continue
-		case len(chunk) == 0 && c != '{' && c != '[':
-			return nil, at, &SyntaxError{Position: at, Message: fmt.Sprintf("not valid JSON: %q where a document should begin", c)}
-		case escaped:
-			escaped = false
-		case inString:
-			inString, escaped = c != '"', c == '\\'
-		case c == '"':
-			inString = true
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			depth--
-		}
-		chunk = append(chunk, c)
-		if err := r.tooLong(len(chunk), at); err != nil {
 			return nil, at, err
 		}
-		if depth == 0 {
-			return chunk, at, nil
+		taken, whole := 0, false
+		for taken < len(ahead) && !whole {
+			c := ahead[taken]
+			taken++
+			switch {
+			case escaped:
+				escaped = false
+			case inString:
+				inString, escaped = c != '"', c == '\\'
+			case c == '"':
+				inString = true
+			case c == '{' || c == '[':
+				depth++
+			case c == '}' || c == ']':
+				depth--
+				whole = depth == 0
+			}
+		}
+		chunk = append(chunk, ahead[:taken]...)
+		r.take(ahead[:taken])
+		if err := r.tooLong(len(chunk), at); err != nil || whole {
+			return chunk, at, err
+		}
+	}
+}
+
+// skipBlank takes the white space before a JSON value, and returns where that begins.
+func (r *Reader) skipBlank() (Position, error) {
+	for {
+		at := Position{File: r.file, Line: r.line, Column: r.column}
+		ahead, err := r.ahead()
+		if err != nil {
+			return at, err
+		}
+		text := bytes.TrimLeft(ahead, " \t\r\n")
+		r.take(ahead[:len(ahead)-len(text)])
+		at.Line, at.Column = r.line, r.column
+		if err := r.tooLong(0, at); err != nil {
+			return at, err
+		}
+		if len(text) == 0 {
+			continue
+		}
+		if text[0] != '{' && text[0] != '[' {
+			return at, &SyntaxError{Position: at, Message: fmt.Sprintf("not valid JSON: %q where a document should begin", text[0])}
+		}
+		return at, nil
+	}
+}
+
+// ahead looks at the bytes that come next, at least one, without taking them.
+func (r *Reader) ahead() ([]byte, error) {
+	ahead, err := r.in.Peek(max(r.in.Buffered(), 1))
+	if len(ahead) > 0 || errors.Is(err, io.EOF) {
+		return ahead, err
+	}
+	return nil, fmt.Errorf("read %s: %w", r.file, err)
+}
+
+// take counts bytes that were looked at as read.
+func (r *Reader) take(part []byte) {
+	_, _ = r.in.Discard(len(part)) // they are in the buffer
+	r.read += len(part)
+	if end := bytes.LastIndexByte(part, '\n'); end >= 0 {
+		r.line, r.column = r.line+bytes.Count(part, []byte("\n")), 1
+		part = part[end+1:]
+	}
+	for _, c := range part {
+		if c&0xc0 != 0x80 { // columns count characters
+			r.column++
 		}
 	}
 }

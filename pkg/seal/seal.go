@@ -2,11 +2,13 @@ package seal
 
 import (
 	"bytes"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
+
+	kjson "sigs.k8s.io/json"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -104,7 +106,7 @@ func Open(doc *exception.Document) (s *Seal, spelling func() error, err error) {
 		}
 		s.Signatures = append(s.Signatures, signature)
 	}
-	return s, func() error { return checkSpelling(u.values) }, nil
+	return s, u.checkSpelling, nil
 }
 
 // collect returns the annotations of the seal by key. Whatever else stands
@@ -213,34 +215,43 @@ func (u *unpacker) certificate(key, text string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// integerForm is how an integer that is not negative is written.
+// integer is an integer that is not negative. Other readers do not agree on what 0.0,
+// 0e0 and -0 are.
+type integer int64
+
 var integerForm = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 
+// UnmarshalJSON takes an integer in the one form that it is written in.
+func (i *integer) UnmarshalJSON(raw []byte) error {
+	if !integerForm.Match(raw) {
+		return errors.New("not written as an integer")
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	*i = integer(n)
+	return err
+}
+
+// rekorBundle reads cosign's form strictly: keys as they are, each once, and no other.
 func (u *unpacker) rekorBundle(key, text string) (*RekorBundle, error) {
 	raw, err := u.unpack(key, text, maxRekorBundle)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := exception.Parse(raw, "bundle")
-	if err != nil || !doc.JSON() {
-		return nil, errors.New("not a JSON object")
-	}
-	var b RekorBundle
-	if err := doc.Decode(&b); err != nil {
-		return nil, errors.New("not a Rekor bundle")
-	}
-	// Other readers do not agree on what 0.0, 0e0 and -0 are.
-	var numbers struct{ Payload map[string]json.RawMessage }
-	if err := json.Unmarshal(raw, &numbers); err != nil {
-		return nil, errors.New("not a Rekor bundle")
-	}
-	for _, key := range []string{"integratedTime", "logIndex"} {
-		if number := numbers.Payload[key]; number != nil && !integerForm.Match(number) {
-			return nil, fmt.Errorf("the Rekor bundle's %s is not written as an integer", key)
+	var b struct {
+		SignedEntryTimestamp []byte
+		Payload              struct {
+			Body           string  `json:"body"`
+			IntegratedTime integer `json:"integratedTime"`
+			LogIndex       integer `json:"logIndex"`
+			LogID          string  `json:"logID"`
 		}
 	}
-	if len(b.SignedEntryTimestamp) == 0 || b.Payload.Body == "" || b.Payload.LogID == "" || b.Payload.IntegratedTime <= 0 || b.Payload.LogIndex < 0 {
+	if strict, err := kjson.UnmarshalStrict(raw, &b); err != nil || len(strict) > 0 {
+		return nil, errors.New("not a JSON object with the fields of a Rekor bundle, each once, and integers written as such")
+	}
+	p := b.Payload
+	if len(b.SignedEntryTimestamp) == 0 || p.Body == "" || p.LogID == "" || p.IntegratedTime == 0 {
 		return nil, errors.New("the Rekor bundle is not complete")
 	}
-	return &b, nil
+	return &RekorBundle{b.SignedEntryTimestamp, RekorPayload{p.Body, int64(p.IntegratedTime), int64(p.LogIndex), p.LogID}}, nil
 }

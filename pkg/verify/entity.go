@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"bytes"
+	"crypto/x509"
 	"errors"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
@@ -26,13 +28,19 @@ func (e *entity) VerificationContent() (sgverify.VerificationContent, error) { r
 // entityOf makes of a bundle what sigstore-go verifies. What the bundle has to
 // hold is what the Sigstore bundle format asks of its version: the log's promise
 // in 0.1, its proof in 0.3, and there a certificate without a chain.
-func entityOf(b *protobundle.Bundle) (*entity, error) {
+// cert is the certificate that is expected in it, as it was parsed before, or nil.
+func entityOf(b *protobundle.Bundle, cert *x509.Certificate) (*entity, error) {
 	e := &entity{Bundle: &sgbundle.Bundle{Bundle: b}}
 	err := checkTimestampCount(b)
 	if err != nil {
 		return nil, err
 	}
-	if e.content, err = e.Bundle.VerificationContent(); err == nil {
+	if cert != nil && bytes.Equal(leafOf(b), cert.Raw) {
+		e.content = sgbundle.NewCertificate(cert)
+	} else {
+		e.content, err = e.Bundle.VerificationContent()
+	}
+	if err == nil {
 		e.entries, err = e.Bundle.TlogEntries()
 	}
 	switch {
@@ -52,4 +60,13 @@ func entityOf(b *protobundle.Bundle) (*entity, error) {
 		return nil, rejectCause(ReasonMalformedSeal, err, "the bundle is not complete: %s", err)
 	}
 	return e, nil
+}
+
+// leafOf is the certificate that a bundle holds, in either of the two places, or nil.
+func leafOf(b *protobundle.Bundle) []byte {
+	material := b.GetVerificationMaterial()
+	if chain := material.GetX509CertificateChain().GetCertificates(); len(chain) > 0 {
+		return chain[0].GetRawBytes()
+	}
+	return material.GetCertificate().GetRawBytes()
 }

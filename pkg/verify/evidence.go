@@ -148,7 +148,7 @@ func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signatur
 	if err := key.VerifySignature(bytes.NewReader(s.Signature), bytes.NewReader(message)); err != nil {
 		return Signature{}, rejectCause(ReasonBadSignature, err, "the signature is not over this message by this key")
 	}
-	entity, err := entityOf(pb)
+	entity, err := entityOf(pb, cert)
 	if err != nil {
 		return Signature{}, err
 	}

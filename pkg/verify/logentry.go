@@ -11,7 +11,7 @@ import (
 
 	protorekor "github.com/sigstore/protobuf-specs/gen/pb-go/rekor/v1"
 
-	"github.com/polex-dev/polex/pkg/exception"
+	kjson "sigs.k8s.io/json"
 )
 
 // logEntry is what the body of a hashedrekord says.
@@ -27,31 +27,68 @@ type logEntry struct {
 // entry names the digest, the signature and the key, and nothing else has to be
 // trusted for it.
 func readEntry(body []byte) (logEntry, error) {
-	doc, err := exception.Parse(body, "log entry")
-	if err != nil || !doc.JSON() {
+	var b entryBody
+	if strict, err := kjson.UnmarshalStrict(body, &b, kjson.DisallowDuplicateFields); err != nil || len(strict) > 0 {
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is not a JSON object")
 	}
-	e := logEntry{kind: doc.Text("kind"), version: doc.Text("apiVersion")}
+	e := logEntry{kind: b.Kind, version: b.APIVersion}
 	if e.kind != "hashedrekord" {
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is of the kind %q, and only hashedrekord is known", e.kind)
 	}
 	switch e.version {
 	case rekordV1:
-		return readV1(e, doc)
+		return readV1(e, &b)
 	case rekordV2:
-		return readV2(e, doc)
+		return readV2(e, &b)
 	default:
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is a hashedrekord of version %q, and 0.0.1 and 0.0.2 are known", e.version)
 	}
 }
 
-func readV1(e logEntry, doc *exception.Document) (logEntry, error) {
-	if a := doc.Text("spec", "data", "hash", "algorithm"); a != "sha256" {
+// entryBody is what is read of a hashedrekord, in both versions.
+type entryBody struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Spec       struct {
+		Data struct {
+			Hash struct {
+				Algorithm string `json:"algorithm"`
+				Value     string `json:"value"`
+			} `json:"hash"`
+		} `json:"data"`
+		Signature struct {
+			Content   string `json:"content"`
+			PublicKey struct {
+				Content string `json:"content"`
+			} `json:"publicKey"`
+		} `json:"signature"`
+		V002 struct {
+			Data struct {
+				Algorithm string `json:"algorithm"`
+				Digest    string `json:"digest"`
+			} `json:"data"`
+			Signature struct {
+				Content  string `json:"content"`
+				Verifier struct {
+					X509Certificate struct {
+						RawBytes string `json:"rawBytes"`
+					} `json:"x509Certificate"`
+					PublicKey struct {
+						RawBytes string `json:"rawBytes"`
+					} `json:"publicKey"`
+				} `json:"verifier"`
+			} `json:"signature"`
+		} `json:"hashedRekordV002"`
+	} `json:"spec"`
+}
+
+func readV1(e logEntry, b *entryBody) (logEntry, error) {
+	if a := b.Spec.Data.Hash.Algorithm; a != "sha256" {
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only sha256 is known", a)
 	}
-	digest, err1 := hex.DecodeString(doc.Text("spec", "data", "hash", "value"))
-	signature, err2 := base64.StdEncoding.DecodeString(doc.Text("spec", "signature", "content"))
-	keyPEM, err3 := base64.StdEncoding.DecodeString(doc.Text("spec", "signature", "publicKey", "content"))
+	digest, err1 := hex.DecodeString(b.Spec.Data.Hash.Value)
+	signature, err2 := base64.StdEncoding.DecodeString(b.Spec.Signature.Content)
+	keyPEM, err3 := base64.StdEncoding.DecodeString(b.Spec.Signature.PublicKey.Content)
 	block, _ := pem.Decode(keyPEM)
 	if err1 != nil || err2 != nil || err3 != nil || block == nil {
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry is not a complete hashedrekord")
@@ -61,17 +98,17 @@ func readV1(e logEntry, doc *exception.Document) (logEntry, error) {
 	return e, nil
 }
 
-func readV2(e logEntry, doc *exception.Document) (logEntry, error) {
-	at := func(path ...any) []any { return append([]any{"spec", "hashedRekordV002"}, path...) }
-	if a := doc.Text(at("data", "algorithm")...); a != "SHA2_256" {
+func readV2(e logEntry, b *entryBody) (logEntry, error) {
+	said := &b.Spec.V002
+	if a := said.Data.Algorithm; a != "SHA2_256" {
 		return logEntry{}, reject(ReasonUnsupportedLogEntry, "the log entry's digest is %q, and only SHA2_256 is known", a)
 	}
-	digest, err1 := base64.StdEncoding.DecodeString(doc.Text(at("data", "digest")...))
-	signature, err2 := base64.StdEncoding.DecodeString(doc.Text(at("signature", "content")...))
-	certificate := doc.Text(at("signature", "verifier", "x509Certificate", "rawBytes")...)
+	digest, err1 := base64.StdEncoding.DecodeString(said.Data.Digest)
+	signature, err2 := base64.StdEncoding.DecodeString(said.Signature.Content)
+	certificate := said.Signature.Verifier.X509Certificate.RawBytes
 	e.isCertificate = certificate != ""
 	if !e.isCertificate {
-		certificate = doc.Text(at("signature", "verifier", "publicKey", "rawBytes")...)
+		certificate = said.Signature.Verifier.PublicKey.RawBytes
 	}
 	key, err3 := base64.StdEncoding.DecodeString(certificate)
 	if err1 != nil || err2 != nil || err3 != nil || len(key) == 0 {

@@ -5,15 +5,18 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/guard"
+	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
 // patience is how long something may take that has to happen.
@@ -24,10 +27,17 @@ type standing struct {
 	*guard.Process
 	bundle []byte // PEM
 	config string // path of its configuration
+	pprof  string // host:port
 }
 
 // startGuard runs a guard that trusts the sandbox.
 func startGuard(t *testing.T) *standing {
+	t.Helper()
+	return startGuardOf(t, folder)
+}
+
+// startGuardOf runs the guard of a folder.
+func startGuardOf(t *testing.T, binaries string) *standing {
 	t.Helper()
 	g, dir := &standing{}, t.TempDir()
 	var err error
@@ -42,7 +52,14 @@ func startGuard(t *testing.T) *standing {
 	if err := os.WriteFile(g.config, []byte(strings.Replace(string(text), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if g.Process, err = guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig()}); err != nil {
+	free, err := servers.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.pprof = fmt.Sprintf("127.0.0.1:%d", free[0])
+	if g.Process, err = guard.Start(context.Background(), guard.Options{
+		Binaries: binaries, Dir: dir, Config: g.config, Kubeconfig: live.Kubeconfig(), Flags: []string{"--pprof-address", g.pprof},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -60,8 +77,8 @@ func startGuard(t *testing.T) *standing {
 }
 
 // register makes the API server ask the guard, about one namespace alone if one is
-// named, and waits until it does.
-func (g *standing) register(t *testing.T, only string) {
+// named, and waits until it does. What is returned ends that, and waits, too.
+func (g *standing) register(t *testing.T, only string) func() {
 	t.Helper()
 	text := guard.Registration(g.Webhook, g.bundle)
 	namespace := only
@@ -77,11 +94,13 @@ func (g *standing) register(t *testing.T, only string) {
 	if !answer.OK() {
 		t.Fatal(answer.Message())
 	}
-	t.Cleanup(func() {
+	unregister := sync.OnceFunc(func() {
 		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: guard.Webhooks + "/polex-guard"})
 		until(t, "the API server to ask nobody", func(ctx context.Context) error { return refusal(ctx, namespace, "") })
 	})
+	t.Cleanup(unregister)
 	until(t, "the API server to ask the guard", func(ctx context.Context) error { return refusal(ctx, namespace, "[unsigned]") })
+	return unregister
 }
 
 // refusal returns an error unless what is not signed is refused so; "" is not at all.

@@ -122,7 +122,18 @@ func number(t *testing.T, text string) float64 {
 
 func (g *standing) measured(t *testing.T) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.Metrics+"/metrics", nil)
+	return string(fetch(t, "http://"+g.Metrics+"/metrics"))
+}
+
+// profile reads a profile of the guard's.
+func (g *standing) profile(t *testing.T, name string) []byte {
+	t.Helper()
+	return fetch(t, "http://"+g.pprof+"/debug/pprof/"+name)
+}
+
+func fetch(t *testing.T, url string) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +146,7 @@ func (g *standing) measured(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return text
 }
 
 // review asks for an exception to be created, as the API server would.
