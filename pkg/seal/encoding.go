@@ -18,7 +18,7 @@ const (
 	maxMessage     = exception.MaxDocument
 	maxSignature   = 4 << 10
 	maxCertificate = 64 << 10
-	maxRekorBundle = 64 << 10 // it is read twice before anything is believed
+	maxRekorBundle = 64 << 10 // a genuine one has a few KiB
 	maxBundle      = 256 << 10
 )
 
