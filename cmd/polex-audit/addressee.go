@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/notice"
-	"github.com/polex-dev/polex/pkg/patience"
-	"github.com/polex-dev/polex/pkg/post"
+	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/internal/notify/send"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // addressee is somebody who is told.
 type addressee struct {
 	name string // as --to has it
 	// body is what is sent.
-	body func(notice.Event) (string, error)
+	body func(notify.Event) (string, error)
 	// tell sends it, and returns what was done in a few words.
-	tell func(context.Context, notice.Event) (string, error)
+	tell func(context.Context, notify.Event) (string, error)
 }
 
 // errNowhere says that an event has no place with an addressee.
@@ -40,10 +40,10 @@ func (n *notification) addressees() error {
 		if err != nil {
 			return err
 		}
-		switch form := post.Form(whom); {
+		switch form := send.Form(whom); {
 		case whom == "github":
 			err = n.gitHub(&a, secret)
-		case form == post.JSON || form == post.Slack || form == post.Teams:
+		case form == send.JSON || form == send.Slack || form == send.Teams:
 			err = n.webhook(&a, form, secret)
 		default:
 			return cli.Usagef("--to %s: nobody of github, json, slack and teams", whom)
@@ -76,35 +76,35 @@ func (n *notification) secret(kind, where string) (string, error) {
 	return text, nil
 }
 
-func (n *notification) webhook(a *addressee, form post.Form, secret string) error {
-	a.body = func(e notice.Event) (string, error) {
-		raw, err := post.Render(form, e)
+func (n *notification) webhook(a *addressee, form send.Form, secret string) error {
+	a.body = func(e notify.Event) (string, error) {
+		raw, err := send.Render(form, e)
 		return string(raw), err
 	}
 	if n.options.dryRun {
 		return nil
 	}
-	hook, err := post.NewWebhook(&http.Client{}, patience.Timing{}, form, secret)
+	hook, err := send.NewWebhook(&http.Client{}, retry.Timing{}, form, secret)
 	if err != nil {
 		return err
 	}
-	a.tell = func(ctx context.Context, e notice.Event) (string, error) {
+	a.tell = func(ctx context.Context, e notify.Event) (string, error) {
 		return "told " + string(form), hook.Send(ctx, e)
 	}
 	return nil
 }
 
 func (n *notification) gitHub(a *addressee, token string) error {
-	a.body = func(e notice.Event) (string, error) { return notice.Markdown(e), nil }
+	a.body = func(e notify.Event) (string, error) { return notify.Markdown(e), nil }
 	if n.options.dryRun {
 		return nil
 	}
-	client, err := post.NewGitHub(post.GitHubConfig{Client: &http.Client{}, APIURL: setting("GITHUB_API_URL", "https://api.github.com"),
+	client, err := send.NewGitHub(send.GitHubConfig{Client: &http.Client{}, APIURL: setting("GITHUB_API_URL", "https://api.github.com"),
 		ServerURL: serverURL(), Repository: n.repository(), Token: token, Login: n.options.login})
 	if err != nil {
 		return err
 	}
-	a.tell = func(ctx context.Context, e notice.Event) (string, error) {
+	a.tell = func(ctx context.Context, e notify.Event) (string, error) {
 		number, err := n.pullRequest(ctx, client, e)
 		if err != nil {
 			return "", err
@@ -135,7 +135,7 @@ func (n *notification) repository() string {
 
 // pullRequest is the one that an event is said in: that of the signed record, or, of
 // what a report refused, the one that the command line names.
-func (n *notification) pullRequest(ctx context.Context, client *post.GitHub, e notice.Event) (int, error) {
+func (n *notification) pullRequest(ctx context.Context, client *send.GitHub, e notify.Event) (int, error) {
 	o := n.options
 	if e.Verified {
 		if number, ok := client.NumberOf(e.PullRequest); ok {

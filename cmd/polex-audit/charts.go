@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/polex-dev/polex/pkg/ledger"
+	"github.com/polex-dev/polex/internal/ledger"
 )
 
 // The charts are SVG that is made here: shapes with numbers, and texts that were

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/ledger"
 	"github.com/polex-dev/polex/pkg/seal"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/ledger"
+	"github.com/polex-dev/polex/internal/ledger"
 )
 
 //go:embed page.html

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/ledger"
+	"github.com/polex-dev/polex/internal/ledger"
 )
 
 // The form of the JSON, which docs/ledger.schema.json describes.

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/notice"
-	"github.com/polex-dev/polex/pkg/post"
+	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/internal/notify/send"
 )
 
 const (
@@ -55,9 +55,9 @@ func (n *notification) notify(ctx context.Context) error {
 }
 
 // events are what there is to tell.
-func (n *notification) events() ([]notice.Event, error) {
+func (n *notification) events() ([]notify.Event, error) {
 	o := n.options
-	var events []notice.Event
+	var events []notify.Event
 	if n.history != nil {
 		l, err := n.history.ledger()
 		if err != nil {
@@ -67,10 +67,10 @@ func (n *notification) events() ([]notice.Event, error) {
 			if l.Shallow {
 				return nil, cli.Hint(errors.New("the clone does not have all of the history, so what the commit changed is not known"), "git fetch --unshallow, or fetch-depth: 0")
 			}
-			events = append(events, notice.Changes(l)...)
+			events = append(events, notify.Changes(l)...)
 		}
 		if o.ending != "" {
-			events = append(events, notice.EndingWithin(l, n.soon)...)
+			events = append(events, notify.EndingWithin(l, n.soon)...)
 		}
 	}
 	if o.refused != "" {
@@ -78,7 +78,7 @@ func (n *notification) events() ([]notice.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		refused, err := notice.RefusedIn(raw)
+		refused, err := notify.RefusedIn(raw)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.refused, err)
 		}
@@ -88,7 +88,7 @@ func (n *notification) events() ([]notice.Event, error) {
 }
 
 // tellAll tells all events to one addressee, within the time that there is for it.
-func (n *notification) tellAll(ctx context.Context, a addressee, events []notice.Event) []cli.Result {
+func (n *notification) tellAll(ctx context.Context, a addressee, events []notify.Event) []cli.Result {
 	timely, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
 	var results []cli.Result
@@ -107,15 +107,15 @@ func (n *notification) tellAll(ctx context.Context, a addressee, events []notice
 
 // singly returns the events as an addressee is told them: programs each of them, and
 // people not more than a few.
-func (a addressee) singly(events []notice.Event) []notice.Event {
-	if a.name == string(post.JSON) || len(events) <= maxSingly {
+func (a addressee) singly(events []notify.Event) []notify.Event {
+	if a.name == string(send.JSON) || len(events) <= maxSingly {
 		return events
 	}
-	return notice.Summarize(events)
+	return notify.Summarize(events)
 }
 
 // tell tells one event to one addressee. Others are told whatever becomes of it.
-func (n *notification) tell(ctx context.Context, a addressee, e notice.Event) cli.Result {
+func (n *notification) tell(ctx context.Context, a addressee, e notify.Event) cli.Result {
 	result := cli.Result{Outcome: cli.Pass, Reason: reasonTold, File: e.File, Details: map[string]any{"event": string(e.Kind), "id": e.ID(), "to": a.name}}
 	if e.Identity.Name != "" {
 		result.Object = e.Identity.String()
@@ -134,7 +134,7 @@ func (n *notification) tell(ctx context.Context, a addressee, e notice.Event) cl
 }
 
 // print writes what would be sent.
-func (n *notification) print(events []notice.Event) error {
+func (n *notification) print(events []notify.Event) error {
 	if len(events) == 0 {
 		_, err := fmt.Fprintln(n.streams.Out, nothingToTell)
 		return err
@@ -159,9 +159,9 @@ func (n *notification) print(events []notice.Event) error {
 
 // where says in a dry run which pull request is meant, as far as the network need not
 // be asked.
-func (n *notification) where(e notice.Event) string {
+func (n *notification) where(e notify.Event) string {
 	o := n.options
-	number, known := post.NumberOf(serverURL(), n.repository(), e.PullRequest)
+	number, known := send.NumberOf(serverURL(), n.repository(), e.PullRequest)
 	switch {
 	case e.Verified && known:
 		return fmt.Sprintf(", in pull request %d", number)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/polex-dev/polex/pkg/ledger"
+	"github.com/polex-dev/polex/internal/ledger"
 )
 
 // maxSeries bounds what one kind of metric brings into a Prometheus.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/ledger"
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/lifetime"
 )
 
 const oneDay = 24 * time.Hour

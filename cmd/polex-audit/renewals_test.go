@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/ledger"
 )
 
 // renewed is a ledger of one chain of three, and of an exception whose predecessor

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/ledger"
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/lifetime"
 )
 
 // writeTable writes for a terminal: what there is, what to look at, and what it adds

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/ledger"
+	"github.com/polex-dev/polex/internal/ledger"
 )
 
 // maxLines is how many exceptions a timeline shows.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/ledger"
+	"github.com/polex-dev/polex/internal/ledger"
 )
 
 // view is what the formats show.

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/guard"
-	"github.com/polex-dev/polex/pkg/guard/doctor"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/doctor"
 	"github.com/polex-dev/polex/policies/guard/protect"
 )
 

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/internal/guard"
 )
 
 // clusterFlags say how the API server is reached.
@@ -24,7 +24,7 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 }
 
 // Requests a second to the API server, on average and at once, besides those about
-// stored exceptions: thousands of them may end in one second, and pkg/guard bounds how
+// stored exceptions: thousands of them may end in one second, and internal/guard bounds how
 // many are deleted at once.
 const (
 	perSecond = 100

@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/gittree"
-	"github.com/polex-dev/polex/pkg/guard"
-	"github.com/polex-dev/polex/pkg/guard/repository"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/repository"
 )
 
 // checkGit refuses flags about the repository that cannot be meant. Whether there

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/cluster"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/guard"
-	"github.com/polex-dev/polex/pkg/guard/cluster"
 )
 
 // leaseName is that of the Lease that the guards take turns by.

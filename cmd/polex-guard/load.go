@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/trust"
 )
 

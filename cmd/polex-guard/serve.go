@@ -20,9 +20,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/guard"
-	"github.com/polex-dev/polex/pkg/guard/doctor"
-	"github.com/polex-dev/polex/pkg/guard/server"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/doctor"
+	"github.com/polex-dev/polex/internal/guard/server"
 )
 
 const serveHelp = `Answer the admission reviews of a cluster, look again at what is stored in it, and

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/guard/server"
+	"github.com/polex-dev/polex/internal/guard/server"
 )
 
 // addServer serves from the start or, where the guard makes its certificate itself,

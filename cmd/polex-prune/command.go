@@ -10,10 +10,10 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/commitflags"
-	"github.com/polex-dev/polex/pkg/gitchange"
-	"github.com/polex-dev/polex/pkg/gittree"
-	"github.com/polex-dev/polex/pkg/lifetime"
-	"github.com/polex-dev/polex/pkg/prune"
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/prune"
 )
 
 const help = `Take exceptions that have ended out of signed/, so that what deploys the folder

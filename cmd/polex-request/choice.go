@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/request"
+	"github.com/polex-dev/polex/internal/request"
 )
 
 // choice says which violations are meant, or the one that there is.

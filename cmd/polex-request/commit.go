@@ -13,9 +13,9 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/commitflags"
-	"github.com/polex-dev/polex/pkg/gitchange"
-	"github.com/polex-dev/polex/pkg/gittree"
-	"github.com/polex-dev/polex/pkg/request"
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/request"
 )
 
 // commit puts drafts on a branch of their own, for a pull request.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/pkg/request"
+	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 

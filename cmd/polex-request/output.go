@@ -17,9 +17,9 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/commitflags"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
-	"github.com/polex-dev/polex/pkg/request"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
+	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/request"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/request"
 )
 
 // What a path can hold. The user says which: what a text looks like does not.

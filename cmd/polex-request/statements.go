@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/lifetime"
-	"github.com/polex-dev/polex/pkg/request"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 

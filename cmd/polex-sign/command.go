@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
 )

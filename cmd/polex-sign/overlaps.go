@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
+	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/promote"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/commitflags"
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/gitchange"
-	"github.com/polex-dev/polex/pkg/gittree"
-	"github.com/polex-dev/polex/pkg/promote"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 

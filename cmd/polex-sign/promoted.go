@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promote/trailer"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
-	"github.com/polex-dev/polex/pkg/promote"
-	"github.com/polex-dev/polex/pkg/promote/trailer"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 )

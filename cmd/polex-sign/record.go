@@ -8,8 +8,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
+	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/promote"
 )
 
 // record returns the documents of a plan with who asked for them and who approved

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/patience"
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -70,7 +70,7 @@ func (r *run) token(ctx context.Context) (string, error) {
 	if client == "" {
 		client = sign.DefaultClientID
 	}
-	token, err := sign.AmbientToken(ctx, client, patience.Timing{})
+	token, err := sign.AmbientToken(ctx, client, retry.Timing{})
 	if err == nil {
 		return token, nil
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/changed"
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/promote/pending"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 

@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/request"
 )
 
 // The reasons that signing has for not promoting a renewal, and with it nothing that

@@ -65,7 +65,7 @@ type Exception struct {
 	Renews, RenewalNumber                Statement // see [Exception.Renewal]
 
 	// StartsAt, ExpiresAt and SignedAt are RFC 3339 times, ExpiresIn a duration, as
-	// written: pkg/lifetime reads them.
+	// written: internal/lifetime reads them.
 	StartsAt, ExpiresIn, ExpiresAt, SignedAt Statement
 	// TTL is Kyverno's label [LabelTTL], as written.
 	TTL Statement

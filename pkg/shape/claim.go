@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )

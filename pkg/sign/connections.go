@@ -3,17 +3,17 @@ package sign
 import (
 	"net/http"
 
-	"github.com/polex-dev/polex/pkg/patience"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // transport returns what sends the requests to a server, patiently: it keeps as
 // many connections as requests run at once.
-func (c *Config) transport() patience.Transport {
+func (c *Config) transport() retry.Transport {
 	next := http.DefaultTransport
 	if shared, ok := next.(*http.Transport); ok { // otherwise somebody's own, to whom it is left
 		own := shared.Clone()
 		own.MaxIdleConnsPerHost = c.Concurrency
 		next = own
 	}
-	return patience.Transport{Timing: c.Patience, Next: next}
+	return retry.Transport{Timing: c.Patience, Next: next}
 }

@@ -16,5 +16,5 @@
 //     next ones are uploaded.
 //
 // A server that stumbles is asked again, within bounds: see
-// [github.com/polex-dev/polex/pkg/patience]. A failure anywhere hands out nothing.
+// [github.com/polex-dev/polex/internal/retry]. A failure anywhere hands out nothing.
 package sign

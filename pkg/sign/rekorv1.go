@@ -16,7 +16,7 @@ import (
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 	"github.com/transparency-dev/merkle/rfc6962"
 
-	"github.com/polex-dev/polex/pkg/patience"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 var _ sgsign.RekorClient = rekorV1{}
@@ -45,7 +45,7 @@ func (l rekorV1) CreateLogEntry(params *entries.CreateLogEntryParams, _ ...entri
 	case status == http.StatusConflict:
 		return l.logged(params.Context, params.ProposedEntry)
 	case status != http.StatusCreated:
-		return nil, patience.Returned(status, answer)
+		return nil, retry.Returned(status, answer)
 	}
 	return onlyEntry(answer)
 }
@@ -70,7 +70,7 @@ func (l rekorV1) logged(ctx context.Context, proposed models.ProposedEntry) (*en
 	case status == http.StatusNotFound: // taken, and not in its tree yet
 		return nil, errLogged
 	case status != http.StatusOK:
-		return nil, fmt.Errorf("fetch the entry that it has already: %w", patience.Returned(status, answer))
+		return nil, fmt.Errorf("fetch the entry that it has already: %w", retry.Returned(status, answer))
 	}
 	return onlyEntry(answer)
 }

@@ -10,7 +10,7 @@ import (
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/polex-dev/polex/pkg/patience"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 var _ sgsign.RekorV2Client = rekorV2{}
@@ -41,7 +41,7 @@ func (l rekorV2) Add(ctx context.Context, entry any) (*protorekor.TransparencyLo
 	case status == http.StatusConflict:
 		return nil, errLogged
 	case status != http.StatusCreated:
-		return nil, patience.Returned(status, answer)
+		return nil, retry.Returned(status, answer)
 	}
 	logged := new(protorekor.TransparencyLogEntry)
 	if err := protojson.Unmarshal(answer, logged); err != nil {

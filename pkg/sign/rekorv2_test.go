@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/patience"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -27,7 +27,7 @@ const (
 
 // configV2 is the sandbox's log of version 2, and its timestamp authority.
 func (f *fixture) configV2() sign.Config {
-	return sign.Config{RekorURL: f.RekorV2URL, RekorVersion: 2, TimestampURL: f.TimestampURL, Root: f.root, Patience: patience.Timing{Sleep: f.rest.sleep}}
+	return sign.Config{RekorURL: f.RekorV2URL, RekorVersion: 2, TimestampURL: f.TimestampURL, Root: f.root, Patience: retry.Timing{Sleep: f.rest.sleep}}
 }
 
 // servicesV2 are the logs of version 2 that are signed with: the sandbox's and,

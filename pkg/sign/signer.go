@@ -9,9 +9,9 @@ import (
 
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
-	"github.com/polex-dev/polex/pkg/patience"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -53,7 +53,7 @@ type Config struct {
 	Rules Rules
 	// Patience says how long Fulcio, the log and the timestamp authority are
 	// waited for.
-	Patience patience.Timing
+	Patience retry.Timing
 	// Progress, where it is not nil, is called after each upload.
 	Progress func(done, total int)
 }

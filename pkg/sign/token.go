@@ -13,7 +13,7 @@ import (
 	"github.com/sigstore/cosign/v2/pkg/providers"
 	"github.com/sigstore/sigstore/pkg/oauthflow"
 
-	"github.com/polex-dev/polex/pkg/patience"
+	"github.com/polex-dev/polex/internal/retry"
 
 	// The environments that hand a workload its token, beside GitHub Actions.
 	_ "github.com/sigstore/cosign/v2/pkg/providers/buildkite"
@@ -27,7 +27,7 @@ var ErrNoToken = errors.New("there is no identity to sign with")
 // AmbientToken asks the environment for an identity token for clientID: GitHub
 // Actions, Buildkite, a mounted service account token, or SIGSTORE_ID_TOKEN. It
 // returns [ErrNoToken] when there is none to ask.
-func AmbientToken(ctx context.Context, clientID string, timing patience.Timing) (string, error) {
+func AmbientToken(ctx context.Context, clientID string, timing retry.Timing) (string, error) {
 	if address, bearer := env.Getenv(env.VariableGitHubRequestURL), env.Getenv(env.VariableGitHubRequestToken); address != "" && bearer != "" {
 		token, err := gitHubToken(ctx, address, bearer, clientID, timing)
 		if err != nil {
@@ -48,14 +48,14 @@ func AmbientToken(ctx context.Context, clientID string, timing patience.Timing) 
 // gitHubToken asks the service that GitHub names to a job with id-token: write.
 // It is asked as patiently as Sigstore; cosign's provider takes whatever the
 // service answers for a token.
-func gitHubToken(ctx context.Context, address, bearer, clientID string, timing patience.Timing) (string, error) {
+func gitHubToken(ctx context.Context, address, bearer, clientID string, timing retry.Timing) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"&audience="+url.QueryEscape(clientID), nil)
 	if err != nil {
 		return "", err
 	}
 	request.Header.Set("Authorization", "Bearer "+bearer)
 	request.Header.Set("User-Agent", "polex")
-	client := http.Client{Transport: patience.Transport{Timing: timing}}
+	client := http.Client{Transport: retry.Transport{Timing: timing}}
 	response, err := client.Do(request)
 	if err != nil {
 		return "", err
@@ -66,7 +66,7 @@ func gitHubToken(ctx context.Context, address, bearer, clientID string, timing p
 		return "", err
 	}
 	if response.StatusCode != http.StatusOK {
-		return "", patience.Returned(response.StatusCode, answer)
+		return "", retry.Returned(response.StatusCode, answer)
 	}
 	var said struct{ Value string }
 	if err := json.Unmarshal(answer, &said); err != nil || said.Value == "" {

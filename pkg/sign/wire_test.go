@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/patience"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -130,7 +130,7 @@ func (f *fixture) token(tb testing.TB, id sandbox.Identity) string {
 }
 
 func (f *fixture) config() sign.Config {
-	return sign.Config{RekorURL: f.RekorURL, Root: f.root, Patience: patience.Timing{Sleep: f.rest.sleep}}
+	return sign.Config{RekorURL: f.RekorURL, Root: f.root, Patience: retry.Timing{Sleep: f.rest.sleep}}
 }
 
 func (f *fixture) keyless(tb testing.TB, config sign.Config) *sign.Signer {

@@ -11,7 +11,7 @@ import (
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	sgsign "github.com/sigstore/sigstore-go/pkg/sign"
 
-	"github.com/polex-dev/polex/pkg/patience"
+	"github.com/polex-dev/polex/internal/retry"
 )
 
 // errLogged says that a log has this very entry and does not hand it out: one of
@@ -27,7 +27,7 @@ type witnesses struct {
 	log          *sgsign.Rekor
 	logURL       string
 	timestampURL string // "" asks none
-	transport    patience.Transport
+	transport    retry.Transport
 }
 
 func newWitnesses(config Config) *witnesses {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // Extent is how far a document goes, read once: what limits and lifetimes are

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/internal/lifetime"
 )
 
 // lifetimeRule is a maximum for the documents that it speaks of. A selector that

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/lifetime"
 )
 
 // Policy is a trust policy that was checked. It does not change.

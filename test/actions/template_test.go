@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/polex-dev/polex/pkg/review"
+	"github.com/polex-dev/polex/internal/review"
 )
 
 // TestTemplateTriggers: the checks of a pull request run for main alone and again when the
@@ -45,7 +45,9 @@ func TestTemplateMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	var w struct {
-		On struct{ Push struct{ Branches, Paths []string } } `json:"true"`
+		On struct {
+			Push struct{ Branches, Paths []string }
+		} `json:"true"`
 	}
 	if err := yaml.Unmarshal(raw, &w); err != nil {
 		t.Fatal(err)

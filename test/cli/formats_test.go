@@ -11,9 +11,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/promote/trailer"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/guard"
-	"github.com/polex-dev/polex/pkg/promote/trailer"
 	"github.com/polex-dev/polex/pkg/seal"
 )
 

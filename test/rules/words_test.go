@@ -31,7 +31,7 @@ func TestPackageNames(t *testing.T) {
 
 // TestPackageDocs: the documentation of a package is in its doc.go.
 func TestPackageDocs(t *testing.T) {
-	for _, p := range list(t, "./pkg/...") {
+	for _, p := range inTheHouse(t) {
 		if len(p.GoFiles) == 0 {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/pkg/gitchange"
+	"github.com/polex-dev/polex/internal/gitchange"
 )
 
 // Flags are the values of the flags.

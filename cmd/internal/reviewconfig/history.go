@@ -7,8 +7,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
-	"github.com/polex-dev/polex/pkg/gittree"
-	"github.com/polex-dev/polex/pkg/review"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/review"
 )
 
 // history is a repository's, out of its objects alone.

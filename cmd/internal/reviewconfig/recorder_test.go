@@ -14,8 +14,8 @@ import (
 	gogit "github.com/go-git/go-git/v5"
 
 	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
+	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/review"
 )
 
 const request = `apiVersion: kyverno.io/v2

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/review"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 

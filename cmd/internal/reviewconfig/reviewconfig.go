@@ -13,8 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/review"
 )
 
 const section = "promote"

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/lifetime"
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/attacks"
+	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/guard"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 

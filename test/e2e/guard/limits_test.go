@@ -18,7 +18,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/internal/guard"
 )
 
 // staysWithinLimits: after all of its duties, and after as many of the largest

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/pkg/guard"
+	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 

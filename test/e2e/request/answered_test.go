@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/request"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 

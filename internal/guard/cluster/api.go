@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/json"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// API asks an API server, in JSON, and knows nothing of what it asked before. How much
+// is asked at once is for those who ask.
+type API struct{ rest rest.Interface }
+
+// NewAPI makes one of how the API server is reached.
+func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1                           // who asks bounds how much is asked at once; a queue here would keep what has ended
+	config.WarningHandler = rest.NoWarnings{} // "is deprecated", with every request
+	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	config.GroupVersion, config.APIPath = nil, "/"
+	asks, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("set up: %w", err)
+	}
+	return &API{asks}, nil
+}
+
+// resource is where objects of a kind are, in one version.
+type resource struct {
+	root, version, plural string
+	namespaced            bool
+}
+
+// at is the path of an object, or of all of them without a name.
+func (r resource) at(namespace, name string) string {
+	path := r.root + "/" + r.version
+	if r.namespaced && namespace != "" {
+		path += "/namespaces/" + namespace
+	}
+	path += "/" + r.plural
+	if name != "" {
+		path += "/" + name
+	}
+	return path
+}
+
+// in is the same resource in another version.
+func (r resource) in(version string) (resource, error) {
+	if len(validation.IsDNS1035Label(version)) > 0 {
+		return r, fmt.Errorf("%q: %w", version, guard.ErrNotServed)
+	}
+	r.version = version
+	return r, nil
+}
+
+// errNotServed is returned for a kind that the API server does not serve.
+var errNotServed = errors.New("the API server does not serve this kind")
+
+// find asks where the objects of a kind are, in the version that the API server
+// prefers of those that are served now.
+func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error) {
+	r := resource{root: "/api", version: "v1"}
+	versions := []string{"v1"}
+	if gk.Group != "" {
+		r.root = "/apis/" + gk.Group
+		var group metav1.APIGroup
+		if err := a.getInto(ctx, r.root, &group); apierrors.IsNotFound(err) {
+			return r, errNotServed
+		} else if err != nil {
+			return r, err
+		}
+		versions = []string{group.PreferredVersion.Version}
+		for _, v := range group.Versions {
+			versions = append(versions, v.Version)
+		}
+	}
+	for _, version := range slices.Compact(versions) {
+		r.version = version
+		if found, err := a.findIn(ctx, r, gk.Kind); !errors.Is(err, errNotServed) {
+			return found, err
+		}
+	}
+	return r, errNotServed
+}
+
+// findIn asks where the objects of a kind are in one version.
+func (a *API) findIn(ctx context.Context, r resource, kind string) (resource, error) {
+	var list metav1.APIResourceList
+	if err := a.getInto(ctx, r.root+"/"+r.version, &list); apierrors.IsNotFound(err) {
+		return r, errNotServed
+	} else if err != nil {
+		return r, err
+	}
+	for _, served := range list.APIResources {
+		if served.Kind == kind && !strings.Contains(served.Name, "/") {
+			return resource{r.root, r.version, served.Name, served.Namespaced}, nil
+		}
+	}
+	return r, errNotServed
+}
+
+// requestLasts is how long a request to the API server may take.
+const requestLasts = 20 * time.Second
+
+func (a *API) getInto(ctx context.Context, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestLasts)
+	defer cancel()
+	raw, err := rawOf(a.rest.Get().AbsPath(path).Do(ctx))
+	if err != nil {
+		return err
+	}
+	return decode(raw, into)
+}
+
+// rawOf is the body of an answer, or the error that the API server describes in it.
+func rawOf(answer rest.Result) ([]byte, error) {
+	if err := answer.Error(); err != nil {
+		return nil, err
+	}
+	return answer.Raw()
+}
+
+// decode reads JSON of the API server's, integers as integers.
+func decode(raw []byte, into any) error { return json.UnmarshalCaseSensitivePreserveInts(raw, into) }
+
+// isGone reports whether an error says that an object is not there, and not that the
+// API server knows no such path.
+func isGone(err error, name string) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == name
+}

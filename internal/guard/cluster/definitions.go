@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// DefinitionKind is the kind of the objects that define other kinds.
+var DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+// DefinitionName is the name of the definition of exceptions in a group.
+func DefinitionName(group string) string { return "policyexceptions." + group }
+
+// Definitions reads how the cluster converts exceptions. A definition is large and does
+// not change, so it is read as a whole once for each resourceVersion.
+type Definitions struct {
+	Client client.Client // that asks the API server at every call
+
+	read map[exception.GroupKind]definition
+}
+
+type definition struct{ resourceVersion, conversion string }
+
+// Read returns what converts exceptions of both groups. A group without a definition is
+// left out.
+func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
+	if d.read == nil {
+		d.read = map[exception.GroupKind]definition{}
+	}
+	all := guard.Conversions{}
+	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
+		kind := exception.GroupKind{Group: group, Kind: exception.Kind}
+		name := types.NamespacedName{Name: DefinitionName(group)}
+		short := &metav1.PartialObjectMetadata{}
+		short.SetGroupVersionKind(DefinitionKind)
+		err := d.Client.Get(ctx, name, short)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the definition %s: %w", name.Name, err)
+		}
+		known := d.read[kind]
+		if known.resourceVersion != short.GetResourceVersion() {
+			whole := &unstructured.Unstructured{}
+			whole.SetGroupVersionKind(DefinitionKind)
+			if err := d.Client.Get(ctx, name, whole); err != nil {
+				return nil, fmt.Errorf("read the definition %s: %w", name.Name, err)
+			}
+			known = definition{whole.GetResourceVersion(), Conversion(whole)}
+			d.read[kind] = known
+		}
+		all[kind] = known.conversion
+	}
+	return all, nil
+}
+
+// Conversion says what makes one version of an object of a definition differ from
+// another in more than the apiVersion: "" for nothing. That is a webhook, or a version
+// that is served with another schema, by which the API server leaves fields out or adds
+// them.
+func Conversion(definition *unstructured.Unstructured) string {
+	strategy, _, err := unstructured.NestedString(definition.Object, "spec", "conversion", "strategy")
+	if err == nil && (strategy == "None" || strategy == "") {
+		return otherSchema(definition)
+	}
+	where := "spec.conversion.webhook"
+	if url, _, _ := unstructured.NestedString(definition.Object, "spec", "conversion", "webhook", "clientConfig", "url"); url != "" {
+		where = url
+	} else if service, _, _ := unstructured.NestedMap(definition.Object, "spec", "conversion", "webhook", "clientConfig", "service"); service != nil {
+		where = fmt.Sprintf("the Service %v/%v", service["namespace"], service["name"])
+	}
+	return fmt.Sprintf("a webhook (%q)", where)
+}
+
+// otherSchema names a served version whose schema differs from that of the first. Those
+// of all releases of Kyverno, from 1.11 to 1.19, are alike but for their descriptions.
+func otherSchema(definition *unstructured.Unstructured) string {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	var first, named any
+	for _, item := range versions {
+		version, _ := item.(map[string]any)
+		if version["served"] != true {
+			continue
+		}
+		fields, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties")
+		schema := undescribed(fields["spec"])
+		switch {
+		case named == nil:
+			first, named = schema, version["name"]
+		case !reflect.DeepEqual(schema, first):
+			return fmt.Sprintf("the schema of version %q, which is not that of %q,", version["name"], named)
+		}
+	}
+	return ""
+}
+
+// undescribed is a schema without what only people read.
+func undescribed(schema any) any {
+	switch v := schema.(type) {
+	case map[string]any:
+		plain := make(map[string]any, len(v))
+		for key, value := range v {
+			if _, isText := value.(string); key == "description" && isText {
+				continue
+			}
+			plain[key] = undescribed(value)
+		}
+		return plain
+	case []any:
+		plain := make([]any, len(v))
+		for i, item := range v {
+			plain[i] = undescribed(item)
+		}
+		return plain
+	}
+	return schema
+}

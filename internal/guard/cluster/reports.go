@@ -1,0 +1,311 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/polex-dev/polex/internal/guard"
+)
+
+// The reports that dashboards show: those of OpenReports, and of the Kubernetes policy
+// working group, whose successors they are.
+var (
+	openReport   = schema.GroupVersionKind{Group: "openreports.io", Version: "v1alpha1", Kind: "Report"}
+	policyReport = schema.GroupVersionKind{Group: "wgpolicyk8s.io", Version: "v1alpha2", Kind: "PolicyReport"}
+)
+
+const (
+	reportName  = "polex-guard"
+	managedBy   = "app.kubernetes.io/managed-by"
+	mostResults = 1000 // of a report, which etcd has to store
+	// asksForKind is how long it is not asked again which reports the cluster knows.
+	asksForKind = 10 * time.Second
+)
+
+// Reports writes a report into each namespace that holds something, where the cluster
+// knows reports: those of openreports.io, or else those of wgpolicyk8s.io. It is for one
+// at a time.
+type Reports struct {
+	API *API
+
+	kind    schema.GroupVersionKind // that is written; zero is none
+	where   resource
+	asked   time.Time
+	written map[string]writtenReport // by namespace
+}
+
+type writtenReport struct {
+	digest          [sha256.Size]byte
+	resourceVersion string // "" is not to know
+}
+
+// Write makes the reports say what was found, and removes those of namespaces where
+// there is nothing.
+func (r *Reports) Write(ctx context.Context, all []*guard.Finding) error {
+	if err := r.choose(ctx); err != nil || r.kind == (schema.GroupVersionKind{}) {
+		return err
+	}
+	in := map[string][]*guard.Finding{}
+	for _, f := range all {
+		if f.Object.Namespace != "" {
+			in[f.Object.Namespace] = append(in[f.Object.Namespace], f)
+		}
+	}
+	for namespace, findings := range in {
+		if err := r.write(ctx, namespace, findings); err != nil {
+			return fmt.Errorf("report on %q: %w", namespace, r.lost(err))
+		}
+	}
+	for namespace := range r.written {
+		if in[namespace] != nil {
+			continue
+		}
+		if err := r.remove(ctx, r.where, namespace); err != nil {
+			return fmt.Errorf("remove the report on %q: %w", namespace, r.lost(err))
+		}
+		delete(r.written, namespace)
+	}
+	return nil
+}
+
+// lost makes sure that it is asked anew where reports are, after an error.
+func (r *Reports) lost(err error) error {
+	r.asked = time.Time{}
+	return err
+}
+
+// choose asks which reports the cluster knows, and takes up what another guard has
+// written of them. What was written of the other kind is removed: nobody keeps it.
+func (r *Reports) choose(ctx context.Context) error {
+	if !r.asked.IsZero() && time.Since(r.asked) < asksForKind {
+		return nil
+	}
+	chosen, where := schema.GroupVersionKind{}, resource{}
+	for _, kind := range []schema.GroupVersionKind{openReport, policyReport} {
+		found, err := r.API.findIn(ctx, resource{root: "/apis/" + kind.Group, version: kind.Version}, kind.Kind)
+		switch {
+		case errors.Is(err, errNotServed):
+		case err != nil:
+			return fmt.Errorf("find the kind %s: %w", kind, err)
+		case chosen == schema.GroupVersionKind{}:
+			chosen, where = kind, found
+		case r.kind != chosen:
+			if err := r.removeAll(ctx, found); err != nil {
+				return fmt.Errorf("remove the reports of the kind %s: %w", kind, err)
+			}
+		}
+	}
+	if chosen != r.kind || where != r.where {
+		r.kind, r.where, r.written = schema.GroupVersionKind{}, where, map[string]writtenReport{}
+		if (chosen != schema.GroupVersionKind{}) {
+			namespaces, err := r.namespaces(ctx, where)
+			if err != nil {
+				return err
+			}
+			for _, namespace := range namespaces {
+				r.written[namespace] = writtenReport{}
+			}
+		}
+		r.kind = chosen
+	}
+	r.asked = time.Now()
+	return nil
+}
+
+// namespaces are where guards have written reports.
+func (r *Reports) namespaces(ctx context.Context, where resource) ([]string, error) {
+	raw, err := rawOf(r.API.rest.Get().AbsPath(where.at("", "")).Param("labelSelector", managedBy+"="+reportName).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("list the reports: %w", err)
+	}
+	var list metav1.PartialObjectMetadataList
+	if err := decode(raw, &list); err != nil {
+		return nil, fmt.Errorf("list the reports: %w", err)
+	}
+	var all []string
+	for _, item := range list.Items {
+		if item.Name == reportName {
+			all = append(all, item.Namespace)
+		}
+	}
+	return all, nil
+}
+
+func (r *Reports) removeAll(ctx context.Context, where resource) error {
+	all, err := r.namespaces(ctx, where)
+	for _, namespace := range all {
+		err = errors.Join(err, r.remove(ctx, where, namespace))
+	}
+	return err
+}
+
+func (r *Reports) remove(ctx context.Context, where resource, namespace string) error {
+	err := r.API.rest.Delete().AbsPath(where.at(namespace, reportName)).Do(ctx).Error()
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// report is one of either kind, as far as the guard writes it.
+type report struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        metav1.ObjectMeta `json:"metadata"`
+	Source          string            `json:"source,omitempty"` // OpenReports' alone
+	Results         []result          `json:"results"`
+	Summary         map[string]int    `json:"summary"`
+}
+
+type result struct {
+	Source    string     `json:"source"`
+	Policy    string     `json:"policy"`
+	Rule      string     `json:"rule"`
+	Result    string     `json:"result"`
+	Message   string     `json:"message"`
+	Category  string     `json:"category"`
+	Resources []subject  `json:"resources"`
+	Timestamp timestamps `json:"timestamp"`
+}
+
+type subject struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	UID        string `json:"uid,omitempty"`
+}
+
+type timestamps struct {
+	Seconds int64 `json:"seconds"`
+	Nanos   int64 `json:"nanos"`
+}
+
+const reportSource = "polex"
+
+func (r *Reports) write(ctx context.Context, namespace string, findings []*guard.Finding) error {
+	made := report{
+		TypeMeta: metav1.TypeMeta{APIVersion: r.kind.GroupVersion().String(), Kind: r.kind.Kind},
+		Metadata: metav1.ObjectMeta{Namespace: namespace, Name: reportName, Labels: map[string]string{managedBy: reportName}},
+	}
+	if r.kind == openReport {
+		made.Source = reportSource
+	}
+	made.Results, made.Summary = results(findings)
+	text, err := json.Marshal(made)
+	if err != nil {
+		return err
+	}
+	digest := sha256.Sum256(text)
+	before := r.written[namespace]
+	if before.digest == digest {
+		return nil
+	}
+	var now string
+	for range 2 { // somebody may have changed it, or taken it away
+		now, err = r.put(ctx, &made, before.resourceVersion)
+		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
+			break
+		}
+		before.resourceVersion = ""
+	}
+	if err != nil {
+		r.written[namespace] = writtenReport{}
+		return err
+	}
+	r.written[namespace] = writtenReport{digest, now}
+	return nil
+}
+
+// put writes a report in place of the one of a state; "" is not to know whether there is
+// one. It returns its state then.
+func (r *Reports) put(ctx context.Context, made *report, over string) (resourceVersion string, err error) {
+	path, namespace := r.where.at(made.Metadata.Namespace, reportName), made.Metadata.Namespace
+	if over == "" {
+		over, err = versionOf(r.API.rest.Get().AbsPath(path).SetHeader("Accept", partial).Do(ctx))
+		if err != nil && !apierrors.IsNotFound(err) {
+			return "", err
+		}
+	}
+	made.Metadata.ResourceVersion = over
+	text, err := json.Marshal(made)
+	if err != nil {
+		return "", err
+	}
+	request := r.API.rest.Put().AbsPath(path)
+	if over == "" {
+		request = r.API.rest.Post().AbsPath(r.where.at(namespace, ""))
+	}
+	return versionOf(request.SetHeader("Accept", partial).SetHeader("Content-Type", "application/json").Body(text).Do(ctx))
+}
+
+// partial asks for no more of an object than its metadata.
+const partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
+func versionOf(answer rest.Result) (string, error) {
+	raw, err := rawOf(answer)
+	if err != nil {
+		return "", err
+	}
+	var there struct {
+		Metadata brief `json:"metadata"`
+	}
+	err = decode(raw, &there)
+	return there.Metadata.ResourceVersion, err
+}
+
+// results are those of a report, what is wrong first.
+func results(findings []*guard.Finding) (list []result, summary map[string]int) {
+	slices.SortFunc(findings, func(a, b *guard.Finding) int {
+		x, y := a.Object, b.Object
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(x.Kind, y.Kind), strings.Compare(x.Group, y.Group), strings.Compare(x.Name, y.Name))
+	})
+	summary = map[string]int{"pass": 0, "fail": 0, "warn": 0, "error": 0, "skip": 0}
+	list = make([]result, 0, min(len(findings), mostResults))
+	for _, f := range findings {
+		outcome := outcomeOf(f)
+		summary[outcome]++
+		if len(list) == mostResults {
+			continue
+		}
+		list = append(list, result{
+			Source: reportSource, Policy: reportName, Rule: f.Reason, Result: outcome, Message: f.Summary(), Category: "Exceptions",
+			Resources: []subject{{schema.GroupVersion{Group: f.Object.Group, Version: f.Version}.String(), f.Object.Kind, f.Object.Namespace, f.Object.Name, f.UID}},
+			Timestamp: timestamps{Seconds: f.Since.Unix()},
+		})
+	}
+	return list, summary
+}
+
+func rank(f *guard.Finding) int {
+	if f.Passed() {
+		return 1
+	}
+	return 0
+}
+
+// outcomeOf is what the reports' format calls it.
+func outcomeOf(f *guard.Finding) string {
+	switch {
+	case f.Reason == guard.ReasonDeleting:
+		return "skip"
+	case f.Passed():
+		return "pass"
+	case f.Reason == guard.ReasonUndecided:
+		return "error"
+	default:
+		return "fail"
+	}
+}

@@ -1,0 +1,67 @@
+package cluster_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/cluster"
+)
+
+// TestReports: reports are of the newer kind where that is served, of the older where
+// that is, and none elsewhere. What another guard wrote of the older kind goes.
+func TestReports(t *testing.T) {
+	const newer, older = "openreports.io/namespaces/x/reports/polex-guard", "wgpolicyk8s.io/namespaces/x/policyreports/polex-guard"
+	found := []*guard.Finding{{Decision: guard.Decision{Object: id("a"), Reason: "unsigned", UID: "u-a"}, Version: "v2"}}
+	more := append(slices.Clone(found), &guard.Finding{Decision: guard.Decision{Object: id("b"), Reason: guard.ReasonVerified, UID: "u-b"}, Version: "v2"})
+	for name, tc := range map[string]struct {
+		served map[string][]string
+		there  string // before
+		want   string // "" is none
+	}{
+		"neither":                 {nil, "", ""},
+		"the older":               {map[string][]string{"wgpolicyk8s.io": {"v1alpha2"}}, "", older},
+		"the older, from another": {map[string][]string{"wgpolicyk8s.io": {"v1beta1", "v1alpha2"}}, older, older},
+		"the older, too new":      {map[string][]string{"wgpolicyk8s.io": {"v1beta1"}}, "", ""},
+		"both":                    {map[string][]string{"wgpolicyk8s.io": {"v1alpha2"}, "openreports.io": {"v1alpha1"}}, older, newer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, api := serve(t)
+			s.versions = tc.served
+			if tc.there != "" {
+				s.set(tc.there, object{"metadata": object{"name": "polex-guard", "namespace": "x"}})
+			}
+			has := func(results int) {
+				t.Helper()
+				for _, path := range []string{newer, older} {
+					if o := s.objects[path]; (o != nil) != (path == tc.want && results > 0) {
+						t.Fatalf("%s: %v", path, o)
+					} else if o != nil && len(o["results"].([]any)) != results {
+						t.Errorf("%s has %v", path, o["results"])
+					}
+				}
+			}
+			r := &cluster.Reports{API: api}
+			for _, step := range [][]*guard.Finding{found, found, more} {
+				if err := r.Write(t.Context(), step); err != nil {
+					t.Fatal(err)
+				}
+				has(len(step))
+			}
+			if tc.want != "" && s.requests("PUT")+s.requests("POST") != 2 {
+				t.Errorf("it wrote what had not changed: %q", s.asked)
+			}
+			if tc.want != "" { // somebody else writes in between
+				s.set(tc.want, s.objects[tc.want])
+			}
+			if err := r.Write(t.Context(), found); err != nil {
+				t.Fatal(err)
+			}
+			has(1)
+			if err := r.Write(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			has(0)
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Store is what an API server stores. Of each object it keeps the name and the state;
+// what is in it is read when somebody asks. It is safe for use by many goroutines.
+type Store struct {
+	api *API
+
+	mu      sync.Mutex
+	kinds   map[exception.GroupKind]*followed
+	touch   func(exception.Identity)
+	deleted Deleted
+	ours    map[string]bool // the uids of what is being deleted by this guard
+	lately  []deletion      // that nobody was told of
+	running context.Context // of Watch, under which kinds are followed
+	started chan struct{}
+	fresh   fresh
+	failed  func(error)
+	told    bool
+}
+
+// NewStore makes a store, which knows nothing until [Store.Watch] runs.
+func NewStore(api *API) *Store {
+	return &Store{api: api, kinds: map[exception.GroupKind]*followed{}, ours: map[string]bool{}, started: make(chan struct{})}
+}
+
+var _ guard.Store = (*Store)(nil)
+
+// Notify calls touch for every object that comes, changes or goes, from now on, and
+// deleted for every one that somebody else deletes. Another call replaces them; nil is
+// for nobody.
+func (s *Store) Notify(touch func(exception.Identity), deleted Deleted) {
+	s.mu.Lock()
+	lately := s.lately
+	s.touch, s.deleted, s.fresh, s.lately = touch, deleted, fresh{}, nil
+	s.mu.Unlock()
+	for _, d := range lately {
+		if deleted != nil && time.Since(d.at) < leaseLasts {
+			deleted(d.id, d.version, d.state)
+		}
+	}
+}
+
+// States returns which objects there are, as the watch has told.
+func (s *Store) States(ctx context.Context, kinds []exception.GroupKind) (map[exception.Identity]guard.State, error) {
+	all := map[exception.Identity]guard.State{}
+	for _, gk := range kinds {
+		f, err := s.follow(ctx, gk)
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		for at, state := range f.known {
+			all[at.identity(gk)] = state
+		}
+		s.mu.Unlock()
+	}
+	return all, nil
+}
+
+// Count returns how many objects of a kind stand in a namespace, as the watch has told.
+func (s *Store) Count(ctx context.Context, gk exception.GroupKind, namespace string) (int, error) {
+	f, err := s.follow(ctx, gk)
+	if err != nil {
+		return 0, fmt.Errorf("count the objects of %q: %w", namespace, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !f.served {
+		return 0, fmt.Errorf("count the objects of %q: %w", namespace, errNotServed)
+	}
+	return f.counts[namespace], nil
+}
+
+// perPage is how many objects are read at once where all are: each may have a MiB or so.
+const perPage = 25
+
+// Scan reads everything, page by page.
+func (s *Store) Scan(ctx context.Context, kinds []exception.GroupKind, show func(*guard.Object)) error {
+	for _, gk := range kinds {
+		where, err := s.api.find(ctx, gk)
+		if errors.Is(err, errNotServed) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("find the kind %s: %w", gk, err)
+		}
+		if _, err := eachPage(ctx, s.api, where, func(items []map[string]any) {
+			for _, item := range items {
+				show(asObject(gk, where.version, item))
+			}
+		}); err != nil {
+			return fmt.Errorf("list the kind %s: %w", gk, err)
+		}
+	}
+	return nil
+}
+
+// eachPage lists everything and returns the state of all of it.
+func eachPage[T any](ctx context.Context, api *API, where resource, show func([]T)) (resourceVersion string, err error) {
+	for next := ""; ; {
+		request := api.rest.Get().AbsPath(where.at("", "")).Param("limit", fmt.Sprint(perPage))
+		if next != "" {
+			request = request.Param("continue", next)
+		}
+		within, cancel := context.WithTimeout(ctx, 3*requestLasts)
+		raw, err := rawOf(request.Do(within))
+		cancel()
+		if err != nil {
+			return "", err
+		}
+		var page struct {
+			Metadata metav1.ListMeta `json:"metadata"`
+			Items    []T             `json:"items"`
+		}
+		if err := decode(raw, &page); err != nil {
+			return "", err
+		}
+		show(page.Items)
+		if next = page.Metadata.Continue; next == "" {
+			return page.Metadata.ResourceVersion, nil
+		}
+	}
+}
+
+// asObject takes an object that was decoded for itself.
+func asObject(gk exception.GroupKind, version string, tree map[string]any) *guard.Object {
+	metadata, _ := tree["metadata"].(map[string]any)
+	text := func(key string) string { value, _ := metadata[key].(string); return value }
+	o := &guard.Object{
+		State:    guard.State{UID: text("uid"), ResourceVersion: text("resourceVersion")},
+		Identity: exception.Identity{GroupKind: gk, Namespace: text("namespace"), Name: text("name")}, Version: version,
+	}
+	_, o.Dying = metadata["deletionTimestamp"]
+	delete(metadata, "managedFields") // which are many, and say nothing of what it is
+	if gk.Group == "" {
+		version = "v1"
+	} else {
+		version = gk.Group + "/" + version
+	}
+	tree["apiVersion"], tree["kind"] = version, gk.Kind // the items of a list need not say it
+	o.Document, o.Unreadable = exception.FromObject(tree)
+	return o
+}
+
+// Read asks the API server for an object in a version. In any version, it is what the
+// watch has just told, if it has.
+func (s *Store) Read(ctx context.Context, id exception.Identity, version string) (*guard.Object, error) {
+	at := place{id.Namespace, id.Name}
+	s.mu.Lock()
+	f := s.kinds[id.GroupKind]
+	var state guard.State
+	var where resource
+	var here bool
+	if f != nil {
+		where = f.where
+		state, here = f.known[at]
+	}
+	told := s.fresh.take(id)
+	s.mu.Unlock()
+	if !here {
+		return nil, guard.ErrGone
+	}
+	if version == "" {
+		if told != nil && told.State == state {
+			return told, nil
+		}
+		version = where.version
+	}
+	unread := &guard.Object{State: state, Identity: id, Version: version}
+	in, err := where.in(version)
+	if err != nil {
+		return unread, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestLasts)
+	defer cancel()
+	raw, err := rawOf(s.api.rest.Get().AbsPath(in.at(id.Namespace, id.Name)).Do(ctx))
+	switch {
+	case isGone(err, id.Name):
+		return nil, guard.ErrGone
+	case apierrors.IsNotFound(err):
+		return unread, guard.ErrNotServed
+	case err != nil:
+		return unread, err
+	}
+	var tree map[string]any
+	if err := decode(raw, &tree); err != nil {
+		return unread, err
+	}
+	return asObject(id.GroupKind, version, tree), nil
+}
+
+// Delete deletes an object as long as it is the one, in the state, that was judged.
+func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.State) error {
+	s.mu.Lock()
+	f := s.kinds[id.GroupKind]
+	s.mu.Unlock()
+	if f == nil {
+		return guard.ErrGone
+	}
+	s.mu.Lock()
+	where := f.where
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, requestLasts)
+	defer cancel()
+	uid, background := types.UID(judged.UID), metav1.DeletePropagationBackground
+	only := &metav1.Preconditions{UID: &uid}
+	if judged.ResourceVersion != "" {
+		only.ResourceVersion = &judged.ResourceVersion
+	}
+	options, err := json.Marshal(metav1.DeleteOptions{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}, Preconditions: only, PropagationPolicy: &background,
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.ours[judged.UID] = true
+	s.mu.Unlock()
+	raw, err := rawOf(s.api.rest.Delete().AbsPath(where.at(id.Namespace, id.Name)).Body(options).SetHeader("Content-Type", "application/json").Do(ctx))
+	notOurs := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.ours, judged.UID)
+	}
+	if err != nil {
+		notOurs()
+	}
+	if isGone(err, id.Name) || apierrors.IsConflict(err) {
+		return guard.ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	var left struct {
+		Metadata struct {
+			UID        string   `json:"uid"`
+			Finalizers []string `json:"finalizers"`
+		} `json:"metadata"`
+	}
+	if err := decode(raw, &left); err == nil && left.Metadata.UID == judged.UID && len(left.Metadata.Finalizers) > 0 {
+		notOurs() // somebody else will take them away
+		return fmt.Errorf("%w: %q", guard.ErrHeld, left.Metadata.Finalizers)
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// The reasons of the Events, as kubectl get events shows them.
+const (
+	eventRefused = "Refused" // an object that is stored and would be refused
+	eventRemoved = "Removed" // by the guard
+	eventDeleted = "Deleted" // by somebody else
+	eventConfig  = "ConfigurationRefused"
+	eventGit     = "GitUnreadable"
+)
+
+// Teller writes what the guard finds and does to where people look: the log,
+// Events beside the objects, and reports.
+type Teller struct {
+	Log     *slog.Logger
+	Events  *Events
+	Reports *Reports
+}
+
+var _ guard.Tell = (*Teller)(nil)
+
+// Found is told of an object that is judged otherwise than before.
+func (t *Teller) Found(ctx context.Context, f *guard.Finding) {
+	level := slog.LevelInfo
+	if !f.Passed() {
+		level = slog.LevelWarn
+		t.event(f, eventRefused, "Recheck")
+	}
+	t.log(ctx, level, "found", f)
+}
+
+// Removed is told of an object that was deleted, and why.
+func (t *Teller) Removed(ctx context.Context, f *guard.Finding) {
+	t.event(f, eventRemoved, "Delete")
+	t.log(ctx, slog.LevelWarn, "removed", f)
+}
+
+// Failed is told of what could not be done.
+func (t *Teller) Failed(ctx context.Context, what string, err error) {
+	t.Log.LogAttrs(ctx, slog.LevelError, "failed", slog.String("what", what), slog.String("error", err.Error()))
+}
+
+// Report writes the reports.
+func (t *Teller) Report(ctx context.Context, all []*guard.Finding) error {
+	return t.Reports.Write(ctx, all)
+}
+
+// Deleted is told of an object that was deleted, and not by this guard. The watch does not
+// name the user.
+func (t *Teller) Deleted(id exception.Identity, version string, state guard.State) {
+	t.Events.Add(reference(id, version, ""), corev1.EventTypeNormal, eventDeleted, "Delete", "deleted; the audit log of the API server names the user")
+	t.Log.Info("deleted", "object", id.String(), "uid", state.UID)
+}
+
+// ConfigurationRefused writes down beside the guard's own Pod, or whatever else it
+// goes by, that a configuration is not taken up.
+func (t *Teller) ConfigurationRefused(pod *corev1.ObjectReference, err error) {
+	d := guard.Decision{Reason: "configuration-refused", Detail: err.Error(), Hint: "the old one stays"}
+	t.Events.Add(pod, corev1.EventTypeWarning, eventConfig, "Reload", d.Message())
+}
+
+// GitUnreadable writes down likewise that it is not known what the repository of
+// exceptions holds.
+func (t *Teller) GitUnreadable(pod *corev1.ObjectReference, err error) {
+	d := guard.Decision{Reason: guard.ReasonUndecided, Detail: err.Error(), Hint: "until it can be read, nothing is called " + guard.ReasonUnknownToGit}
+	t.Events.Add(pod, corev1.EventTypeWarning, eventGit, "ReadGit", d.Message())
+}
+
+func (t *Teller) event(f *guard.Finding, reason, action string) {
+	t.Events.Add(reference(f.Object, f.Version, f.UID), corev1.EventTypeWarning, reason, action, f.Message())
+}
+
+func (t *Teller) log(ctx context.Context, level slog.Level, what string, f *guard.Finding) {
+	t.Log.LogAttrs(ctx, level, what, slog.String("object", f.Object.String()), slog.String("uid", f.UID),
+		slog.String("reason", f.Reason), slog.String("message", f.Message()), slog.String("authority", f.Authority()),
+		slog.String("digest", f.Facts.MessageDigest), slog.Time("expires", f.Facts.ExpiresAt))
+}
+
+func reference(id exception.Identity, version, uid string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: schema.GroupVersion{Group: id.Group, Version: version}.String(), Kind: id.Kind,
+		Namespace: id.Namespace, Name: id.Name, UID: types.UID(uid)}
+}

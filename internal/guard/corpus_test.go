@@ -1,0 +1,90 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/polex-dev/polex/internal/attacks"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// TestCorpus asks for every document of the attack corpus to be created and, of
+// those that the API server could be asked for, each has to be answered as the
+// verifier answers it.
+func TestCorpus(t *testing.T) {
+	cases, err := attacks.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fewest = 450
+	asked := 0
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			h := handler(t, rulesOf(t, c), guard.Config{Now: func() time.Time { return c.Now }})
+			reader := exception.NewReader(strings.NewReader(string(c.Input)), c.File)
+			for _, want := range c.Expect {
+				doc, err := reader.Next()
+				if errors.Is(err, io.EOF) {
+					t.Fatalf("there is no document that could be %s", want)
+				}
+				if err != nil {
+					continue // clients make no JSON of it
+				}
+				if want == "duplicate-identity" {
+					want = attacks.Verified // the API server knows what is there
+				}
+				if _, narrowed := doc.Lookup("spec", "matchConditions"); want == attacks.Verified && doc.GroupKind().Group == exception.PoliciesGroup && !narrowed {
+					want = guard.ReasonReachesGuard // the verifier does not ask what is exempt
+				}
+				asked++
+				got := judged(t, h, request(t, admissionv1.Create, jsonOf(t, doc), nil))
+				if got != want {
+					t.Errorf("%s: %q, want %q", c.Title, got, want)
+				}
+			}
+		})
+	}
+	if asked < fewest {
+		t.Errorf("%d documents were asked for, want %d", asked, fewest)
+	}
+}
+
+func jsonOf(t *testing.T, doc *exception.Document) []byte {
+	t.Helper()
+	if doc.JSON() {
+		return doc.Source()
+	}
+	raw, err := json.Marshal(doc.Object())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// rulesOf makes rules of a case's policy and root.
+func rulesOf(t *testing.T, c *attacks.Case) *guard.Rules {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, attacks.RootFile, c.Root)
+	doc, err := exception.Parse(c.Policy, attacks.PolicyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := trust.Read(doc, dir, "trust")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := guard.NewRules(config, guard.Settings{}, "sha256:corpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}

@@ -1,0 +1,106 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// defined are definitions that a test changes.
+type defined struct {
+	*guard.Definitions
+	now    atomic.Pointer[guard.Conversions] // nil cannot be read
+	failed chan string
+}
+
+func define(t *testing.T) *defined {
+	t.Helper()
+	d := &defined{failed: make(chan string, 10)}
+	d.Definitions = &guard.Definitions{
+		Read: func(context.Context) (guard.Conversions, error) {
+			if c := d.now.Load(); c != nil {
+				return *c, nil
+			}
+			return nil, errors.New("forbidden")
+		},
+		Failed: func(err error) { d.failed <- err.Error() },
+	}
+	return d
+}
+
+// becomes changes what the definitions say, and looks at them.
+func (d *defined) becomes(t *testing.T, c *guard.Conversions) {
+	t.Helper()
+	d.now.Store(c)
+	d.Once(t.Context())
+}
+
+var (
+	legacyKind = exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
+	none       = &guard.Conversions{legacyKind: ""}
+	byWebhook  = &guard.Conversions{legacyKind: "a webhook"}
+)
+
+// TestConverted: while a webhook converts exceptions none of them is verified, for
+// others may be shown something else. None is deleted for it, and each goes at its end.
+func TestConverted(t *testing.T) {
+	w := inWorld(t)
+	d := define(t)
+	d.becomes(t, none)
+	k := keep(t, func(k *guard.Keeper) { k.Definitions, k.Enforce, k.Every = d.Definitions, true, 8*time.Minute }, w.rules(t, guard.Settings{}, nil),
+		w.sealed(t, draft("a", "x", 10*time.Minute, ""), now.Add(-10*time.Minute)))
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	d.becomes(t, byWebhook)
+	k.Touch(exception.Identity{Name: "nothing"})
+	k.clock.Step(2 * time.Second)
+	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
+	k.idle(t)
+	k.clock.Step(9 * time.Minute) // with Enforce, others would be gone
+	k.idle(t)
+	if k.store.count() != 1 {
+		t.Fatal("it is gone before its end")
+	}
+	k.clock.Step(time.Minute) // its end, and long before everything is looked at again
+	k.says(t, "removed a expired", "report []")
+}
+
+// TestDefinitionsUnread: as long as nobody could read the definitions, nothing is
+// verified; what was read once counts until something else is.
+func TestDefinitionsUnread(t *testing.T) {
+	w := inWorld(t)
+	d := define(t)
+	d.becomes(t, nil)
+	k := keep(t, func(k *guard.Keeper) { k.Definitions = d.Definitions }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
+	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
+	k.idle(t)
+	d.becomes(t, none)
+	k.clock.Step(2 * time.Second)
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	d.becomes(t, nil)
+	d.becomes(t, nil)
+	k.clock.Step(2 * time.Second)
+	k.idle(t)
+	if got := <-d.failed; !strings.Contains(got, "forbidden") {
+		t.Error(got)
+	}
+	<-d.failed // again, since it could be read in between
+	select {
+	case got := <-d.failed:
+		t.Errorf("it is told again: %s", got)
+	default:
+	}
+}
+
+func (m *memory) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.objects)
+}

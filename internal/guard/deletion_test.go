@@ -1,0 +1,249 @@
+package guard_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/polex-dev/polex/internal/guard"
+)
+
+// deletes posts a review where deletions are answered.
+func deletes(t *testing.T, h *guard.Handler, raw io.Reader) (*admissionv1.AdmissionResponse, int) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeDeletion(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/deleted?timeout=2s", raw))
+	if w.Code != http.StatusOK {
+		return nil, w.Code
+	}
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(w.Body.Bytes(), &review); err != nil || review.Response == nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	return review.Response, w.Code
+}
+
+func deletionOf(t *testing.T) []byte {
+	t.Helper()
+	r := request(t, admissionv1.Delete, nil, asJSON(t, inWorld(t).sealed(t, draft("a", "exceptions", hour, ""), now.Add(-time.Minute))))
+	r.UserInfo.Username = "argocd"
+	return body(t, r)
+}
+
+// TestDeletionsAreAllowed: whatever stands in the way of a review of a DELETE, it is
+// allowed, and what is known of it is told. Another operation is not.
+func TestDeletionsAreAllowed(t *testing.T) {
+	whole := deletionOf(t)
+	for name, tc := range map[string]struct {
+		rules *guard.Rules
+		body  io.Reader
+		user  string // that is told
+	}{
+		"as it comes":         {rules: inWorld(t).rules(t, guard.Settings{}, nil), body: bytes.NewReader(whole), user: "argocd"},
+		"no configuration":    {body: bytes.NewReader(whole), user: "argocd"},
+		"it breaks off":       {body: io.MultiReader(bytes.NewReader(whole[:len(whole)-20]), errorReader{})},
+		"it is no review":     {body: strings.NewReader(string(whole[:len(whole)-20]))},
+		"it is much too long": {body: io.MultiReader(bytes.NewReader(whole[:len(whole)-20]), bytes.NewReader(make([]byte, guard.MaxReview)))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen []*guard.Decision
+			h := handler(t, tc.rules, guard.Config{Observe: func(d *guard.Decision, _ time.Duration) { seen = append(seen, d) }})
+			response, code := deletes(t, h, tc.body)
+			if response == nil || !response.Allowed || response.UID != "5f0b" {
+				t.Fatalf("%d %+v", code, response)
+			}
+			if len(seen) != 1 || seen[0].Reason != guard.ReasonDeleted || seen[0].Operation != "DELETE" || seen[0].User != tc.user {
+				t.Errorf("%+v", seen)
+			}
+		})
+	}
+	t.Run("it is no DELETE", func(t *testing.T) {
+		h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
+		response, _ := deletes(t, h, bytes.NewReader(body(t, signed(t))))
+		if response == nil || response.Allowed || reasonOf(t, response) != guard.ReasonOperationNotAllowed {
+			t.Errorf("%+v", response)
+		}
+	})
+	t.Run("it has no uid", func(t *testing.T) {
+		if response, code := deletes(t, handler(t, nil, guard.Config{}), strings.NewReader("{")); response != nil || code < http.StatusBadRequest {
+			t.Errorf("%d %+v", code, response)
+		}
+	})
+}
+
+// TestDeletionsWaitForNobody: a guard that is busy allows a DELETE at once.
+func TestDeletionsWaitForNobody(t *testing.T) {
+	s := stall(t, guard.Config{Deadline: time.Hour, Concurrent: 1, Waiting: 1})
+	answers := make(chan string)
+	for range 2 {
+		go func() {
+			response, _ := post(t, s, body(t, signed(t)))
+			answers <- reasonOf(t, response)
+		}()
+	}
+	<-s.arrived // one is judged, and one waits or is about to
+	response, code := deletes(t, s.Handler, bytes.NewReader(deletionOf(t)))
+	if response == nil || !response.Allowed {
+		t.Errorf("%d %+v", code, response)
+	}
+	close(s.release)
+	for range 2 {
+		if got := <-answers; got != "verified" {
+			t.Error(got)
+		}
+	}
+}
+
+// TestSlowBodiesGiveWay: where as many bodies are read as may be, the oldest gives way
+// to a new one, by HTTP/1.1 and by HTTP/2.
+func TestSlowBodiesGiveWay(t *testing.T) {
+	for name, slowly := range map[string]func(*testing.T, *httptest.Server, chan<- error){"HTTP/1.1": onConnection, "HTTP/2": onStream} {
+		t.Run(name, func(t *testing.T) {
+			const reading, slow = 4, 10
+			h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Hour, Reading: reading})
+			server := httptest.NewUnstartedServer(h)
+			server.EnableHTTP2 = name == "HTTP/2"
+			server.StartTLS()
+			defer server.Close()
+			defer server.CloseClientConnections()
+			ended := make(chan error, slow)
+			for range slow {
+				slowly(t, server, ended)
+			}
+			for range slow - reading { // they made room: all have come
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}
+			answer, err := server.Client().Post(server.URL+"/admit", "application/json", bytes.NewReader(body(t, signed(t))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			text, err := io.ReadAll(answer.Body)
+			if err != nil || !strings.Contains(string(text), `"reason":"verified"`) {
+				t.Errorf("%v: %d %s", err, answer.StatusCode, text)
+			}
+		})
+	}
+}
+
+// TestLargeBodiesGiveWay: a large body that waits for a place gives way to a new one as
+// any other: what waits is not held for longer than the bound allows.
+func TestLargeBodiesGiveWay(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Hour, Reading: 2, Concurrent: 1})
+	ended := make(chan string, 10)
+	for range 4 { // one has the place, two wait for it, and the next takes the place of the older
+		body, sender := io.Pipe()
+		w := &stoppable{httptest.NewRecorder(), body}
+		t.Cleanup(func() { _ = sender.Close() })
+		go func() {
+			h.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/admit", body))
+			ended <- w.Body.String()
+		}()
+		if _, err := sender.Write(bytes.Repeat([]byte(" "), 64<<10+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case got := <-ended:
+		if !strings.Contains(got, "it gave way") {
+			t.Error(got)
+		}
+	case <-time.After(patience):
+		t.Error("none gave way")
+	}
+}
+
+// stoppable is a writer whose body can be ended from elsewhere. A deadline that is still
+// to come never does.
+type stoppable struct {
+	*httptest.ResponseRecorder
+	body *io.PipeReader
+}
+
+func (s *stoppable) SetReadDeadline(at time.Time) error {
+	if at.Before(now.Add(-24 * time.Hour)) {
+		return s.body.CloseWithError(os.ErrDeadlineExceeded)
+	}
+	return nil
+}
+
+// onConnection sends a body that does not end, on a connection of its own, and says what
+// became of it.
+func onConnection(t *testing.T, server *httptest.Server, ended chan<- error) {
+	t.Helper()
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), server.Client().Transport.(*http.Transport).TLSClientConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if _, err := io.WriteString(conn, "POST /admit HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		text, err := io.ReadAll(conn)
+		if err == nil && strings.Contains(string(text), " 200 ") {
+			err = fmt.Errorf("it is answered: %s", text)
+		}
+		ended <- err
+	}()
+}
+
+// onStream does so on a stream of a connection that all share.
+func onStream(t *testing.T, server *httptest.Server, ended chan<- error) {
+	t.Helper()
+	body, sender := io.Pipe()
+	t.Cleanup(func() { _ = sender.Close() })
+	go func() { _, _ = sender.Write([]byte("{")) }()
+	go func() {
+		answer, err := server.Client().Post(server.URL+"/admit", "application/json", body)
+		if err == nil {
+			if answer.StatusCode == http.StatusOK {
+				err = errors.New("it is answered")
+			}
+			_ = answer.Body.Close()
+		}
+		ended <- err
+	}()
+}
+
+// TestQuestionsLeaveRoom: however many questions there are, half of the turns and of
+// the places to wait for one are for reviews.
+func TestQuestionsLeaveRoom(t *testing.T) {
+	s := stall(t, guard.Config{Deadline: time.Hour, Concurrent: 2, Waiting: 2})
+	answers := make(chan string)
+	for range 3 {
+		go func() {
+			a, _ := ask(t, s.Handler, questionOf(signed(t)))
+			answers <- a.Reason
+		}()
+	}
+	<-s.arrived // one is judged, one waits, and one is told to come again
+	if got := <-answers; got != "overloaded" {
+		t.Errorf("%q, want overloaded", got)
+	}
+	go func() {
+		response, _ := post(t, s, body(t, signed(t)))
+		answers <- reasonOf(t, response)
+	}()
+	<-s.arrived // the review is judged beside it
+	close(s.release)
+	for range 3 {
+		if got := <-answers; got != "verified" {
+			t.Errorf("%q, want verified", got)
+		}
+	}
+}

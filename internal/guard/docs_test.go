@@ -1,0 +1,104 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+func page(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile("../../docs/guard.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestDocumentedReasons: every reason of the guard's own is on its page.
+func TestDocumentedReasons(t *testing.T) {
+	text := page(t)
+	for _, reason := range guard.Reasons() {
+		if !strings.Contains(text, "\n| `"+reason+"` | ") {
+			t.Errorf("docs/guard.md has no line for %q", reason)
+		}
+	}
+}
+
+// TestDocumentedMetrics: the page names every metric, and no other.
+func TestDocumentedMetrics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	if _, err := guard.NewMetrics(registry, nil); err != nil {
+		t.Fatal(err)
+	}
+	descriptions := make(chan *prometheus.Desc)
+	go func() { registry.Describe(descriptions); close(descriptions) }()
+	names := map[string]bool{}
+	for d := range descriptions {
+		names[regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String())[1]] = true
+	}
+	said := map[string]bool{}
+	for _, m := range regexp.MustCompile("`(polex_guard_[a-z_]+)").FindAllStringSubmatch(page(t), -1) {
+		if said[m[1]] = true; !names[m[1]] {
+			t.Errorf("there is no metric %s", m[1])
+		}
+	}
+	for name := range names {
+		if !said[name] {
+			t.Errorf("docs/guard.md does not name %s", name)
+		}
+	}
+}
+
+// TestDocumentedConfigurations: the page's configurations can be meant.
+func TestDocumentedConfigurations(t *testing.T) {
+	read := 0
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page(t), -1) {
+		doc, err := exception.Parse([]byte(block[1]), "guard.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.Text("kind") != "Config" || doc.GroupKind().Group != "polex.dev" { // a kubeconfig is one, too
+			continue
+		}
+		read++
+		config, err := trust.Read(doc, "", "trust")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var settings guard.Settings
+		if err := doc.Decode(&settings, "guard"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := guard.NewRules(config, settings, "x"); err != nil {
+			t.Error(err)
+		}
+	}
+	if read != 3 {
+		t.Errorf("%d configurations were read", read)
+	}
+}
+
+// TestDocumentedQuestion: the page's question and answer have the fields that there
+// are, and no other.
+func TestDocumentedQuestion(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(page(t), -1)
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks of JSON", len(blocks))
+	}
+	for i, into := range []any{&guard.Question{}, &guard.Answer{}} {
+		dec := json.NewDecoder(strings.NewReader(blocks[i][1]))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(into); err != nil {
+			t.Errorf("%v: %s", err, blocks[i][1])
+		}
+	}
+}

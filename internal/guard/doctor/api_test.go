@@ -1,0 +1,148 @@
+package doctor_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/polex-dev/polex/internal/guard/doctor"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// api is as much of an API server as the doctor asks, in a state that a test chooses.
+type api struct {
+	validating *admissionregistrationv1.ValidatingWebhookConfiguration // nil for none
+	mutating   admissionregistrationv1.MutatingWebhookConfigurationList
+	kyverno    appsv1.DeploymentList
+	// Of admission policies.
+	policies map[string]admissionregistrationv1.ValidatingAdmissionPolicySpec
+	bindings map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
+	changing admissionregistrationv1.MutatingAdmissionPolicyList
+
+	conversion object          // spec.conversion of both definitions; nil for no definitions
+	services   []object        // spec of each APIService
+	denied     map[string]bool // "verb resource" that nobody may do
+	broken     map[string]bool // paths, by their last part, that answer 500
+	clock      time.Time       // zero says none
+}
+
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	last := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	w.Header()["Date"] = nil
+	if !a.clock.IsZero() {
+		w.Header().Set("Date", a.clock.UTC().Format(http.TimeFormat))
+	}
+	answer := func(code int, what any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(what)
+	}
+	refuse := func(code int32, reason metav1.StatusReason) {
+		answer(int(code), metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: code, Reason: reason, Message: string(reason)})
+	}
+	switch {
+	case a.broken[last]:
+		refuse(http.StatusInternalServerError, metav1.StatusReasonInternalError)
+	case last == "polex-guard" && a.validating != nil:
+		answer(http.StatusOK, a.validating)
+	case last == "mutatingwebhookconfigurations":
+		answer(http.StatusOK, a.mutating)
+	case last == "mutatingadmissionpolicies":
+		answer(http.StatusOK, a.changing)
+	case last == "validatingadmissionpolicies":
+		var list admissionregistrationv1.ValidatingAdmissionPolicyList
+		for name, spec := range a.policies {
+			list.Items = append(list.Items, admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+		}
+		answer(http.StatusOK, list)
+	case last == "validatingadmissionpolicybindings":
+		var list admissionregistrationv1.ValidatingAdmissionPolicyBindingList
+		for name, spec := range a.bindings {
+			list.Items = append(list.Items, admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+		}
+		answer(http.StatusOK, list)
+	case strings.HasPrefix(last, "policyexceptions.") && a.conversion != nil:
+		answer(http.StatusOK, object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": last}, "spec": object{"conversion": a.conversion}})
+	case last == "apiservices":
+		items := []object{}
+		for n, spec := range a.services {
+			items = append(items, object{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": object{"name": strconv.Itoa(n)}, "spec": spec})
+		}
+		answer(http.StatusOK, object{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIServiceList", "metadata": object{}, "items": items})
+	case last == "polex-system":
+		answer(http.StatusOK, corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: last, Labels: map[string]string{"kubernetes.io/metadata.name": last}}})
+	case last == "deployments":
+		answer(http.StatusOK, a.kyverno)
+	case last == "selfsubjectaccessreviews":
+		var review authorizationv1.SelfSubjectAccessReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			refuse(http.StatusBadRequest, metav1.StatusReasonBadRequest)
+			return
+		}
+		asked := review.Spec.ResourceAttributes
+		review.Status.Allowed = !a.denied[asked.Verb+" "+asked.Resource]
+		answer(http.StatusCreated, review)
+	case last == "version":
+		answer(http.StatusOK, map[string]string{"gitVersion": "v1.36.3"})
+	default:
+		refuse(http.StatusNotFound, metav1.StatusReasonNotFound)
+	}
+}
+
+type object = map[string]any
+
+// kinds are those that the API server serves, by their versions.
+var kinds = map[schema.GroupVersionKind]meta.RESTScope{
+	{Group: exception.KyvernoGroup, Version: "v2", Kind: exception.Kind}:                             meta.RESTScopeNamespace,
+	{Group: exception.KyvernoGroup, Version: "v2beta1", Kind: exception.Kind}:                        meta.RESTScopeNamespace,
+	{Group: exception.PoliciesGroup, Version: "v1", Kind: exception.Kind}:                            meta.RESTScopeNamespace,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}:   meta.RESTScopeRoot,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}:     meta.RESTScopeRoot,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"}:        meta.RESTScopeRoot,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}: meta.RESTScopeRoot,
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:          meta.RESTScopeRoot,
+	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}:                 meta.RESTScopeRoot,
+	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}:                             meta.RESTScopeRoot,
+	{Version: "v1", Kind: "Namespace"}:                                                               meta.RESTScopeRoot,
+	{Group: "authorization.k8s.io", Version: "v1", Kind: "SelfSubjectAccessReview"}:                  meta.RESTScopeRoot,
+	{Group: "apps", Version: "v1", Kind: "Deployment"}:                                               meta.RESTScopeNamespace,
+}
+
+// start serves the API on loopback, and says how the doctor is to look at it.
+func (a *api) start(t *testing.T) doctor.Config {
+	t.Helper()
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	var versions []schema.GroupVersion
+	for gvk := range kinds {
+		versions = append(versions, gvk.GroupVersion())
+	}
+	mapper := meta.NewDefaultRESTMapper(versions)
+	for gvk, scope := range kinds {
+		mapper.Add(gvk, scope)
+	}
+	live, err := client.New(config, client.Options{HTTPClient: server.Client(), Mapper: mapper})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doctor.Config{
+		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Kyverno: "kyverno",
+		Kinds: []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}},
+	}
+}

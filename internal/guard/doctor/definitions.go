@@ -1,0 +1,95 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/polex-dev/polex/internal/guard/cluster"
+)
+
+// definitions looks at what the API server shows of an exception: a conversion webhook
+// shows each version of it as it likes.
+func (k *checkup) definitions(ctx context.Context) {
+	before := len(k.found)
+	for _, gk := range k.Kinds {
+		if !gk.IsException() {
+			continue
+		}
+		name := cluster.DefinitionName(gk.Group)
+		definition := &unstructured.Unstructured{}
+		definition.SetGroupVersionKind(cluster.DefinitionKind)
+		err := k.Client.Get(ctx, types.NamespacedName{Name: name}, definition)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			k.unknown("customresourcedefinitions/"+name, err)
+			continue
+		}
+		if by := cluster.Conversion(definition); by != "" {
+			k.add(Finding{Subject: "customresourcedefinitions/" + name, Reason: ReasonConversion, Message: by + " converts exceptions, so Kyverno may be shown another one than was signed",
+				Hint: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it"})
+		}
+	}
+	if len(k.found) == before {
+		k.fine("customresourcedefinitions", "the API server converts exceptions itself")
+	}
+}
+
+// apiServiceList is the kind of the list of what serves which group and version.
+var apiServiceList = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIServiceList"}
+
+// served looks at which server answers for what the guard rests on: another one than
+// the API server says whatever it likes, to each client something else.
+func (k *checkup) served(ctx context.Context) {
+	const subject = "apiservices"
+	items, ok := k.list(ctx, subject, apiServiceList)
+	if !ok {
+		return
+	}
+	before := len(k.found)
+	for _, s := range items {
+		group, _, _ := unstructured.NestedString(s.Object, "spec", "group")
+		service, elsewhere, err := unstructured.NestedMap(s.Object, "spec", "service")
+		if err == nil && !elsewhere || !slices.Contains(k.groups(), group) {
+			continue
+		}
+		k.add(Finding{Subject: subject + "/" + s.GetName(), Reason: ReasonServedElsewhere,
+			Message: fmt.Sprintf("the Service %v/%v answers for %s, and not the API server", service["namespace"], service["name"], group),
+			Hint:    "delete it, and the API server makes its own; then find out who changed it"})
+	}
+	if len(k.found) == before {
+		k.fine(subject, "the API server answers for exceptions itself")
+	}
+}
+
+// groups are those that the guard rests on.
+func (k *checkup) groups() []string {
+	groups := []string{"admissionregistration.k8s.io", "apiextensions.k8s.io", "apps", "coordination.k8s.io", "rbac.authorization.k8s.io"}
+	for _, gk := range k.Kinds {
+		groups = append(groups, gk.Group)
+	}
+	return groups
+}
+
+// list lists objects of a kind. A kind that is not served has none.
+func (k *checkup) list(ctx context.Context, subject string, kind schema.GroupVersionKind) ([]unstructured.Unstructured, bool) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	err := k.Client.List(ctx, list)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil, true
+	}
+	if err != nil {
+		k.unknown(subject, err)
+		return nil, false
+	}
+	return list.Items, true
+}

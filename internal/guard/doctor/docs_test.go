@@ -1,0 +1,22 @@
+package doctor_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/guard/doctor"
+)
+
+// TestDocumentedReasons: every reason is on the guard's page.
+func TestDocumentedReasons(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/guard.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range doctor.Reasons() {
+		if !strings.Contains(string(raw), "`"+reason+"`") {
+			t.Errorf("docs/guard.md does not name %q", reason)
+		}
+	}
+}

@@ -1,0 +1,376 @@
+package doctor_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/polex-dev/polex/internal/guard/doctor"
+)
+
+var now = time.Now()
+
+// webhook is how a guard is registered well.
+func webhook(g *server) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "polex-guard"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name:          "guard.polex.dev",
+			ClientConfig:  admissionregistrationv1.WebhookClientConfig{URL: new("https://" + g.address + "/admit"), CABundle: g.authority},
+			Rules:         about(rules("policyexceptions", "policyexceptions/*"), "CREATE", "UPDATE", "CONNECT"),
+			FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Exact),
+			SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), TimeoutSeconds: new(int32(10)),
+		}, {
+			Name:          "deletions.guard.polex.dev",
+			ClientConfig:  admissionregistrationv1.WebhookClientConfig{URL: new("https://" + g.address + "/deleted?a=b"), CABundle: g.authority},
+			Rules:         about(rules("policyexceptions"), "DELETE"),
+			FailurePolicy: new(admissionregistrationv1.Ignore), MatchPolicy: new(admissionregistrationv1.Exact),
+			SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), TimeoutSeconds: new(int32(2)),
+		}},
+	}
+}
+
+// about are rules about these operations.
+func about(rules []admissionregistrationv1.RuleWithOperations, operations ...admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
+	rules[0].Operations = operations
+	return rules
+}
+
+func rules(resources ...string) []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{"*"},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"kyverno.io", "policies.kyverno.io"}, APIVersions: []string{"*"}, Resources: resources, Scope: new(admissionregistrationv1.AllScopes)},
+	}}
+}
+
+// mutators are webhooks that are asked about a resource, in every namespace but the
+// guard's.
+func mutators(resource string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.MutatingWebhookConfigurationList {
+	r := rules(resource)
+	r[0].Operations, r[0].APIGroups = operations, []string{"*"}
+	return admissionregistrationv1.MutatingWebhookConfigurationList{Items: []admissionregistrationv1.MutatingWebhookConfiguration{{
+		ObjectMeta: metav1.ObjectMeta{Name: "labels"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "add.labels", Rules: r, NamespaceSelector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "kubernetes.io/metadata.name", Operator: "NotIn", Values: []string{"polex-system"}}},
+		}}},
+	}}}
+}
+
+// guardMutator is a webhook that is asked about a resource of every namespace.
+func guardMutator(group, resource string) admissionregistrationv1.MutatingWebhookConfigurationList {
+	list := mutators(resource, "CREATE", "UPDATE")
+	list.Items[0].Webhooks[0].Rules[0].APIGroups, list.Items[0].Webhooks[0].NamespaceSelector = []string{group}, nil
+	return list
+}
+
+// changingPolicy is a policy that is asked about a resource of every namespace.
+func changingPolicy(group, resource string) admissionregistrationv1.MutatingAdmissionPolicyList {
+	p := admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "labels"}}
+	p.Spec.MatchConstraints = &admissionregistrationv1.MatchResources{}
+	for _, r := range guardMutator(group, resource).Items[0].Webhooks[0].Rules {
+		p.Spec.MatchConstraints.ResourceRules = append(p.Spec.MatchConstraints.ResourceRules, admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: r})
+	}
+	return admissionregistrationv1.MutatingAdmissionPolicyList{Items: []admissionregistrationv1.MutatingAdmissionPolicy{p}}
+}
+
+type (
+	limits  = admissionregistrationv1.ValidatingAdmissionPolicySpec
+	binding = admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
+)
+
+const protectFolder = "../../../policies/guard/protect"
+
+// protected are the policies that protect a guard, and their bindings.
+func protected() (map[string]limits, map[string]binding) {
+	policies, bindings := map[string]limits{}, map[string]binding{}
+	delivered, err := doctor.PoliciesIn(os.DirFS(protectFolder))
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range doctor.Protecting {
+		policies[name] = *delivered[name]
+		bindings[name] = binding{PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{"Deny", "Audit"}, MatchResources: &admissionregistrationv1.MatchResources{}}
+	}
+	return policies, bindings
+}
+
+// bind changes a binding, and limit a policy.
+func bind(name string, change func(*binding)) func(*api, *doctor.Config) {
+	return func(a *api, _ *doctor.Config) {
+		b := a.bindings[name]
+		change(&b)
+		a.bindings[name] = b
+	}
+}
+
+func limit(name string, change func(*limits)) func(*api, *doctor.Config) {
+	return func(a *api, _ *doctor.Config) {
+		p := a.policies[name]
+		change(&p)
+		a.policies[name] = p
+	}
+}
+
+// kyverno is its admission controller with some flags.
+func kyverno(flags ...string) appsv1.DeploymentList {
+	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "kyverno-admission-controller", Namespace: "kyverno", Labels: map[string]string{"app.kubernetes.io/component": "admission-controller"}}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "kyverno", Args: flags}}
+	return appsv1.DeploymentList{Items: []appsv1.Deployment{d}}
+}
+
+// TestDoctor: what is well is said to be, every way to be wrong has its reason and no
+// other, and every reason comes from somewhere.
+func TestDoctor(t *testing.T) {
+	good := serve(t, certificate{})
+	type webhookChange = func(*admissionregistrationv1.ValidatingWebhook)
+	met := map[string]bool{}
+	for name, tc := range map[string]struct {
+		webhook webhookChange
+		change  func(*api, *doctor.Config)
+		want    []string // of what is not fine, "outcome reason"
+	}{
+		"all is well":                     {},
+		"several webhooks, one per group": {change: func(a *api, _ *doctor.Config) { split(a.validating) }},
+		"no rule says a scope":            {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].Scope = nil }},
+		"a Service": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { asService(w, "/admit") }, change: func(a *api, c *doctor.Config) {
+			asService(&a.validating.Webhooks[1], "/deleted")
+			c.Dial = good.dialAs("polex-guard.polex-system.svc:8443")
+		}},
+		"a Service elsewhere": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			asService(w, "/admit")
+			w.ClientConfig.Service.Namespace = "team-a"
+		}, change: func(_ *api, c *doctor.Config) { c.Dial = good.dialAs("") }, want: []string{"unknown undecided", "wrong asks-elsewhere"}},
+		"another host": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.URL = new("https://allow.example/admit")
+		},
+			change: func(_ *api, c *doctor.Config) { c.Dial = good.dialAs("") }, want: []string{"doubtful asks-elsewhere", "unknown undecided"}},
+		"a selector of everything": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = &metav1.LabelSelector{} }},
+
+		"no webhook":             {change: func(a *api, _ *doctor.Config) { a.validating = nil }, want: []string{"wrong no-webhook"}},
+		"a registration of none": {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks = nil }, want: []string{"wrong no-webhook"}},
+		"a version":              {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].APIVersions = []string{"v2", "v1"} }, want: []string{"wrong version-not-asked"}},
+		"a group":                {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules[0].APIGroups = []string{"kyverno.io"} }, want: []string{"wrong version-not-asked"}},
+		"an update": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Operations = []admissionregistrationv1.OperationType{"CREATE"}
+		}, want: []string{"wrong version-not-asked"}},
+		"a delete":              {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks = a.validating.Webhooks[:1] }, want: []string{"doubtful delete-not-asked"}},
+		"a delete in a version": {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks[1].Rules[0].APIVersions = []string{"v1"} }, want: []string{"doubtful delete-not-asked"}},
+		"deletions fail closed": {change: func(a *api, _ *doctor.Config) {
+			a.validating.Webhooks[1].FailurePolicy = new(admissionregistrationv1.Fail)
+		}, want: []string{"doubtful deletes-fail-closed"}},
+		"deletions say not how": {change: func(a *api, _ *doctor.Config) { a.validating.Webhooks[1].FailurePolicy = nil }, want: []string{"doubtful deletes-fail-closed"}},
+		"one for everything": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { about(w.Rules, "*") }, change: func(a *api, _ *doctor.Config) { a.validating.Webhooks = a.validating.Webhooks[:1] },
+			want: []string{"doubtful deletes-fail-closed"}},
+		"creations where deletions are": {change: func(a *api, _ *doctor.Config) {
+			w := a.validating.Webhooks
+			w[1].Rules, w[1].FailurePolicy, a.validating.Webhooks = about(rules("policyexceptions"), "*"), new(admissionregistrationv1.Fail), w[1:]
+		}, want: []string{"doubtful deletes-fail-closed", "wrong version-not-asked"}},
+		"deletions elsewhere": {change: func(a *api, _ *doctor.Config) {
+			a.validating.Webhooks[1].ClientConfig.URL = a.validating.Webhooks[0].ClientConfig.URL
+		}},
+		"another scope": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Scope = new(admissionregistrationv1.ClusterScope)
+		}, want: []string{"wrong version-not-asked"}},
+		"another resource": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.Rules[0].Resources = []string{"policyexceptions/*"}
+		}, want: []string{"wrong version-not-asked"}},
+		"namespaces": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+		}, want: []string{"wrong namespace-hole"}},
+		"objects": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ObjectSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Exists"}}}
+		}, want: []string{"wrong object-hole"}},
+		"requests": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "a", Expression: "true"}}
+		}, want: []string{"wrong condition-hole"}},
+		"fails open": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.FailurePolicy = new(admissionregistrationv1.Ignore)
+		}, want: []string{"wrong fails-open"}},
+		"says not how":    {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.FailurePolicy = nil }, want: []string{"wrong fails-open"}},
+		"is impatient":    {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.TimeoutSeconds = new(int32(5)) }, want: []string{"wrong timeout-too-short"}},
+		"a patient guard": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.TimeoutSeconds = nil }, change: func(_ *api, c *doctor.Config) { c.Deadline = 10 * time.Second }, want: []string{"wrong timeout-too-short"}},
+		"has side effects": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.SideEffects = new(admissionregistrationv1.SideEffectClassSome)
+		}, want: []string{"wrong side-effects"}},
+		"may have some": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.SideEffects = nil }, want: []string{"wrong side-effects"}},
+		"converts": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchPolicy = new(admissionregistrationv1.Equivalent)
+		}, want: []string{"doubtful converts"}},
+		"no bundle": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.CABundle = nil }, want: []string{"wrong bad-ca-bundle"}},
+		"another authority": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.CABundle = serve(t, certificate{}).authority
+		}, want: []string{"wrong bad-certificate"}},
+		"another name": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			serve(t, certificate{name: "elsewhere.svc"}).asked(w)
+		}, want: []string{"wrong bad-certificate"}},
+		"ended": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			serve(t, certificate{lasts: -time.Minute}).asked(w)
+		}, want: []string{"wrong bad-certificate"}},
+		"ends soon": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			serve(t, certificate{lasts: 6 * 24 * time.Hour}).asked(w)
+		}, want: []string{"wrong certificate-ends"}},
+		"does not answer": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.URL = new("https://" + closed(t) + "/admit")
+		}, want: []string{"unknown undecided"}},
+
+		"changed on the way":                              {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "UPDATE") }, want: []string{"doubtful mutates"}},
+		"all changed on the way":                          {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*/*", "*") }, want: []string{"doubtful mutates"}},
+		"others are changed":                              {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("pods", "*") }},
+		"changed when they go":                            {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "DELETE") }},
+		"nobody says who changes":                         {change: func(a *api, _ *doctor.Config) { a.broken["mutatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
+		"the guard's configuration is changed on its way": {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("", "configmaps") }, want: []string{"wrong mutates-guard"}},
+		"the guard's Lease, by a wildcard":                {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("coordination.k8s.io", "*") }, want: []string{"wrong mutates-guard"}},
+		"the guard's Pods":                                {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("", "pods") }, want: []string{"doubtful mutates-guard"}},
+		"configurations of others":                        {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("configmaps", "*") }},
+		"where it is asked for": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = guardMutator("", "pods")
+			a.mutating.Items[0].Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"inject": "yes"}}
+		}},
+		"by what authors of Kyverno's policies write": {change: func(a *api, _ *doctor.Config) {
+			a.mutating = guardMutator("example.com", "things")
+			a.mutating.Items[0].Name = "kyverno-resource-mutating-webhook-cfg"
+		}, want: []string{"doubtful mutates-guard"}},
+		"by a policy of the API server's":            {change: func(a *api, _ *doctor.Config) { a.changing = changingPolicy("", "secrets") }, want: []string{"wrong mutates-guard"}},
+		"exceptions by a policy of the API server's": {change: func(a *api, _ *doctor.Config) { a.changing = changingPolicy("kyverno.io", "policyexceptions") }, want: []string{"doubtful mutates"}},
+		"nobody says which policies change things":   {change: func(a *api, _ *doctor.Config) { a.broken["mutatingadmissionpolicies"] = true }, want: []string{"unknown undecided"}},
+		"nobody says how its namespace is labelled":  {change: func(a *api, _ *doctor.Config) { a.broken["polex-system"] = true }, want: []string{"unknown undecided"}},
+
+		"converted by a webhook": {change: func(a *api, _ *doctor.Config) {
+			a.conversion = object{"strategy": "Webhook", "webhook": object{"clientConfig": object{"url": "https://evil"}}}
+		}, want: []string{"wrong conversion-webhook"}},
+		"converted by who knows what":     {change: func(a *api, _ *doctor.Config) { a.conversion = object{"strategy": 1} }, want: []string{"wrong conversion-webhook"}},
+		"nobody says what converts":       {change: func(a *api, _ *doctor.Config) { a.broken["policyexceptions.kyverno.io"] = true }, want: []string{"unknown undecided"}},
+		"no definitions":                  {change: func(a *api, _ *doctor.Config) { a.conversion = nil }},
+		"exceptions are served elsewhere": {change: func(a *api, _ *doctor.Config) { a.services[0]["service"] = object{"namespace": "a", "name": "b"} }, want: []string{"wrong served-elsewhere"}},
+		"webhooks are served elsewhere":   {change: func(a *api, _ *doctor.Config) { a.services[1]["group"] = "admissionregistration.k8s.io" }, want: []string{"wrong served-elsewhere"}},
+		"nobody says who serves":          {change: func(a *api, _ *doctor.Config) { a.broken["apiservices"] = true }, want: []string{"unknown undecided"}},
+
+		"nothing protects it":          {change: func(a *api, _ *doctor.Config) { a.policies, a.bindings = nil, nil }, want: []string{"doubtful not-protected"}},
+		"a policy of protect is gone":  {change: func(a *api, _ *doctor.Config) { delete(a.policies, "polex-guard-cluster") }, want: []string{"wrong protection-hole"}},
+		"a binding of protect is gone": {change: func(a *api, _ *doctor.Config) { delete(a.bindings, "polex-guard-namespace") }, want: []string{"wrong protection-hole"}},
+		"all of its policies are gone": {change: func(a *api, _ *doctor.Config) { a.policies = nil }, want: []string{"wrong protection-hole"}},
+		"one only warns":               {change: bind("polex-guard-kyverno", func(b *binding) { b.ValidationActions = []admissionregistrationv1.ValidationAction{"Warn", "Audit"} }), want: []string{"wrong protection-hole"}},
+		"one leaves namespaces out": {change: bind("polex-guard-kyverno", func(b *binding) {
+			b.MatchResources = &admissionregistrationv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
+		}), want: []string{"wrong protection-hole"}},
+		"one leaves resources out": {change: bind("polex-guard-kyverno", func(b *binding) {
+			b.MatchResources = &admissionregistrationv1.MatchResources{ExcludeResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{}}}
+		}), want: []string{"wrong protection-hole"}},
+		"one waits for a parameter": {change: bind("polex-guard-kyverno", func(b *binding) { b.ParamRef = &admissionregistrationv1.ParamRef{} }), want: []string{"wrong protection-hole"}},
+		"one fails open":            {change: limit("polex-guard-cluster", func(p *limits) { p.FailurePolicy = new(admissionregistrationv1.Ignore) }), want: []string{"wrong protection-hole"}},
+		"one that matches nothing": {change: limit("polex-guard-mutators", func(p *limits) {
+			p.MatchConditions = append(p.MatchConditions, admissionregistrationv1.MatchCondition{Name: "never", Expression: "false"})
+		}), want: []string{"doubtful protection-hole"}},
+		"one that permits everybody": {change: limit("polex-guard-namespace", func(p *limits) { p.Validations[0].Expression = "true" }), want: []string{"doubtful protection-hole"}},
+		"one for fewer resources": {change: limit("polex-guard-definitions", func(p *limits) {
+			p.MatchConstraints.ResourceRules = p.MatchConstraints.ResourceRules[1:]
+		}), want: []string{"doubtful protection-hole"}},
+		"one as an API server stores it, with keepers": {change: limit("polex-guard-namespace", func(p *limits) {
+			m := p.MatchConstraints
+			m.MatchPolicy, m.ObjectSelector = new(admissionregistrationv1.Equivalent), &metav1.LabelSelector{}
+			m.ResourceRules[0].Scope, m.ExcludeResourceRules[0].Scope = new(admissionregistrationv1.AllScopes), new(admissionregistrationv1.AllScopes)
+			for i := range p.Variables {
+				if p.Variables[i].Name == "users" || p.Variables[i].Name == "groups" {
+					p.Variables[i].Expression = "['jane']"
+				}
+			}
+		})},
+		"one validates nothing":                  {change: limit("polex-guard-cluster", func(p *limits) { p.Validations = nil }), want: []string{"wrong protection-hole"}},
+		"writers are bound to by nobody":         {change: func(a *api, _ *doctor.Config) { a.policies["polex-writers"] = a.policies["polex-guard-cluster"] }, want: []string{"wrong protection-hole"}},
+		"another policy is nobody's":             {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},
+		"nobody says what protects":              {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicies"] = true }, want: []string{"unknown undecided"}},
+		"nobody says what binds":                 {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicybindings"] = true }, want: []string{"unknown undecided"}},
+		"a webhook of the API server's own disk": {change: func(a *api, c *doctor.Config) { c.Static, a.validating = a.validating, nil }},
+		"a hole in that": {webhook: func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchConditions = make([]admissionregistrationv1.MatchCondition, 1)
+		},
+			change: func(a *api, c *doctor.Config) { c.Static, a.validating = a.validating, webhook(good) }, want: []string{"wrong condition-hole"}},
+
+		"no Kyverno": {change: func(a *api, _ *doctor.Config) { a.kyverno.Items = nil }, want: []string{"doubtful exceptions-disabled"}},
+		"Kyverno heeds none": {change: func(a *api, _ *doctor.Config) {
+			a.kyverno = kyverno("--enablePolicyException=false", "--exceptionNamespace=a")
+		}, want: []string{"doubtful exceptions-disabled"}},
+		"Kyverno is told nothing": {change: func(a *api, _ *doctor.Config) { a.kyverno = kyverno() }, want: []string{"doubtful exceptions-disabled", "doubtful exceptions-from-everywhere"}},
+		"Kyverno heeds all": {change: func(a *api, _ *doctor.Config) {
+			a.kyverno = kyverno("--enablePolicyException", "--exceptionNamespace", "*")
+		}, want: []string{"doubtful exceptions-from-everywhere"}},
+		"nobody knows of Kyverno":  {change: func(a *api, _ *doctor.Config) { a.broken["deployments"] = true }, want: []string{"unknown undecided"}},
+		"may not delete":           {change: func(a *api, _ *doctor.Config) { a.denied["delete policyexceptions"] = true }, want: []string{"wrong not-permitted"}},
+		"may not hold the lease":   {change: func(a *api, _ *doctor.Config) { a.denied["update leases"] = true }, want: []string{"wrong not-permitted"}},
+		"may not say so":           {change: func(a *api, _ *doctor.Config) { a.denied["create events"] = true }, want: []string{"wrong not-permitted"}},
+		"nobody says who may":      {change: func(a *api, _ *doctor.Config) { a.broken["selfsubjectaccessreviews"] = true }, want: []string{"unknown undecided"}},
+		"its clock is ahead":       {change: func(a *api, _ *doctor.Config) { a.clock = now.Add(-time.Minute) }, want: []string{"wrong clock-differs"}},
+		"its clock is behind":      {change: func(a *api, _ *doctor.Config) { a.clock = now.Add(time.Minute) }, want: []string{"wrong clock-differs"}},
+		"nobody says the time":     {change: func(a *api, _ *doctor.Config) { a.clock = time.Time{} }, want: []string{"unknown undecided"}},
+		"nobody says who is asked": {change: func(a *api, _ *doctor.Config) { a.broken["polex-guard"] = true }, want: []string{"unknown undecided"}},
+		"the API server is gone":   {change: func(_ *api, c *doctor.Config) { c.Host = "http://" + closed(t) }, want: []string{"unknown undecided"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &api{
+				validating: webhook(good), clock: now, denied: map[string]bool{}, broken: map[string]bool{},
+				kyverno:    kyverno("--enablePolicyException=true", "--exceptionNamespace=platform-exceptions"),
+				conversion: object{"strategy": "None"}, services: []object{{"group": "kyverno.io"}, {"group": "metrics.k8s.io", "service": object{"name": "metrics"}}},
+			}
+			a.policies, a.bindings = protected()
+			config := a.start(t)
+			if tc.webhook != nil {
+				tc.webhook(&a.validating.Webhooks[0])
+			}
+			if tc.change != nil {
+				tc.change(a, &config)
+			}
+			var got []string
+			for _, f := range doctor.Run(t.Context(), config) {
+				if f.Subject == "" || f.Message == "" {
+					t.Errorf("it says nothing: %+v", f)
+				}
+				if f.Outcome == doctor.Fine {
+					continue
+				}
+				met[f.Reason] = true
+				if said := outcomes[f.Outcome] + " " + f.Reason; !slices.Contains(got, said) {
+					got = append(got, said)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	for _, reason := range doctor.Reasons() {
+		if !met[reason] && !t.Failed() {
+			t.Errorf("nothing is wrong for %q", reason)
+		}
+		delete(met, reason)
+	}
+	for reason := range met {
+		t.Errorf("%q is not among the reasons", reason)
+	}
+}
+
+var outcomes = map[doctor.Outcome]string{doctor.Wrong: "wrong", doctor.Unknown: "unknown", doctor.Doubtful: "doubtful"}
+
+// split registers a webhook of its own for each group.
+func split(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	for n, group := range []string{"kyverno.io", "policies.kyverno.io"} {
+		for _, w := range c.Webhooks[:2] {
+			w = *w.DeepCopy()
+			w.Name, w.Rules[0].APIGroups = fmt.Sprintf("%s-%d", w.Name, n), []string{group}
+			c.Webhooks = append(c.Webhooks, w)
+		}
+	}
+	c.Webhooks = c.Webhooks[2:]
+}
+
+func asService(w *admissionregistrationv1.ValidatingWebhook, path string) {
+	w.ClientConfig.URL = nil
+	w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "polex-system", Name: "polex-guard", Path: &path, Port: new(int32(8443))}
+}

@@ -1,0 +1,274 @@
+package guard_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// TestNotReviews: what is no review is answered by a status of HTTP, which the
+// API server takes for a failure.
+func TestNotReviews(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
+	for name, tc := range map[string]struct {
+		raw  string
+		want int
+	}{
+		"nothing":           {"", 403},
+		"no JSON":           {"{", 403},
+		"another version":   {`{"apiVersion":"admission.k8s.io/v1beta1","request":{"uid":"1"}}`, 403},
+		"no request":        {`{"apiVersion":"admission.k8s.io/v1"}`, 403},
+		"no uid":            {`{"apiVersion":"admission.k8s.io/v1","request":{}}`, 403},
+		"without end":       {strings.Repeat("x", guard.MaxReview+1), 413},
+		"another structure": {`[{"uid":"1"}]`, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if response, w := post(t, h, []byte(tc.raw)); response != nil || w.Code != tc.want {
+				t.Errorf("%d %s, want %d", w.Code, w.Body, tc.want)
+			}
+		})
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/admit", nil))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("GET: %d", w.Code)
+	}
+}
+
+// TestTooLarge: a review beyond the bound is denied, by its uid, and an object
+// within the bound of a review and beyond that of a document too.
+func TestTooLarge(t *testing.T) {
+	w := inWorld(t)
+	h := handler(t, w.rules(t, guard.Settings{}, nil), guard.Config{})
+	for name, tc := range map[string]struct {
+		filler int
+		want   string
+	}{
+		"beyond a document": {exception.MaxDocument + 1, "malformed"},
+		"beyond a review":   {guard.MaxReview, "too-large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request(t, create, asJSON(t, object{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "b"}}), nil)
+			r.Object.Raw = asJSON(t, object{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "b"}, "spec": strings.Repeat("x", tc.filler)})
+			if got := judged(t, h, r); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestWithoutRules: as long as there is no configuration, nothing is allowed.
+func TestWithoutRules(t *testing.T) {
+	r := request(t, create, asJSON(t, object{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "b"}}), nil)
+	if got := judged(t, handler(t, nil, guard.Config{}), r); got != "undecided" {
+		t.Errorf("%q, want undecided", got)
+	}
+}
+
+// stalled is a handler whose requests wait in their count until they are let go.
+type stalled struct {
+	*guard.Handler
+	arrived, release chan struct{}
+}
+
+func stall(t *testing.T, c guard.Config) *stalled {
+	t.Helper()
+	s := &stalled{arrived: make(chan struct{}, 100), release: make(chan struct{})}
+	c.Count = func(context.Context, exception.GroupKind, string) (int, error) {
+		s.arrived <- struct{}{}
+		<-s.release
+		return 0, nil
+	}
+	s.Handler = handler(t, inWorld(t).rules(t, guard.Settings{MaxPerNamespace: 1}, nil), c)
+	return s
+}
+
+func signed(t *testing.T) *admissionv1.AdmissionRequest {
+	t.Helper()
+	return request(t, create, asJSON(t, inWorld(t).sealed(t, draft("a", "exceptions", hour, ""), now.Add(-time.Minute))), nil)
+}
+
+// TestDeadline: a request that lasts too long is denied while it is still worked
+// on, and by the time that the API server waits where that is less.
+func TestDeadline(t *testing.T) {
+	s := stall(t, guard.Config{Deadline: time.Nanosecond})
+	if got := judged(t, s, signed(t)); got != "undecided" && got != "overloaded" {
+		t.Errorf("%q, want undecided", got)
+	}
+	close(s.release)
+
+	patient := stall(t, guard.Config{Deadline: time.Hour})
+	defer close(patient.release)
+	w := httptest.NewRecorder()
+	patient.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit?timeout=1ms", bytes.NewReader(body(t, signed(t)))))
+	if !strings.Contains(w.Body.String(), "in time") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestServerEnds: a request that has come is decided, also when the server that it
+// came to is told to end.
+func TestServerEnds(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 { // what is done by then is a matter of luck
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/admit", bytes.NewReader(body(t, signed(t)))))
+		if !strings.Contains(w.Body.String(), `"reason":"verified"`) {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+}
+
+// TestConcurrent: no more requests are worked on at once than are configured; a
+// few more wait, and the rest is told to come again.
+func TestConcurrent(t *testing.T) {
+	s := stall(t, guard.Config{Deadline: time.Minute, Concurrent: 2, Waiting: 3})
+	raw := body(t, signed(t))
+	answers := make(chan *admissionv1.AdmissionResponse)
+	for range 10 {
+		go func() {
+			response, _ := post(t, s, raw)
+			answers <- response
+		}()
+	}
+	for range 5 {
+		response := <-answers
+		if got := reasonOf(t, response); got != "overloaded" || response.Result.Code != http.StatusTooManyRequests || response.UID != "5f0b" {
+			t.Errorf("%q: %v", got, response.Result)
+		}
+	}
+	<-s.arrived
+	<-s.arrived
+	select {
+	case <-s.arrived:
+		t.Error("a third one is worked on")
+	default:
+	}
+	close(s.release)
+	for range 5 {
+		if got := reasonOf(t, <-answers); got != "verified" {
+			t.Errorf("%q, want verified", got)
+		}
+	}
+}
+
+// TestSlowBodies: bodies that do not end, small and large ones, hold no turn of those
+// that do.
+func TestSlowBodies(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute, Concurrent: 2, Waiting: 20})
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	for n := range 12 {
+		body, sender := io.Pipe()
+		defer sender.Close()
+		slow.Go(func() {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
+		})
+		sent := []byte("{")
+		if n < 2 { // as many as may be large
+			sent = bytes.Repeat([]byte(" "), 1<<20)
+		}
+		if _, err := sender.Write(sent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := judged(t, h, signed(t)); got != "verified" {
+		t.Errorf("%q, want verified", got)
+	}
+}
+
+// TestLarge: no more large reviews are held at once than are configured.
+func TestLarge(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: 10 * time.Millisecond, Concurrent: 1})
+	body, sender := io.Pipe()
+	var slow sync.WaitGroup
+	defer slow.Wait()
+	defer sender.Close()
+	slow.Go(func() {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
+	})
+	if _, err := sender.Write(bytes.Repeat([]byte(" "), 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	r := signed(t)
+	r.OldObject.Raw = []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	if got := judged(t, h, r); got != "overloaded" {
+		t.Errorf("%q, want overloaded", got)
+	}
+}
+
+// TestBrokenBody: a body that ends too soon is denied, whatever came of it.
+func TestBrokenBody(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
+	raw := body(t, signed(t))
+	w := httptest.NewRecorder()
+	broken := io.MultiReader(bytes.NewReader(raw[:len(raw)-20]), errorReader{})
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", broken))
+	if !strings.Contains(w.Body.String(), `"allowed":false`) || !strings.Contains(w.Body.String(), "[undecided]") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+type errorReader struct{}
+
+func (errorReader) Read([]byte) (int, error) { return 0, errors.New("gone") }
+
+// TestMessage: the message is one printable line of at most a KiB that ends with
+// what to do, whatever the object says.
+func TestMessage(t *testing.T) {
+	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
+	o := inWorld(t).sealed(t, draft("a", "exceptions", hour, ""), now.Add(-time.Minute))
+	hostile := copied(t, o, func(o object) {
+		labels := object{}
+		for i := range 3 {
+			labels[fmt.Sprintf("x%d\n\x1b[31m::error::%s", i, strings.Repeat("é", 400))] = "\r\n"
+		}
+		metadata(o)["labels"] = labels
+	})
+	response, _ := post(t, h, body(t, request(t, create, asJSON(t, hostile), nil)))
+	if got := reasonOf(t, response); got != "altered" {
+		t.Fatalf("%q, want altered", got)
+	}
+	message := response.Result.Message
+	if strings.ContainsFunc(message, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		t.Errorf("it holds control characters: %q", message)
+	}
+	if !strings.HasSuffix(message, "have the change reviewed and signed") {
+		t.Errorf("it does not end with what to do: %q", message)
+	}
+}
+
+// TestObserved: every answer is told, with who asked and what was verified.
+func TestObserved(t *testing.T) {
+	var seen []*guard.Decision
+	w := inWorld(t)
+	h := handler(t, w.rules(t, guard.Settings{}, nil), guard.Config{Observe: func(d *guard.Decision, _ time.Duration) { seen = append(seen, d) }})
+	r := signed(t)
+	r.UserInfo.Username = "argocd"
+	judged(t, h, r)
+	post(t, h, []byte("{"))
+	if len(seen) != 2 {
+		t.Fatalf("%d decisions were told", len(seen))
+	}
+	if d := seen[0]; d.User != "argocd" || d.Authority() != "release-key" || d.Object.String() != "PolicyException.kyverno.io exceptions/a" || d.Operation != "CREATE" || !d.Allowed() {
+		t.Errorf("%+v", d)
+	}
+	if d := seen[1]; d.Allowed() || d.Reason != "malformed" {
+		t.Errorf("%+v", d)
+	}
+}

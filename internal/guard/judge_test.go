@@ -1,0 +1,216 @@
+package guard_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+const (
+	hour   = time.Hour
+	create = admissionv1.Create
+	update = admissionv1.Update
+)
+
+// TestJudge: what the guard decides beyond the verifier, one request each, and the
+// same when it is asked by others than the API server.
+func TestJudge(t *testing.T) {
+	w := inWorld(t)
+	at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
+	plain := w.sealed(t, draft("a", "exceptions", hour, ""), at(-10))
+	newer := w.sealed(t, draft("a", "exceptions", 2*hour, ""), at(-5))
+	other := w.sealed(t, draft("b", "exceptions", 2*hour, ""), at(-1))
+	unlogged := w.sealed(t, draft("a", "exceptions", 3*hour, ""), time.Time{})
+	unsigned := copied(t, plain, func(o object) { metadata(o)["annotations"] = object{"polex.dev/reason": "x"} })
+	ended := w.sealed(t, draft("a", "exceptions", -time.Minute, ""), at(-4))
+	wider := copied(t, plain, func(o object) { o["spec"].(object)["match"] = object{} })
+	shown := copied(t, plain, func(o object) { o["apiVersion"] = "kyverno.io/v2beta1" })
+	lacking := copied(t, shown, func(o object) { delete(o["spec"].(object), "match") })
+	counted := copied(t, unsigned, func(o object) { o["spec"] = object{"n": 1} })
+	dying := copied(t, plain, func(o object) {
+		metadata(o)["deletionTimestamp"], metadata(o)["finalizers"] = "2026-01-01T00:00:00Z", []any{"foregroundDeletion", "a/b"}
+	})
+	without := func(o object, finalizers ...any) object {
+		return copied(t, o, func(o object) {
+			if metadata(o)["resourceVersion"] = "8"; len(finalizers) == 0 {
+				delete(metadata(o), "finalizers")
+			} else {
+				metadata(o)["finalizers"] = finalizers
+			}
+		})
+	}
+	for name, tc := range map[string]struct {
+		operation   admissionv1.Operation
+		object, old object
+		settings    guard.Settings
+		config      guard.Config
+		trust       func(*trust.Config)
+		request     func(*admissionv1.AdmissionRequest)
+		want        string
+	}{
+		"signed":                       {operation: create, object: plain, want: "verified"},
+		"signed, in a dry run":         {operation: create, object: plain, request: dryRun, want: "verified"},
+		"unsigned, in a dry run":       {operation: create, object: unsigned, request: dryRun, want: "unsigned"},
+		"unsigned update":              {operation: update, object: unsigned, old: plain, want: "unsigned"},
+		"labelled":                     {operation: update, object: copied(t, plain, func(o object) { metadata(o)["labels"] = object{"a": "b"} }), old: plain, want: "altered"},
+		"with a finalizer":             {operation: update, object: without(plain, "a/b"), old: plain, want: "altered"},
+		"with an owner":                {operation: update, object: copied(t, plain, func(o object) { metadata(o)["ownerReferences"] = []any{object{"uid": "1"}} }), old: plain, want: "altered"},
+		"applied, with kubectl's note": {operation: create, object: copied(t, plain, func(o object) { annotate(o, "kubectl.kubernetes.io/last-applied-configuration", "{}") }), want: "verified"},
+
+		"deleted":   {operation: admissionv1.Delete, old: plain, want: "deleted"},
+		"connected": {operation: admissionv1.Connect, object: plain, want: "operation-not-allowed"},
+		"patched":   {operation: "PATCH", object: plain, want: "operation-not-allowed"},
+
+		"the status of an unsigned one":     {operation: update, object: copied(t, unsigned, func(o object) { o["status"] = object{"a": 1} }), old: unsigned, request: subresource("status"), want: "status"},
+		"more than the status":              {operation: update, object: copied(t, unsigned, func(o object) { o["status"], o["spec"] = 1, object{} }), old: unsigned, request: subresource("status"), want: "subresource-not-allowed"},
+		"the status of what cannot be read": {operation: update, object: plain, old: object{}, request: func(r *admissionv1.AdmissionRequest) { subresource("status")(r); r.OldObject.Raw = []byte("[]") }, want: "malformed"},
+		"its scale":                         {operation: update, object: plain, old: plain, request: subresource("scale"), want: "subresource-not-allowed"},
+
+		"a finalizer goes":               {operation: update, object: without(dying, "a/b"), old: dying, want: "released"},
+		"the last finalizer goes":        {operation: update, object: without(dying), old: dying, want: "released"},
+		"of an unsigned one":             {operation: update, object: copied(t, without(dying), unseal), old: copied(t, dying, unseal), want: "released"},
+		"a finalizer comes":              {operation: update, object: without(dying, "foregroundDeletion", "c/d"), old: dying, want: "being-deleted"},
+		"the spec too":                   {operation: update, object: copied(t, without(dying), func(o object) { o["spec"] = object{} }), old: dying, want: "being-deleted"},
+		"a newer one while it goes":      {operation: update, object: newer, old: dying, want: "being-deleted"},
+		"a finalizer goes from a living": {operation: update, object: copied(t, plain, unseal), old: without(copied(t, plain, unseal), "a/b"), want: "unsigned"},
+
+		"another name":           {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) { r.Name = "z" }, want: "wrong-object"},
+		"no name in the request": {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) { r.Name = "" }, want: "verified"},
+		"another namespace":      {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) { r.Namespace = "z" }, want: "wrong-object"},
+		"another version":        {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) { r.Kind.Version = "v2beta1" }, want: "wrong-object"},
+		"converted": {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) {
+			asked := r.Kind
+			asked.Version = "v2beta1"
+			r.RequestKind = &asked
+		}, want: "converted"},
+		"not converted":             {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) { asked := r.Kind; r.RequestKind = &asked }, want: "verified"},
+		"its name is still to come": {operation: create, object: w.sealed(t, strings.Replace(draft("a", "exceptions", hour, ""), "name: a", "generateName: a-", 1), at(-1)), want: "generated-name"},
+		"a key twice":               {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) { r.Object.Raw = []byte(`{"kind":"A","kind":"B"}`) }, want: "malformed"},
+		"no object":                 {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) { r.Object.Raw = nil }, want: "malformed"},
+		"nested beyond all measure": {operation: create, object: plain, request: func(r *admissionv1.AdmissionRequest) {
+			r.Object.Raw = []byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))
+		}, want: "malformed"},
+		"where exceptions may stand":     {operation: create, object: plain, settings: guard.Settings{Namespaces: []string{"x", "excep*"}}, want: "verified"},
+		"where exceptions may not stand": {operation: create, object: plain, settings: guard.Settings{Namespaces: []string{"x", "exception"}}, want: "namespace-not-allowed"},
+
+		"for this cluster":                 {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, ", polex.dev/cluster: prod"), at(-1)), config: guard.Config{Cluster: "prod"}, want: "verified"},
+		"for another cluster":              {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, ", polex.dev/cluster: prod"), at(-1)), config: guard.Config{Cluster: "test"}, want: "another-cluster"},
+		"for a cluster, and this has none": {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, ", polex.dev/cluster: prod"), at(-1)), want: "another-cluster"},
+		"for any cluster":                  {operation: create, object: plain, config: guard.Config{Cluster: "prod"}, want: "verified"},
+		"for any cluster, and one is due":  {operation: create, object: plain, settings: guard.Settings{RequireCluster: true}, config: guard.Config{Cluster: "prod"}, want: "no-cluster"},
+
+		"exempts exceptions":      {operation: create, object: w.sealed(t, strings.Replace(draft("a", "exceptions", hour, ""), "kinds: [Pod]", "kinds: [PolicyException]", 1), at(-1)), want: "reaches-guard"},
+		"from the guard's policy": {operation: create, object: w.sealed(t, strings.Replace(draft("a", "exceptions", hour, ""), "require-probes", "polex-verify", 1), at(-1)), want: "reaches-guard"},
+		"from it, with more rules than a report has room for": {operation: create, want: "reaches-guard",
+			object: w.sealed(t, strings.NewReplacer("require-probes", "polex-verify", "[check]", "["+strings.Repeat("'*', ", 4000)+"'*']").Replace(draft("a", "exceptions", hour, "")), at(-1))},
+		"from it, behind many others": {operation: create, want: "reaches-guard",
+			object: w.sealed(t, strings.Replace(draft("a", "exceptions", hour, ""), "exceptions: [", "exceptions: ["+strings.Repeat("{policyName: '?', ruleNames: ['*']}, ", 201)+"{policyName: polex-verify, ruleNames: [check]}, ", 1), at(-1))},
+		"by a condition that is not recognised": {operation: create, object: w.sealed(t, conditional("object.kind.endsWith('eption')"), at(-1)), want: "reaches-guard"},
+		"by a condition that is plain":          {operation: create, object: w.sealed(t, conditional("object.kind == 'Pod'"), at(-1)), want: "verified"},
+		"from a policy of one's own":            {operation: create, object: plain, settings: guard.Settings{GuardPolicies: []string{"require-*"}}, want: "reaches-guard"},
+		"in a namespace to guard":               {operation: create, object: plain, settings: guard.Settings{GuardNamespaces: []string{"team-a"}}, want: "reaches-guard"},
+
+		"unsigned, as it is":            {operation: update, object: touched(t, unsigned), old: unsigned, want: "unchanged"},
+		"expired, as it is":             {operation: update, object: touched(t, ended), old: ended, want: "unchanged"},
+		"altered, as it is":             {operation: update, object: touched(t, wider), old: wider, want: "unchanged"},
+		"in another version, as it is":  {operation: update, object: touched(t, shown), old: shown, want: "unchanged"},
+		"in a version that shows less":  {operation: update, object: touched(t, lacking), old: lacking, want: "altered"},
+		"in another version, labelled":  {operation: update, object: copied(t, shown, func(o object) { metadata(o)["labels"] = object{"a": "b"} }), old: shown, want: "altered"},
+		"in another version, created":   {operation: create, object: shown, want: "altered"},
+		"unsigned, by its spec":         {operation: update, object: copied(t, unsigned, func(o object) { o["spec"] = object{} }), old: unsigned, want: "unsigned"},
+		"unsigned, by a number's type":  {operation: update, object: copied(t, counted, func(o object) { o["spec"] = object{"n": "1"} }), old: counted, want: "unsigned"},
+		"unsigned, by an owner":         {operation: update, object: copied(t, unsigned, func(o object) { metadata(o)["ownerReferences"] = []any{object{"uid": "1"}} }), old: unsigned, want: "unsigned"},
+		"unsigned, and a field is null": {operation: update, object: copied(t, unsigned, func(o object) { o["spec"].(object)["background"] = nil }), old: unsigned, want: "unsigned"},
+		"as it is, and converted": {operation: update, object: touched(t, shown), old: shown, request: func(r *admissionv1.AdmissionRequest) {
+			asked := r.Kind
+			asked.Version = "v2"
+			r.RequestKind = &asked
+		}, want: "converted"},
+		"another one, as it is": {operation: update, object: touched(t, unsigned), old: unsigned, request: func(r *admissionv1.AdmissionRequest) { r.Name = "z" }, want: "wrong-object"},
+
+		"newer":                                      {operation: update, object: newer, old: plain, want: "verified"},
+		"older":                                      {operation: update, object: plain, old: newer, want: "rollback"},
+		"older, shown in another version":            {operation: update, object: plain, old: copied(t, newer, func(o object) { o["apiVersion"] = "kyverno.io/v2beta1" }), want: "rollback"},
+		"the same again":                             {operation: update, object: newer, old: newer, want: "verified"},
+		"older, but what is there is not signed":     {operation: update, object: plain, old: unsigned, want: "verified"},
+		"older, but what is there is by nobody":      {operation: update, object: plain, old: copied(t, newer, func(o object) { annotate(o, "cosign.sigstore.dev/signature", "AAAA") }), want: "verified"},
+		"older, but what is there is another's seal": {operation: update, object: plain, old: copied(t, other, func(o object) { metadata(o)["name"] = "a" }), want: "verified"},
+		"older than what was altered since":          {operation: update, object: plain, old: copied(t, newer, func(o object) { o["spec"] = object{} }), want: "rollback"},
+		"older, and logged again": {operation: update, want: "rollback",
+			object: w.sealed(t, draft("a", "exceptions", hour, stating(-3*hour)), at(-1)),
+			old:    w.sealed(t, draft("a", "exceptions", 4*hour, stating(-2*hour)), at(-2))},
+		"older, without its time, and logged again": {operation: update, want: "rollback",
+			object: w.sealed(t, draft("a", "exceptions", hour, ""), at(-1)),
+			old:    w.sealed(t, draft("a", "exceptions", 4*hour, stating(-2*hour)), at(-2))},
+		"newer by its own time": {operation: update, want: "verified",
+			object: w.sealed(t, draft("a", "exceptions", hour, stating(-hour)), at(-2)),
+			old:    w.sealed(t, draft("a", "exceptions", 4*hour, stating(-2*hour)), at(-1))},
+		"with its time, where there was none": {operation: update, want: "verified",
+			object: w.sealed(t, draft("a", "exceptions", hour, stating(-hour)), at(-2)),
+			old:    w.sealed(t, draft("a", "exceptions", 4*hour, ""), at(-1))},
+		"unwitnessed, and so was what is there":      {operation: update, object: unlogged, old: w.sealed(t, draft("a", "exceptions", 4*hour, ""), time.Time{}), trust: withoutLog, want: "rollback"},
+		"unwitnessed, and what is there was":         {operation: update, object: unlogged, old: plain, trust: withoutLog, want: "rollback"},
+		"witnessed, and what is there was not":       {operation: update, object: plain, old: unlogged, trust: withoutLog, want: "verified"},
+		"unwitnessed, the same again":                {operation: update, object: unlogged, old: unlogged, trust: withoutLog, want: "verified"},
+		"newer, but it has expired":                  {operation: update, object: w.sealed(t, draft("a", "exceptions", -time.Minute, ""), at(-4)), old: plain, want: "expired"},
+		"one fewer than may stand there":             {operation: create, object: plain, settings: guard.Settings{MaxPerNamespace: 3}, config: counts(2), want: "verified"},
+		"as many as may stand there":                 {operation: create, object: plain, settings: guard.Settings{MaxPerNamespace: 3}, config: counts(3), want: "too-many"},
+		"an update where as many stand as may":       {operation: update, object: newer, old: plain, settings: guard.Settings{MaxPerNamespace: 3}, config: counts(3), want: "verified"},
+		"a limit and nobody who counts":              {operation: create, object: plain, settings: guard.Settings{MaxPerNamespace: 3}, want: "undecided"},
+		"a limit and a count that fails":             {operation: create, object: plain, settings: guard.Settings{MaxPerNamespace: 3}, config: guard.Config{Count: func(context.Context, exception.GroupKind, string) (int, error) { return 0, context.Canceled }}, want: "undecided"},
+		"a kind that the trust policy does not name": {operation: create, object: object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "a", "namespace": "b"}}, want: "kind-not-allowed"},
+		"a panic while it counts":                    {operation: create, object: plain, settings: guard.Settings{MaxPerNamespace: 3}, config: guard.Config{Count: func(context.Context, exception.GroupKind, string) (int, error) { panic("x") }}, want: "undecided"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := handler(t, w.rules(t, tc.settings, tc.trust), tc.config)
+			r := request(t, tc.operation, asJSON(t, tc.object), asJSON(t, tc.old))
+			if tc.request != nil {
+				tc.request(r)
+			}
+			response, w := post(t, h, body(t, r))
+			if response == nil {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			if got := reasonOf(t, response); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+			agrees(t, h, r, tc.want, response.Allowed)
+		})
+	}
+}
+
+// touched is an object with what the API server writes at a change, and nothing else.
+func touched(t *testing.T, o object) object {
+	t.Helper()
+	return copied(t, o, func(o object) {
+		metadata(o)["resourceVersion"], metadata(o)["generation"], metadata(o)["managedFields"] = "9", 2, []any{object{"manager": "migrate"}}
+	})
+}
+
+func dryRun(r *admissionv1.AdmissionRequest) { yes := true; r.DryRun = &yes }
+
+func subresource(name string) func(*admissionv1.AdmissionRequest) {
+	return func(r *admissionv1.AdmissionRequest) { r.SubResource = name }
+}
+
+func unseal(o object) { metadata(o)["annotations"] = object{"a": "b"} }
+
+func annotate(o object, key, value string) { metadata(o)["annotations"].(object)[key] = value }
+
+func withoutLog(c *trust.Config) { c.Authorities[0].InsecureWithoutLog = true }
+
+func counts(n int) guard.Config {
+	return guard.Config{Count: func(_ context.Context, kind exception.GroupKind, namespace string) (int, error) {
+		if kind.String() != "PolicyException.kyverno.io" || namespace != "exceptions" {
+			return 0, context.Canceled
+		}
+		return n, nil
+	}}
+}

@@ -1,0 +1,416 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// memory is a store in memory, which shows objects in any version by their apiVersion
+// alone, as an API server without conversion does; but for onlyBeta, which v2 lacks.
+type memory struct {
+	mu      sync.Mutex
+	objects map[exception.Identity]object
+	touch   func(exception.Identity)
+	fail    error // of the next Delete
+	read    []string
+	version int
+
+	broken   error    // of every Read
+	unserved []string // versions
+	looks    int      // how often something was read in any version
+	deletes  int
+}
+
+func (m *memory) put(t *testing.T, o object) exception.Identity {
+	t.Helper()
+	doc, err := exception.FromObject(object{"apiVersion": o["apiVersion"], "kind": o["kind"], "metadata": metadata(o)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	m.version++
+	o = copied(t, o, func(o object) {
+		metadata(o)["uid"], metadata(o)["resourceVersion"] = "u-"+doc.Identity().Name, strconv.Itoa(m.version)
+	})
+	m.objects[doc.Identity()] = o
+	touch := m.touch
+	m.mu.Unlock()
+	if touch != nil {
+		touch(doc.Identity())
+	}
+	return doc.Identity()
+}
+
+func (m *memory) States(_ context.Context, kinds []exception.GroupKind) (map[exception.Identity]guard.State, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[exception.Identity]guard.State{}
+	for id, o := range m.objects {
+		if slices.Contains(kinds, id.GroupKind) {
+			all[id] = stateOf(o)
+		}
+	}
+	return all, nil
+}
+
+func (m *memory) Scan(ctx context.Context, kinds []exception.GroupKind, show func(*guard.Object)) error {
+	all, err := m.States(ctx, kinds)
+	for id := range all {
+		if o, err := m.Read(ctx, id, ""); err == nil {
+			show(o)
+		}
+	}
+	return err
+}
+
+func stateOf(o object) guard.State {
+	return guard.State{UID: metadata(o)["uid"].(string), ResourceVersion: metadata(o)["resourceVersion"].(string)}
+}
+
+func (m *memory) Read(_ context.Context, id exception.Identity, version string) (*guard.Object, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if version == "" {
+		version = "v2"
+		m.looks++
+	} else {
+		m.read = append(m.read, version)
+	}
+	o := m.objects[id]
+	switch {
+	case o == nil:
+		return nil, guard.ErrGone
+	case m.broken != nil:
+		return &guard.Object{State: stateOf(o), Identity: id, Version: version}, m.broken
+	case slices.Contains(m.unserved, version):
+		return &guard.Object{State: stateOf(o), Identity: id, Version: version}, guard.ErrNotServed
+	}
+	shown := maps.Clone(o)
+	if spec, ok := shown["spec"].(object); ok && version == "v2" {
+		spec = maps.Clone(spec)
+		delete(spec, "onlyBeta")
+		shown["spec"] = spec
+	}
+	shown["apiVersion"] = id.Group + "/" + version
+	if id.Group == "" {
+		shown["apiVersion"], version = o["apiVersion"], o["apiVersion"].(string)
+	}
+	doc, err := exception.FromObject(shown)
+	return &guard.Object{State: stateOf(o), Identity: id, Version: version, Dying: isDying(o), Document: doc, Unreadable: err}, nil
+}
+
+func isDying(o object) bool { return metadata(o)["deletionTimestamp"] != nil }
+
+// Delete deletes as an API server does in the background: finalizers that are
+// somebody's keep the object, and one that is being deleted is never in the state that
+// is named.
+func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.State) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deletes++
+	if err := m.fail; err != nil {
+		m.fail = nil
+		return err
+	}
+	o := m.objects[id]
+	if o == nil || stateOf(o).UID != judged.UID || judged.ResourceVersion != "" && (stateOf(o) != judged || isDying(o)) {
+		return guard.ErrGone
+	}
+	if list, ok := metadata(o)["finalizers"].([]any); ok && slices.ContainsFunc(list, func(f any) bool { return f != "foregroundDeletion" }) {
+		return guard.ErrHeld
+	}
+	delete(m.objects, id)
+	return nil
+}
+
+// keeping is a keeper that runs, and what it tells.
+type keeping struct {
+	*guard.Keeper
+	store    *memory
+	clock    *testclock.FakeClock
+	told     chan string
+	registry *prometheus.Registry
+}
+
+func (k *keeping) Found(_ context.Context, f *guard.Finding) {
+	k.told <- fmt.Sprintf("found %s %s", f.Object.Name, f.Reason)
+}
+
+func (k *keeping) Removed(_ context.Context, f *guard.Finding) {
+	k.told <- fmt.Sprintf("removed %s %s", f.Object.Name, f.Reason)
+}
+
+func (k *keeping) Failed(_ context.Context, what string, err error) {
+	k.told <- fmt.Sprintf("failed %s: %v", what, err)
+}
+
+func (k *keeping) Report(_ context.Context, all []*guard.Finding) error {
+	var said []string
+	for _, f := range all {
+		said = append(said, f.Object.Name+" "+f.Reason)
+	}
+	slices.Sort(said)
+	k.told <- fmt.Sprintf("report %v", said)
+	return nil
+}
+
+const every = time.Hour
+
+// patience is how long a keeper may take that has something to say.
+const patience = 10 * time.Second
+
+// keep runs a keeper over objects, at now, until the test ends.
+func keep(t *testing.T, change func(*guard.Keeper), rules *guard.Rules, objects ...object) *keeping {
+	t.Helper()
+	k := &keeping{store: &memory{objects: map[exception.Identity]object{}}, clock: testclock.NewFakeClock(now), told: make(chan string, 100), registry: prometheus.NewRegistry()}
+	for _, o := range objects {
+		k.store.put(t, o)
+	}
+	metrics, err := guard.NewMetrics(k.registry, k.clock.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := &guard.Current{}
+	current.Replace(rules)
+	k.Keeper = &guard.Keeper{Store: k.store, Rules: current, Clock: k.clock, Tell: k, Metrics: metrics, Every: every}
+	k.store.touch = k.Touch
+	if change != nil {
+		change(k.Keeper)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := k.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	return k
+}
+
+// says expects the next things that are told, in any order.
+func (k *keeping) says(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for range want {
+		select {
+		case told := <-k.told:
+			got = append(got, told)
+		case <-time.After(patience):
+			t.Fatalf("it says %q and no more, want %q", got, want)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("-want +got:\n%s", diff)
+	}
+}
+
+// idle waits until the keeper waits for its clock, and has told nothing more.
+func (k *keeping) idle(t *testing.T) {
+	t.Helper()
+	for !k.clock.HasWaiters() {
+		select {
+		case told := <-k.told:
+			t.Fatalf("it says %q", told)
+		default:
+		}
+	}
+	select {
+	case told := <-k.told:
+		t.Fatalf("it says %q", told)
+	default:
+	}
+}
+
+// TestFinds: everything that is there at start is judged, in the version that its
+// message names.
+func TestFinds(t *testing.T) {
+	w := inWorld(t)
+	early := now.Add(-10 * time.Minute)
+	honest := w.sealed(t, draft("honest", "x", hour, ""), early)
+	beta := w.sealed(t, replaced(t, draft("beta", "x", hour, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), early)
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), honest, beta,
+		copied(t, w.sealed(t, draft("altered", "x", hour, ""), early), func(o object) { o["spec"] = object{} }),
+		copied(t, w.sealed(t, draft("unsigned", "x", hour, ""), early), unseal),
+		copied(t, w.sealed(t, draft("dying", "x", hour, ""), early), func(o object) { metadata(o)["deletionTimestamp"] = "2026-01-01T00:00:00Z" }),
+		w.sealed(t, replaced(t, draft("self", "x", hour, ""), "require-probes", "polex-verify"), early),
+		w.sealed(t, draft("elsewhere", "x", hour, ", polex.dev/cluster: other"), early),
+		w.sealed(t, draft("later", "x", 2*hour, fmt.Sprintf(`, polex.dev/starts-at: "%s"`, now.Add(hour/2).UTC().Format(time.RFC3339))), early),
+	)
+	k.says(t, "found honest verified", "found beta verified", "found altered altered", "found unsigned unsigned", "found dying deleting",
+		"found self reaches-guard", "found elsewhere another-cluster", "found later not-yet-valid",
+		"report [altered altered beta verified dying deleting elsewhere another-cluster honest verified later not-yet-valid self reaches-guard unsigned unsigned]")
+	k.idle(t)
+	if diff := cmp.Diff([]string{"v2beta1"}, k.store.read); diff != "" {
+		t.Errorf("it read in other versions (-want +got):\n%s", diff)
+	}
+
+	// A change is seen at once, and what has not changed is not told again. Changes in
+	// a row make one report.
+	for name, o := range map[string]object{"honest": honest, "beta": beta} {
+		k.store.put(t, copied(t, o, func(o object) { metadata(o)["labels"] = object{"a": "b"} }))
+		k.says(t, "found "+name+" altered")
+		k.idle(t)
+	}
+	k.clock.Step(time.Second)
+	k.says(t, "report [altered altered beta altered dying deleting elsewhere another-cluster honest altered later not-yet-valid self reaches-guard unsigned unsigned]")
+	k.idle(t)
+
+	// Its beginning comes.
+	k.clock.SetTime(now.Add(hour / 2))
+	k.says(t, "found later verified", "report [altered altered beta altered dying deleting elsewhere another-cluster honest altered later verified self reaches-guard unsigned unsigned]")
+}
+
+// TestNewRules: what is there is judged anew when somebody else is trusted.
+func TestNewRules(t *testing.T) {
+	w := inWorld(t)
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-time.Minute)))
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	k.Rules.Replace(w.rules(t, guard.Settings{}, func(c *trust.Config) {
+		c.Revoked = []trust.RevocationConfig{{Authority: "release-key", SignedBefore: now.UTC().Format(time.RFC3339)}}
+	}))
+	k.clock.Step(time.Second)
+	k.says(t, "found a withdrawn", "report [a withdrawn]")
+}
+
+// TestExpiry: an exception goes in the second in which it ends, and not before.
+func TestExpiry(t *testing.T) {
+	w := inWorld(t)
+	at := func(name string, lives time.Duration) object {
+		return w.sealed(t, draft(name, "x", lives, ""), now.Add(-time.Minute))
+	}
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), at("first", 10*time.Second), at("second", 20*time.Second),
+		copied(t, at("altered", 10*time.Second), func(o object) { o["spec"] = object{} }), at("past", -time.Second))
+	k.says(t, "found first verified", "found second verified", "found altered altered", "found past expired", "removed past expired",
+		"report [altered altered first verified second verified]")
+	k.idle(t)
+	k.clock.SetTime(now.Add(10*time.Second - time.Millisecond))
+	k.idle(t)
+	k.clock.SetTime(now.Add(10 * time.Second))
+	k.says(t, "removed first expired", "report [altered altered second verified]")
+	k.idle(t)
+
+	// One that is replaced by a longer one stays.
+	k.store.put(t, at("second", 40*time.Second))
+	k.idle(t)
+	k.clock.SetTime(now.Add(20 * time.Second))
+	k.idle(t)
+
+	// The clock jumps ahead, and back.
+	k.clock.SetTime(now.Add(-hour))
+	k.idle(t)
+	k.clock.SetTime(now.Add(hour / 2))
+	k.says(t, "removed second expired", "report [altered altered]")
+}
+
+// TestExpiryFails: a deletion that fails is tried again, and one that meets
+// another state judges that first.
+func TestExpiryFails(t *testing.T) {
+	w := inWorld(t)
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute)))
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	k.store.fail = errors.New("etcd is down")
+	k.clock.SetTime(now.Add(10 * time.Second))
+	k.says(t, "failed delete PolicyException.kyverno.io x/a: etcd is down", "report [a expired]")
+	k.idle(t)
+	k.clock.SetTime(now.Add(10*time.Second + 999*time.Millisecond))
+	k.idle(t)
+	k.clock.SetTime(now.Add(11 * time.Second))
+	k.says(t, "removed a expired", "report []")
+}
+
+// TestExpiryOfAnother: what is there when the time comes is judged, and not what
+// was there when it was planned.
+func TestExpiryOfAnother(t *testing.T) {
+	w := inWorld(t)
+	at := func(lives time.Duration) object {
+		return w.sealed(t, draft("a", "x", lives, ""), now.Add(-time.Minute))
+	}
+	for name, tc := range map[string]struct {
+		there object
+		says  []string
+	}{
+		"altered": {copied(t, at(10*time.Second), func(o object) { metadata(o)["labels"] = object{"a": "b"} }), []string{"found a altered", "report [a altered]"}},
+		"longer":  {at(time.Minute), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), at(10*time.Second))
+			k.says(t, "found a verified", "report [a verified]")
+			k.idle(t)
+			k.store.mu.Lock()
+			k.store.touch = nil // the news is still on its way
+			k.store.mu.Unlock()
+			k.store.put(t, tc.there)
+			k.clock.SetTime(now.Add(10 * time.Second))
+			k.says(t, tc.says...)
+			k.idle(t)
+		})
+	}
+}
+
+// TestExpiryOfOthers: another kind than an exception is told of, and stays.
+func TestExpiryOfOthers(t *testing.T) {
+	w := inWorld(t)
+	rules := w.rules(t, guard.Settings{}, func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} })
+	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, annotations: {polex.dev/expires-at: %q}}\n", now.Add(10*time.Second).UTC().Format(time.RFC3339))
+	unsigned := object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "b", "namespace": "x"}}
+	k := keep(t, func(k *guard.Keeper) { k.Enforce, k.Every = true, time.Minute }, rules, w.sealed(t, text, now.Add(-time.Minute)), unsigned)
+	k.says(t, "found a verified", "found b unsigned", "report [a verified b unsigned]")
+	k.idle(t)
+	k.clock.SetTime(now.Add(10 * time.Second))
+	k.says(t, "found a expired", "report [a expired b unsigned]")
+	k.idle(t)
+	k.clock.SetTime(now.Add(hour))
+	k.idle(t)
+}
+
+// TestEnforce: what would be refused goes once it has been so for a whole
+// interval, and only if that was asked for.
+func TestEnforce(t *testing.T) {
+	w := inWorld(t)
+	honest := w.sealed(t, draft("honest", "x", 100*hour, ""), now.Add(-time.Minute))
+	unsigned := copied(t, w.sealed(t, draft("unsigned", "x", 100*hour, ""), now.Add(-time.Minute)), unseal)
+	for name, enforce := range map[string]bool{"asked for": true, "not asked for": false} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, func(k *guard.Keeper) { k.Enforce = enforce }, w.rules(t, guard.Settings{}, nil), honest, unsigned)
+			k.says(t, "found honest verified", "found unsigned unsigned", "report [honest verified unsigned unsigned]")
+			k.idle(t)
+			k.clock.SetTime(now.Add(every - time.Second))
+			k.idle(t)
+			k.clock.SetTime(now.Add(every))
+			if enforce {
+				k.says(t, "removed unsigned unsigned", "report [honest verified]")
+			}
+			k.idle(t)
+		})
+	}
+}
+
+func replaced(t testing.TB, text, old, with string) string {
+	t.Helper()
+	if strings.Count(text, old) != 1 {
+		t.Fatalf("%q does not hold %q once", text, old)
+	}
+	return strings.Replace(text, old, with, 1)
+}

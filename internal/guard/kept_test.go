@@ -1,0 +1,224 @@
+package guard_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// dying is an object that somebody deletes in the foreground.
+func dying(t *testing.T, o object, finalizers ...any) object {
+	return copied(t, o, func(o object) {
+		metadata(o)["deletionTimestamp"], metadata(o)["deletionGracePeriodSeconds"] = "2026-01-01T00:00:00Z", int64(0)
+		metadata(o)["finalizers"] = append([]any{"foregroundDeletion"}, finalizers...)
+	})
+}
+
+// TestExpiryWhileDeleted: what is being deleted counts until it is gone. So it ends at
+// its end, and what is wrong with it is found.
+func TestExpiryWhileDeleted(t *testing.T) {
+	w := inWorld(t)
+	early := now.Add(-time.Minute)
+	short := w.sealed(t, draft("short", "x", 10*time.Second, ""), early)
+	withOwn := w.sealed(t, replaced(t, draft("own", "x", 10*time.Second, ""), "  namespace: x", "  namespace: x\n  finalizers: [a/b, c/d]"), early)
+	for name, tc := range map[string]struct {
+		object
+		found, then []string
+	}{
+		"in the foreground":             {dying(t, short), []string{"found short deleting", "report [short deleting]"}, []string{"removed short expired", "report []"}},
+		"without a signature":           {dying(t, copied(t, short, unseal)), []string{"found short unsigned", "report [short unsigned]"}, nil},
+		"with another spec":             {dying(t, copied(t, short, func(o object) { o["spec"] = object{} })), []string{"found short altered", "report [short altered]"}, nil},
+		"with less finalizers than own": {dying(t, withOwn, "c/d"), []string{"found own deleting", "report [own deleting]"}, []string{"failed delete PolicyException.kyverno.io x/own: its finalizers keep it", "report [own expired]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), tc.object)
+			k.says(t, tc.found...)
+			k.idle(t)
+			k.clock.SetTime(now.Add(10 * time.Second))
+			k.says(t, tc.then...)
+			k.idle(t)
+		})
+	}
+}
+
+// nested is a value of so many levels.
+func nested(levels int) any {
+	var v any = "x"
+	for range levels {
+		v = []any{v}
+	}
+	return v
+}
+
+// TestUnreadable: what cannot be read is found as anything else is, and removed if that
+// is asked for.
+func TestUnreadable(t *testing.T) {
+	w := inWorld(t)
+	early := now.Add(-time.Minute)
+	old := func(name string) object {
+		return w.sealed(t, replaced(t, draft(name, "x", 100*hour, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), early)
+	}
+	for name, tc := range map[string]struct {
+		object
+		store func(*memory)
+		says  []string
+	}{
+		"too deep":                         {copied(t, w.sealed(t, draft("a", "x", 100*hour, ""), early), func(o object) { o["spec"].(object)["deep"] = nested(70) }), nil, nil},
+		"signed in a version that is gone": {old("a"), func(m *memory) { m.unserved = []string{"v2beta1"} }, nil},
+		"a read that fails":                {old("a"), func(m *memory) { m.broken = errors.New("conversion fails") }, []string{"failed read PolicyException.kyverno.io x/a: conversion fails"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, func(k *guard.Keeper) {
+				k.Enforce = true
+				if tc.store != nil {
+					tc.store(k.Store.(*memory))
+				}
+			}, w.rules(t, guard.Settings{}, nil), tc.object)
+			k.says(t, append(tc.says, "found a unreadable", "report [a unreadable]")...)
+			k.idle(t)
+			k.clock.SetTime(now.Add(every))
+			k.says(t, append(tc.says, "removed a unreadable", "report []")...)
+			k.idle(t)
+		})
+	}
+}
+
+// TestUnservedVersionOfAnother: a message of a version that is not served counts for
+// nothing where nobody signed it, or for another object.
+func TestUnservedVersionOfAnother(t *testing.T) {
+	w := inWorld(t)
+	early := now.Add(-time.Minute)
+	old := w.sealed(t, replaced(t, draft("a", "x", hour, ""), "kyverno.io/v2", "kyverno.io/v9"), early)
+	for name, tc := range map[string]struct {
+		object
+		want string
+	}{
+		"of another":   {copied(t, old, func(o object) { metadata(o)["name"] = "b" }), "found b altered"},
+		"with another": {copied(t, old, func(o object) { annotate(o, "cosign.sigstore.dev/signature", "MAUCAQECAQE=") }), "found a unknown-key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, func(k *guard.Keeper) { k.Store.(*memory).unserved = []string{"v9"} }, w.rules(t, guard.Settings{}, nil), tc.object)
+			k.says(t, tc.want, "report ["+strings.TrimPrefix(tc.want, "found ")+"]")
+		})
+	}
+}
+
+// TestExpiryOfUnserved: an end is kept where the version that was signed is not served
+// any more, also by a guard that starts after that, and where conversion makes something
+// else of it.
+func TestExpiryOfUnserved(t *testing.T) {
+	w := inWorld(t)
+	o := w.sealed(t, replaced(t, draft("a", "x", 10*time.Second, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), now.Add(-time.Minute))
+	for name, o := range map[string]object{"as it was": o, "converted": copied(t, o, func(o object) { o["spec"].(object)["background"] = true })} {
+		t.Run(name, func(t *testing.T) {
+			k := keep(t, func(k *guard.Keeper) { k.Store.(*memory).unserved = []string{"v2beta1"} }, w.rules(t, guard.Settings{}, nil), o)
+			k.says(t, "found a unreadable", "report [a unreadable]")
+			k.idle(t)
+			k.clock.SetTime(now.Add(10 * time.Second))
+			k.says(t, "found a expired", "removed a expired", "report []")
+		})
+	}
+}
+
+// TestExpiryOfMany: what ends at once goes at once, also where somebody changes it in
+// that moment.
+func TestExpiryOfMany(t *testing.T) {
+	w := inWorld(t)
+	var all []object
+	var found, removed, names []string
+	for i := range 30 {
+		name := fmt.Sprintf("a-%02d", i)
+		all = append(all, w.sealed(t, draft(name, "x", 10*time.Second, ""), now.Add(-time.Minute)))
+		found, removed, names = append(found, "found "+name+" verified"), append(removed, "removed "+name+" expired"), append(names, name+" verified")
+	}
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), all...)
+	k.says(t, append(found, fmt.Sprintf("report %v", names))...)
+	k.idle(t)
+	k.store.mu.Lock()
+	k.store.touch = nil
+	k.store.mu.Unlock()
+	k.store.put(t, copied(t, all[7], func(o object) { o["status"] = object{"a": "b"} }))
+	k.clock.SetTime(now.Add(10 * time.Second))
+	k.says(t, append(removed, "found a-07 expired", "report []")...)
+}
+
+// TestJudgedOnce: nothing is read or judged again that has not changed, and rules and
+// clocks that have make everything be.
+func TestJudgedOnce(t *testing.T) {
+	w := inWorld(t)
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute)))
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	looks := func() int {
+		k.store.mu.Lock()
+		defer k.store.mu.Unlock()
+		return k.store.looks
+	}
+	first := looks()
+	for range 3 {
+		k.clock.Step(every)
+		k.idle(t)
+	}
+	if n := looks(); n != first {
+		t.Errorf("it was read %d times more", n-first)
+	}
+	k.Rules.Replace(w.rules(t, guard.Settings{}, func(c *trust.Config) { c.Kinds = []string{"ConfigMap", "PolicyException.kyverno.io"} }))
+	k.clock.Step(time.Second)
+	for looks() == first {
+		k.idle(t)
+	}
+}
+
+// TestChangedInAnotherVersion: a change that only the version shows that was signed is
+// found.
+func TestChangedInAnotherVersion(t *testing.T) {
+	w := inWorld(t)
+	o := w.sealed(t, replaced(t, draft("a", "x", 100*hour, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), now.Add(-time.Minute))
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), o)
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	k.store.put(t, copied(t, o, func(o object) { o["spec"].(object)["onlyBeta"] = true }))
+	k.says(t, "found a altered")
+}
+
+// TestVerifiedOnce: what was just verified for a request is not verified again when it
+// is stored, by the same rules and as it was; and anything else is.
+func TestVerifiedOnce(t *testing.T) {
+	w := inWorld(t)
+	o := w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute))
+	for name, tc := range map[string]struct {
+		change func(object)
+		rules  bool // other ones
+		want   string
+	}{
+		"as it was":                  {nil, false, "verified"},
+		"with another label":         {func(o object) { metadata(o)["labels"] = object{"a": "b"} }, false, "altered"},
+		"with another spec":          {func(o object) { o["spec"] = object{} }, false, "altered"},
+		"a number as text":           {func(o object) { o["spec"].(object)["n"] = "1" }, false, "altered"},
+		"after it was withdrawn":     {nil, true, "withdrawn"},
+		"another status and version": {func(o object) { o["status"], metadata(o)["generation"] = object{"a": "b"}, int64(9) }, false, "verified"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := w.rules(t, guard.Settings{}, nil)
+			h := handler(t, rules, guard.Config{})
+			admitted := copied(t, o, func(o object) { metadata(o)["uid"] = "u-a" })
+			r := request(t, create, asJSON(t, admitted), nil)
+			r.Namespace, r.Name = "x", "a"
+			if got := judged(t, h, r); got != "verified" {
+				t.Fatal(got)
+			}
+			if tc.rules {
+				rules = w.rules(t, guard.Settings{}, func(c *trust.Config) {
+					c.Revoked = []trust.RevocationConfig{{Authority: "release-key", SignedBefore: now.UTC().Format(time.RFC3339)}}
+				})
+			}
+			k := keep(t, nil, rules, copied(t, o, tc.change))
+			k.says(t, "found a "+tc.want, "report [a "+tc.want+"]")
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package guard_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+const nextExpiry = "polex_guard_next_expiry_seconds"
+
+// TestNextExpiry: what is measured is the nearest end, and not the beginning of what
+// is still to come.
+func TestNextExpiry(t *testing.T) {
+	w := inWorld(t)
+	early := now.Add(-time.Minute)
+	soon := w.sealed(t, draft("soon", "x", 3*hour, ""), early)
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), soon,
+		w.sealed(t, draft("later", "x", 2*hour, fmt.Sprintf(`, polex.dev/starts-at: "%s"`, now.Add(hour/2).UTC().Format(time.RFC3339))), early))
+	k.says(t, "found soon verified", "found later not-yet-valid", "report [later not-yet-valid soon verified]")
+	k.idle(t)
+	k.expects(t, 2*hour)
+
+	// What is altered may say any end.
+	k.store.put(t, copied(t, soon, func(o object) { o["spec"] = object{} }))
+	k.says(t, "found soon altered")
+	k.idle(t)
+	k.expects(t, 2*hour)
+}
+
+// TestNextExpiryOfWhatStays: while an exception that has ended cannot be deleted, it is
+// the nearest, whatever else is looked at meanwhile.
+func TestNextExpiryOfWhatStays(t *testing.T) {
+	w := inWorld(t)
+	other := w.sealed(t, draft("b", "x", hour, ""), now.Add(-time.Minute))
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute)), other)
+	k.says(t, "found a verified", "found b verified", "report [a verified b verified]")
+	k.idle(t)
+	k.store.fail = errors.New("etcd is down")
+	k.clock.SetTime(now.Add(12 * time.Second))
+	k.says(t, "failed delete PolicyException.kyverno.io x/a: etcd is down", "report [a expired b verified]")
+	k.idle(t)
+	k.expects(t, -2*time.Second)
+	k.store.put(t, copied(t, other, func(o object) { o["spec"] = object{} }))
+	k.says(t, "found b altered")
+	k.idle(t)
+	k.expects(t, -2*time.Second)
+
+	k.store.put(t, other)
+	k.says(t, "found b verified")
+	k.idle(t)
+	k.clock.SetTime(now.Add(13 * time.Second))
+	k.says(t, "removed a expired", "report [b verified]")
+	k.idle(t)
+	k.expects(t, hour-13*time.Second)
+}
+
+// TestNextExpiryOfNone: another kind is not deleted when it ends, and so is not what is
+// waited for.
+func TestNextExpiryOfNone(t *testing.T) {
+	w := inWorld(t)
+	other := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, annotations: {polex.dev/expires-at: %q}}\n", now.Add(hour).UTC().Format(time.RFC3339))
+	k := keep(t, nil, w.rules(t, guard.Settings{}, func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} }), w.sealed(t, other, now.Add(-time.Minute)))
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	if got := measured(t, k.registry, nextExpiry); !math.IsNaN(got) {
+		t.Errorf("it is %v", got)
+	}
+}
+
+// expects expects the next end in so long.
+func (k *keeping) expects(t *testing.T, in time.Duration) {
+	t.Helper()
+	if got := measured(t, k.registry, nextExpiry); got != in.Seconds() {
+		t.Errorf("the next end is in %v seconds, want %v", got, in.Seconds())
+	}
+}
+
+// TestRefusalsFromZero: what a request may be refused for is counted before it happens,
+// so that the first time is a rise.
+func TestRefusalsFromZero(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	if _, err := guard.NewMetrics(registry, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]bool{}
+	for _, family := range families {
+		if family.GetName() != "polex_guard_decisions_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			if m.GetCounter().GetValue() != 0 || labels["authority"] != "" {
+				t.Errorf("it counts %v", m)
+			}
+			counted[labels["operation"]+" "+labels["reason"]] = true
+		}
+	}
+	reasons := guard.Reasons()
+	for _, r := range verify.Reasons() {
+		reasons = append(reasons, string(r))
+	}
+	for _, reason := range reasons {
+		for _, operation := range []string{"CREATE ", "UPDATE "} {
+			if stored := reason == guard.ReasonUnknownToGit || reason == guard.ReasonUnreadable || reason == guard.ReasonConversion; counted[operation+reason] == stored {
+				t.Errorf("%s%s: counted is %t", operation, reason, counted[operation+reason])
+			}
+		}
+	}
+}

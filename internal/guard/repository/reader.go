@@ -1,0 +1,149 @@
+package repository
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// Limits of what is read of one commit where a [Reader] says nothing else. They are
+// on top of those of internal/gittree.
+const (
+	DefaultMaxBytes    = 1 << 30 // sealed, an exception and its message have 16 KiB
+	DefaultMaxMessages = 100_000
+)
+
+// Reader says what is read.
+type Reader struct {
+	Dir      string   // folder of the repository, as [gittree.Open] takes it
+	Revision string   // as [gittree.Repository.Resolve] takes it
+	Paths    []string // files and folders in the commit, as [gittree.Tree.Find] takes them
+
+	// MaxBytes is the most that the files and the messages in them have together,
+	// and MaxMessages how many documents may be sealed; 0 is the default.
+	MaxBytes, MaxMessages int
+}
+
+// Read is a [guard.ReadCommit].
+func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
+	repository, err := gittree.Open(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer repository.Close() //nolint:errcheck // only read
+	hash, err := repository.Resolve(r.Revision)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := repository.Tree(hash)
+	if err != nil {
+		return nil, err
+	}
+	now, err := r.state(tree)
+	if err != nil || now == state {
+		return nil, err
+	}
+	c := &collector{ctx: ctx, tree: tree, messages: map[string]bool{}, met: map[string]bool{},
+		bytes: cmp.Or(r.MaxBytes, DefaultMaxBytes), sealed: cmp.Or(r.MaxMessages, DefaultMaxMessages)}
+	for _, path := range r.Paths {
+		if err := tree.Documents(path, exception.HoldsDocuments, c.entry); err != nil {
+			return nil, fmt.Errorf("commit %s: %w", hash, err)
+		}
+	}
+	return &guard.Commit{Hash: hash.String(), State: now, Messages: c.messages}, nil
+}
+
+// state tells what lies at the paths by its objects' names. That nothing lies at
+// one of them is an error: a path that was mistaken would make every exception
+// unknown.
+func (r Reader) state(tree *gittree.Tree) (string, error) {
+	var state strings.Builder
+	for _, path := range r.Paths {
+		entry, err := tree.Find(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("commit %s has no %q; to hold no exception, it has to hold that folder with another file in it", tree.Commit(), path)
+		}
+		if err != nil {
+			return "", fmt.Errorf("commit %s: %w", tree.Commit(), err)
+		}
+		fmt.Fprintf(&state, "%s %s\n", entry.Hash(), path)
+	}
+	return state.String(), nil
+}
+
+// collector gathers the messages of a tree.
+type collector struct {
+	ctx      context.Context
+	tree     *gittree.Tree
+	messages map[string]bool
+	met      map[string]bool // the contents that were read
+	bytes    int             // that may still be read
+	sealed   int             // documents that may still come
+}
+
+// entry reads one file, and refuses what polex-verify --git refuses.
+func (c *collector) entry(e gittree.Entry, problem string) error {
+	if problem != "" {
+		return fmt.Errorf("%q %s, and only regular files (mode 100644) are read", e.Path, problem)
+	}
+	if c.met[e.Hash().String()] {
+		return c.ctx.Err() // its messages are gathered
+	}
+	c.met[e.Hash().String()] = true
+	content, err := c.tree.Read(e)
+	if err != nil {
+		return err
+	}
+	if err := c.weigh(len(content)); err != nil {
+		return err
+	}
+	reader := exception.NewReader(bytes.NewReader(content), e.Path)
+	for {
+		doc, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return c.ctx.Err()
+		}
+		if err == nil {
+			err = c.document(doc)
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", e.Path, err)
+		}
+	}
+}
+
+// document adds the message of a sealed document. What is not sealed has none.
+func (c *collector) document(doc *exception.Document) error {
+	sealed, err := seal.Read(doc)
+	if errors.Is(err, seal.ErrUnsigned) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("line %d: its seal cannot be read: %w", doc.Position().Line, err)
+	}
+	if c.sealed--; c.sealed < 0 {
+		return errors.New("there are more sealed documents than are read")
+	}
+	digest := sha256.Sum256(sealed.Message)
+	c.messages["sha256:"+hex.EncodeToString(digest[:])] = true
+	return c.weigh(len(sealed.Message))
+}
+
+func (c *collector) weigh(n int) error {
+	if c.bytes -= n; c.bytes < 0 {
+		return errors.New("there are more bytes than are read")
+	}
+	return nil
+}

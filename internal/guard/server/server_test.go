@@ -1,0 +1,205 @@
+package server_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/guard/server"
+)
+
+// serving is a server that a test asks.
+type serving struct {
+	address string
+	client  *tls.Config
+}
+
+func serve(t *testing.T, c server.Config) serving {
+	t.Helper()
+	ca := newAuthority(t)
+	if c.Handler == nil {
+		c.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answered") })
+	}
+	if c.TLS == nil {
+		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	c.TLS.Certificates = []tls.Certificate{ca.issue(t, leaf{name: "server"})}
+	c.Address, c.Deadline, c.Log = "127.0.0.1:0", time.Minute, slog.New(slog.NewTextHandler(t.Output(), nil))
+	s, err := server.Listen(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Start(ctx) }()
+	t.Cleanup(func() {
+		_ = s.Server.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return serving{s.Listener.Addr().String(), &tls.Config{RootCAs: ca.pool, ServerName: "server", MinVersion: tls.VersionTLS12}}
+}
+
+// get asks on a connection, and returns the status.
+func get(t *testing.T, conn net.Conn) int {
+	t.Helper()
+	c := &http.Client{Transport: &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}}
+	answer, err := c.Get("https://server/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode
+}
+
+// open opens a connection that says nothing, once the handshake is made.
+func (s serving) open(t *testing.T) *tls.Conn {
+	t.Helper()
+	conn, err := (&tls.Dialer{Config: s.client}).DialContext(t.Context(), "tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn.(*tls.Conn)
+}
+
+// isClosed waits until the server has closed a connection.
+func isClosed(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("the server says something")
+	}
+}
+
+// TestQuietConnectionsGiveWay: the connection that has been quiet for longest gives way
+// to a new one, whether or not it made its handshake.
+func TestQuietConnectionsGiveWay(t *testing.T) {
+	s := serve(t, server.Config{Connections: 3})
+	working := s.open(t)
+	if got := get(t, working); got != http.StatusOK {
+		t.Fatal(got)
+	}
+	var silent []net.Conn
+	for range 2 {
+		silent = append(silent, s.open(t))
+	}
+	raw, err := net.Dial("tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	// The working one was heard of before the silent ones came.
+	isClosed(t, working)
+	asked := s.open(t)
+	isClosed(t, silent[0])
+	if got := get(t, asked); got != http.StatusOK {
+		t.Error(got)
+	}
+	for range 10 { // of which each new one closes one that is silent for longer
+		s.open(t)
+		if got := get(t, s.open(t)); got != http.StatusOK {
+			t.Error(got)
+		}
+	}
+	isClosed(t, silent[1])
+	isClosed(t, raw)
+}
+
+// TestHeardConnectionsStay: a connection on which requests end is not the one that gives
+// way, however long ago it came.
+func TestHeardConnectionsStay(t *testing.T) {
+	s := serve(t, server.Config{Connections: 2})
+	conn := s.open(t)
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}}
+	silent := s.open(t)
+	for range 5 {
+		answer, err := client.Get("https://server/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		next := s.open(t)
+		isClosed(t, silent)
+		silent = next
+	}
+}
+
+// TestStreams: a client is told how many requests may be on its connection at once.
+func TestStreams(t *testing.T) {
+	s := serve(t, server.Config{})
+	s.client.NextProtos = []string{"h2"}
+	conn := s.open(t)
+	if got := conn.ConnectionState().NegotiatedProtocol; got != "h2" {
+		t.Fatalf("%q", got)
+	}
+	// RFC 9113, 3.4 and 6.5: the server begins with its settings, each of six bytes.
+	header := make([]byte, 9)
+	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(conn, header); err != nil {
+		t.Fatal(err)
+	}
+	settings := make([]byte, int(header[0])<<16|int(header[1])<<8|int(header[2]))
+	if _, err := io.ReadFull(conn, settings); err != nil || header[3] != 4 {
+		t.Fatalf("%v: a frame of type %d", err, header[3])
+	}
+	const maxConcurrentStreams = 3
+	said := map[uint16]uint32{}
+	for ; len(settings) >= 6; settings = settings[6:] {
+		said[binary.BigEndian.Uint16(settings)] = binary.BigEndian.Uint32(settings[2:])
+	}
+	if got := said[maxConcurrentStreams]; got != server.MaxStreams {
+		t.Errorf("%d streams on a connection, want %d", got, server.MaxStreams)
+	}
+}
+
+// TestBounds: no connection can take longer for anything than it is given, nor send
+// headers without end.
+func TestBounds(t *testing.T) {
+	s, err := server.Listen(t.Context(), server.Config{Address: "127.0.0.1:0", TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Deadline: time.Second, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Listener.Close()
+	for what, got := range map[string]time.Duration{
+		"handshake and headers": s.Server.ReadHeaderTimeout, "request": s.Server.ReadTimeout, "answer": s.Server.WriteTimeout, "pause": s.Server.IdleTimeout,
+	} {
+		if got <= 0 || got > 3*time.Minute {
+			t.Errorf("%s may take %s", what, got)
+		}
+	}
+	if got := s.Server.MaxHeaderBytes; got <= 0 || got > 64<<10 {
+		t.Errorf("headers may have %d bytes", got)
+	}
+}
+
+// TestAnswers: a server that answers is told from an address where nobody listens.
+func TestAnswers(t *testing.T) {
+	s := serve(t, server.Config{})
+	if err := server.Answers(t.Context(), s.address); err != nil {
+		t.Error(err)
+	}
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = nobody.Close()
+	if err := server.Answers(t.Context(), nobody.Addr().String()); err == nil {
+		t.Error("nobody answers")
+	}
+}

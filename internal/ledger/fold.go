@@ -1,0 +1,198 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// folding goes through the steps and keeps what is there.
+type folding struct {
+	*reading
+	signed   map[string][]*Entry              // what is there, by path
+	asked    map[exception.IdentityKey]*Entry // the request that waits
+	before   map[document]bool                // was under signed/ once
+	left     map[document]bool                // and left it
+	versions map[exception.IdentityKey]int
+}
+
+// fold makes entries of the steps.
+func (r *reading) fold() {
+	f := &folding{reading: r, signed: map[string][]*Entry{},
+		asked: map[exception.IdentityKey]*Entry{}, before: map[document]bool{}, left: map[document]bool{}, versions: map[exception.IdentityKey]int{}}
+	for _, s := range r.line {
+		f.requests(s)
+		f.seals(s)
+		f.drop(s)
+	}
+	r.ledger.Entries = slices.DeleteFunc(r.ledger.Entries, func(e *Entry) bool { return e.State == taken })
+	f.unread()
+	f.twice()
+	f.offTheLine()
+}
+
+// taken is a request that was signed, and is part of another entry now.
+const taken State = "taken"
+
+// documentsOf are the documents of a content.
+func (r *reading) documentsOf(from source) []*found {
+	if b := r.blobs[from]; b != nil {
+		return b.documents
+	}
+	return nil
+}
+
+// requests takes up what a step brings under unsigned/. An identity that is asked
+// for already goes on waiting, whatever else changes about it.
+func (f *folding) requests(s *step) {
+	for _, c := range s.changes {
+		if c.Signed {
+			continue
+		}
+		for _, d := range f.documentsOf(c.brings()) {
+			e := f.asked[d.key.identity]
+			if e == nil {
+				e = f.entry(d, c.Path)
+				e.State, e.Request = Waiting, f.request(s, c)
+				f.asked[d.key.identity] = e
+			}
+			e.File, e.Policies, e.Said, e.StartsAt, e.ExpiresAt = c.Path, d.policies, d.said, d.startsAt, d.expiresAt
+		}
+	}
+}
+
+func (f *folding) request(s *step, c change) *Request {
+	request := &Request{Event: Event{s.commit.Hash.String(), person(s.commit.Author), s.commit.Author.When}, File: c.Path, Before: s.cut}
+	if !c.Origin.IsZero() && c.Origin != s.commit.Hash {
+		if origin, err := f.repository.Commit(c.Origin); err == nil {
+			merged := s.event()
+			request.Event, request.Merged = Event{c.Origin.String(), person(origin.Author), origin.Author.When}, &merged
+		}
+	}
+	return request
+}
+
+func (f *folding) entry(d *found, file string) *Entry {
+	e := &Entry{Identity: d.identity, File: file, Verified: d.verified, Policies: d.policies, Said: d.said,
+		StartsAt: d.startsAt, ExpiresAt: d.expiresAt, Seal: d.seal, key: d.key, badRenewal: d.badRenewal}
+	if d.verified && d.renewal != (exception.Renewal{}) {
+		e.Renews = &Renewal{Renewal: d.renewal}
+	}
+	f.ledger.Entries = append(f.ledger.Entries, e)
+	return e
+}
+
+// seals takes up what a step does under signed/.
+func (f *folding) seals(s *step) {
+	var gone []*Entry
+	for _, c := range s.changes {
+		if c.Signed && !c.Old.Hash.IsZero() {
+			gone = append(gone, f.signed[c.Path]...)
+			delete(f.signed, c.Path)
+		}
+	}
+	from := map[*Entry]string{}
+	for _, e := range gone {
+		from[e] = e.File
+	}
+	var came []*Entry
+	for _, c := range s.changes {
+		if !c.Signed {
+			continue
+		}
+		for _, d := range f.documentsOf(c.brings()) {
+			e := f.stays(&gone, d)
+			if e == nil {
+				e = f.appears(s, c, d)
+				came = append(came, e)
+			}
+			e.File = c.Path
+			f.signed[c.Path] = append(f.signed[c.Path], e)
+		}
+	}
+	for _, e := range gone {
+		e.Left = &Departure{Event: s.event(), How: how(s, e, from[e], came)}
+		f.left[e.key] = true
+	}
+}
+
+// stays takes the entry of a document out of those that are gone, if it is there:
+// it lies in another file, or beside others.
+func (f *folding) stays(gone *[]*Entry, d *found) *Entry {
+	i := slices.IndexFunc(*gone, func(e *Entry) bool { return e.key == d.key })
+	if i < 0 {
+		return nil
+	}
+	e := (*gone)[i]
+	*gone = slices.Delete(*gone, i, i+1)
+	return e
+}
+
+func (f *folding) appears(s *step, c change, d *found) *Entry {
+	e := f.entry(d, c.Path)
+	e.Appeared, e.Returned = &Appearance{s.event(), s.cut}, f.left[d.key]
+	f.before[d.key] = true
+	f.versions[d.key.identity]++
+	e.Version = f.versions[d.key.identity]
+	if asked := f.asked[d.key.identity]; asked != nil && !e.Returned {
+		e.Request = asked.Request
+	}
+	return e
+}
+
+// how says how an entry left: what takes its place is seen, and that it had expired
+// is what the commit says.
+func how(s *step, e *Entry, file string, came []*Entry) How {
+	if slices.ContainsFunc(came, func(other *Entry) bool { return other.key.identity == e.key.identity }) {
+		return Replaced
+	}
+	if slices.ContainsFunc(s.trailers, func(line trailer.Line) bool { return line.Key == trailer.Pruned && line.Names(file) }) {
+		return Pruned
+	}
+	return Withdrawn
+}
+
+// drop lets go of what a step takes from unsigned/: what it signs has become an
+// entry of its own, and what is asked for in another file goes on waiting.
+func (f *folding) drop(s *step) {
+	for _, c := range s.changes {
+		if c.Signed || c.Old.Hash.IsZero() {
+			continue
+		}
+		here := f.documentsOf(c.brings())
+		for _, d := range f.documentsOf(c.takes()) {
+			e := f.asked[d.key.identity]
+			if e == nil || e.File != c.Path || slices.ContainsFunc(here, func(n *found) bool { return n.key.identity == d.key.identity }) {
+				continue
+			}
+			delete(f.asked, d.key.identity)
+			signed := slices.ContainsFunc(s.changes, func(other change) bool {
+				return other.Signed && slices.ContainsFunc(f.documentsOf(other.brings()), func(n *found) bool { return n.key.identity == d.key.identity })
+			})
+			if signed {
+				e.State = taken
+				continue
+			}
+			e.State = Dropped
+			e.Left = &Departure{Event: s.event(), How: Withdrawn}
+		}
+	}
+}
+
+// order sorts the entries.
+func (l *Ledger) order() {
+	slices.SortStableFunc(l.Entries, func(a, b *Entry) int {
+		return cmp.Or(cmp.Compare(a.Identity.Namespace, b.Identity.Namespace), cmp.Compare(a.Identity.Name, b.Identity.Name),
+			cmp.Compare(a.Identity.Group, b.Identity.Group), cmp.Compare(a.Identity.Kind, b.Identity.Kind),
+			cmp.Compare(behindOthers(a), behindOthers(b)), cmp.Compare(a.Version, b.Version))
+	})
+}
+
+func behindOthers(e *Entry) int {
+	if e.Version == 0 {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,303 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/promote/trailer"
+)
+
+// step is a commit and what it changed in the two folders.
+type step struct {
+	commit   *gittree.Commit // without its message
+	trailers []trailer.Line
+	at       time.Time // never before that of the step before it
+	cut      bool      // its parents are not here
+	beside   bool      // it was merged into the line
+	changes  []change
+}
+
+// event is what Git says of the step.
+func (s *step) event() Event { return eventOf(s.commit) }
+
+// eventOf takes who committed, which is who brought it to where it is.
+func eventOf(c *gittree.Commit) Event {
+	return Event{c.Hash.String(), person(c.Committer), c.Committer.When}
+}
+
+func person(s gittree.Stamp) string { return short(s.Name + " <" + s.Email + ">") }
+
+// history reads the line, from the tip on, and what was merged into it.
+func (r *reading) history(tip plumbing.Hash) error {
+	cuts, err := r.repository.Shallow()
+	if err != nil {
+		return err
+	}
+	cut := map[plumbing.Hash]bool{}
+	for _, hash := range cuts {
+		cut[hash] = true
+	}
+	for hash := tip; ; {
+		s, err := r.step(hash, cut)
+		if err != nil {
+			return err
+		}
+		r.line = append(r.line, s)
+		if s.cut || len(s.commit.Parents) == 0 {
+			break
+		}
+		hash = s.commit.Parents[0]
+	}
+	slices.Reverse(r.line)
+	r.clocks()
+	if !r.At.IsZero() {
+		r.line = slices.DeleteFunc(r.line, func(s *step) bool { return s.at.After(r.At) })
+	}
+	if len(r.line) == 0 {
+		return nil
+	}
+	last := r.line[len(r.line)-1].commit
+	r.ledger.Tip, r.ledger.Root = last.Hash.String(), r.line[0].commit.Hash.String()
+	r.ledger.Commits, r.ledger.Shallow = len(r.line), r.line[0].cut
+	if err := r.sides(cut); err != nil {
+		return err
+	}
+	if err := r.changes(); err != nil {
+		return err
+	}
+	if known, err := r.addsUp(last); err != nil || known {
+		return err
+	}
+	// What is remembered is wrong, so nothing of it counts.
+	r.Steps.forget()
+	if err := r.changes(); err != nil {
+		return err
+	}
+	if known, err := r.addsUp(last); err != nil || known {
+		return err
+	}
+	return errors.New("the steps of the history do not add up to what its last commit holds")
+}
+
+func (r *reading) step(hash plumbing.Hash, cut map[plumbing.Hash]bool) (*step, error) {
+	n := len(r.line) + len(r.beside)
+	if n >= MaxCommits {
+		return nil, tooMuch(MaxCommits, "commits")
+	}
+	if n%500 == 0 {
+		r.Progress("reading commits", n, 0)
+	}
+	c, err := r.repository.Commit(hash)
+	if err != nil {
+		return nil, err
+	}
+	s := &step{commit: c, cut: cut[hash], trailers: trailer.Read(c.Message)}
+	c.Message = ""
+	r.known[hash] = c
+	return s, nil
+}
+
+// clocks gives every step of the line a time, and says where that is not the
+// commit's own.
+func (r *reading) clocks() {
+	var last time.Time
+	skewed, first := 0, ""
+	for _, s := range r.line {
+		when := s.commit.Committer.When
+		if when.IsZero() || when.After(r.Now.Add(clockSkew)) || when.Before(last.Add(-clockSkew)) {
+			if skewed++; first == "" {
+				first = s.commit.Hash.String()
+			}
+		}
+		if when.After(last) && !when.After(r.Now.Add(clockSkew)) {
+			last = when
+		}
+		s.at = last
+	}
+	if skewed > 0 {
+		r.find(Finding{Kind: ClockSkew, Commit: first,
+			Message: fmt.Sprintf("%s by the clock of whoever made it before what it follows, or still to come, or at no time: the time of the commit before it is taken", counted(skewed, "commit is", "commits are")),
+			Hint:    "days that are told by commits may be wrong by that much; what a seal says of times is witnessed"})
+	}
+}
+
+// changes reads what every step changed, from the newest on: that is how Git makes
+// one tree of another.
+func (r *reading) changes() error {
+	total, made := 0, 0
+	for _, steps := range [][]*step{r.line, r.beside} {
+		for i := len(steps) - 1; i >= 0; i-- {
+			if made++; made%100 == 0 {
+				r.Progress("reading what they change", made, len(r.line)+len(r.beside))
+			}
+			s := steps[i]
+			known := false
+			if s.changes, known = r.Steps.of(s.commit.Hash); !known {
+				if err := r.differences(s); err != nil {
+					return fmt.Errorf("commit %s: %w", s.commit.Hash, err)
+				}
+				r.Steps.add(s)
+				if err := r.take(s); err != nil {
+					return err
+				}
+			}
+			if total += len(s.changes); total > MaxChanges {
+				return tooMuch(MaxChanges, "changes")
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reading) differences(s *step) error {
+	s.changes = nil
+	merge := len(s.commit.Parents) > 1 && !s.cut
+	var before *gittree.Tree
+	if !s.cut && len(s.commit.Parents) > 0 {
+		parent := r.known[s.commit.Parents[0]]
+		if parent == nil {
+			var err error
+			if parent, err = r.repository.Commit(s.commit.Parents[0]); err != nil {
+				return err
+			}
+		}
+		before = r.repository.TreeOf(parent)
+	}
+	for _, folder := range []string{r.Unsigned, r.Signed} {
+		signed := folder == r.Signed
+		err := gittree.Differences(before, r.repository.TreeOf(s.commit), folder, func(d gittree.Change) error {
+			if !holdsDocuments(d.Path) {
+				return nil
+			}
+			c := change{Signed: signed, Path: d.Path, Old: contentOf(d.Old), New: contentOf(d.New)}
+			if merge && !signed && !c.New.Hash.IsZero() {
+				var err error
+				if c.Origin, err = r.origin(s.commit.Parents[1], d.Path, c.New); err != nil {
+					return err
+				}
+			}
+			s.changes = append(s.changes, c)
+			if len(s.changes) > MaxChanges {
+				return tooMuch(MaxChanges, "changes")
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// origin returns the first commit of a merged line that holds a file as it was
+// merged: who wrote it. It is zero where that cannot be told.
+func (r *reading) origin(from plumbing.Hash, name string, want content) (plumbing.Hash, error) {
+	var origin plumbing.Hash
+	for range maxOrigin {
+		c, err := r.repository.Commit(from)
+		if err != nil {
+			return plumbing.ZeroHash, nil //nolint:nilerr // the line is cut off there
+		}
+		entry, err := r.repository.TreeOf(c).Find(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return origin, nil
+		}
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if contentOf(entry) != want {
+			return origin, nil
+		}
+		origin = from
+		if len(c.Parents) == 0 {
+			return origin, nil
+		}
+		from = c.Parents[0]
+	}
+	return plumbing.ZeroHash, nil
+}
+
+// addsUp reports whether the steps of the line, one after the other, make what the
+// last of them holds.
+func (r *reading) addsUp(last *gittree.Commit) (bool, error) {
+	there := map[string]content{}
+	for _, s := range r.line {
+		for _, c := range s.changes {
+			if there[c.Path] != c.Old {
+				return false, nil
+			}
+			if c.New.Hash.IsZero() {
+				delete(there, c.Path)
+			} else {
+				there[c.Path] = c.New
+			}
+		}
+	}
+	for _, folder := range []string{r.Unsigned, r.Signed} {
+		err := gittree.Differences(nil, r.repository.TreeOf(last), folder, func(d gittree.Change) error {
+			if !holdsDocuments(d.Path) {
+				return nil
+			}
+			if there[d.Path] != contentOf(d.New) {
+				return errOther
+			}
+			delete(there, d.Path)
+			return nil
+		})
+		if errors.Is(err, errOther) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return len(there) == 0, nil
+}
+
+var errOther = errors.New("another content")
+
+// content is what a path holds: an object, and whether it is a regular file.
+type content struct {
+	Hash plumbing.Hash
+	File bool
+}
+
+func contentOf(e gittree.Entry) content {
+	if e.Hash().IsZero() {
+		return content{}
+	}
+	return content{e.Hash(), e.Mode == filemode.Regular || e.Mode == filemode.Executable}
+}
+
+// change is what a step did to one path. Origin is the commit that wrote it, where
+// the step is a merge.
+type change struct {
+	Signed   bool
+	Path     string
+	Old, New content
+	Origin   plumbing.Hash
+}
+
+// brings and takes are what is there after a change, and what was there before.
+func (c change) brings() source { return source{c.New, c.Signed} }
+func (c change) takes() source  { return source{c.Old, c.Signed} }
+
+// holdsDocuments reports whether what deploys a folder reads a file of this name.
+func holdsDocuments(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
+func counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

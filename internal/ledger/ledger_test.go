@@ -1,0 +1,439 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// lines say of each entry what matters, without what changes from run to run.
+func lines(l *ledger.Ledger) []string {
+	var all []string
+	for _, e := range l.Entries {
+		line := fmt.Sprintf("%s/%s %d %s", e.Identity.Namespace, e.Identity.Name, e.Version, e.State)
+		if e.Seal != nil {
+			line += fmt.Sprintf(" verified=%v", e.Verified)
+		}
+		if e.Request != nil {
+			who, _, _ := strings.Cut(e.Request.By, " ")
+			line += " asked:" + who
+			if e.Request.Merged != nil {
+				who, _, _ := strings.Cut(e.Request.Merged.By, " ")
+				line += " merged:" + who
+			}
+		}
+		if e.Left != nil {
+			who, _, _ := strings.Cut(e.Left.By, " ")
+			line += fmt.Sprintf(" left:%s by %s", e.Left.How, who)
+		}
+		if e.Returned {
+			line += " returned"
+		}
+		all = append(all, line+" reason:"+e.Said.Reason)
+	}
+	return all
+}
+
+func found(l *ledger.Ledger) []string {
+	var all []string
+	for _, f := range l.Findings {
+		all = append(all, strings.TrimSpace(string(f.Kind)+" "+f.Object+" "+f.File))
+	}
+	return all
+}
+
+// story is a repository in which everything happens that can.
+func story(t *testing.T, w *world) *repository {
+	t.Helper()
+	sealed := w.seal(t, draft("a", "30d", "first"), draft("a", "60d", "second"), draft("b", "30d", "b"), draft("c", "1h", "c"), draft("d", "30d", "d"))
+	r := newRepository(t, w.now.Add(-time.Hour))
+	r.commit("Root", "Begin", files{"README.md": "Exceptions"})
+	r.merge("Ann", "Bob", "Ask for a", files{"unsigned/a.yaml": draft("a", "30d", "first"), "unsigned/note.txt": "x"})
+	r.commit("Ann", "Better words", files{"unsigned/a.yaml": draft("a", "30d", "first, in better words")})
+	r.commit("Workflow", "Sign", files{"unsigned/a.yaml": "", "signed/a.yaml": sealed[0]})
+	r.commit("Cyd", "Ask for b and c, and for e", files{"unsigned/b.yaml": draft("b", "30d", "b"), "unsigned/c.yaml": draft("c", "1h", "c"), "unsigned/e.yaml": draft("e", "1h", "e")})
+	r.commit("Workflow", "Sign two", files{"unsigned/b.yaml": "", "unsigned/c.yaml": "", "signed/many.yaml": sealed[2] + "---\n" + sealed[3]})
+	r.commit("Dan", "Ask for a again", files{"unsigned/again.yaml": draft("a", "60d", "second")})
+	r.commit("Workflow", "Sign a again\n\nPolex-Replaces: signed/a.yaml 1", files{"unsigned/again.yaml": "", "signed/a.yaml": "", "signed/again.yaml": sealed[1]})
+	r.commit("Pruner", "Prune\n\nPolex-Pruned: signed/many.yaml 3", files{"signed/many.yaml": sealed[2]})
+	r.commit("Eve", "Move it", files{"signed/many.yaml": "", "signed/team/b.yaml": sealed[2]})
+	r.commit("Eve", "Drop it", files{"signed/team/b.yaml": "", "unsigned/e.yaml": ""})
+	r.commit("Eve", "Put it back", files{"signed/b.yaml": sealed[2]})
+	r.commit("Eve", "Without a request", files{"signed/d.yaml": sealed[4]})
+	r.commit("Eve", "Without a seal", files{"signed/evil.yaml": draft("evil", "1h", "trust me"), "signed/bad.yaml": "kind: [\n"})
+	r.commit("Eve", "Twice", files{"signed/zd.yaml": sealed[4]})
+	r.commit("Fay", "Ask for f", files{"unsigned/f.yaml": draft("f", "1h", "f")})
+	return r
+}
+
+func TestStory(t *testing.T) {
+	w := inWorld(t)
+	r := story(t, w)
+	l := r.mustRead(w, nil)
+	want := []string{
+		"platform/a 1 removed verified=true asked:Ann merged:Bob left:replaced by Workflow reason:first",
+		"platform/a 2 open verified=true asked:Dan reason:second",
+		"platform/b 1 removed verified=true asked:Cyd left:withdrawn by Eve reason:b",
+		"platform/b 2 open verified=true returned reason:b",
+		"platform/c 1 removed verified=true asked:Cyd left:pruned by Pruner reason:c",
+		"platform/d 1 open verified=true reason:d",
+		"platform/d 2 open verified=true reason:d",
+		"platform/e 0 dropped asked:Cyd left:withdrawn by Eve reason:e",
+		"platform/evil 1 unverified verified=false reason:trust me",
+		"platform/f 0 waiting asked:Fay reason:f",
+	}
+	if diff := cmp.Diff(want, lines(l)); diff != "" {
+		t.Errorf("entries (-want +got)\n%s", diff)
+	}
+	const object = "PolicyException.kyverno.io platform/"
+	if diff := cmp.Diff([]string{
+		"unverified " + object + "evil signed/evil.yaml",
+		"returned " + object + "b signed/b.yaml",
+		"duplicate-identity " + object + "d signed/d.yaml",
+		"unreadable  signed/bad.yaml",
+	}, found(l)); diff != "" {
+		t.Errorf("findings (-want +got)\n%s", diff)
+	}
+	if l.Tip != r.git("x", "rev-parse", "HEAD") || l.Commits != 16 || l.Merged != 1 || l.Shallow {
+		t.Errorf("%d commits, %d merged, to %s", l.Commits, l.Merged, l.Tip)
+	}
+
+	// What the certificate says is told of the certificate, and the time is witnessed.
+	s := l.Entries[1].Seal.Signatures[0]
+	if s.Authority != "merge" || s.Subject != subject || !strings.Contains(s.Run, "/actions/runs/") || s.Source != "https://github.com/acme/exceptions" ||
+		len(s.Commit) != 40 || s.LogIndex < 0 || l.Entries[1].Seal.SignedAt.Before(w.now) {
+		t.Errorf("the signature says %+v", s)
+	}
+
+	// An expiry is one, and not a seal that does not hold.
+	later := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.Add(45 * 24 * time.Hour) })
+	states := later.States()
+	if states[ledger.Open] != 1 || states[ledger.Expired] != 3 || states[ledger.Unverified] != 1 {
+		t.Errorf("45 days later there are %v", states)
+	}
+	for _, e := range later.Entries {
+		if e.State == ledger.Expired && (!e.Verified || !e.Seal.AtSigning.Holds || e.Said.Reason == "") {
+			t.Errorf("what %s says held when it was signed: %+v", e.Identity, e.Seal)
+		}
+	}
+}
+
+// TestAt: the ledger of a time is what it would have been then.
+func TestAt(t *testing.T) {
+	w := inWorld(t)
+	r := story(t, w)
+	// Commits are a minute apart, from an hour before the signing on; a merge takes two.
+	at := func(minute int) *ledger.Ledger {
+		return r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(-time.Hour + time.Duration(minute)*time.Minute) })
+	}
+	if got := lines(at(2)); len(got) != 0 {
+		t.Errorf("before the merge: %q", got)
+	}
+	if diff := cmp.Diff([]string{"platform/a 0 waiting asked:Ann merged:Bob reason:first"}, lines(at(3))); diff != "" {
+		t.Error(diff)
+	}
+	if got := at(-5); got.Commits != 0 || len(got.Entries) != 0 {
+		t.Errorf("before the beginning: %d commits", got.Commits)
+	}
+	// The seals here are from after the commits: signed in the future, as seen from then.
+	l := at(5)
+	if e := l.Entries[0]; len(l.Entries) != 1 || e.State != ledger.Unverified || e.Seal.Now.Reason != "signed-in-the-future" || !e.Verified {
+		t.Errorf("%q: %+v", lines(l), l.Entries[0].Seal)
+	}
+}
+
+// TestSealedRequest: what was signed and lies under unsigned/ as well is no more than a
+// request there.
+func TestSealedRequest(t *testing.T) {
+	w := inWorld(t)
+	sealed := w.seal(t, draft("a", "30d", "first"))[0]
+	r := newRepository(t, w.now)
+	r.commit("Workflow", "Sign", files{"signed/a.yaml": sealed})
+	r.commit("Eve", "Ask for it again", files{"unsigned/a.yaml": sealed})
+	l := r.mustRead(w, nil)
+	if diff := cmp.Diff([]string{"platform/a 1 open verified=true reason:first", "platform/a 0 waiting asked:Eve reason:first"}, lines(l)); diff != "" {
+		t.Error(diff)
+	}
+	if e := l.Entries[1]; e.Verified || e.Seal != nil {
+		t.Errorf("a request is verified: %+v", e)
+	}
+}
+
+// TestUnbelieved: nothing is taken from a seal that does not hold.
+func TestUnbelieved(t *testing.T) {
+	w := inWorld(t)
+	sealed := w.seal(t, draft("a", "30d", "honest"))[0]
+	for name, tc := range map[string]struct{ text, reason string }{
+		"altered":  {strings.Replace(sealed, "namespaces: [data]", "namespaces: [kube-system]", 1), "altered"},
+		"reworded": {strings.Replace(sealed, "polex.dev/reason: \"honest\"", "polex.dev/reason: \"forged\"", 1), "altered"},
+		"unsigned": {draft("a", "30d", "forged"), "unsigned"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tc.text == sealed {
+				t.Fatal("nothing is changed")
+			}
+			r := newRepository(t, w.now)
+			r.commit("Eve", "Put it there", files{"signed/a.yaml": tc.text})
+			l := r.mustRead(w, nil)
+			if e := l.Entries[0]; e.Verified || e.State != ledger.Unverified || e.Seal.Now.Reason != tc.reason || e.Seal.AtSigning.Holds {
+				t.Errorf("%+v", e.Seal)
+			}
+			if sums := l.Sums(1); len(sums.Policies) != 0 || sums.NotCounted != 1 || len(sums.Often) != 0 {
+				t.Errorf("it is counted: %+v", sums)
+			}
+			r.commit("Eve", "Take it away", files{"signed/a.yaml": "", "x": "x"})
+			if got := found(r.mustRead(w, nil)); len(got) != 1 || !strings.HasPrefix(got[0], "once-unverified ") {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// TestMergedHistory: what a merge hides behind its second parent is found.
+func TestMergedHistory(t *testing.T) {
+	w := inWorld(t)
+	sealed := w.seal(t, draft("hidden", "30d", "h"), draft("b", "30d", "b"))
+	r := newRepository(t, w.now)
+	r.commit("Root", "Begin", files{"README.md": "x"})
+	r.git("Eve", "branch", "other")
+	r.commit("Eve", "Put it there", files{"signed/hidden.yaml": sealed[0]})
+	r.commit("Eve", "Take it away", files{"signed/hidden.yaml": ""})
+	tip := plumbing.NewHash(r.git("Eve", "rev-parse", "HEAD"))
+	r.git("Eve", "checkout", "--quiet", "other")
+	r.commit("Eve", "Something else", files{"signed/b.yaml": sealed[1]})
+	r.git("Eve", "merge", "--quiet", "--no-ff", "--message", "Turn it round", "main")
+	r.git("Eve", "branch", "--force", "main", "other")
+	l := r.mustRead(w, func(o *ledger.Options) { o.Seen = tip })
+	if diff := cmp.Diff([]string{"off-the-line PolicyException.kyverno.io platform/hidden signed/hidden.yaml"}, found(l)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRewritten(t *testing.T) {
+	w := inWorld(t)
+	r := newRepository(t, w.now)
+	first := plumbing.NewHash(r.commit("Root", "Begin", files{"README.md": "x"}))
+	lost := plumbing.NewHash(r.commit("Ann", "Lost", files{"README.md": "y"}))
+	r.git("Eve", "reset", "--quiet", "--hard", "HEAD~1")
+	r.commit("Eve", "Instead", files{"README.md": "z"})
+	for seen, want := range map[plumbing.Hash][]string{plumbing.ZeroHash: nil, first: nil, lost: {"rewritten"}} {
+		l := r.mustRead(w, func(o *ledger.Options) { o.Seen = seen })
+		if diff := cmp.Diff(want, found(l)); diff != "" {
+			t.Errorf("seen %s: %s", seen, diff)
+		}
+	}
+}
+
+func TestShallow(t *testing.T) {
+	w := inWorld(t)
+	r := story(t, w)
+	whole := *r
+	r.dir = filepath.Join(t.TempDir(), "part")
+	whole.git("x", "clone", "--quiet", "--depth=1", "file://"+whole.dir, r.dir)
+	l := r.mustRead(w, func(o *ledger.Options) { o.Seen = plumbing.NewHash(whole.git("x", "rev-parse", "HEAD~1")) })
+	if !l.Shallow || l.Commits != 1 {
+		t.Fatalf("%d commits", l.Commits)
+	}
+	got := strings.Join(found(l), ",")
+	if !strings.Contains(got, "shallow") || !strings.Contains(got, "rewritten") {
+		t.Errorf("%s", got)
+	}
+	for _, e := range l.Entries {
+		if e.Request != nil && !e.Request.Before {
+			t.Errorf("%s was asked for before: %+v", e.Identity, e.Request)
+		}
+		if e.Appeared != nil && !e.Appeared.Before {
+			t.Errorf("%s was there before: %+v", e.Identity, e.Appeared)
+		}
+	}
+}
+
+func TestClocks(t *testing.T) {
+	w := inWorld(t)
+	r := newRepository(t, w.now.Add(-time.Hour))
+	sealed := w.seal(t, draft("a", "30d", "a"))
+	r.commit("Root", "Begin", files{"README.md": "x"})
+	r.when = w.now.Add(100 * 24 * time.Hour)
+	r.commit("Eve", "Ask in the future", files{"unsigned/a.yaml": draft("a", "30d", "a")})
+	r.when = w.now.Add(-1000 * time.Hour)
+	r.commit("Workflow", "Sign in the past", files{"unsigned/a.yaml": "", "signed/a.yaml": sealed[0]})
+	l := r.mustRead(w, nil)
+	if diff := cmp.Diff([]string{"clock-skew", "clock-skew PolicyException.kyverno.io platform/a signed/a.yaml"}, found(l)); diff != "" {
+		t.Error(diff)
+	}
+	if sums := l.Sums(0); sums.Of != 0 || sums.LeftOut != 1 {
+		t.Errorf("a time that runs backwards is counted: %+v", sums)
+	}
+	// No commit of the future puts off what comes after it.
+	if l := r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(-time.Minute) }); len(l.Entries) != 1 || l.Commits != 3 {
+		t.Errorf("%q", lines(l))
+	}
+}
+
+// TestSteps: a ledger with remembered steps is the same, also if they lie.
+func TestSteps(t *testing.T) {
+	w := inWorld(t)
+	r := story(t, w)
+	want := r.mustRead(w, nil)
+	steps := ledger.NewSteps("signed", "unsigned")
+	first := r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
+	raw, err := steps.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := r.git("x", "rev-parse", "HEAD:signed/d.yaml")
+	for name, tc := range map[string]struct {
+		bend  func(string) string
+		grown bool
+	}{
+		"as they are": {func(s string) string { return s }, false},
+		"another content": {func(s string) string {
+			return strings.ReplaceAll(s, head, r.git("x", "rev-parse", "HEAD:signed/b.yaml"))
+		}, true},
+		"a file that is not": {func(s string) string { return strings.ReplaceAll(s, "signed/evil.yaml", "signed/good.yaml") }, true},
+		"a file that stays": {func(s string) string {
+			return regexp.MustCompile(`\{"p":"unsigned/e.yaml","o":"[0-9a-f]{40}"\},`).ReplaceAllString(s, "")
+		}, true},
+		"nothing": {func(string) string { return `{"format":1,"signed":"signed","unsigned":"unsigned"}` }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bent := tc.bend(string(raw))
+			steps, err := ledger.ReadSteps([]byte(bent), "signed", "unsigned")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
+			if diff := cmp.Diff(lines(want), lines(got)); diff != "" {
+				t.Error(diff)
+			}
+			if steps.Grown() != tc.grown {
+				t.Errorf("it has grown: %v", steps.Grown())
+			}
+		})
+	}
+	if diff := cmp.Diff(lines(want), lines(first)); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{"", "{", `{"format":2,"signed":"signed","unsigned":"unsigned"}`, `{"format":1,"signed":"elsewhere","unsigned":"unsigned"}`} {
+		if _, err := ledger.ReadSteps([]byte(bad), "signed", "unsigned"); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}
+
+func TestFolders(t *testing.T) {
+	w := inWorld(t)
+	r := newRepository(t, w.now)
+	r.commit("Root", "Begin", files{"README.md": "x"})
+	for _, pair := range [][2]string{{"signed", "signed"}, {"signed", "signed/unsigned"}, {".", "unsigned"}, {"../signed", "unsigned"}, {"", "unsigned"}} {
+		if _, err := r.read(w, func(o *ledger.Options) { o.Signed, o.Unsigned = pair[0], pair[1] }); !errors.Is(err, ledger.ErrFolders) {
+			t.Errorf("%q: %v", pair, err)
+		}
+	}
+}
+
+func TestDamage(t *testing.T) {
+	w := inWorld(t)
+	r := story(t, w)
+	hash := r.git("x", "rev-parse", "HEAD~3:signed")
+	if err := os.Remove(filepath.Join(r.dir, ".git", "objects", hash[:2], hash[2:])); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.read(w, nil); err == nil || !strings.Contains(err.Error(), "the repository does not have it") {
+		t.Errorf("a tree is missing, and %v", err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	w := inWorld(t)
+	sealed := w.seal(t, draft("a", "30d", "a"), draft("a", "60d", "newer"), draft("b", "30d", "b"), draft("c", "30d", "c"), draft("gone", "30d", "g"), draft("late", "1h", "l"))
+	r := newRepository(t, w.now)
+	r.commit("W", "Sign", files{"signed/a.yaml": sealed[1], "signed/b.yaml": sealed[2], "signed/c.yaml": sealed[3], "signed/gone.yaml": sealed[4], "signed/late.yaml": sealed[5]})
+	r.commit("Eve", "Withdraw", files{"signed/gone.yaml": ""})
+	objects := func(texts ...string) ledger.Cluster {
+		var c ledger.Cluster
+		for _, text := range texts {
+			doc, err := exception.Parse([]byte(text), "cluster")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Objects = append(c.Objects, doc)
+		}
+		return c
+	}
+	live := strings.Replace(sealed[2], "metadata:\n", "metadata:\n  uid: 5c1f9f6e-0000-4000-8000-000000000000\n  resourceVersion: \"5\"\n", 1)
+	const object = "PolicyException.kyverno.io platform/"
+	for name, tc := range map[string]struct {
+		cluster ledger.Cluster
+		at      time.Duration
+		want    []string
+	}{
+		"in step":    {cluster: objects(sealed[1], live, sealed[3], sealed[5])},
+		"missing":    {cluster: objects(sealed[1], live), want: []string{"cluster-missing " + object + "c signed/c.yaml", "cluster-missing " + object + "late signed/late.yaml"}},
+		"outdated":   {cluster: objects(sealed[0], live, sealed[3], sealed[5]), want: []string{"cluster-outdated " + object + "a"}},
+		"altered":    {cluster: objects(sealed[1], strings.Replace(live, "names: [one]", "names: [\"*\"]", 1), sealed[3], sealed[5]), want: []string{"cluster-altered " + object + "b"}},
+		"unsigned":   {cluster: objects(sealed[1], live, sealed[3], sealed[5], draft("evil", "1h", "x")), want: []string{"cluster-not-in-git " + object + "evil", "cluster-unsigned " + object + "evil"}},
+		"gone":       {cluster: objects(sealed[1], live, sealed[3], sealed[5], sealed[4]), want: []string{"cluster-not-in-git " + object + "gone"}},
+		"expired":    {cluster: objects(sealed[1], live, sealed[3], sealed[5]), at: 2 * time.Hour, want: []string{"expired " + object + "late signed/late.yaml", "cluster-expired " + object + "late"}},
+		"unreadable": {cluster: ledger.Cluster{Objects: objects(sealed[1], live, sealed[3], sealed[5]).Objects, Unreadable: []string{"item 5"}}, want: []string{"cluster-unreadable"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.Add(tc.at + time.Minute) })
+			if err := l.Compare(tc.cluster, w.verifier, 2); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, found(l)); diff != "" {
+				t.Error(diff)
+			}
+			for _, f := range l.Findings {
+				if f.Kind.Doc() == "" {
+					t.Errorf("%s is not explained", f.Kind)
+				}
+				if name == "gone" && !strings.Contains(f.Message, "withdrawn") {
+					t.Errorf("nothing says who withdrew it: %s", f.Message)
+				}
+			}
+		})
+	}
+}
+
+func TestSums(t *testing.T) {
+	w := inWorld(t)
+	l := story(t, w).mustRead(w, nil)
+	s := l.Sums(4)
+	want := ledger.Sums{
+		Policies:   []ledger.Count{{Name: "require-run-as-nonroot", Open: 4, Ever: 7}},
+		Rules:      []ledger.Count{{Name: "require-run-as-nonroot/run-as-non-root", Open: 4, Ever: 7}},
+		Namespaces: []ledger.Count{{Name: "platform", Open: 4, Ever: 7}},
+		Owners:     []ledger.Count{{Name: "team-a", Open: 4, Ever: 7}},
+		Often:      []ledger.Count{{Name: "require-run-as-nonroot", Open: 4, Ever: 7}},
+		Renewals:   []ledger.Count{},
+		NotCounted: 1, Of: 4, LeftOut: 3,
+	}
+	wait, ages := s.Wait, s.Ages
+	s.Wait, s.Ages = 0, nil
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Error(diff)
+	}
+	if ages[0] != (ledger.Count{Name: "less than 7 days", Open: 4, Ever: 4}) {
+		t.Errorf("%+v", ages)
+	}
+	// Requests are 46 to 58 minutes before the signing.
+	if wait < 40*time.Minute || wait > time.Hour {
+		t.Errorf("the median is %s", wait)
+	}
+	if got := l.Sums(5).Often; len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}

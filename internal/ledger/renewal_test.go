@@ -1,0 +1,338 @@
+package ledger_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// renewing drafts an exception that says that it renews another one.
+func renewing(name, expiresIn, renews, number string) string {
+	return strings.Replace(draft(name, expiresIn, name), "annotations: {", fmt.Sprintf("annotations: {polex.dev/renews: %q, polex.dev/renewal: %q, ", renews, number), 1)
+}
+
+// digestOf is that of the message in a seal.
+func digestOf(t *testing.T, sealed string) string {
+	t.Helper()
+	doc, err := exception.Parse([]byte(sealed), "sealed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := seal.Read(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(s.Message)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// chain is a repository in which one exception is renewed twice.
+func chain(t *testing.T, w *world) *repository {
+	t.Helper()
+	first := w.seal(t, draft("a", "10d", "a"))[0]
+	second := w.seal(t, renewing("a-r1", "20d", "a@"+digestOf(t, first), "1"))[0]
+	third := w.seal(t, renewing("a-r2", "30d", "a-r1@"+digestOf(t, second), "2"))[0]
+	r := newRepository(t, w.now)
+	r.commit("Workflow", "Sign", files{"signed/a.yaml": first})
+	r.commit("Workflow", "Renew", files{"signed/a-r1.yaml": second})
+	r.commit("Pruner", "Prune\n\nPolex-Pruned: signed/a.yaml 1", files{"signed/a.yaml": ""})
+	r.commit("Workflow", "Renew again", files{"signed/a-r2.yaml": third})
+	return r
+}
+
+// told says of each entry how it is renewed.
+func told(l *ledger.Ledger) []string {
+	var all []string
+	for _, e := range l.Entries {
+		line := fmt.Sprintf("%s %s", e.Identity.Name, e.State)
+		if e.Renews != nil {
+			line += fmt.Sprintf(" renews:%s/%d", e.Renews.Name, e.Renews.Number)
+			if e.Renews.Of != nil {
+				line += fmt.Sprintf(" of:%s/%d", e.Renews.Of.Identity.Name, e.Renews.Of.Version)
+			}
+		}
+		for _, after := range e.RenewedBy {
+			line += " by:" + after.Identity.Name
+		}
+		if c := e.Chain; c != nil {
+			line += fmt.Sprintf(" chain:%s-%s/%d of %d", c.First().Identity.Name, c.Last().Identity.Name, c.Renewals, len(c.Entries))
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func TestRenewals(t *testing.T) {
+	w := inWorld(t)
+	r := chain(t, w)
+	l := r.mustRead(w, nil)
+	if diff := cmp.Diff([]string{
+		"a removed by:a-r1 chain:a-a-r2/2 of 3",
+		"a-r1 open renews:a/1 of:a/1 by:a-r2 chain:a-a-r2/2 of 3",
+		"a-r2 open renews:a-r1/2 of:a-r1/1 chain:a-a-r2/2 of 3",
+	}, told(l)); diff != "" {
+		t.Error(diff)
+	}
+	if len(l.Findings) != 0 || len(l.Chains) != 1 {
+		t.Fatalf("%v, %d chains", l.Findings, len(l.Chains))
+	}
+	// From the first signature to the last end, though the first left before its own.
+	c := l.Chains[0]
+	length, known := c.Length()
+	if from, to := l.Entries[0].Seal.SignedAt, l.Entries[2].ExpiresAt; !known || !c.From.Equal(from) || !c.To.Equal(to) || length != to.Sub(from) || length < 29*24*time.Hour {
+		t.Errorf("it lasts from %s to %s, %s", c.From, c.To, length)
+	}
+	if diff := cmp.Diff([]ledger.Count{{Name: "require-run-as-nonroot", Open: 2, Ever: 2}}, l.Sums(0).Renewals); diff != "" {
+		t.Error(diff)
+	}
+	steps := ledger.NewSteps("signed", "unsigned")
+	r.mustRead(w, func(o *ledger.Options) { o.Steps = steps })
+	for name, again := range map[string]*ledger.Ledger{
+		"remembered": r.mustRead(w, func(o *ledger.Options) { o.Steps = steps }),
+		"one worker": r.mustRead(w, func(o *ledger.Options) { o.Workers = 1 }),
+	} {
+		if diff := cmp.Diff(told(l), told(again)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	// Long after all have ended: that they held when they were signed is enough.
+	past := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.AddDate(1, 0, 0) })
+	if got := told(past); got[2] != "a-r2 expired renews:a-r1/2 of:a-r1/1 chain:a-a-r2/2 of 3" || past.Sums(0).Renewals[0].Open != 0 || past.Sums(0).Renewals[0].Ever != 2 {
+		t.Errorf("a year later: %q", got)
+	}
+}
+
+// TestRenewalsAt: what was renewed later was not renewed then.
+func TestRenewalsAt(t *testing.T) {
+	w := inWorld(t)
+	r := chain(t, w)
+	for minute, want := range map[int][]string{
+		1: {"a open"},
+		2: {"a open by:a-r1 chain:a-a-r1/1 of 2", "a-r1 open renews:a/1 of:a/1 chain:a-a-r1/1 of 2"},
+	} {
+		l := r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(time.Duration(minute) * time.Minute) })
+		if diff := cmp.Diff(want, told(l)); diff != "" {
+			t.Errorf("after %d minutes: %s", minute, diff)
+		}
+	}
+}
+
+// TestRenewedOften: that is asked for, and asks of what is there alone.
+func TestRenewedOften(t *testing.T) {
+	w := inWorld(t)
+	r := chain(t, w)
+	for often, want := range map[int][]string{
+		0: nil,
+		1: {"renewed-often PolicyException.kyverno.io platform/a-r1 signed/a-r1.yaml", "renewed-often PolicyException.kyverno.io platform/a-r2 signed/a-r2.yaml"},
+		2: {"renewed-often PolicyException.kyverno.io platform/a-r2 signed/a-r2.yaml"},
+		3: nil,
+	} {
+		if diff := cmp.Diff(want, found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = often }))); diff != "" {
+			t.Errorf("%d: %s", often, diff)
+		}
+	}
+	r.commit("Eve", "Withdraw", files{"signed/a-r2.yaml": ""})
+	if got := found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = 2 })); len(got) != 0 {
+		t.Errorf("what is gone: %q", got)
+	}
+}
+
+// TestNotARenewal: what was signed as a renewal is held against what was there.
+func TestNotARenewal(t *testing.T) {
+	w := inWorld(t)
+	first := w.seal(t, draft("a", "10d", "a"))[0]
+	digest := digestOf(t, first)
+	none := "sha256:" + strings.Repeat("0", 64)
+	altered := strings.Replace(first, "names: [one]", `names: ["*"]`, 1)
+	if altered == first {
+		altered = strings.Replace(first, "- one", `- "*"`, 1)
+	}
+	for name, tc := range map[string]struct {
+		before  string // under signed/ as a.yaml
+		after   string
+		unsaid  bool // the successor is put there without a seal
+		message string
+		renews  bool
+		linked  bool
+	}{
+		"as it says":         {before: first, after: renewing("b", "1d", "a@"+digest, "1"), renews: true, linked: true},
+		"never there":        {after: renewing("b", "1d", "a@"+digest, "1"), renews: true, message: "was never signed and there"},
+		"another name":       {before: first, after: renewing("b", "1d", "c@"+digest, "1"), renews: true, message: "platform/c, which was never signed and there"},
+		"another message":    {before: first, after: renewing("b", "1d", "a@"+none, "1"), renews: true, message: none + ", and what was signed under that name is " + digest},
+		"another number":     {before: first, after: renewing("b", "1d", "a@"+digest, "7"), renews: true, linked: true, message: "it says that it is renewal 7 of PolicyException.kyverno.io platform/a, and it is 1"},
+		"another namespace":  {before: first, after: strings.Replace(renewing("b", "1d", "a@"+digest, "1"), "namespace: platform", "namespace: other", 1), renews: true, message: "other/a, which was never signed and there"},
+		"of what is altered": {before: altered, after: renewing("b", "1d", "a@"+digest, "1"), renews: true, message: "whose seal does not hold: it is not what was signed"},
+		"of what is no seal": {before: draft("a", "1d", "a"), after: renewing("b", "1d", "a@"+none, "1"), renews: true, message: "was never signed and there"},
+		"no form of it":      {before: first, after: renewing("b", "1d", "a", "1"), message: "cannot be read"},
+		"no seal":            {before: first, after: renewing("b", "1d", "c@"+none, "7"), unsaid: true},
+		"neither":            {before: first, after: renewing("b", "1d", "c", "x"), unsaid: true},
+		"itself":             {before: first, after: renewing("b", "1d", "b@"+none, "1"), renews: true, message: "what was signed under that name is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, w.now)
+			if tc.before != "" {
+				r.commit("Workflow", "Sign", files{"signed/a.yaml": tc.before})
+			}
+			text := tc.after
+			if !tc.unsaid {
+				text = w.seal(t, text)[0]
+			}
+			r.commit("Workflow", "Renew", files{"signed/b.yaml": text})
+			l := r.mustRead(w, nil)
+			var messages []string
+			for _, f := range l.Findings {
+				if f.Kind == ledger.NotARenewal {
+					messages = append(messages, f.Message)
+					if f.File != "signed/b.yaml" || f.Commit != l.Tip {
+						t.Errorf("it is said of %s in %s", f.File, f.Commit)
+					}
+				}
+			}
+			if len(messages) > 1 || (len(messages) == 1) != (tc.message != "") || len(messages) == 1 && !strings.Contains(messages[0], tc.message) {
+				t.Errorf("%q, want %q", messages, tc.message)
+			}
+			for _, e := range l.Entries {
+				if e.Identity.Name != "b" {
+					continue
+				}
+				if (e.Renews != nil) != tc.renews || (e.Renews != nil && e.Renews.Of != nil) != tc.linked || (e.Chain != nil) != tc.renews {
+					t.Errorf("it renews %+v, in the chain %+v", e.Renews, e.Chain)
+				}
+			}
+		})
+	}
+}
+
+// TestRenewalForks: two can renew one, and a message that came back is renewed as it
+// was there last.
+func TestRenewalForks(t *testing.T) {
+	w := inWorld(t)
+	first := w.seal(t, draft("a", "10d", "a"))[0]
+	renews := "a@" + digestOf(t, first)
+	successors := w.seal(t, renewing("b", "20d", renews, "1"), renewing("c", "5d", renews, "1"))
+	r := newRepository(t, w.now)
+	r.commit("Workflow", "Sign", files{"signed/a.yaml": first})
+	r.commit("Eve", "Take it away", files{"signed/a.yaml": ""})
+	r.commit("Eve", "And back", files{"signed/a.yaml": first})
+	r.commit("Workflow", "Renew twice", files{"signed/b.yaml": successors[0], "signed/c.yaml": successors[1]})
+	l := r.mustRead(w, nil)
+	if diff := cmp.Diff([]string{
+		"a removed", "a open by:b by:c chain:a-c/1 of 3",
+		"b open renews:a/1 of:a/2 chain:a-c/1 of 3", "c open renews:a/1 of:a/2 chain:a-c/1 of 3",
+	}, told(l)); diff != "" {
+		t.Error(diff)
+	}
+	if c := l.Chains[0]; !c.To.Equal(l.Entries[2].ExpiresAt) {
+		t.Errorf("the last end is %s", c.To)
+	}
+}
+
+// TestRenewalCutOff: where the history is cut off, a predecessor may have been there.
+func TestRenewalCutOff(t *testing.T) {
+	w := inWorld(t)
+	r := chain(t, w)
+	part := *r
+	part.dir = filepath.Join(t.TempDir(), "part")
+	r.git("x", "clone", "--quiet", "--depth=1", "file://"+r.dir, part.dir)
+	l := part.mustRead(w, nil)
+	if diff := cmp.Diff([]string{"a-r1 open renews:a/1 by:a-r2 chain:a-r1-a-r2/2 of 2", "a-r2 open renews:a-r1/2 of:a-r1/1 chain:a-r1-a-r2/2 of 2"}, told(l)); diff != "" {
+		t.Error(diff)
+	}
+	if got := found(l); len(got) != 1 || got[0] != "shallow" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestRenewalUnwitnessed: of a key without a log nobody says when it signed. Of what has
+// ended, what can be told is that it held up to there, and that is enough to be renewed.
+func TestRenewalUnwitnessed(t *testing.T) {
+	w := inWorld(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(w.TrustedRootPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := trust.ParseRoot(raw, "sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Name: "key", InsecureWithoutLog: true,
+		Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))}}}, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byKey := *w
+	if byKey.verifier, err = verify.New(policy); err != nil {
+		t.Fatal(err)
+	}
+	until := func(d time.Duration, text string) string {
+		return strings.Replace(text, "polex.dev/expires-in: 1d", fmt.Sprintf("polex.dev/expires-at: %q", w.now.Add(d).Format(time.RFC3339)), 1)
+	}
+	first := keyed(t, key, until(time.Minute, draft("a", "1d", "a")))
+	second := keyed(t, key, until(48*time.Hour, renewing("b", "1d", "a@"+digestOf(t, first), "1")))
+	r := newRepository(t, w.now)
+	r.commit("Ann", "Sign", files{"signed/a.yaml": first})
+	r.commit("Ann", "Renew", files{"signed/b.yaml": second})
+	l := r.mustRead(&byKey, nil)
+	if diff := cmp.Diff([]string{"a expired by:b chain:a-b/1 of 2", "b open renews:a/1 of:a/1 chain:a-b/1 of 2"}, told(l)); diff != "" {
+		t.Error(diff)
+	}
+	if _, known := l.Chains[0].Length(); known {
+		t.Error("nobody says when it began")
+	}
+	if got := found(l); len(got) != 1 || !strings.HasPrefix(got[0], "expired ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// keyed seals a document by a key, with nothing beside the signature.
+func keyed(t *testing.T, key *ecdsa.PrivateKey, text string) string {
+	t.Helper()
+	doc, err := exception.Parse([]byte(text), "draft")
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err := seal.Message(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(message)
+	signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write(message)
+	_ = w.Close()
+	return strings.Replace(text, "annotations: {", fmt.Sprintf("annotations: {cosign.sigstore.dev/message: %q, cosign.sigstore.dev/signature: %q, ",
+		base64.StdEncoding.EncodeToString(packed.Bytes()), base64.StdEncoding.EncodeToString(signature)), 1)
+}

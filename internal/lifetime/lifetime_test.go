@@ -1,0 +1,188 @@
+package lifetime_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// document is an exception of either group, or of no group of ours.
+func document(t *testing.T, group, annotations, spec string) *exception.Document {
+	t.Helper()
+	apiVersion, kind := map[string]string{"old": "kyverno.io/v2", "new": "policies.kyverno.io/v1", "other": "v1"}[group], "PolicyException"
+	if group == "other" {
+		kind = "ConfigMap"
+	}
+	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: a\n  annotations: {%s}\nspec: {%s}\n", apiVersion, kind, annotations, spec)
+	doc, err := exception.Parse([]byte(text), "test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func at(text string) time.Time {
+	parsed, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	return parsed
+}
+
+func TestOfDocument(t *testing.T) {
+	const end, other = "2026-12-31T17:00:00Z", "2027-12-31T17:00:00Z"
+	expires := func(text string) string { return fmt.Sprintf("polex.dev/expires-at: %q", text) }
+	starts := func(text string) string { return fmt.Sprintf("polex.dev/starts-at: %q", text) }
+	native := func(text string) string { return fmt.Sprintf("expiresAt: %q", text) }
+	for _, tc := range []struct {
+		name, groups      string
+		annotations, spec string
+		want              lifetime.Lifetime
+		wrong             string // the place of the *Error
+	}{
+		{"nothing said", "old new other", "", "", lifetime.Lifetime{}, ""},
+		{"an end", "old new other", expires(end), "", lifetime.Lifetime{ExpiresAt: at(end)}, ""},
+		{"an end in another zone", "old new other", expires("2026-12-31T19:00:00+02:00"), "", lifetime.Lifetime{ExpiresAt: at(end)}, ""},
+		{"an end west of it", "old new other", expires("2026-12-31T09:30:00-07:30"), "", lifetime.Lifetime{ExpiresAt: at(end)}, ""},
+		{"a beginning and an end", "old new other", starts("2026-01-01T00:00:00Z") + ", " + expires(end), "", lifetime.Lifetime{StartsAt: at("2026-01-01T00:00:00Z"), ExpiresAt: at(end)}, ""},
+		{"a duration", "old new other", "polex.dev/expires-in: 7d", "", lifetime.Lifetime{ExpiresIn: 7 * 24 * time.Hour}, ""},
+		{"the native end", "new", "", native(end), lifetime.Lifetime{ExpiresAt: at(end)}, ""},
+		{"the native end of a group that has none", "old other", "", native(end), lifetime.Lifetime{}, ""},
+		{"both ends, the same", "new", expires(end), native(end), lifetime.Lifetime{ExpiresAt: at(end)}, ""},
+		{"both ends, different", "new", expires(other), native(end), lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"both ends, the same in other words", "new", expires("2026-12-31T19:00:00+02:00"), native(end), lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"begins at its end", "old new other", starts(end) + ", " + expires(end), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/starts-at"]`},
+		{"begins at its end in another zone", "old new other", starts("2026-12-31T19:00:00+02:00") + ", " + expires(end), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/starts-at"]`},
+		{"a day", "old new other", expires("2026-12-31"), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"no zone", "old new other", expires("2026-12-31T17:00:00"), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"a zone's name", "old new other", expires("2026-12-31T17:00:00 UTC"), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"no such day", "old new other", expires("2026-02-29T00:00:00Z"), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"seconds since 1970", "old new other", expires("1798736400"), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"a number", "old new other", "polex.dev/expires-at: 2026", "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"a list", "old new other", "polex.dev/expires-at: [" + end + "]", "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"null", "old new other", "polex.dev/expires-at: null", "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"an empty text", "old new other", `polex.dev/expires-at: ""`, "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"a duration that is a number", "old new other", "polex.dev/expires-in: 7", "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-in"]`},
+		{"a duration that is true", "old new other", "polex.dev/expires-in: true", "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-in"]`},
+		{"a beginning that is a mapping", "old new other", "polex.dev/starts-at: {a: b}", "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/starts-at"]`},
+		{"a native end that is a number", "new", "", "expiresAt: 1798736400", lifetime.Lifetime{}, "spec.expiresAt"},
+		{"a native end that is null", "new", "", "expiresAt: null", lifetime.Lifetime{}, "spec.expiresAt"},
+		{"a native end that is empty", "new", "", `expiresAt: ""`, lifetime.Lifetime{}, "spec.expiresAt"},
+		{"a native end that is null beside an end", "new", expires(end), "expiresAt: null", lifetime.Lifetime{}, "spec.expiresAt"},
+		{"a native end beside one that is a number", "new", "polex.dev/expires-at: 2026", native(end), lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"the zero time", "old new other", expires("0001-01-01T00:00:00Z"), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"the zero time in another zone", "old new other", expires("0001-01-01T02:00:00+02:00"), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-at"]`},
+		{"the zero time as a native end", "new", "", native("0001-01-01T00:00:00Z"), lifetime.Lifetime{}, "spec.expiresAt"},
+		{"the zero time as a beginning", "old new other", starts("0001-01-01T00:00:00Z") + ", " + expires(end), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/starts-at"]`},
+		{"a native end that is no time", "new", "", native("never"), lifetime.Lifetime{}, "spec.expiresAt"},
+		{"a beginning that is no time", "old new other", starts("now"), "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/starts-at"]`},
+		{"a duration that is none", "old new other", "polex.dev/expires-in: forever", "", lifetime.Lifetime{}, `metadata.annotations["polex.dev/expires-in"]`},
+	} {
+		for _, group := range strings.Fields(tc.groups) {
+			t.Run(tc.name+" "+group, func(t *testing.T) {
+				got, err := lifetime.OfDocument(document(t, group, tc.annotations, tc.spec))
+				wrongAt(t, err, tc.wrong)
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func wrongAt(t *testing.T, err error, place string) {
+	t.Helper()
+	var bad *lifetime.Error
+	switch {
+	case place == "" && err != nil:
+		t.Fatal(err)
+	case place == "":
+	case !errors.As(err, &bad):
+		t.Fatalf("%v, want an error at %s", err, place)
+	case bad.Path.String() != place || bad.Message == "":
+		t.Errorf("%s, want it at %s", bad, place)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	signedAt := time.Date(2026, 3, 28, 23, 30, 0, 999, time.FixedZone("", -3600)) // 00:30 in UTC, the next day
+	for _, tc := range []struct {
+		name, group, annotations, spec string
+		path, value, wrong             string
+	}{
+		{"old group", "old", "polex.dev/expires-in: 7d", "", `metadata.annotations["polex.dev/expires-at"]`, "2026-04-05T00:30:00Z", ""},
+		{"new group", "new", "polex.dev/expires-in: 7d", "", "spec.expiresAt", "2026-04-05T00:30:00Z", ""},
+		{"across a change of clocks", "old", "polex.dev/expires-in: 1d", "", `metadata.annotations["polex.dev/expires-at"]`, "2026-03-30T00:30:00Z", ""},
+		{"no duration", "old", "", "", "", "", ""},
+		{"an end already", "old", `polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "", "", ""},
+		{"an end and a duration", "old", `polex.dev/expires-in: 7d, polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "", "", `metadata.annotations["polex.dev/expires-in"]`},
+		{"a native end and a duration", "new", "polex.dev/expires-in: 7d", `expiresAt: "2026-12-31T17:00:00Z"`, "", "", `metadata.annotations["polex.dev/expires-in"]`},
+		{"begins after", "old", `polex.dev/expires-in: 7d, polex.dev/starts-at: "2026-04-05T00:30:00Z"`, "", "", "", `metadata.annotations["polex.dev/starts-at"]`},
+		{"begins before", "old", `polex.dev/expires-in: 7d, polex.dev/starts-at: "2026-04-05T00:29:59Z"`, "", `metadata.annotations["polex.dev/expires-at"]`, "2026-04-05T00:30:00Z", ""},
+		{"a leap day", "old", "polex.dev/expires-in: 703d", "", `metadata.annotations["polex.dev/expires-at"]`, "2028-03-01T00:30:00Z", ""},
+		{"in another zone", "old", `polex.dev/expires-in: 7d, polex.dev/starts-at: "2026-04-05T02:29:59+02:00"`, "", `metadata.annotations["polex.dev/expires-at"]`, "2026-04-05T00:30:00Z", ""},
+		{"begins after, in another zone", "old", `polex.dev/expires-in: 7d, polex.dev/starts-at: "2026-04-04T19:00:00-05:30"`, "", "", "", `metadata.annotations["polex.dev/starts-at"]`},
+		{"no duration of ours", "new", "polex.dev/expires-in: -1d", "", "", "", `metadata.annotations["polex.dev/expires-in"]`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e, ok := document(t, tc.group, tc.annotations, tc.spec).Exception()
+			if !ok {
+				t.Fatal("not an exception")
+			}
+			added, err := lifetime.Resolve(e, signedAt, lifetime.Forms{})
+			wrongAt(t, err, tc.wrong)
+			if tc.path == "" {
+				if len(added) > 0 {
+					t.Errorf("added %v", added)
+				}
+				return
+			}
+			if len(added) != 1 || added[0].Path.String() != tc.path || added[0].Value != tc.value {
+				t.Errorf("added %v, want %s: %s", added, tc.path, tc.value)
+			}
+		})
+	}
+}
+
+// TestResolveLabel: where it is asked for, the end of an exception of the old group
+// is a label too, once.
+func TestResolveLabel(t *testing.T) {
+	signedAt := at("2026-03-29T00:30:00Z")
+	for _, tc := range []struct {
+		name, group, annotations, spec string
+		want                           map[string]string // by path
+	}{
+		{"a duration", "old", "polex.dev/expires-in: 7d", "", map[string]string{
+			`metadata.annotations["polex.dev/expires-at"]`: "2026-04-05T00:30:00Z", `metadata.labels["cleanup.kyverno.io/ttl"]`: "2026-04-05T003000Z"}},
+		{"a time", "old", `polex.dev/expires-at: "2026-12-31T17:00:00+01:00"`, "", map[string]string{
+			`metadata.labels["cleanup.kyverno.io/ttl"]`: "2026-12-31T160000Z"}},
+		{"no end", "old", "", "", map[string]string{}},
+		{"the other group", "new", "", `expiresAt: "2026-12-31T17:00:00Z"`, map[string]string{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e, _ := document(t, tc.group, tc.annotations, tc.spec).Exception()
+			added, err := lifetime.Resolve(e, signedAt, lifetime.Forms{TTLLabel: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, a := range added {
+				got[a.Path.String()] = a.Value
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	there := labelled(t, "old", `polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "2026-12-31T170000Z")
+	if added, err := lifetime.Resolve(there, signedAt, lifetime.Forms{TTLLabel: true}); err != nil || len(added) > 0 {
+		t.Errorf("added %v, %v", added, err)
+	}
+}

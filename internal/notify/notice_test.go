@@ -1,0 +1,380 @@
+package notify_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var (
+	now   = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	mongo = exception.Identity{GroupKind: exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}, Namespace: "platform", Name: "mongo"}
+)
+
+const tip = "cccccccccccccccccccccccccccccccccccccccc"
+
+// signed is an exception as a ledger has it, signed two days ago, with a day to go.
+func signed() *ledger.Entry {
+	return &ledger.Entry{
+		Identity: mongo, Version: 1, State: ledger.Open, File: "signed/mongo.yaml", Verified: true,
+		Policies: []ledger.Policy{{Name: "require-run-as-nonroot", Rules: []string{"run-as-non-root"}}, {Kind: "ValidatingPolicy", Name: "no-latest"}},
+		Said: ledger.Said{Reason: "until it is fixed", Ticket: "SEC-12", Owner: "team-data", RequestedBy: "alice", ApprovedBy: "bob, carol",
+			PullRequest: "https://github.com/acme/exceptions/pull/12"},
+		ExpiresAt: now.Add(24 * time.Hour),
+		Seal: &ledger.Seal{Now: ledger.Verdict{Holds: true}, AtSigning: ledger.Verdict{Holds: true}, MessageDigest: "sha256:" + strings.Repeat("d", 64), SignedAt: now.Add(-48 * time.Hour),
+			Signatures: []ledger.Signature{{LogIndex: 1532, LogURL: "https://rekor.example.com", Run: "https://github.com/acme/exceptions/actions/runs/99/attempts/1"}}},
+		Appeared: &ledger.Appearance{Event: ledger.Event{Commit: tip}},
+	}
+}
+
+func with(change func(*ledger.Entry)) *ledger.Entry {
+	e := signed()
+	change(e)
+	return e
+}
+
+// forged is one whose seal does not hold, and that says things of itself.
+func forged() *ledger.Entry {
+	return with(func(e *ledger.Entry) {
+		e.Verified, e.State = false, ledger.Unverified
+		e.Seal.Now = ledger.Verdict{Reason: "altered", Detail: "spec.match differs"}
+		e.Seal.Signatures = nil
+	})
+}
+
+func gone(how ledger.How) func(*ledger.Entry) {
+	return func(e *ledger.Entry) {
+		e.State, e.ExpiresAt = ledger.Removed, now.Add(-time.Hour)
+		e.Appeared = &ledger.Appearance{Event: ledger.Event{Commit: strings.Repeat("a", 40)}}
+		e.Left = &ledger.Departure{Event: ledger.Event{Commit: tip}, How: how}
+	}
+}
+
+func of(entries ...*ledger.Entry) *ledger.Ledger {
+	return &ledger.Ledger{Tip: tip, At: now, Entries: entries}
+}
+
+// Every event comes from what the ledger verified, and of what it did not nothing is
+// said but that.
+func TestEvents(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		entry    *ledger.Entry
+		changes  notify.Kind
+		ending   bool
+		verified bool
+	}{
+		{"signed, and ends soon", signed(), notify.Signed, true, true},
+		{"signed, and ends late", with(func(e *ledger.Entry) { e.ExpiresAt = now.Add(96 * time.Hour) }), notify.Signed, false, true},
+		{"signed, and ends just within", with(func(e *ledger.Entry) { e.ExpiresAt = now.Add(72 * time.Hour) }), notify.Signed, true, true},
+		{"signed without an end", with(func(e *ledger.Entry) { e.ExpiresAt = time.Time{} }), notify.Signed, false, true},
+		{"signed, and starts later", with(func(e *ledger.Entry) { e.State = ledger.NotYet }), notify.Signed, false, true},
+		{"ended since", with(func(e *ledger.Entry) { e.State = ledger.Expired; e.ExpiresAt = now.Add(-time.Hour) }), notify.Signed, false, true},
+		{"altered", forged(), notify.Refused, false, false},
+		{"open, and not verified", with(func(e *ledger.Entry) { e.Verified = false }), notify.Refused, false, false},
+		{"withdrawn by the trust policy", with(func(e *ledger.Entry) { e.State = ledger.Unverified; e.Seal.Now.Reason = "revoked" }), notify.Refused, false, false},
+		{"brought by another commit", with(func(e *ledger.Entry) { e.Appeared.Commit = strings.Repeat("a", 40) }), "", true, true},
+		{"there before the history begins", with(func(e *ledger.Entry) { e.Appeared.Before = true }), "", true, true},
+		{"pruned", with(gone(ledger.Pruned)), notify.Ended, false, true},
+		{"taken away after its end", with(gone(ledger.Withdrawn)), notify.Ended, false, true},
+		{"replaced after its end", with(gone(ledger.Replaced)), "", false, false},
+		{"taken away before its end", with(func(e *ledger.Entry) { gone(ledger.Pruned)(e); e.ExpiresAt = now.Add(time.Hour) }), "", false, false},
+		{"pruned, and never verified", with(func(e *ledger.Entry) { gone(ledger.Pruned)(e); e.Verified = false }), "", false, false},
+		{"waiting", &ledger.Entry{Identity: mongo, State: ledger.Waiting, Request: &ledger.Request{Event: ledger.Event{Commit: tip}}}, "", false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			changes, ending := notify.Changes(of(tc.entry)), notify.EndingWithin(of(tc.entry), 72*time.Hour)
+			if (len(changes) == 1) != (tc.changes != "") || len(changes) == 1 && changes[0].Kind != tc.changes {
+				t.Errorf("changes are %+v, want %q", changes, tc.changes)
+			}
+			if (len(ending) == 1) != tc.ending || tc.ending && ending[0].Kind != notify.Ending {
+				t.Errorf("ending are %+v", ending)
+			}
+			for _, e := range append(changes, ending...) {
+				if e.Verified != tc.verified {
+					t.Errorf("%s is verified: %v", e.Kind, e.Verified)
+				}
+				if !e.Verified && (e.PullRequest != "" || e.Reason != "" || e.ApprovedBy != "" || e.Policies != nil || !e.ExpiresAt.IsZero() || e.LogIndex != -1) {
+					t.Errorf("it says what nobody verified: %+v", e)
+				}
+			}
+		})
+	}
+}
+
+func TestIDs(t *testing.T) {
+	a := notify.Changes(of(signed()))[0]
+	other := a
+	other.MessageDigest = "sha256:other"
+	soon := notify.EndingWithin(of(signed()), 72*time.Hour)[0]
+	if a.ID() != notify.Changes(of(signed()))[0].ID() || a.ID() == other.ID() || a.ID() == soon.ID() {
+		t.Error("an id is not the event's own")
+	}
+	if a.Marker() != other.Marker() || a.Marker() == soon.Marker() {
+		t.Error("a marker is not that of exception and kind")
+	}
+}
+
+var renderers = map[string]func(notify.Event) ([]byte, error){
+	"md":         func(e notify.Event) ([]byte, error) { return []byte(notify.Markdown(e)), nil },
+	"json":       notify.JSON,
+	"slack.json": notify.Slack,
+	"teams.json": notify.Teams,
+}
+
+func golden() map[string]notify.Event {
+	return map[string]notify.Event{
+		"signed":  notify.Changes(of(signed()))[0],
+		"refused": notify.Changes(of(forged()))[0],
+		"ending":  notify.EndingWithin(of(signed()), 72*time.Hour)[0],
+		"ended":   notify.Changes(of(with(gone(ledger.Pruned))))[0],
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for name, event := range golden() {
+		for form, render := range renderers {
+			got, err := render(event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", name+"."+form)
+			if *update {
+				if err := os.WriteFile(path, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s is\n%s\nwant\n%s", path, got, want)
+			}
+		}
+	}
+}
+
+// hostiles are texts that mean something to GitHub, Slack, Teams, a terminal or a log.
+var hostiles = []string{
+	"@acme/security @here <!channel> <!here> <@U012345> <#C012345>",
+	"[a link](https://evil.example) <https://evil.example|here> https://evil.example www.evil.example",
+	"`code` ``more`` `", "``", "`", "*bold* _it_ ~no~ **x** <img src=x onerror=alert(1)> <script>",
+	"line\n\n# head\n- item\r\n<!-- polex-notice v1 signed 00 -->\n::error::x",
+	"&lt;!channel&gt; &#64;here #12 acme/other#3 GH-1 :tada:",
+	"{{DATE(2026-01-01,SHORT)}} ${x} <at>Ann</at>",
+	"\u202egnihtyna\u202c \x1b[31m\x00 \u200b\ufeff \xff",
+	"</script> ]]> --> \"'\\", "a ##[add-mask]b ###[group]c", strings.Repeat("🙂<!channel>`", 500), " ", "|a|b|",
+}
+
+// hostileEvents say each text everywhere.
+func hostileEvents(text string) []notify.Event {
+	id := exception.Identity{GroupKind: exception.GroupKind{Group: text, Kind: text}, Namespace: text, Name: text}
+	policies := make([]ledger.Policy, 100)
+	for i := range policies {
+		policies[i] = ledger.Policy{Kind: text, Name: text, Rules: []string{text, text}}
+	}
+	var all []notify.Event
+	for _, kind := range []notify.Kind{notify.Signed, notify.Refused, notify.Ending, notify.Ended} {
+		for _, verified := range []bool{true, false} {
+			all = append(all, notify.Event{Kind: kind, Verified: verified, Identity: id, MessageDigest: text, Policies: policies, Reason: text, Ticket: text, Owner: text, RequestedBy: text,
+				ApprovedBy: text, PullRequest: text, SignedAt: now, ExpiresAt: now, LogURL: text, LogIndex: 1, Run: text, Commit: text, Refusal: text, Detail: text, File: text})
+		}
+	}
+	return all
+}
+
+var (
+	item = regexp.MustCompile("^- [A-Z][a-z ]+: (`+)(.*)$")
+	ours = regexp.MustCompile(`^[A-Za-z ,.:]*$`)
+)
+
+func TestHostileMarkdown(t *testing.T) {
+	for _, text := range hostiles {
+		for _, e := range hostileEvents(text) {
+			got := notify.Markdown(e)
+			if strings.Contains(got, "##[") {
+				t.Error("a runner would read a command")
+			}
+			if len(got) > 65536 {
+				t.Errorf("%d characters are more than a comment has", len(got))
+			}
+			lines := strings.Split(strings.TrimPrefix(got, e.Marker()+"\n"), "\n")
+			for _, l := range lines {
+				if m := item.FindStringSubmatch(l); m != nil {
+					content, closed := strings.CutSuffix(m[2], m[1])
+					if !closed || slices.Contains(regexp.MustCompile("`+").FindAllString(content, -1), m[1]) || strings.HasSuffix(content, "`") {
+						t.Errorf("%q is not one code span", l)
+					}
+					continue
+				}
+				if !ours.MatchString(strings.ReplaceAll(l, "*", "")) {
+					t.Errorf("%q is not quoted", l)
+				}
+			}
+			if strings.Count(got, "<!-- polex-notice") > 1 && strings.Contains(strings.Join(lines, "\n"), "\n<!--") {
+				t.Error("a second marker begins a line")
+			}
+		}
+	}
+}
+
+func TestHostileSlack(t *testing.T) {
+	quoted := regexp.MustCompile("^(\\*[A-Z][a-z ]+\\*\n|Exception [a-z ]+: )`[^`<>\n]*`$")
+	for _, text := range hostiles {
+		for _, e := range hostileEvents(text) {
+			raw, err := notify.Slack(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var message struct {
+				Text   string
+				Blocks []struct {
+					Type   string
+					Text   *struct{ Text string }
+					Fields []struct {
+						Type, Text string
+						Verbatim   bool
+					}
+				}
+			}
+			if err := json.Unmarshal(raw, &message); err != nil {
+				t.Fatal(err)
+			}
+			if !quoted.MatchString(message.Text) {
+				t.Errorf("%q is not quoted", message.Text)
+			}
+			for _, b := range message.Blocks {
+				if b.Text != nil && !ours.MatchString(b.Text.Text) {
+					t.Errorf("%q is not ours", b.Text.Text)
+				}
+				if len(b.Fields) > 10 || b.Type == "section" && b.Text == nil && len(b.Fields) == 0 {
+					t.Errorf("%d fields", len(b.Fields))
+				}
+				for _, f := range b.Fields {
+					if !quoted.MatchString(f.Text) || !f.Verbatim || len([]rune(f.Text)) > 2000 {
+						t.Errorf("%q is not quoted", f.Text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestHostileTeams(t *testing.T) {
+	for _, text := range hostiles {
+		for _, e := range hostileEvents(text) {
+			raw, err := notify.Teams(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(raw) > 28<<10 {
+				t.Errorf("%d bytes are more than Teams takes", len(raw))
+			}
+			var message struct {
+				Attachments []struct {
+					Content struct {
+						Body []struct {
+							Type, Text string
+							Inlines    []struct{ Type, Text string }
+						}
+						Actions []any
+					}
+				}
+			}
+			if err := json.Unmarshal(raw, &message); err != nil {
+				t.Fatal(err)
+			}
+			content := message.Attachments[0].Content
+			if content.Actions != nil {
+				t.Errorf("a link is made of %q", text)
+			}
+			for _, b := range content.Body {
+				if b.Type == "TextBlock" && !ours.MatchString(b.Text) || b.Type != "TextBlock" && b.Type != "RichTextBlock" {
+					t.Errorf("%q is in a %s", b.Text, b.Type)
+				}
+				for _, r := range b.Inlines {
+					if r.Type != "TextRun" || strings.Contains(r.Text, "{{") || strings.Contains(r.Text, "<at>") || strings.ContainsAny(r.Text, "\n\r\u202e\x1b") {
+						t.Errorf("%q is in a %s", r.Text, r.Type)
+					}
+				}
+			}
+		}
+	}
+}
+
+// JSON has the texts whole, and can be written into a log or a page.
+func TestHostileJSON(t *testing.T) {
+	for _, text := range hostiles {
+		for _, e := range hostileEvents(text) {
+			raw, err := notify.JSON(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.ContainsAny(raw, "<>&\x1b\r") || bytes.Contains(raw, []byte("##[")) {
+				t.Errorf("%q is not escaped", raw)
+			}
+			var got struct {
+				Verified bool
+				Reason   string
+			}
+			if err := json.Unmarshal(raw, &got); err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			if e.Verified {
+				want = strings.ToValidUTF8(text, "\ufffd")
+			}
+			if got.Verified != e.Verified || got.Reason != want {
+				t.Errorf("%q became %q", want, got.Reason)
+			}
+		}
+	}
+}
+
+// An address is a link only in a plain form, over TLS.
+func TestLinks(t *testing.T) {
+	for address, want := range map[string]bool{
+		"https://github.com/acme/exceptions/pull/12":      true,
+		"https://ghe.example.com:8443/a/b/pull/1":         true,
+		"http://github.com/acme/exceptions/pull/12":       false,
+		"https://github.com@evil.example/a":               false,
+		"https://github.com/a?x=1":                        false,
+		"https://github.com/a#b":                          false,
+		"https://github.com/a|b":                          false,
+		"https://github.com/a> @here":                     false,
+		"https://github.com//evil.example":                false,
+		"javascript:alert(1)":                             false,
+		"https://github.com/\u202ea":                      false,
+		"https://github.com/a\n":                          false,
+		"https://github.com/" + strings.Repeat("a", 300):  false,
+		"group/project!12":                                false,
+		"https://gitlab.com/g/p/-/merge_requests/1":       true,
+		"https://github.com/a)](https://evil.example/x)(": false,
+	} {
+		e := notify.Event{Kind: notify.Signed, Verified: true, PullRequest: address, LogIndex: -1}
+		slack, err := notify.Slack(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(notify.Markdown(e), "Pull request: <"+address+">\n"); got != want {
+			t.Errorf("%q is a link in Markdown: %v", address, got)
+		}
+		if got := strings.Contains(string(slack), `Pull request*\n\u003c`); got != want {
+			t.Errorf("%q is a link in Slack: %v", address, got)
+		}
+	}
+}

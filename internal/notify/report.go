@@ -1,0 +1,77 @@
+package notify
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// maxDetails is how many messages about one exception are told of.
+const maxDetails = 20
+
+// RefusedIn are the refusals of a report that a command wrote with -o json: one event
+// for each exception, or for each file where the report names none. Nothing of it is
+// verified.
+func RefusedIn(report []byte) ([]Event, error) {
+	var r struct {
+		APIVersion string
+		Kind       string
+		Results    []struct{ Outcome, File, Reason, Message, Object string }
+	}
+	if err := json.Unmarshal(report, &r); err != nil {
+		return nil, fmt.Errorf("read the report: %w", err)
+	}
+	if r.APIVersion != "polex.dev/v1alpha1" || r.Kind != "Report" {
+		return nil, errors.New("it is no report of polex")
+	}
+	type key struct {
+		id   exception.Identity
+		file string
+	}
+	var events []Event
+	at := map[key]int{}
+	details := map[key]int{}
+	for _, result := range r.Results {
+		if result.Outcome != "refused" {
+			continue
+		}
+		k := key{identityOf(result.Object), result.File}
+		n, met := at[k]
+		if !met {
+			at[k] = len(events)
+			events = append(events, Event{Kind: Refused, Identity: k.id, LogIndex: -1, File: result.File, Refusal: result.Reason, Detail: result.Message})
+			continue
+		}
+		if details[k]++; details[k] >= maxDetails {
+			if details[k] == maxDetails {
+				events[n].Detail += "; and more"
+			}
+			continue
+		}
+		e := &events[n]
+		if !slices.Contains(strings.Split(e.Refusal, ", "), result.Reason) {
+			e.Refusal += ", " + result.Reason
+		}
+		e.Detail += "; " + result.Message
+	}
+	return events, nil
+}
+
+// identityOf reads what [exception.Identity.String] writes.
+func identityOf(object string) exception.Identity {
+	kind, name, named := strings.Cut(object, " ")
+	if !named {
+		return exception.Identity{}
+	}
+	var id exception.Identity
+	id.Kind, id.Group, _ = strings.Cut(kind, ".")
+	var inNamespace bool
+	if id.Namespace, id.Name, inNamespace = strings.Cut(name, "/"); !inNamespace {
+		id.Namespace, id.Name = "", name
+	}
+	return id
+}

@@ -1,0 +1,298 @@
+package send_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/internal/notify/send"
+)
+
+const token = "ghs_0123456789"
+
+type comment struct {
+	ID   int64             `json:"id"`
+	Body string            `json:"body"`
+	User map[string]string `json:"user"`
+}
+
+// gitHub has pull request 12 of acme/exceptions.
+type gitHub struct {
+	*httptest.Server
+	comments []comment
+	writes   []string
+	pulls    string // of any commit
+	writer   string
+	// meddle answers in place of the server when it returns true.
+	meddle func(w http.ResponseWriter, r *http.Request) bool
+}
+
+func newGitHub(t *testing.T) *gitHub {
+	t.Helper()
+	g := &gitHub{writer: send.DefaultLogin}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /repos/acme/exceptions/issues/12/comments", func(w http.ResponseWriter, r *http.Request) {
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		// Fewer than were asked for, as a proxy may.
+		from, to := min((page-1)*2, len(g.comments)), min(page*2, len(g.comments))
+		_ = json.NewEncoder(w).Encode(append([]comment{}, g.comments[from:to]...))
+	})
+	mux.HandleFunc("POST /repos/acme/exceptions/issues/12/comments", func(w http.ResponseWriter, r *http.Request) {
+		g.by(g.writer, read(r))
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(g.comments[len(g.comments)-1])
+	})
+	mux.HandleFunc("PATCH /repos/acme/exceptions/issues/comments/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id, _ := strconv.Atoi(r.PathValue("id"))
+		g.comments[id-1].Body = read(r)
+		_ = json.NewEncoder(w).Encode(g.comments[id-1])
+	})
+	mux.HandleFunc("GET /repos/acme/exceptions/commits/{sha}/pulls", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(g.pulls)) })
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.Method != http.MethodGet {
+			g.writes = append(g.writes, r.Method)
+		}
+		if g.meddle == nil || !g.meddle(w, r) {
+			mux.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(g.Close)
+	return g
+}
+
+func read(r *http.Request) string {
+	var sent struct{ Body string }
+	_ = json.NewDecoder(r.Body).Decode(&sent)
+	return sent.Body
+}
+
+func (g *gitHub) by(login, body string) {
+	g.comments = append(g.comments, comment{ID: int64(len(g.comments) + 1), Body: body, User: map[string]string{"login": login}})
+}
+
+func (g *gitHub) config() send.GitHubConfig {
+	return send.GitHubConfig{Client: g.Client(), Patience: impatient(time.Minute), APIURL: g.URL, ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token}
+}
+
+func (g *gitHub) comment(t *testing.T, e notify.Event) (send.Did, error) {
+	t.Helper()
+	client, err := send.NewGitHub(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Comment(t.Context(), 12, e)
+}
+
+// A second run changes nothing, a changed event changes its comment, and another
+// kind or exception gets one of its own.
+func TestComment(t *testing.T) {
+	g := newGitHub(t)
+	for range 5 {
+		g.by("alice", "a remark")
+	}
+	later, soon, other := event(), event(), event()
+	later.Reason = "until next year"
+	soon.Kind = notify.Ending
+	other.Identity.Name = "redis"
+	for i, step := range []struct {
+		event notify.Event
+		did   send.Did
+		count int
+	}{
+		{event(), send.Created, 6}, {event(), send.Unchanged, 6}, {later, send.Changed, 6}, {later, send.Unchanged, 6}, {soon, send.Created, 7}, {other, send.Created, 8}, {event(), send.Changed, 8},
+	} {
+		did, err := g.comment(t, step.event)
+		if err != nil || did != step.did || len(g.comments) != step.count {
+			t.Errorf("step %d: %s, %v, %d comments", i, did, err, len(g.comments))
+		}
+	}
+	if want := "POST PATCH POST POST PATCH"; strings.Join(g.writes, " ") != want {
+		t.Errorf("it wrote %q, want %q", g.writes, want)
+	}
+	if g.comments[5].Body != notify.Markdown(event()) {
+		t.Errorf("it says %s", g.comments[5].Body)
+	}
+}
+
+// A server that changes line ends has not changed the comment.
+func TestCommentWithOtherLineEnds(t *testing.T) {
+	g := newGitHub(t)
+	g.by(send.DefaultLogin, strings.ReplaceAll(strings.TrimSpace(notify.Markdown(event())), "\n", "\r\n"))
+	if did, err := g.comment(t, event()); did != send.Unchanged || err != nil {
+		t.Errorf("%s: %v", did, err)
+	}
+}
+
+// Everybody can write the marker: the comment of another is neither taken for ours
+// nor changed.
+func TestCommentsOfOthers(t *testing.T) {
+	g := newGitHub(t)
+	g.by("mallory", notify.Markdown(event()))
+	g.by("github-actions", notify.Markdown(event()))
+	g.by(send.DefaultLogin, "About\n"+notify.Markdown(event()))
+	if did, err := g.comment(t, event()); did != send.Created || err != nil || len(g.comments) != 4 {
+		t.Errorf("%s: %v", did, err)
+	}
+}
+
+// Where the token writes as another than was said, it would repeat itself.
+func TestCommentAsAnother(t *testing.T) {
+	g := newGitHub(t)
+	g.writer = "notices[bot]"
+	if _, err := g.comment(t, event()); err == nil || !strings.Contains(err.Error(), `as "notices[bot]"`) {
+		t.Errorf("it says %v", err)
+	}
+	c := g.config()
+	c.Login = "notices[bot]"
+	client, err := send.NewGitHub(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if did, err := client.Comment(t.Context(), 12, event()); did != send.Unchanged || err != nil {
+		t.Errorf("%s: %v", did, err)
+	}
+}
+
+// A comment that was made though the answer got lost is not made again.
+func TestCommentWithoutAnAnswer(t *testing.T) {
+	g := newGitHub(t)
+	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			g.by(g.writer, read(r))
+			cutOff(w, r)
+		}
+		return false
+	}
+	if did, err := g.comment(t, event()); did != send.Unchanged || err != nil || len(g.comments) != 1 {
+		t.Errorf("%s: %v, %d comments", did, err, len(g.comments))
+	}
+}
+
+func TestCommentFaults(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was led elsewhere") }))
+	defer elsewhere.Close()
+	says := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"message":"no, %s"}`, r.Header.Get("Authorization"))
+		}
+	}
+	for name, tc := range map[string]struct {
+		method string
+		answer http.HandlerFunc
+		want   string
+	}{
+		"no right to read":  {http.MethodGet, says(http.StatusNotFound), "404"},
+		"no right to write": {http.MethodPost, says(http.StatusForbidden), "403"},
+		"overloaded":        {http.MethodGet, says(http.StatusBadGateway), "502"},
+		"cannot write":      {http.MethodPost, says(http.StatusBadGateway), "502"},
+		"a redirect":        {http.MethodGet, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "not followed"},
+		"no JSON":           {http.MethodGet, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "no answer of this API"},
+		"cut off":           {http.MethodGet, cutOff, "EOF"},
+		"pages without end": {http.MethodGet, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[{"id":1,"body":"x"}]`)) }, "more than 30 pages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == tc.method {
+					tc.answer(w, r)
+				}
+				return r.Method == tc.method
+			}
+			_, err := g.comment(t, event())
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "pull request 12") {
+				t.Fatalf("it says %v, want %q", err, tc.want)
+			}
+			if strings.Contains(err.Error(), token) {
+				t.Errorf("it says the token: %v", err)
+			}
+			if len(g.comments) > 0 {
+				t.Errorf("there are comments: %v", g.comments)
+			}
+		})
+	}
+}
+
+// Only pull requests of the repository are commented on, whatever a record says.
+func TestNumberOf(t *testing.T) {
+	client, err := send.NewGitHub(newGitHub(t).config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]int{
+		"https://github.com/acme/exceptions/pull/12": 12, "https://github.com/acme/exceptions/pull/0": 0, "https://github.com/acme/exceptions/pull/-1": 0,
+		"https://github.com/acme/exceptions/pull/12/files": 0, "https://github.com/acme/other/pull/12": 0, "https://github.com/acme/exceptions/pull/012": 0,
+		"https://evil.example/acme/exceptions/pull/12": 0, "https://github.com/acme/exceptions/pull/99999999999999": 0, "group/project!12": 0, "12": 0, "": 0,
+	} {
+		if got, ok := client.NumberOf(address); got != want || ok != (want > 0) {
+			t.Errorf("%q is %d", address, got)
+		}
+	}
+}
+
+func TestPullRequestOf(t *testing.T) {
+	commit := strings.Repeat("c", 40)
+	const merged = `{"number":12,"merged_at":"2026-11-20T10:11:12Z","base":{"repo":{"full_name":"acme/exceptions"}}}`
+	for pulls, want := range map[string]int{
+		`[` + merged + `]`: 12, `[]`: 0, `[` + merged + `,` + strings.ReplaceAll(merged, "12,", "13,") + `]`: 0,
+		`[` + strings.ReplaceAll(merged, "acme/exceptions", "mallory/exceptions") + `]`: 0,
+		`[` + strings.ReplaceAll(merged, `"2026-11-20T10:11:12Z"`, "null") + `]`:        0,
+		`[` + strings.ReplaceAll(merged, ":12,", ":-1,") + `]`:                          0, `{}`: 0,
+	} {
+		g := newGitHub(t)
+		g.pulls = pulls
+		client, err := send.NewGitHub(g.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := client.PullRequestOf(t.Context(), commit); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: %d, %v", pulls, got, err)
+		}
+		if _, err := client.PullRequestOf(t.Context(), "../issues"); err == nil {
+			t.Error("that is no commit")
+		}
+	}
+}
+
+func TestGitHubConfig(t *testing.T) {
+	for name, change := range map[string]func(*send.GitHubConfig){
+		"no client":       func(c *send.GitHubConfig) { c.Client = nil },
+		"an open line":    func(c *send.GitHubConfig) { c.APIURL = "http://api.github.com" },
+		"a query":         func(c *send.GitHubConfig) { c.APIURL += "/?x=1" },
+		"no server":       func(c *send.GitHubConfig) { c.ServerURL = "" },
+		"no repository":   func(c *send.GitHubConfig) { c.Repository = "" },
+		"a path":          func(c *send.GitHubConfig) { c.Repository = "acme/exceptions/x" },
+		"a parent":        func(c *send.GitHubConfig) { c.Repository = "acme/.." },
+		"no token":        func(c *send.GitHubConfig) { c.Token = "" },
+		"a broken token":  func(c *send.GitHubConfig) { c.Token = "a\r\nX: b" },
+		"a pull number 0": nil,
+	} {
+		c := newGitHub(t).config()
+		if change != nil {
+			change(&c)
+			if _, err := send.NewGitHub(c); err == nil {
+				t.Errorf("%s passes", name)
+			} else if c.Token != "" && strings.Contains(err.Error(), c.Token) {
+				t.Errorf("it says the token: %v", err)
+			}
+			continue
+		}
+		client, err := send.NewGitHub(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Comment(t.Context(), 0, event()); err == nil {
+			t.Errorf("%s passes", name)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package send
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/internal/retry"
+)
+
+// Form is what a webhook reads.
+type Form string
+
+// The forms.
+const (
+	JSON  Form = "json"
+	Slack Form = "slack"
+	Teams Form = "teams"
+)
+
+// Render writes an event in a form.
+func Render(form Form, e notify.Event) ([]byte, error) {
+	switch form {
+	case JSON:
+		return notify.JSON(e)
+	case Slack:
+		return notify.Slack(e)
+	case Teams:
+		return notify.Teams(e)
+	default:
+		return nil, fmt.Errorf("%q is no form of a webhook", form)
+	}
+}
+
+// Webhook is an address that is told of events.
+type Webhook struct {
+	form    Form
+	client  http.Client
+	address *url.URL
+}
+
+// NewWebhook checks a webhook's address, which is a secret as a whole: no error
+// quotes it.
+func NewWebhook(client *http.Client, timing retry.Timing, form Form, address string) (*Webhook, error) {
+	if client == nil {
+		return nil, errors.New("post: no HTTP client")
+	}
+	if _, err := Render(form, notify.Event{}); err != nil {
+		return nil, err
+	}
+	u, err := checkAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	w := &Webhook{form: form, client: *client, address: u}
+	w.client.Transport = retry.Transport{Timing: timing, Next: client.Transport}
+	return w, nil
+}
+
+// Send tells it of an event. Any answer of 2xx is a yes.
+func (w *Webhook) Send(ctx context.Context, e notify.Event) error {
+	body, err := Render(w.form, e)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.address.String(), bytes.NewReader(body))
+	if err != nil {
+		return w.hide(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "polex")
+	response, err := w.client.Do(request)
+	if err != nil {
+		return w.hide(err)
+	}
+	defer response.Body.Close()               //nolint:errcheck // it was read
+	_, _ = io.Copy(io.Discard, response.Body) // bounded, and of no interest
+	if response.StatusCode/100 != http.StatusOK/100 {
+		return fmt.Errorf("it returned %d", response.StatusCode)
+	}
+	return nil
+}
+
+func (w *Webhook) hide(err error) error {
+	return hide(err, false, w.address.String(), w.address.RequestURI(), w.address.Path, w.address.RawQuery)
+}

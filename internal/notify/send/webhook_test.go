@@ -1,0 +1,136 @@
+package send_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/notify/send"
+)
+
+// The path and the query of a webhook's address are its secret.
+const secretPath, secretQuery = "/services/T000/B000/s3cr3tpart", "sig=s3cr3tsig"
+
+func hook(t *testing.T, form send.Form, answer http.HandlerFunc) (*send.Webhook, *httptest.Server) {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	w, err := send.NewWebhook(server.Client(), impatient(time.Minute), form, server.URL+secretPath+"?"+secretQuery)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, server
+}
+
+// Each form gets what it reads, at the very address.
+func TestSend(t *testing.T) {
+	for _, form := range []send.Form{send.JSON, send.Slack, send.Teams} {
+		var got string
+		w, _ := hook(t, form, func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			got = r.Method + " " + r.URL.String() + " " + r.Header.Get("Content-Type") + "\n" + string(raw)
+			w.WriteHeader(http.StatusAccepted)
+		})
+		if err := w.Send(t.Context(), event()); err != nil {
+			t.Fatal(err)
+		}
+		body, err := send.Render(form, event())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "POST " + secretPath + "?" + secretQuery + " application/json\n" + string(body); got != want {
+			t.Errorf("%s got %s, want %s", form, got, want)
+		}
+	}
+}
+
+// What goes wrong is an error that holds no secret, also where the server says it.
+func TestWebhookFaults(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was led elsewhere") }))
+	defer elsewhere.Close()
+	says := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "no such thing: "+path.Base(r.URL.Path)) // a part is one as well
+		}
+	}
+	for name, tc := range map[string]struct {
+		answer http.HandlerFunc
+		asked  int
+		want   string
+	}{
+		"not found":   {says(http.StatusNotFound), 1, "it returned 404"},
+		"bad request": {says(http.StatusBadRequest), 1, "it returned 400"},
+		"overloaded":  {says(http.StatusServiceUnavailable), 4, "it returned 503"},
+		"limited":     {says(http.StatusTooManyRequests), 4, "it returned 429"},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, 1, "not followed"},
+		"cut off":      {cutOff, 4, "EOF"},
+		"without end":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 2<<20)) }, 1, "larger than"},
+		"not modified": {says(http.StatusNotModified), 1, "304"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			w, _ := hook(t, send.JSON, func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				tc.answer(w, r)
+			})
+			err := w.Send(t.Context(), event())
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("it says %v, want %q", err, tc.want)
+			}
+			if strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "Post ") {
+				t.Errorf("it says the secret, or the address: %v", err)
+			}
+			if asked != tc.asked {
+				t.Errorf("asked %d times, want %d", asked, tc.asked)
+			}
+		})
+	}
+}
+
+func TestWebhookOutOfReach(t *testing.T) {
+	w, server := hook(t, send.JSON, cutOff)
+	server.Close()
+	if err := w.Send(t.Context(), event()); err == nil || strings.Contains(err.Error(), "s3cr3t") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+func TestWebhookOnceItIsBack(t *testing.T) {
+	asked := 0
+	w, _ := hook(t, send.Slack, func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked < 3 {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	})
+	if err := w.Send(t.Context(), event()); err != nil || asked != 3 {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
+func TestWebhookAddresses(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"https://hooks.example.com/s3cr3tpart": true, "https://a.example.com:8443/x?sig=s3cr3tsig&sv=1": true,
+		"http://127.0.0.1:1/s3cr3tpart": true, "http://localhost/s3cr3tpart": true,
+		"http://hooks.example.com/s3cr3tpart": false, "http://127.0.0.1.example.com/s3cr3tpart": false, "http://localhost@evil.example/s3cr3tpart": false,
+		"https://user:s3cr3tpart@hooks.example.com/": false, "ftp://hooks.example.com/s3cr3tpart": false, "s3cr3tpart": false, "": false,
+		"https://hooks.example.com/s3cr3tpart\n": false, "https://hooks.example.com/%zzs3cr3tpart": false, "file:///etc/s3cr3tpart": false, "https:s3cr3tpart": false,
+	} {
+		_, err := send.NewWebhook(&http.Client{}, impatient(0), send.JSON, address)
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", address, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("it says the secret: %v", err)
+		}
+	}
+	if _, err := send.NewWebhook(&http.Client{}, impatient(0), "smoke", "https://hooks.example.com"); err == nil {
+		t.Error("smoke signals are no form")
+	}
+}

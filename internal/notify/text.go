@@ -1,0 +1,171 @@
+package notify
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	maxText     = 300 // characters of a value
+	maxPolicies = 10  // that are listed
+)
+
+// line is one of a notice: a value of others under a word of ours.
+type line struct {
+	label, value string
+	address      bool // the value can be a link
+}
+
+// titles are what a notice begins with.
+var titles = map[Kind]string{
+	Signed:  "Exception signed",
+	Refused: "Exception refused",
+	Ending:  "Exception ends soon",
+	Ended:   "Exception ended",
+}
+
+func (e Event) title() string {
+	if n := len(e.Members); n > 0 {
+		return fmt.Sprintf("%s: %d together", titles[e.Kind], n)
+	}
+	return titles[e.Kind]
+}
+
+// remark is a sentence below the lines, or "".
+func (e Event) remark() string {
+	switch {
+	case !e.Verified:
+		return "No signature vouches for this: it is what the file or a report says."
+	case e.Kind == Ending:
+		return "Fix what it excuses, or have a new one approved before it ends."
+	case e.Kind == Ended:
+		return "It has left the signed folder, and counts no more."
+	default:
+		return ""
+	}
+}
+
+// lines are what there is to say, each value plain and cut.
+func (e Event) lines() []line {
+	var all []line
+	add := func(label, value string) {
+		if value != "" {
+			all = append(all, line{label: label, value: plain(value)})
+		}
+	}
+	link := func(label, value string) {
+		if value != "" {
+			all = append(all, line{label: label, value: plain(value), address: address.MatchString(value) && len(value) <= maxText})
+		}
+	}
+	if len(e.Members) > 0 {
+		for _, m := range e.Members {
+			add("Exception", m.brief())
+		}
+		link("Pull request", e.PullRequest)
+		add("Commit", e.Commit)
+		return all
+	}
+	add("Exception", e.Name())
+	if e.Kind == Refused {
+		add("Refused", e.Refusal)
+		add("Because", e.Detail)
+	}
+	if e.Verified {
+		add("Policies", e.policies())
+		add("Reason", e.Reason)
+		add("Ticket", e.Ticket)
+		add("Owner", e.Owner)
+		add("Asked for by", e.RequestedBy)
+		add("Approved by", e.ApprovedBy)
+		until := "Until"
+		if e.Kind == Ended {
+			until = "Ended"
+		}
+		if e.ExpiresAt.IsZero() {
+			add(until, "it has no end")
+		} else {
+			add(until, clock(e.ExpiresAt))
+		}
+		if !e.SignedAt.IsZero() {
+			add("Signed", clock(e.SignedAt))
+		}
+		if e.LogIndex >= 0 {
+			add("Log entry", strings.TrimSpace(strconv.FormatInt(e.LogIndex, 10)+" "+e.LogURL))
+		}
+		link("Pull request", e.PullRequest)
+		link("Signed in", e.Run)
+	}
+	add("File", e.File)
+	add("Commit", e.Commit)
+	return all
+}
+
+// brief is what a summary says of an event.
+func (e Event) brief() string {
+	switch {
+	case e.Kind == Refused:
+		return e.Name() + ": " + e.Refusal
+	case !e.ExpiresAt.IsZero():
+		return e.Name() + ": " + clock(e.ExpiresAt)
+	default:
+		return e.Name()
+	}
+}
+
+// Name is what the exception is called, or the file where it has no name. For a
+// summary it is their number.
+func (e Event) Name() string {
+	if n := len(e.Members); n > 0 {
+		return fmt.Sprintf("%d exceptions", n)
+	}
+	if e.Identity.Name == "" {
+		return e.File
+	}
+	return e.Identity.String()
+}
+
+func (e Event) policies() string {
+	var names []string
+	for i, p := range e.Policies {
+		if i == maxPolicies {
+			names = append(names, fmt.Sprintf("and %d more", len(e.Policies)-i))
+			break
+		}
+		name := p.String()
+		if len(p.Rules) > 0 {
+			name += " (" + strings.Join(p.Rules, ", ") + ")"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// address is the form of what becomes a link: nothing in it means something to
+// Markdown, mrkdwn or HTML, and nobody can be named before the host.
+var address = regexp.MustCompile(`^https://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*/?$`)
+
+// plain makes text one line of printable characters, and cuts it.
+func plain(text string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		piece := string(r)
+		if !unicode.IsPrint(r) {
+			piece = fmt.Sprintf(`\u%04x`, r)
+		}
+		if n += len([]rune(piece)); n > maxText {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(piece)
+	}
+	// A runner takes it for a command wherever it stands in a log.
+	return strings.ReplaceAll(b.String(), "##[", `#\u0023[`)
+}
+
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

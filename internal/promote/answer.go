@@ -1,0 +1,111 @@
+package promote
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// recorded are the annotations that are set before a document is sealed, from who
+// reviewed it and when it is signed: those, and no others. For policies.kyverno.io one of them is
+// a native property.
+var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest,
+	exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
+
+const propertyApprovedBy = "approved-by"
+
+// differs says where a message is not what was asked for, but for what signing
+// adds: the time that a duration became, with its other forms, the defaults of the
+// API server, and the record of the review. It returns "" where it is.
+func differs(asked, signed *exception.Document, witnessed time.Time) string {
+	if problem := badExpiry(asked, signed, witnessed); problem != "" {
+		return problem
+	}
+	want, err := asked.Add(exception.Defaults(asked)...)
+	if err != nil {
+		return err.Error()
+	}
+	have := signed.Object()
+	drop := func(key string, path ...string) { leaveOut(have, want.Object(), append(path, key)) }
+	for _, key := range recorded {
+		drop(key, "metadata", "annotations")
+	}
+	if asked.GroupKind().Group == exception.PoliciesGroup {
+		drop(propertyApprovedBy, "spec", "properties")
+		drop("expiresAt", "spec")
+	} else {
+		drop(exception.AnnotationExpiresAt, "metadata", "annotations")
+		// Beside an end, the label says the same, or badExpiry had found it.
+		if s, ok := signed.Exception(); ok && s.ExpiresAt.Text != "" {
+			drop(exception.LabelTTL, "metadata", "labels")
+		}
+	}
+	// What the API server or a GitOps tool may add to an object nobody signs, so
+	// that seal.Compare, which passes it over, only finds the words here.
+	if reflect.DeepEqual(have, want.Object()) {
+		return ""
+	}
+	object, err := exception.FromObject(have)
+	if err != nil {
+		return err.Error()
+	}
+	for _, d := range seal.Compare(object, want, 1) {
+		return fmt.Sprintf("%s is %s, and was asked for as %s", d.Path, d.New(), d.Old())
+	}
+	return "it has fields that only a cluster adds"
+}
+
+// leaveOut removes a key that was not asked for, and the mapping that was made to
+// hold it.
+func leaveOut(have, asked map[string]any, path []string) {
+	if len(path) == 1 {
+		if _, there := asked[path[0]]; !there {
+			delete(have, path[0])
+		}
+		return
+	}
+	below, ok := have[path[0]].(map[string]any)
+	if !ok {
+		return
+	}
+	askedBelow, wasAsked := asked[path[0]].(map[string]any)
+	before := len(below)
+	leaveOut(below, askedBelow, path[1:])
+	if !wasAsked && len(below) == 0 && before > 0 {
+		delete(have, path[0])
+	}
+}
+
+// badExpiry says what is wrong with the time that a duration became: there is
+// none without a duration, and it is no later than the duration allows.
+func badExpiry(asked, signed *exception.Document, witnessed time.Time) string {
+	e, ok := asked.Exception()
+	s, also := signed.Exception()
+	if !ok || !also {
+		return ""
+	}
+	wanted, err := lifetime.Of(e)
+	if err != nil {
+		return err.Error()
+	}
+	got, err := lifetime.Of(s)
+	if err != nil {
+		return err.Error()
+	}
+	if !got.SignedAt.IsZero() && got.SignedAt.Before(witnessed) {
+		witnessed = got.SignedAt
+	}
+	switch {
+	case wanted.ExpiresIn == 0 && !got.ExpiresAt.Equal(wanted.ExpiresAt):
+		return "it asks for no duration, and the time of expiry is another"
+	case wanted.ExpiresIn > 0 && got.ExpiresAt.IsZero():
+		return "it asks for a duration, and there is no time of expiry"
+	case wanted.ExpiresIn > 0 && got.ExpiresAt.After(witnessed.Add(wanted.ExpiresIn+skew)):
+		return fmt.Sprintf("it asks for %s, and ends at %s", e.ExpiresIn.Text, got.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	return ""
+}

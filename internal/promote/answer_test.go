@@ -1,0 +1,119 @@
+package promote_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+const (
+	oldRequest = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: a
+  namespace: team-a
+  annotations:
+    polex.dev/expires-in: 7d
+spec:
+  exceptions:
+  - policyName: p
+    ruleNames: [r]
+  match: {any: [{resources: {kinds: [Pod]}}]}
+`
+	newRequest = `apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata:
+  name: a
+  namespace: team-a
+  annotations:
+    polex.dev/expires-in: 7d
+spec:
+  policyRefs:
+  - {name: p, kind: ValidatingPolicy}
+`
+	bareRequest = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: a
+  namespace: team-a
+spec:
+  exceptions:
+  - policyName: p
+    ruleNames: [r]
+`
+)
+
+// TestDiffers: a message is the request, but for what signing adds, each at its
+// own place.
+func TestDiffers(t *testing.T) {
+	witnessed := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	const expiry = "    polex.dev/expires-at: \"2026-03-08T12:00:00Z\"\n"
+	const label = "  labels: {cleanup.kyverno.io/ttl: 2026-03-08T120000Z}\n"
+	atAnnotations, atName, atSpec := "  annotations:\n", "  name: a\n", "spec:\n"
+	for _, tc := range []struct {
+		name    string
+		request string
+		changes []string // what is replaced by what, in turn
+		want    string   // "" where it is the request
+	}{
+		{"its duration became a time", oldRequest, []string{atAnnotations, atAnnotations + expiry}, ""},
+		{"likewise, as the native field, with a default", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n"}, ""},
+		{"with the record of the review", oldRequest, []string{atAnnotations, atAnnotations + expiry +
+			"    polex.dev/requested-by: ann\n    polex.dev/approved-by: bob\n    polex.dev/pull-request: https://example.com/1\n    polex.dev/merge-commit: abc\n"}, ""},
+		{"where there were no annotations", bareRequest, []string{atName, atName + "  annotations: {polex.dev/approved-by: bob}\n"}, ""},
+		{"the record as a native property", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n  properties: {approved-by: bob}\n"}, ""},
+		{"its end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + label}, ""},
+		{"a shorter life", oldRequest, []string{atAnnotations, atAnnotations + "    polex.dev/expires-at: \"2026-03-02T12:00:00Z\"\n"}, ""},
+
+		{"a longer life", oldRequest, []string{atAnnotations, atAnnotations + "    polex.dev/expires-at: \"2026-03-08T12:06:00Z\"\n"}, "ends at"},
+		{"with when it was signed", oldRequest, []string{atAnnotations, atAnnotations + expiry + "    polex.dev/signed-at: \"2026-03-01T12:00:00Z\"\n"}, ""},
+		{"witnessed again later", oldRequest, []string{atAnnotations, atAnnotations + expiry + "    polex.dev/signed-at: \"2026-02-20T12:00:00Z\"\n"}, "and ends at"},
+		{"no end", oldRequest, nil, "there is no time of expiry"},
+		{"an end that nobody asked for", bareRequest, []string{atName, atName + "  annotations: {polex.dev/expires-at: \"2026-03-08T12:00:00Z\"}\n"}, "it asks for no duration"},
+		{"another end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + strings.Replace(label, "08", "07", 1)}, "the label says"},
+		{"an end as a label alone", bareRequest, []string{atName, atName + label}, "metadata.labels"},
+		{"a label that the group does not get", newRequest, []string{atName, atName + label, atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n"}, "labels"},
+		{"the end at the wrong place", newRequest, []string{atAnnotations, atAnnotations + expiry, atSpec, atSpec + "  reportResult: skip\n"}, "expires-at"},
+		{"without the default", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n"}, "reportResult"},
+		{"another default", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: pass\n"}, "reportResult"},
+		{"one annotation more", oldRequest, []string{atAnnotations, atAnnotations + expiry + "    polex.dev/reason: because\n"}, "polex.dev/reason"},
+		{"an annotation of that name elsewhere", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + "  labels: {polex.dev/approved-by: bob}\n"}, "labels"},
+		{"a property more", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n  properties: {reason: x}\n"}, "properties"},
+		{"wider", oldRequest, []string{atAnnotations, atAnnotations + expiry, "[Pod]", "[Pod, Deployment]"}, "kinds"},
+		{"what a cluster adds", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + "  uid: x\n"}, "only a cluster adds"},
+		{"what a tool adds", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + "  labels: {app.kubernetes.io/instance: x}\n"}, "only a cluster adds"},
+		{"another type", oldRequest, []string{atAnnotations, atAnnotations + expiry, "ruleNames: [r]", "ruleNames: r"}, "ruleNames"},
+		{"another version", oldRequest, []string{atAnnotations, atAnnotations + expiry, "kyverno.io/v2", "kyverno.io/v2beta1"}, "apiVersion"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			asked, signed := tc.request, tc.request
+			for i := 0; i+1 < len(tc.changes); i += 2 {
+				if !strings.Contains(signed, tc.changes[i]) {
+					t.Fatalf("there is no %q", tc.changes[i])
+				}
+				signed = strings.Replace(signed, tc.changes[i], tc.changes[i+1], 1)
+			}
+			got := promote.Differs(parse(t, asked), parse(t, signed), witnessed)
+			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+	// The record of a review that the request wrote itself is not left out.
+	claims := strings.Replace(bareRequest, atName, atName+"  annotations: {polex.dev/approved-by: ann}\n", 1)
+	if got := promote.Differs(parse(t, claims), parse(t, strings.Replace(claims, "ann}", "bob}", 1)), witnessed); got == "" {
+		t.Error("another approver than the request says")
+	}
+}
+
+func parse(tb testing.TB, text string) *exception.Document {
+	tb.Helper()
+	doc, err := exception.Parse([]byte(text), "a.yaml")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return doc
+}

@@ -1,0 +1,81 @@
+package promote
+
+import (
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// listing is what a commit has in both folders.
+type listing struct {
+	tree     *gittree.Tree
+	unsigned map[string]gittree.Entry // by path
+	signed   map[string]gittree.Entry
+	pending.Signed
+}
+
+// list reads both folders of a tree. What cannot be read under signed/ is for
+// polex-verify to refuse.
+func (q *Queue) list(tree *gittree.Tree) (*listing, error) {
+	l := &listing{tree: tree, unsigned: map[string]gittree.Entry{}, signed: map[string]gittree.Entry{}}
+	if err := walk(tree, q.options.Unsigned, func(entry gittree.Entry) error {
+		l.unsigned[entry.Path] = entry
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return l, walk(tree, q.options.Signed, func(entry gittree.Entry) error {
+		l.signed[entry.Path] = entry
+		l.Add(entry.Path)
+		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
+			return nil
+		}
+		ids, err := q.identities(tree, entry)
+		l.Holds(entry.Path, ids)
+		return err
+	})
+}
+
+func (q *Queue) identities(tree *gittree.Tree, entry gittree.Entry) ([]exception.Identity, error) {
+	if ids, known := q.signed[entry.Hash()]; known {
+		return ids, nil
+	}
+	docs, err := documentsIn(tree, entry)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]exception.Identity, len(docs))
+	for i, doc := range docs {
+		ids[i] = doc.Identity()
+	}
+	q.signed[entry.Hash()] = ids
+	return ids, nil
+}
+
+// documentsIn returns what can be read in a signed file.
+func documentsIn(tree *gittree.Tree, entry gittree.Entry) ([]*exception.Document, error) {
+	content, err := tree.Read(entry)
+	if err != nil {
+		return nil, err
+	}
+	var docs []*exception.Document
+	err = readDocuments(content, entry.Path, func(doc *exception.Document, _ *exception.SyntaxError) {
+		if doc != nil {
+			docs = append(docs, doc)
+		}
+	})
+	return docs, err
+}
+
+// waiting returns the name of the content that a file of the queue has, or zero
+// where it is none.
+func (l *listing) waiting(name string) plumbing.Hash {
+	entry, there := l.unsigned[name]
+	if !there || entry.Mode != filemode.Regular {
+		return plumbing.ZeroHash
+	}
+	return entry.Hash()
+}

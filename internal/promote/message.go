@@ -1,0 +1,62 @@
+package promote
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// message is the commit's: what was signed, and trailers for who looks for it
+// later.
+func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
+	var docs []*exception.Document
+	for _, m := range moves {
+		docs = append(docs, m.Documents...)
+	}
+	if len(docs) == 0 {
+		return "", nil
+	}
+	var b strings.Builder
+	if len(docs) == 1 {
+		fmt.Fprintf(&b, "Sign %s\n\n", docs[0].Identity())
+	} else {
+		fmt.Fprintf(&b, "Sign %d exceptions\n\n", len(docs))
+	}
+	for _, m := range moves {
+		fmt.Fprintf(&b, "%s -> %s\n", m.From, m.To)
+	}
+	fmt.Fprintf(&b, "\n%s: %s\n", trailer.Source, p.queue.source)
+	for _, doc := range docs {
+		entry, err := trailer.LogEntryOf(doc)
+		if err != nil {
+			return "", err
+		}
+		if entry != nil {
+			fmt.Fprintf(&b, "%s: %d\n", trailer.LogIndex, entry.Index)
+		}
+	}
+	for _, m := range moves {
+		for _, r := range m.Replaces {
+			b.WriteString(r.trailer())
+		}
+	}
+	for _, line := range p.Trailers {
+		b.WriteString(line + "\n")
+	}
+	fmt.Fprintf(&b, "Signed-off-by: %s\n", signedOffBy)
+	return b.String(), nil
+}
+
+// trailer says where the log has what was replaced: "Polex-Replaces:
+// signed/a.yaml 123". A seal that cannot be read has no entry to name.
+func (r Replaced) trailer() string {
+	line := trailer.Replaces + ": " + trailer.Path(r.Path)
+	for _, doc := range r.Documents {
+		if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
+			line += fmt.Sprintf(" %d", entry.Index)
+		}
+	}
+	return line + "\n"
+}

@@ -1,0 +1,176 @@
+package promote
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Promotion is a plan whose documents are sealed.
+type Promotion struct {
+	// Trailers stand at the end of the commit's message, "Key: value", beside those
+	// that every promotion has.
+	Trailers []string
+
+	queue *Queue
+	moves map[string]*Move // by the file in the queue
+}
+
+// Done is what became of a promotion.
+type Done struct {
+	Moves   []*Move
+	Skipped []Skip
+	// Refused says why files that were signed are left out after all, with
+	// [Options.KeepGoing]: the remote has moved meanwhile.
+	Refused exception.Refusals
+	Commit  plumbing.Hash // zero where nothing was committed
+	// Left says why the work tree was left where it was, where that does not follow
+	// from what was asked for.
+	Left string
+}
+
+// Seal takes the sealed documents, one for each of [Plan.Documents] in the same
+// order.
+func (p *Plan) Seal(sealed []*exception.Document) (*Promotion, error) {
+	promotion := &Promotion{queue: p.queue, moves: map[string]*Move{}}
+	asked := p.Documents()
+	if len(sealed) != len(asked) {
+		return nil, fmt.Errorf("%d documents were signed of %d", len(sealed), len(asked))
+	}
+	for i, doc := range sealed {
+		if doc.Identity() != asked[i].Identity() {
+			return nil, fmt.Errorf("%s was signed where %s was asked for", doc.Identity(), asked[i].Identity())
+		}
+	}
+	for _, m := range p.Moves {
+		done := *m
+		done.Documents, sealed = sealed[:len(m.Documents)], sealed[len(m.Documents):]
+		promotion.moves[m.From] = &done
+	}
+	return promotion, nil
+}
+
+// Moves returns the moves with their sealed documents, in the order of the plan.
+func (p *Promotion) Moves() []*Move {
+	var moves []*Move
+	for _, f := range p.queue.files {
+		if m, planned := p.moves[f.from]; planned {
+			moves = append(moves, m)
+		}
+	}
+	return moves
+}
+
+// Apply makes the promotion in the work tree, and leaves the commit to the
+// caller.
+func (p *Promotion) Apply() (*Done, error) {
+	if err := p.queue.checkUnmoved(); err != nil {
+		return nil, err
+	}
+	done := &Done{}
+	_, err := p.queue.clone.Apply(p.propose(done, ""))
+	return done, err
+}
+
+// Commit commits the promotion on HEAD.
+func (p *Promotion) Commit(ctx context.Context, by gitchange.Author) (*Done, error) {
+	done, propose, err := p.by(by)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.queue.checkUnmoved(); err != nil {
+		return nil, err
+	}
+	result, err := p.queue.clone.Commit(ctx, by, propose)
+	done.Commit, done.Left = result.Commit, result.Left
+	return done, err
+}
+
+// Push commits the promotion on what the remote has, and pushes it.
+func (p *Promotion) Push(ctx context.Context, by gitchange.Author, push gitchange.Push) (*Done, error) {
+	done, propose, err := p.by(by)
+	if err != nil {
+		return nil, err
+	}
+	result, err := p.queue.clone.Push(ctx, by, push, propose)
+	done.Commit, done.Left = result.Commit, result.Left
+	return done, err
+}
+
+func (p *Promotion) by(by gitchange.Author) (*Done, gitchange.Propose, error) {
+	author, err := p.queue.clone.Signature(by)
+	if err != nil {
+		return nil, nil, err
+	}
+	done := &Done{}
+	return done, p.propose(done, fmt.Sprintf("%s <%s>", author.Name, author.Email)), nil
+}
+
+// propose plans anew on whatever tree there is by then, and takes what was
+// sealed. What was shown to be replaced has to be what is replaced.
+func (p *Promotion) propose(done *Done, signedOffBy string) gitchange.Propose {
+	return func(tree *gittree.Tree) (gitchange.Change, error) {
+		plan, err := p.queue.plan(tree)
+		if err != nil {
+			return gitchange.Change{}, err
+		}
+		done.Moves, done.Skipped, done.Refused = nil, plan.Skipped, p.signedOf(plan.Refused)
+		change := gitchange.Change{Write: map[string][]byte{}}
+		for _, now := range plan.Moves {
+			sealed, known := p.moves[now.From]
+			if !known {
+				continue // it was not there when the others were signed
+			}
+			if !sameReplaced(now.Replaces, sealed.Replaces) {
+				return gitchange.Change{}, fmt.Errorf("what %s replaces has changed since it was signed: run it again", now.From)
+			}
+			content, err := exception.Join(sealed.Documents)
+			if err != nil {
+				return gitchange.Change{}, fmt.Errorf("%s: %w", now.To, err)
+			}
+			change.Write[now.To] = content
+			change.Remove = append(change.Remove, now.From)
+			done.Moves = append(done.Moves, sealed)
+		}
+		// A file that several replace goes once, and one that is written over stays.
+		gone := map[string]bool{}
+		for _, m := range done.Moves {
+			for _, r := range m.Replaces {
+				if _, written := change.Write[r.Path]; !written && !gone[r.Path] {
+					gone[r.Path] = true
+					change.Remove = append(change.Remove, r.Path)
+				}
+			}
+		}
+		change.Message, err = p.message(done.Moves, signedOffBy)
+		return change, err
+	}
+}
+
+// signedOf returns the refusals of files that this promotion has signed.
+func (p *Promotion) signedOf(refusals exception.Refusals) exception.Refusals {
+	var signed exception.Refusals
+	for _, r := range refusals {
+		if _, ours := p.moves[r.Position.File]; ours {
+			signed = append(signed, r)
+		}
+	}
+	return signed
+}
+
+func sameReplaced(now, then []Replaced) bool {
+	if len(now) != len(then) {
+		return false
+	}
+	for i := range now {
+		if now[i].Path != then[i].Path || now[i].blob != then[i].blob {
+			return false
+		}
+	}
+	return true
+}

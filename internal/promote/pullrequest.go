@@ -1,0 +1,121 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// ErrBranchTaken says that the branch for a pull request is there, and that its commit is
+// not the one that this promotion makes.
+var ErrBranchTaken = errors.New("the branch for the pull request exists and holds something else")
+
+// PullRequestBranch is the name of the branch that a promotion is pushed to for a
+// pull request when no other is chosen.
+func (q *Queue) PullRequestBranch() string { return "polex/signed-" + q.source.String()[:12] }
+
+// OnBranch reports whether a branch of a remote holds this very promotion already: who runs
+// twice need not sign twice. by is who commits.
+//
+// Anybody may have pushed that branch, so its commit has to be the one that this promotion
+// makes, with the same parent, tree, author and message. Nobody makes the same signature
+// twice, nor at the same time: the signed documents and the time are those of the branch,
+// and each document has to verify and to be what is asked for, as in [Plan.TakeOver]. A
+// branch that holds anything else is [ErrBranchTaken], and so is every branch where by signs
+// commits or verifier is nil. It is never written over: that could be somebody's work.
+func (p *Plan) OnBranch(ctx context.Context, branch gitchange.Remote, by gitchange.Author, verifier *verify.Verifier) (plumbing.Hash, bool, error) {
+	_, there, err := p.queue.clone.Ask(ctx, branch)
+	if err != nil || !there {
+		return plumbing.ZeroHash, false, err
+	}
+	tip, err := p.queue.clone.Fetch(ctx, branch)
+	if err != nil {
+		return tip, false, err
+	}
+	taken := func(why string) (plumbing.Hash, bool, error) {
+		return tip, false, fmt.Errorf("%s: %w: commit %s: %s", branch, ErrBranchTaken, tip, why)
+	}
+	switch {
+	case by.Sign:
+		return taken("a commit with a signature of its own cannot be made again to compare it")
+	case verifier == nil:
+		return taken("no trust policy says whose signatures count")
+	}
+	tree, err := p.queue.clone.Tree(tip)
+	if err != nil {
+		return tip, false, err
+	}
+	sealed, refusals, err := p.sealedIn(tree, verifier, by)
+	switch {
+	case err != nil:
+		return tip, false, err
+	case len(refusals) > 0:
+		return taken(refusals.Error())
+	}
+	promotion, err := p.Seal(sealed)
+	if err != nil {
+		return taken(err.Error())
+	}
+	_, propose, err := promotion.by(by)
+	if err != nil {
+		return tip, false, err
+	}
+	same, err := p.queue.clone.IsCommitOf(ctx, tip, p.on, by, propose)
+	if err == nil && !same {
+		return taken(fmt.Sprintf("it is not the commit that this promotion makes on %s", p.on))
+	}
+	return tip, same, err
+}
+
+// sealedIn returns the sealed documents of a tree, one for each of [Plan.Documents], where
+// they are what is asked for.
+func (p *Plan) sealedIn(tree *gittree.Tree, verifier *verify.Verifier, by gitchange.Author) ([]*exception.Document, exception.Refusals, error) {
+	var sealed []*exception.Document
+	var refusals exception.Refusals
+	for _, m := range p.Moves {
+		content, refusal, err := readSigned(tree, m.To)
+		if err != nil {
+			return nil, nil, err
+		}
+		if refusal != nil {
+			refusals = append(refusals, refusal)
+			continue
+		}
+		docs, problems, err := p.accept(content, m, verifier, by.When)
+		if err != nil {
+			return nil, nil, err
+		}
+		sealed, refusals = append(sealed, docs...), append(refusals, problems...)
+	}
+	return sealed, refusals, nil
+}
+
+// readSigned returns the content of a signed file of a tree.
+func readSigned(tree *gittree.Tree, name string) ([]byte, *exception.Refusal, error) {
+	refuse := func(message string) ([]byte, *exception.Refusal, error) {
+		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonNotTheRequest, Message: message}, nil
+	}
+	entry, err := tree.Find(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse("it is not there")
+	case err != nil:
+		return nil, nil, err
+	case entry.Mode != filemode.Regular:
+		return refuse("it is not a regular file")
+	}
+	content, err := tree.Read(entry)
+	if errors.Is(err, gittree.ErrTooLarge) {
+		return refuse(fmt.Sprintf("it has more than %d bytes", gittree.MaxFile))
+	}
+	return content, nil, err
+}

@@ -1,0 +1,269 @@
+package promote
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// The reasons for which a queue is not promoted.
+const (
+	ReasonBadName        = pending.ReasonBadName
+	ReasonNotRegular     = pending.ReasonNotRegular
+	ReasonMalformed      = "malformed"
+	ReasonNoDocuments    = pending.ReasonNoDocuments
+	ReasonTargetExists   = pending.ReasonTargetExists
+	ReasonAlreadySigned  = pending.ReasonAlreadySigned
+	ReasonPartlyReplaced = pending.ReasonPartlyReplaced
+	ReasonNotARenewal    = "not-a-renewal"
+)
+
+// DefaultUnsigned and DefaultSigned are the folders when nothing else is said.
+const (
+	DefaultUnsigned = "unsigned"
+	DefaultSigned   = "signed"
+)
+
+// Options say what is promoted. The zero value is the strictest.
+type Options struct {
+	Unsigned string // relative to the work tree's root, with slashes
+	Signed   string
+	// Source is the commit that unsigned/ is read from: HEAD, a whole hash, or the
+	// name of a branch or a tag. "" means HEAD.
+	Source string
+	// Replace has a request for an exception that is signed already take its place.
+	// Otherwise it is refused.
+	Replace bool
+	// Rules are files and folders, from the root, that say what may be signed: the
+	// configuration. Where they differ between HEAD and the commit that is built upon,
+	// what was allowed by the ones is left to a run by the others.
+	Rules []string
+	// KeepGoing leaves out the files that cannot be promoted, and has the others
+	// promoted. Otherwise one such file stops all of them.
+	KeepGoing bool
+}
+
+// Queue is what waits under unsigned/ at one commit, its source.
+type Queue struct {
+	clone   *gitchange.Clone
+	options Options
+	head    gitchange.Head
+	source  plumbing.Hash
+	// committedAt is when the source was made, as it says.
+	committedAt time.Time
+	tree        *gittree.Tree
+	files       []*file
+	// refused are the files that are left out, for reasons that no plan changes.
+	refused exception.Refusals
+	left    map[string]bool
+	// signed are the exceptions in signed files, by the name of the file's content,
+	// so that none is parsed again when the remote has moved.
+	signed map[plumbing.Hash][]exception.Identity
+}
+
+// file is one file of the queue.
+type file struct {
+	from, to  string // paths from the work tree's root
+	blob      plumbing.Hash
+	documents []*exception.Document
+	origin    *gitchange.Origin // nil where history does not go back to it
+}
+
+// Open reads the queue of a clone. It returns [exception.Refusals] when a file in
+// it cannot be promoted, a *[gittree.RevisionError] for a source that no
+// repository could have, and another error when the repository cannot be read or
+// its work tree is not clean below the two folders.
+func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
+	if err := checkFolders(&o); err != nil {
+		return nil, err
+	}
+	if o.Source == "" {
+		o.Source = "HEAD"
+	}
+	source, err := clone.Resolve(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{clone: clone, options: o, source: source, signed: map[plumbing.Hash][]exception.Identity{}, left: map[string]bool{}}
+	if q.head, err = clone.Head(); err != nil {
+		return nil, err
+	}
+	if q.committedAt, err = clone.CommittedAt(source); err != nil {
+		return nil, err
+	}
+	if q.tree, err = clone.Tree(source); err != nil {
+		return nil, err
+	}
+	if err := q.checkClean(); err != nil {
+		return nil, err
+	}
+	if err := q.read(); err != nil {
+		return nil, err
+	}
+	if err := q.checkBytes(); err != nil {
+		return nil, err
+	}
+	return q, q.findOrigins()
+}
+
+func checkFolders(o *Options) error {
+	folders, err := pending.Folders{Unsigned: o.Unsigned, Signed: o.Signed}.Complete()
+	o.Unsigned, o.Signed = folders.Unsigned, folders.Signed
+	return err
+}
+
+// checkClean refuses a work tree in which either folder differs from HEAD: what
+// was not committed was not reviewed. Nor may anything be staged elsewhere, for
+// nobody could tell what a commit was to take along.
+func (q *Queue) checkClean() error {
+	dirty, err := q.clone.Dirty(q.options.Unsigned, q.options.Signed)
+	if err != nil {
+		return err
+	}
+	if len(dirty) > 0 {
+		return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
+	}
+	return nil
+}
+
+// checkBytes refuses a clone in which files are not on disk as they are in a commit.
+func (q *Queue) checkBytes() error {
+	var paths []string
+	for _, f := range q.files {
+		paths = append(paths, f.from, f.to)
+	}
+	said, err := q.clone.Attributes(paths, pending.Attributes...)
+	if err != nil {
+		return err
+	}
+	if r := pending.CheckAttributes(said); r != nil {
+		return fmt.Errorf("%w: %q: %s: %s", gitchange.ErrSetting, r.Position.File, r.Message, r.Hint)
+	}
+	return q.clone.CheckBytes(q.options.Unsigned, q.options.Signed)
+}
+
+// checkUnmoved refuses a clone that is no longer as it was when the queue was
+// read: signing takes its time.
+func (q *Queue) checkUnmoved() error {
+	head, err := q.clone.Head()
+	if err != nil {
+		return err
+	}
+	if head != q.head {
+		return fmt.Errorf("%w (it was %s at %s when the queue was read)", gitchange.ErrMoved, q.head.Branch, q.head.Commit)
+	}
+	return errors.Join(q.checkClean(), q.checkBytes())
+}
+
+func (q *Queue) read() error {
+	err := walk(q.tree, q.options.Unsigned, func(entry gittree.Entry) error {
+		if !pending.Waits(entry.Path) {
+			return nil
+		}
+		f, problems, err := q.take(entry)
+		if q.refused = append(q.refused, problems...); len(problems) == 0 {
+			q.files = append(q.files, f)
+		}
+		return err
+	})
+	if err == nil && len(q.refused) > 0 && !q.options.KeepGoing {
+		err = q.refused
+	}
+	return err
+}
+
+// LeaveOut has no later plan promote a file.
+func (q *Queue) LeaveOut(name string) { q.left[name] = true }
+
+// take reads one file of the queue.
+func (q *Queue) take(entry gittree.Entry) (*file, exception.Refusals, error) {
+	name := entry.Path
+	at := exception.Position{File: name}
+	f := &file{from: name, to: q.folders().Target(name), blob: entry.Hash()}
+	if refusal := pending.CheckFile(pending.File{Path: name, Mode: uint32(entry.Mode)}); refusal != nil {
+		return f, exception.Refusals{refusal}, nil
+	}
+	content, err := q.tree.Read(entry)
+	if err != nil {
+		return f, nil, err
+	}
+	var refusals exception.Refusals
+	err = readDocuments(content, name, func(doc *exception.Document, bad *exception.SyntaxError) {
+		if bad != nil {
+			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
+			return
+		}
+		f.documents = append(f.documents, doc)
+	})
+	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
+		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
+	}
+	return f, refusals, err
+}
+
+// walk calls visit for every entry below dir that is no folder, in order.
+func walk(tree *gittree.Tree, dir string, visit func(gittree.Entry) error) error {
+	switch folder, err := tree.Find(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case folder.Mode != filemode.Dir:
+		return fmt.Errorf("%s is not a folder", dir)
+	}
+	return tree.Walk(dir, visit)
+}
+
+func readDocuments(content []byte, name string, visit func(*exception.Document, *exception.SyntaxError)) error {
+	reader := exception.NewReader(bytes.NewReader(content), name)
+	for {
+		doc, err := reader.Next()
+		var bad *exception.SyntaxError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &bad):
+			visit(nil, bad)
+		case err != nil:
+			return err
+		default:
+			visit(doc, nil)
+		}
+	}
+}
+
+func (q *Queue) folders() pending.Folders {
+	return pending.Folders{Unsigned: q.options.Unsigned, Signed: q.options.Signed}
+}
+
+// Source returns the hash of the commit that the queue was read from.
+func (q *Queue) Source() plumbing.Hash { return q.source }
+
+// findOrigins finds the commits that the files of the queue come from.
+func (q *Queue) findOrigins() error {
+	paths := make([]string, len(q.files))
+	for i, f := range q.files {
+		paths[i] = f.from
+	}
+	origins, err := q.clone.Origins(q.source, paths)
+	if err != nil {
+		return err
+	}
+	for _, f := range q.files {
+		if origin, known := origins[f.from]; known {
+			f.origin = &origin
+		}
+	}
+	return nil
+}

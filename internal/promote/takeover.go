@@ -1,0 +1,199 @@
+package promote
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// The reasons for which sealed files are not taken over.
+const (
+	ReasonNotTheRequest  = "not-the-request"
+	ReasonUnexpectedFile = "unexpected-file"
+	ReasonTooLarge       = "too-large"
+	ReasonSealedEarlier  = "sealed-earlier"
+	ReasonNotSealed      = "not-sealed" // with [Options.KeepGoing]
+)
+
+// skew is how far the clocks of a Git server, a signer and a log may be apart.
+const skew = 5 * time.Minute
+
+// TakeOver reads what [Plan.HandOver] wrote, and returns a sealed document for
+// each of [Plan.Documents]. Whoever filled the folder is not trusted: each
+// document has to verify, to be the one that was asked for but for what signing
+// adds, and to have been sealed after it was asked for; and nothing else may lie
+// in the folder. It returns [exception.Refusals] when something is not so. With
+// [Options.KeepGoing], what the folder was not filled with leaves the plan.
+func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([]*exception.Document, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read sealed files: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // only read
+	content, refusal, err := readHanded(root, ManifestName)
+	if err != nil {
+		return nil, fmt.Errorf("read sealed files: %w", err)
+	}
+	if refusal != nil {
+		return nil, exception.Refusals{refusal}
+	}
+	files, refusals := p.readManifest(content)
+	if len(refusals) > 0 {
+		return nil, refusals
+	}
+	if refusals, err = unexpected(root, files); err != nil {
+		return nil, fmt.Errorf("read sealed files: %w", err)
+	}
+	if p.queue.options.KeepGoing {
+		p.leaveOut(p.unsealed(files))
+	}
+	var sealed []*exception.Document
+	for _, m := range p.Moves {
+		docs, problems, err := p.takeOver(root, m, verifier, now)
+		if err != nil {
+			return nil, fmt.Errorf("read sealed file %q: %w", m.To, err)
+		}
+		sealed, refusals = append(sealed, docs...), append(refusals, problems...)
+	}
+	if len(refusals) > 0 {
+		return nil, refusals
+	}
+	return sealed, nil
+}
+
+// unsealed refuses the files that the job which signed has left out.
+func (p *Plan) unsealed(files map[string]string) exception.Refusals {
+	var refusals exception.Refusals
+	for _, m := range p.Moves {
+		if _, handed := files[m.To]; !handed {
+			refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: m.From}, Reason: ReasonNotSealed,
+				Message: "it is not among the sealed files: the job that signs left it out", Hint: "the results of that job say why"})
+		}
+	}
+	return refusals
+}
+
+// unexpected refuses everything in the folder that the manifest does not name.
+func unexpected(root *os.Root, files map[string]string) (exception.Refusals, error) {
+	var refusals exception.Refusals
+	met := 0
+	err := fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if met++; met > gittree.MaxEntries {
+			return fmt.Errorf("there are more than %d files and folders", gittree.MaxEntries)
+		}
+		if _, named := files[name]; entry.IsDir() || named || name == ManifestName {
+			return nil
+		}
+		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonUnexpectedFile, Message: ManifestName + " does not name it"})
+		return nil
+	})
+	return refusals, err
+}
+
+// readHanded reads a regular file of bounded size.
+func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) {
+	at := exception.Position{File: name}
+	// A folder on the way that is a link is as foreign as a file that is one.
+	for dir := name; dir != "."; dir = path.Dir(dir) {
+		info, err := root.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &exception.Refusal{Position: at, Reason: ReasonNotTheRequest, Message: "it is not among the sealed files"}, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if dir == name && !info.Mode().IsRegular() || dir != name && !info.IsDir() {
+			return nil, &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is a link, or no file at all, and only regular files are taken"}, nil
+		}
+		if dir == name && info.Size() > gittree.MaxFile {
+			return nil, &exception.Refusal{Position: at, Reason: ReasonTooLarge, Message: fmt.Sprintf("it has more than %d bytes", gittree.MaxFile)}, nil
+		}
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	content, err := io.ReadAll(io.LimitReader(f, gittree.MaxFile))
+	return content, nil, err
+}
+
+// takeOver reads the sealed form of one file of the queue.
+func (p *Plan) takeOver(root *os.Root, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
+	content, refusal, err := readHanded(root, m.To)
+	if err != nil {
+		return nil, nil, err
+	}
+	if refusal != nil {
+		return nil, exception.Refusals{refusal}, nil
+	}
+	return p.accept(content, m, verifier, now)
+}
+
+// accept reads the content of a sealed file, and refuses what does not verify or is not what
+// the move asks for.
+func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
+	var sealed []*exception.Document
+	var refusals exception.Refusals
+	err := readDocuments(content, m.To, func(doc *exception.Document, bad *exception.SyntaxError) {
+		if bad != nil {
+			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
+			return
+		}
+		sealed = append(sealed, doc)
+	})
+	if err != nil || len(refusals) > 0 {
+		return nil, refusals, err
+	}
+	if len(sealed) != len(m.Documents) {
+		return nil, exception.Refusals{{Position: exception.Position{File: m.To}, Reason: ReasonNotTheRequest,
+			Message: fmt.Sprintf("it holds %d documents, and %s has %d", len(sealed), m.From, len(m.Documents))}}, nil
+	}
+	for i, doc := range sealed {
+		verified, err := verifier.Verify(doc, now)
+		var rejected *verify.Rejected
+		if errors.As(err, &rejected) {
+			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: string(rejected.Reason), Message: "it does not verify: " + rejected.Detail})
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if refusal := p.answers(m, m.Documents[i], doc, verified, now); refusal != nil {
+			refusals = append(refusals, refusal)
+		}
+	}
+	return sealed, refusals, nil
+}
+
+// answers refuses a sealed document that is not what was asked for.
+func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, now time.Time) *exception.Refusal {
+	witnessed := now
+	for _, s := range verified.Signatures() {
+		if s.WitnessedAt.IsZero() {
+			continue
+		}
+		witnessed = s.WitnessedAt
+		// Whoever signed had read the source; what was sealed before is another
+		// approval's.
+		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
+			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSealedEarlier,
+				Message: fmt.Sprintf("it was sealed at %s, and the commit that asks for it is of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
+		}
+	}
+	if problem := differs(asked, verified.Message(), witnessed); problem != "" {
+		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest, Message: fmt.Sprintf("it is not what %s asks for: %s", m.From, problem)}
+	}
+	return nil
+}

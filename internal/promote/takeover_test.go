@@ -1,0 +1,127 @@
+package promote_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// sigstore is a sandbox, who signs with it, and who verifies that.
+type sigstore struct {
+	signer   *sign.Signer
+	verifier *verify.Verifier
+}
+
+func newSigstore(t *testing.T) *sigstore {
+	t.Helper()
+	box, err := sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := trust.LoadRoot(box.TrustedRootPath)
+	must(err)
+	token, err := box.Token(sandbox.Identity{}, "sigstore")
+	must(err)
+	s := &sigstore{}
+	s.signer, err = sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
+	must(err)
+	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: box.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root)
+	must(err)
+	s.verifier, err = verify.New(policy)
+	must(err)
+	return s
+}
+
+// TestTakeOver: what a job hands over is taken if it is what was asked for, and
+// sealed since.
+func TestTakeOver(t *testing.T) {
+	s := newSigstore(t)
+	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	for _, tc := range []struct {
+		name  string
+		asked time.Time // when it was
+		spoil func(r *repository, dir string)
+		want  string // the reason; "" where it is taken
+	}{
+		{name: "as it should be", asked: time.Now()},
+		{name: "clocks apart", asked: time.Now().Add(4 * time.Minute)},
+		{name: "sealed earlier", asked: time.Now().Add(time.Hour), want: promote.ReasonSealedEarlier},
+		{name: "two documents for one", asked: time.Now(), want: promote.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
+			r.must(err)
+			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), append(append(content, "---\n"...), content...), 0o600))
+		}},
+		{name: "malformed", asked: time.Now(), want: promote.ReasonMalformed, spoil: func(r *repository, dir string) {
+			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte("a: [\n"), 0o600))
+		}},
+		{name: "altered", asked: time.Now(), want: "altered", spoil: func(r *repository, dir string) {
+			content, err := os.ReadFile(filepath.Join(dir, "signed", "a.yaml"))
+			r.must(err)
+			r.must(os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte(strings.Replace(string(content), "[Pod]", "[Pod, Deployment]", 1)), 0o600))
+		}},
+		{name: "a manifest of another kind", asked: time.Now(), want: promote.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			r.must(os.WriteFile(filepath.Join(dir, promote.ManifestName), []byte(`{"apiVersion":"polex.dev/v1alpha1","kind":"Report"}`), 0o600))
+		}},
+		{name: "a manifest that leads elsewhere", asked: time.Now(), want: promote.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			name := filepath.Join(dir, promote.ManifestName)
+			content, err := os.ReadFile(name)
+			r.must(err)
+			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"to": "signed/a.yaml"`, `"to": ".github/workflows/a.yaml"`, 1)), 0o600))
+		}},
+		{name: "a manifest of what does not wait", asked: time.Now(), want: promote.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
+			name := filepath.Join(dir, promote.ManifestName)
+			content, err := os.ReadFile(name)
+			r.must(err)
+			r.must(os.WriteFile(name, []byte(strings.Replace(string(content), `"from": "unsigned/a.yaml"`, `"from": "unsigned/x.yaml"`, 1)), 0o600))
+		}},
+		{name: "a manifest that is a link", asked: time.Now(), want: promote.ReasonNotRegular, spoil: func(r *repository, dir string) {
+			name := filepath.Join(dir, promote.ManifestName)
+			r.must(os.Rename(name, name+".real"))
+			r.must(os.Symlink(promote.ManifestName+".real", name))
+		}},
+		{name: "a folder that is a link", asked: time.Now(), want: promote.ReasonUnexpectedFile, spoil: func(r *repository, dir string) {
+			r.must(os.Rename(filepath.Join(dir, "signed"), filepath.Join(dir, "other")))
+			r.must(os.Symlink("other", filepath.Join(dir, "signed")))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRepository(t, nil)
+			r.write("unsigned/a.yaml", request)
+			r.git("add", "--all")
+			r.commitAt("Ask", tc.asked)
+			q := r.open()
+			sealed, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
+			r.must(err)
+			dir := filepath.Join(t.TempDir(), "sealed")
+			r.must(q.HandOver(dir, sealed))
+			if tc.spoil != nil {
+				tc.spoil(r, dir)
+			}
+			got, err := q.TakeOver(dir, s.verifier, time.Now())
+			var refused exception.Refusals
+			switch {
+			case tc.want == "" && (err != nil || len(got) != 1 || string(got[0].Source()) != string(sealed[0].Source())):
+				t.Errorf("TakeOver: %v", err)
+			case tc.want != "" && (!errors.As(err, &refused) || refused[0].Reason != tc.want):
+				t.Errorf("TakeOver: %v, want %s", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package promote_test
+
+import (
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/promote"
+)
+
+// TestTarget: the remote's branch is asked now, and the local one counts only where it has
+// all of that.
+func TestTarget(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		here, there   bool // has a commit of its own
+		branch        string
+		local, remote string // what counts, "here" or "there", "" for an error
+	}{
+		{name: "the same", branch: "main", local: "here", remote: "there"},
+		{name: "the remote has moved", branch: "main", there: true, local: "there", remote: "there"},
+		{name: "not pushed yet", branch: "main", here: true, local: "here", remote: "there"},
+		{name: "both", branch: "main", here: true, there: true, local: "there", remote: "there"},
+		{name: "a branch that the remote does not have", branch: "work", local: "here"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
+			other := r.remote()
+			if tc.there {
+				other.git("rm", "--quiet", "-r", "unsigned")
+				other.pushed("Withdraw it")
+			}
+			if tc.here {
+				r.commit("Mine")
+			}
+			commits := map[string]string{"here": r.head(), "there": other.head()}
+			clone, err := gitchange.Open(gitchange.Options{Dir: r.Dir})
+			r.must(err)
+			defer clone.Close()
+			for _, local := range []bool{true, false} {
+				want := tc.remote
+				if local {
+					want = tc.local
+				}
+				got, err := promote.Target(t.Context(), clone, gitchange.Remote{Name: "origin", Branch: tc.branch}, local)
+				if (err != nil) != (want == "") || err == nil && got.String() != commits[want] {
+					t.Errorf("Target, local %v: %s, %v; want %q of %v", local, got, err, want, commits)
+				}
+			}
+		})
+	}
+}
+
+// TestPlanAfterwards: what was withdrawn is not signed, and what was withdrawn and asked for
+// again is not signed for those who approved it the first time.
+func TestPlanAfterwards(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		others func(*repository)
+		want   string // the reason for which it is skipped
+	}{
+		{"something else", func(r *repository) { r.write("README.md", "x"); r.pushed("Other") }, ""},
+		{"withdrawn", func(r *repository) { r.git("rm", "--quiet", "unsigned/a.yaml"); r.pushed("Withdraw it") }, promote.ReasonGoneSince},
+		{"signed and withdrawn", func(r *repository) {
+			r.git("mv", "unsigned/a.yaml", "a.yaml")
+			r.pushed("Sign it")
+			r.git("rm", "--quiet", "a.yaml")
+			r.pushed("Withdraw it")
+		}, promote.ReasonGoneSince},
+		{"withdrawn and asked for again", func(r *repository) {
+			r.git("mv", "unsigned/a.yaml", "a.yaml")
+			r.pushed("Withdraw it")
+			r.git("mv", "a.yaml", "unsigned/a.yaml")
+			r.pushed("Ask for it again")
+		}, promote.ReasonChangedSince},
+		{"the configuration changed", func(r *repository) { r.write(".polex.yaml", "stricter"); r.pushed("Ask for more") }, promote.ReasonChangedSince},
+		{"the configuration is gone", func(r *repository) { r.git("rm", "--quiet", ".polex.yaml"); r.pushed("Ask for nothing") }, promote.ReasonChangedSince},
+		{"a policy changed", func(r *repository) { r.write("policies/a.yaml", "new"); r.pushed("Add a policy") }, promote.ReasonChangedSince},
+		{"changed", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("b")); r.pushed("Change it") }, promote.ReasonChangedSince},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/.gitkeep": "", ".polex.yaml": "lax"})
+			other := r.remote()
+			tc.others(other)
+			q, err := r.try(r.Dir, promote.Options{Rules: []string{".polex.yaml", "policies"}})
+			r.must(err)
+			tip, err := promote.Target(t.Context(), r.clone, toMain.To, false)
+			r.must(err)
+			if tip == plumbing.NewHash(r.head()) {
+				t.Fatal("the remote has not moved")
+			}
+			plan, err := q.Queue.Plan(tip)
+			r.must(err)
+			switch {
+			case tc.want == "" && (len(plan.Moves) != 1 || len(plan.Skipped) != 0):
+				t.Errorf("%d moves, and skipped %v", len(plan.Moves), plan.Skipped)
+			case tc.want != "" && (len(plan.Moves) != 0 || len(plan.Skipped) != 1 || plan.Skipped[0].Reason != tc.want):
+				t.Errorf("%d moves, and skipped %v; want %s", len(plan.Moves), plan.Skipped, tc.want)
+			}
+		})
+	}
+}

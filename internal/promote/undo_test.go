@@ -1,0 +1,168 @@
+package promote_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/promote"
+)
+
+// All or nothing: whatever fails between the queue and the commit, everything
+// is as it was, on disk, in the index and in the history.
+func TestApplyUndoes(t *testing.T) {
+	queue := map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b.yaml": exceptionText("b"), "unsigned/c/c.yaml": exceptionText("c"),
+		".gitignore": "*.local/\n/signed/b.yaml\n/signed/c\n"}
+	for _, tc := range []struct {
+		name    string
+		between func(*repository) (clean func()) // after Open
+		commits bool                             // only a commit can fail on it
+	}{
+		{name: "the second target is an ignored folder", between: func(r *repository) func() {
+			r.write("signed/b.yaml/x", "")
+			return func() {}
+		}},
+		{name: "the second target is an ignored file", between: func(r *repository) func() {
+			r.write("signed/b.yaml", "mine\n")
+			return func() {
+				if got := r.read("signed/b.yaml"); got != "mine\n" {
+					r.tb.Errorf("the file that was in the way holds %q", got)
+				}
+			}
+		}},
+		{name: "the second target is a link", between: func(r *repository) func() {
+			r.write("victim.local/x", "")
+			r.write("signed/", "")
+			r.link("../victim.local/b.yaml", "signed/b.yaml")
+			return func() { r.empty("victim.local", "x") }
+		}},
+		{name: "the third target's folder is a link", between: func(r *repository) func() {
+			r.write("victim.local/x", "")
+			r.write("signed/", "")
+			r.link("../victim.local", "signed/c")
+			return func() { r.empty("victim.local", "x") }
+		}},
+		{name: "the third target's folder is a file", between: func(r *repository) func() {
+			r.write("signed/c", "mine\n")
+			return func() {}
+		}},
+		{name: "the branch cannot be moved", commits: true, between: func(r *repository) func() {
+			// The ref is packed, and a folder stands where it would be written.
+			r.git("pack-refs", "--all")
+			r.write(".git/refs/heads/main/in-the-way", strings.Repeat("0", 40)+"\n")
+			return func() { r.must(os.RemoveAll(r.path(".git/refs/heads/main"))) }
+		}},
+	} {
+		for _, commit := range []*gitchange.Author{author(), nil} {
+			if commit == nil && tc.commits {
+				continue
+			}
+			name := tc.name + map[bool]string{true: ", without a commit"}[commit == nil]
+			t.Run(name, func(t *testing.T) {
+				r := newRepository(t, queue)
+				head := r.head()
+				q := r.open()
+				docs := stamp(t, q.Documents())
+				clean := tc.between(r)
+				moves, hash, err := q.apply(docs, commit)
+				clean()
+				if err == nil || hash != "" {
+					t.Fatalf("apply: %d moves, hash %q, %v, want an error", len(moves), hash, err)
+				}
+				r.unchanged(head)
+				for file, want := range queue {
+					if got := r.read(file); got != want {
+						t.Errorf("%s holds %q", file, got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// empty checks that a folder holds nothing but the one file.
+func (r *repository) empty(dir, but string) {
+	r.tb.Helper()
+	entries, err := os.ReadDir(r.path(dir))
+	r.must(err)
+	for _, entry := range entries {
+		if entry.Name() != but {
+			r.tb.Errorf("%s was written to %s", entry.Name(), dir)
+		}
+	}
+}
+
+// Attack 103: a link in place of the signed folder leads to the workflows.
+func TestSignedIsALink(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/sign.yaml": "on: push\n"})
+	r.link(".github/workflows", "signed")
+	r.commit("Link the signed folder")
+	head := r.head()
+	q, err := r.try(r.Dir, promote.Options{})
+	if err == nil {
+		_, _, err = q.apply(stamp(t, q.Documents()), author())
+	}
+	if err == nil {
+		t.Error("promoted through a link")
+	}
+	r.unchanged(head)
+	r.empty(".github/workflows", "sign.yaml")
+}
+
+// A link that appears after the queue was read is not followed either.
+func TestSignedBecomesALink(t *testing.T) {
+	for name, target := range map[string]string{"inside": ".github/workflows", "outside": ""} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/sign.yaml": "on: push\n"})
+			head := r.head()
+			q := r.open()
+			if target == "" {
+				target = t.TempDir()
+			}
+			r.link(target, "signed")
+			if _, _, err := q.apply(stamp(t, q.Documents()), author()); err == nil {
+				t.Error("promoted through a link")
+			}
+			r.must(os.Remove(r.path("signed")))
+			r.unchanged(head)
+			r.empty(".github/workflows", "sign.yaml")
+		})
+	}
+}
+
+// The work tree moved on while the queue was signed: what was approved is not
+// what would be committed upon.
+func TestHeadMoves(t *testing.T) {
+	for name, move := range map[string]func(*repository){
+		"commit":                            func(r *repository) { r.write("later.txt", "x\n"); r.commit("Later") },
+		"checkout":                          func(r *repository) { r.git("checkout", "--quiet", "-b", "other"); r.commit("Elsewhere") },
+		"another branch at the same commit": func(r *repository) { r.git("checkout", "--quiet", "-b", "other") },
+		"an unsigned file vanishes":         func(r *repository) { r.must(os.Remove(r.path("unsigned/a.yaml"))) },
+		"an unsigned file becomes a link": func(r *repository) {
+			r.must(os.Remove(r.path("unsigned/a.yaml")))
+			r.link("../README.md", "unsigned/a.yaml")
+		},
+		"staged": func(r *repository) { r.write("later.txt", "x\n"); r.git("add", ".") },
+		"changed in the queue": func(r *repository) {
+			r.write("unsigned/a.yaml", exceptionText("a")+"  background: true\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
+			q := r.open()
+			docs := stamp(t, q.Documents())
+			move(r)
+			head, status := r.head(), r.git("status", "--porcelain", "--untracked-files=all")
+			if _, _, err := q.apply(docs, author()); err == nil {
+				t.Error("applied")
+			}
+			if got := r.head(); got != head {
+				t.Errorf("HEAD moved to %s", got)
+			}
+			if got := r.git("status", "--porcelain", "--untracked-files=all"); got != status {
+				t.Errorf("git status %q, want %q", got, status)
+			}
+		})
+	}
+}

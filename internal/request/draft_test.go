@@ -1,0 +1,319 @@
+package request_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// said is what requesters say here.
+var said = request.Statements{Reason: "the vendor has no probe", Ticket: "SEC-12", Owner: "team-a", ExpiresIn: "7d"}
+
+const policies = `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: probes}
+spec:
+  rules:
+  - name: check
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {spec: {a: b}}}
+  - name: tag
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {spec: {a: b}}}
+  - name: replicas
+    match: {any: [{resources: {kinds: [Deployment]}}]}
+    validate: {message: m, pattern: {spec: {a: b}}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: pods-alone, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
+spec:
+  rules:
+  - name: check
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {spec: {a: b}}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: standards}
+spec:
+  rules:
+  - name: baseline
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {podSecurity: {level: baseline}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: images}
+spec:
+  rules:
+  - name: verify
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    verifyImages: [{imageReferences: ["*"]}]
+---
+apiVersion: kyverno.io/v1
+kind: Policy
+metadata: {name: labels, namespace: team-a}
+spec:
+  rules:
+  - name: check
+    match: {any: [{resources: {kinds: [Ingress, Namespace, ClusterRole]}}]}
+    validate: {message: m, pattern: {spec: {a: b}}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: roles}
+spec:
+  rules:
+  - name: check
+    match: {any: [{resources: {kinds: [ClusterRole, Namespace]}}]}
+    validate: {message: m, pattern: {spec: {a: b}}}
+---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: readiness}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+---
+apiVersion: policies.kyverno.io/v1
+kind: NamespacedValidatingPolicy
+metadata: {name: hosts, namespace: team-a}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [networking.k8s.io], apiVersions: [v1], operations: [CREATE], resources: [ingresses]}]}
+`
+
+const manifests = `apiVersion: v1
+kind: Pod
+metadata:
+  name: web-5d8f7c9b6d-x2x4z
+  namespace: team-a
+  labels: {pod-template-hash: 5d8f7c9b6d}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d8f7c9b6d, uid: a, controller: true}]
+spec:
+  containers: [{name: a, image: registry.example/a}, {name: b, image: nginx}]
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: evil
+  namespace: team-a
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d8f7c9b6d, uid: a, controller: true}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: nightly-29000000
+  namespace: team-a
+  ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: a, controller: true}]
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: front, namespace: team-a}
+`
+
+func parse(t *testing.T, text string) []*exception.Document {
+	t.Helper()
+	r := exception.NewReader(strings.NewReader(text), "test.yaml").Large()
+	var docs []*exception.Document
+	for {
+		d, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return docs
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, d)
+	}
+}
+
+// of is a violation: "policy rule Kind ns/name", with the kinds' own groups.
+func of(policy, rule, kind, namespace, name string) request.Violation {
+	apiVersion := map[string]string{"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1", "Namespace": "v1", "Ingress": "networking.k8s.io/v1", "ClusterRole": "rbac.authorization.k8s.io/v1"}[kind]
+	if apiVersion == "" {
+		apiVersion = "apps/v1"
+	}
+	return request.Violation{Policy: policy, Rule: rule, Resource: request.Resource{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name}}
+}
+
+// drafted are what the drafts exempt, as a reader sees it: rules, and kinds and names.
+func drafted(t *testing.T, d request.Draft) []string {
+	t.Helper()
+	var lines []string
+	spec, _ := d.Document.Lookup("spec")
+	tree := spec.(map[string]any)
+	if refs, isNew := tree["policyRefs"].([]any); isNew {
+		ref := refs[0].(map[string]any)
+		lines = append(lines, ref["kind"].(string)+" "+ref["name"].(string))
+		condition := tree["matchConditions"].([]any)[0].(map[string]any)["expression"].(string)
+		for part := range strings.FieldsFuncSeq(condition, func(r rune) bool { return r == '\n' }) {
+			if strings.Contains(part, "object.kind ==") || strings.Contains(part, "object.metadata.namespace ==") {
+				lines = append(lines, strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(part), " ||"), " &&"))
+			}
+		}
+		return lines
+	}
+	for _, item := range tree["exceptions"].([]any) {
+		entry := item.(map[string]any)
+		lines = append(lines, entry["policyName"].(string)+": "+texts(entry["ruleNames"]))
+	}
+	for _, item := range tree["match"].(map[string]any)["any"].([]any) {
+		resources := item.(map[string]any)["resources"].(map[string]any)
+		lines = append(lines, texts(resources["kinds"])+" "+texts(resources["namespaces"])+": "+texts(resources["names"]))
+	}
+	controls, _ := tree["podSecurity"].([]any)
+	for _, item := range controls {
+		entry := item.(map[string]any)
+		lines = append(lines, strings.TrimSpace(entry["controlName"].(string)+" "+texts(entry["images"])))
+	}
+	return lines
+}
+
+func texts(value any) string {
+	var all []string
+	items, _ := value.([]any)
+	for _, item := range items {
+		all = append(all, item.(string))
+	}
+	return strings.Join(all, " ")
+}
+
+const (
+	hashed       = "web-?????????? web-????????? web-????????"
+	hashedAndPod = "web-??????????-????? web-?????????-????? web-????????-?????"
+)
+
+func TestNew(t *testing.T) {
+	known := shape.ReadPolicies(parse(t, policies))
+	deployment := []string{"apps/v1/Deployment team-a: web", "apps/v1/ReplicaSet team-a: " + hashed, "v1/Pod team-a: " + hashedAndPod}
+	whole := append([]string{"probes: autogen-check check"}, deployment...)
+	for _, tc := range []struct {
+		name       string
+		violations []request.Violation
+		unknown    bool // the policies
+		manifests  bool
+		want       [][]string
+		problems   []string
+	}{
+		{name: "a Deployment", violations: []request.Violation{of("probes", "autogen-check", "Deployment", "team-a", "web")}, want: [][]string{whole}},
+		{name: "a Deployment, policies unknown", unknown: true, violations: []request.Violation{of("probes", "autogen-check", "Deployment", "team-a", "web")}, want: [][]string{whole}},
+		{name: "one cause", violations: []request.Violation{of("probes", "check", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z"), of("probes", "autogen-check", "Deployment", "team-a", "web"), of("probes", "autogen-check", "ReplicaSet", "team-a", "web-5d8f7c9b6d")},
+			want: [][]string{whole}},
+		{name: "two rules", violations: []request.Violation{of("probes", "autogen-tag", "Deployment", "team-a", "web"), of("probes", "autogen-check", "Deployment", "team-a", "web")},
+			want: [][]string{append([]string{"probes: autogen-check autogen-tag check tag"}, deployment...)}},
+		{name: "a rule of its own and a rule for Pods", violations: []request.Violation{of("probes", "replicas", "Deployment", "team-a", "web"), of("probes", "autogen-check", "Deployment", "team-a", "web")},
+			want: [][]string{whole, {"probes: replicas", "apps/v1/Deployment team-a: web"}}},
+		{name: "two workloads", violations: []request.Violation{of("probes", "autogen-check", "DaemonSet", "team-a", "log"), of("probes", "autogen-check", "StatefulSet", "team-a", "db")},
+			want: [][]string{{"probes: autogen-check check", "apps/v1/DaemonSet team-a: log", "v1/Pod team-a: log-?????"}, {"probes: autogen-check check", "apps/v1/StatefulSet team-a: db", "v1/Pod team-a: db-??? db-?? db-?"}}},
+		{name: "a CronJob", violations: []request.Violation{of("probes", "autogen-cronjob-check", "CronJob", "team-a", "nightly")},
+			want: [][]string{{"probes: autogen-check autogen-cronjob-check check", "batch/v1/CronJob team-a: nightly", "batch/v1/Job team-a: nightly-????????", "v1/Pod team-a: nightly-????????-?????"}}},
+		{name: "a Job of a CronJob", manifests: true, violations: []request.Violation{of("probes", "autogen-check", "Job", "team-a", "nightly-29000000")},
+			want: [][]string{{"probes: autogen-check autogen-cronjob-check check", "batch/v1/CronJob team-a: nightly", "batch/v1/Job team-a: nightly-????????", "v1/Pod team-a: nightly-????????-?????"}}},
+		{name: "a Pod by its very name", violations: []request.Violation{of("probes", "check", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z")}, want: [][]string{{"probes: check", "v1/Pod team-a: web-5d8f7c9b6d-x2x4z"}}},
+		{name: "a Pod of a Deployment", manifests: true, violations: []request.Violation{of("probes", "check", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z")}, want: [][]string{whole}},
+		{name: "a Pod of a Deployment, policies unknown", unknown: true, manifests: true, violations: []request.Violation{of("probes", "check", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z")},
+			want: [][]string{{"probes: check", "v1/Pod team-a: " + hashedAndPod}}},
+		{name: "a rule for Pods alone", manifests: true, violations: []request.Violation{of("pods-alone", "check", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z")}, want: [][]string{{"pods-alone: check", "v1/Pod team-a: " + hashedAndPod}}},
+		{name: "a Pod that lies about its owner", manifests: true, violations: []request.Violation{of("probes", "check", "Pod", "team-a", "evil")}, want: [][]string{{"probes: check", "v1/Pod team-a: evil"}}},
+		{name: "a sibling's Pod is another cause", violations: []request.Violation{of("probes", "autogen-check", "Deployment", "team-a", "web"), of("probes", "check", "Pod", "team-a", "web-api-5d8f7c9b6d-x2x4z")},
+			want: [][]string{whole, {"probes: check", "v1/Pod team-a: web-api-5d8f7c9b6d-x2x4z"}}},
+		{name: "images are looked at before there is a name", violations: []request.Violation{of("images", "autogen-verify", "DaemonSet", "team-a", "log")},
+			want: [][]string{{"images: autogen-verify verify", "apps/v1/DaemonSet team-a: log", "v1/Pod team-a: log-????? log-"}}},
+		{name: "a long name is cut", violations: []request.Violation{of("probes", "autogen-check", "DaemonSet", "team-a", strings.Repeat("a", 60))},
+			want: [][]string{{"probes: autogen-check check", "apps/v1/DaemonSet team-a: " + strings.Repeat("a", 60), "v1/Pod team-a: " + strings.Repeat("a", 58) + "?????"}}},
+		{name: "any other kind", violations: []request.Violation{of("team-a/labels", "check", "Ingress", "team-a", "front")}, want: [][]string{{"team-a/labels: check", "networking.k8s.io/*/Ingress team-a: front"}}},
+		{name: "a Policy whose namespace is not said", manifests: true, violations: []request.Violation{{Policy: "labels", Rule: "check", Resource: request.Resource{Kind: "Ingress", Namespace: "team-a", Name: "front"}}},
+			want: [][]string{{"team-a/labels: check", "networking.k8s.io/*/Ingress team-a: front"}}},
+		{name: "a group that nobody says", violations: []request.Violation{{Policy: "labels", Rule: "check", Resource: request.Resource{Kind: "Ingress", Namespace: "team-a", Name: "front"}}}, problems: []string{"manifest-needed"}},
+		{name: "a Policy of another namespace", violations: []request.Violation{of("labels", "check", "Ingress", "team-b", "front")}, problems: []string{"unknown-policy"}},
+		{name: "no such policy", violations: []request.Violation{of("probe", "check", "Pod", "team-a", "a")}, problems: []string{"unknown-policy"}},
+		{name: "no such rule", violations: []request.Violation{of("probes", "chek", "Pod", "team-a", "a")}, problems: []string{"unknown-rule"}},
+		{name: "a rule that is made for another kind", violations: []request.Violation{of("probes", "autogen-cronjob-check", "Deployment", "team-a", "web")}, problems: []string{"unknown-rule"}},
+		{name: "a part of an object", violations: []request.Violation{of("probes", "check", "Scale", "team-a", "web")}, problems: []string{"subresource"}},
+		{name: "a Namespace", violations: []request.Violation{of("roles", "check", "Namespace", "", "team-a")}, problems: []string{"no-namespace"}},
+
+		{name: "CEL", violations: []request.Violation{of("readiness", "", "Deployment", "team-a", "web")}, want: [][]string{{"ValidatingPolicy readiness", "has(object.metadata.namespace) && object.metadata.namespace == 'team-a'",
+			"object.apiVersion == 'apps/v1' && object.kind == 'Deployment' && has(object.metadata.name) && object.metadata.name == 'web'",
+			"object.apiVersion == 'apps/v1' && object.kind == 'ReplicaSet' && has(object.metadata.name) && object.metadata.name.matches('^web-[a-z0-9]{8,10}$')",
+			"object.apiVersion == 'v1' && object.kind == 'Pod' && has(object.metadata.name) && object.metadata.name.matches('^web-[a-z0-9]{8,10}-([a-z0-9]{5})?$')"}}},
+		{name: "CEL of a namespace", violations: []request.Violation{of("team-a/hosts", "", "Ingress", "team-a", "front")}, want: [][]string{{"NamespacedValidatingPolicy hosts", "has(object.metadata.namespace) && object.metadata.namespace == 'team-a'",
+			"object.apiVersion.startsWith('networking.k8s.io/') && object.kind == 'Ingress' && has(object.metadata.name) && object.metadata.name == 'front'"}}},
+		{name: "CEL, policies unknown", unknown: true, violations: []request.Violation{of("readiness", "", "Deployment", "team-a", "web")}, problems: []string{"policy-needed"}},
+
+		{name: "hostile names", violations: []request.Violation{
+			of("probes", "check", "Pod", "team-a", "web-*"), of("probes", "check", "Pod", "team-?", "web"), of("*", "check", "Pod", "team-a", "web"), of("probes", "*", "Pod", "team-a", "web"), of("probes", "check", "P*", "team-a", "web"),
+			of("probes", "check", "Pod", "team-a", "a' || true || '"), of("probes", "check", "Pod", "team-a", "a\nb"), of("probes", "check", "Pod", "../..", "a"), of("../probes", "check", "Pod", "team-a", "a"), of("probes", "", "Pod", "team-a", ""),
+			{Policy: "probes", Rule: "check", Resource: request.Resource{APIVersion: "*/*", Kind: "Pod", Namespace: "team-a", Name: "a"}},
+		}, problems: slices.Repeat([]string{"bad-name"}, 11)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := request.Options{Policies: known, Statements: said}
+			if tc.unknown {
+				o.Policies = nil
+			}
+			if tc.manifests {
+				o.Objects = parse(t, manifests)
+			}
+			drafts, problems, err := request.New(tc.violations, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got [][]string
+			for _, d := range drafts {
+				got = append(got, drafted(t, d))
+				strict(t, d, o.Policies)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			var reasons []string
+			for _, p := range problems {
+				reasons = append(reasons, p.Reason)
+				if p.Message == "" || p.Hint == "" {
+					t.Errorf("%s says %q, %q", p.Reason, p.Message, p.Hint)
+				}
+			}
+			if diff := cmp.Diff(tc.problems, reasons); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			slices.Reverse(tc.violations)
+			again, _, err := request.New(tc.violations, o)
+			if err != nil || len(again) != len(drafts) {
+				t.Fatalf("the other way round: %d drafts, %v", len(again), err)
+			}
+			for i := range again {
+				if !bytes.Equal(again[i].Source, drafts[i].Source) {
+					t.Errorf("the other way round:\n%s\n%s", again[i].Source, drafts[i].Source)
+				}
+			}
+		})
+	}
+}
+
+// strict holds a draft against the strictest settings.
+func strict(t *testing.T, d request.Draft, known *shape.PolicySet) {
+	t.Helper()
+	config := shape.Strict()
+	config.Policies = known
+	checker, err := shape.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range checker.Check(d.Document, now) {
+		if f.Severity == shape.Error || f.Reason == shape.ReasonAutogenRules {
+			t.Errorf("%s: %s\n%s", f.Reason, f.Message, d.Source)
+		}
+	}
+}

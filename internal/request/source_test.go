@@ -1,0 +1,165 @@
+package request_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// line is a violation as a reader sees it.
+func line(v request.Violation) string {
+	text := fmt.Sprintf("%s %s %s: %s %s", v.PolicyKind, v.Policy, v.Rule, v.Resource.APIVersion, v.Resource)
+	for _, c := range v.Controls {
+		text += fmt.Sprintf(", %s %v", c.Name, c.Images)
+	}
+	return text
+}
+
+func linesOf(violations []request.Violation) []string {
+	var all []string
+	for _, v := range violations {
+		all = append(all, line(v))
+	}
+	return all
+}
+
+const result = `{policy: probes, rule: check, result: fail, source: kyverno, message: m%s}`
+
+func TestFromReport(t *testing.T) {
+	report := func(apiVersion, kind, rest string) string {
+		return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: a}\n" + rest
+	}
+	const scope = "scope: {apiVersion: v1, kind: Pod, namespace: team-a, name: web}\n"
+	one := "results: [" + fmt.Sprintf(result, "") + "]\n"
+	for _, tc := range []struct {
+		name, text string
+		want       []string
+		passed     int
+		foreign    int
+		problem    string
+	}{
+		{name: "by scope", text: report("wgpolicyk8s.io/v1alpha2", "PolicyReport", scope+one), want: []string{"ClusterPolicy probes check: v1 Pod team-a/web"}},
+		{name: "by resources", text: report("openreports.io/v1alpha1", "ClusterReport", "results: ["+fmt.Sprintf(result, ", resources: [{apiVersion: v1, kind: Pod, namespace: team-a, name: a}, {apiVersion: v1, kind: Pod, namespace: team-a, name: b}]")+"]\n"),
+			want: []string{"ClusterPolicy probes check: v1 Pod team-a/a", "ClusterPolicy probes check: v1 Pod team-a/b"}},
+		{name: "a list", text: "apiVersion: v1\nkind: List\nitems: [{apiVersion: openreports.io/v1alpha1, kind: Report, " + strings.TrimSpace(strings.ReplaceAll(scope+one, "\n", ", ")) + "}]\n", want: []string{"ClusterPolicy probes check: v1 Pod team-a/web"}},
+		{name: "what counts", text: report("wgpolicyk8s.io/v1alpha2", "PolicyReport", scope+`results:
+- {policy: team-a/p, rule: r, result: fail, source: kyverno}
+- {policy: v, rule: v, result: fail, source: KyvernoValidatingPolicy}
+- {policy: team-a/v, result: warn, source: KyvernoImageValidatingPolicy}
+- {policy: p, rule: r, result: pass, source: kyverno}
+- {policy: p, rule: r, result: skip, source: kyverno}
+- {policy: p, rule: r, result: error, source: kyverno}
+- {policy: p, rule: r, result: fail, source: trivy}
+- {policy: p, rule: r, result: fail}
+- 7
+`), want: []string{"Policy team-a/p r: v1 Pod team-a/web", "ValidatingPolicy v : v1 Pod team-a/web", "NamespacedImageValidatingPolicy team-a/v : v1 Pod team-a/web"}, passed: 4, foreign: 2},
+		{name: "controls", text: report("wgpolicyk8s.io/v1alpha2", "PolicyReport", scope+"results: ["+fmt.Sprintf(result, `, properties: {controlsJSON: '[{"ID":"privileged","Name":"Privileged Containers","Images":["registry.example/a:1"]},{"Name":"*"}]'}`)+"]\n"),
+			want: []string{"ClusterPolicy probes check: v1 Pod team-a/web, Privileged Containers [registry.example/a:1]"}},
+		{name: "nothing", text: report("wgpolicyk8s.io/v1alpha2", "PolicyReport", scope)},
+		{name: "a resource of nobody", text: report("wgpolicyk8s.io/v1alpha2", "PolicyReport", one), want: []string{"ClusterPolicy probes check:   "}},
+		{name: "another kind", text: "apiVersion: v1\nkind: Pod\n", problem: "not-a-report"},
+		{name: "the group of another", text: report("reports.example/v1", "PolicyReport", scope+one), problem: "not-a-report"},
+		{name: "a list with another kind", text: "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod}]\n", problem: "not-a-report"},
+		{name: "too many", text: report("wgpolicyk8s.io/v1alpha2", "PolicyReport", scope+"results:\n"+strings.Repeat("- {policy: p, rule: r, result: fail, source: kyverno}\n", request.MaxViolations+1)), problem: "too-many"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			read, problem := request.FromReport(parse(t, tc.text)[0])
+			if problem != nil {
+				if problem.Reason != tc.problem {
+					t.Errorf("%+v", problem)
+				}
+				return
+			}
+			if tc.problem != "" {
+				t.Fatalf("read %d violations, and it is %s", len(read.Violations), tc.problem)
+			}
+			if diff := cmp.Diff(tc.want, linesOf(read.Violations)); diff != "" || read.Passed != tc.passed || read.Foreign != tc.foreign {
+				t.Errorf("%d passed, %d foreign (-want +got):\n%s", read.Passed, read.Foreign, diff)
+			}
+		})
+	}
+}
+
+// applied is in the form that Kyverno 1.19.1 prints.
+const applied = `
+Applying 3 policy rule(s) to 2 resource(s)...
+policy probes -> resource team-a/Deployment/web failed:
+1 - autogen-check validation error: probes are required. rule autogen-check failed at path /spec/
+2 - autogen-tag validation error: no latest
+policy readiness -> resource team-a/Pod/web failed:
+1 -  readiness probes
+policy roles -> resource ClusterRole/reader failed:
+1 - check m
+
+pass: 1, fail: 4, warn: 0, error: 0, skip: 0
+1 - check not any more
+`
+
+func TestFromApply(t *testing.T) {
+	got, problem := request.FromApply(applied, "applied.txt")
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	want := []string{" probes autogen-check:  Deployment team-a/web", " probes autogen-tag:  Deployment team-a/web", " readiness :  Pod team-a/web", " roles check:  ClusterRole reader"}
+	if diff := cmp.Diff(want, linesOf(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if p := got[1].Position; p != (exception.Position{File: "applied.txt", Line: 5, Column: 1}) {
+		t.Errorf("the second is at %s", p)
+	}
+	if got, problem := request.FromApply("policy a -> resource b/Pod/c failed:\n2 - r out of turn\nnothing\n", ""); len(got) > 0 || problem != nil {
+		t.Errorf("%v, %v", got, problem)
+	}
+	var many strings.Builder
+	for range request.MaxViolations + 1 {
+		many.WriteString("policy a -> resource b/Pod/c failed:\n1 - r m\n")
+	}
+	if _, problem := request.FromApply(many.String(), ""); problem == nil || problem.Reason != "too-many" {
+		t.Errorf("too many: %v", problem)
+	}
+}
+
+func TestFromDenial(t *testing.T) {
+	about := request.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "team-a", Name: "web"}
+	for _, tc := range []struct {
+		name, text string
+		want       []string
+		problem    string
+	}{
+		{name: "kyverno.io", text: `Error from server: error when creating "pod.yaml": admission webhook "validate.kyverno.svc-fail" denied the request:
+
+resource Deployment/team-a/web was blocked due to the following policies
+
+probes:
+  autogen-check: 'validation error: probes are required. rule autogen-check failed at
+    path /spec/'
+  autogen-tag: m
+standards:
+  autogen-baseline: m
+`, want: []string{" probes autogen-check: apps/v1 Deployment team-a/web", " probes autogen-tag: apps/v1 Deployment team-a/web", " standards autogen-baseline: apps/v1 Deployment team-a/web"}},
+		{name: "another resource than that of the manifest", text: "resource Pod/team-a/web was blocked due to the following policies \n\nprobes:\n  check: m\n", want: []string{" probes check:  Pod team-a/web"}},
+		{name: "policies.kyverno.io", text: `Error from server: admission webhook "vpol.validate.kyverno.svc-fail" denied the request: Policy readiness failed: readiness probes; Policy hosts error: m`,
+			want: []string{" readiness : apps/v1 Deployment team-a/web", " hosts : apps/v1 Deployment team-a/web"}},
+		{name: "somebody else", text: `Error from server (Forbidden): pods is forbidden`},
+		{name: "cut off", text: "resource Pod/team-a/web was blocked due to the following policies \n\nprobes:\n  check: 'm\n", problem: "not-a-report"},
+		{name: "not what it is", text: "resource Pod/team-a/web was blocked due to the following policies \n\nprobes: [check]\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, problem := request.FromDenial(tc.text, "denial.txt", about)
+			if problem != nil {
+				if problem.Reason != tc.problem {
+					t.Error(problem)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want, linesOf(got)); diff != "" || tc.problem != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.problem, diff)
+			}
+		})
+	}
+}

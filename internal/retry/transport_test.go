@@ -1,0 +1,350 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/polex-dev/polex/internal/retry"
+)
+
+// server answers one request after the other, the last answer to all that follow.
+type server struct {
+	answers []answer
+	asked   []*http.Request
+	sent    []string // bodies
+}
+
+type answer func(*http.Request) (*http.Response, error)
+
+func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
+	sent := ""
+	if request.Body != nil {
+		raw, err := io.ReadAll(request.Body)
+		if err != nil {
+			return nil, err
+		}
+		sent = string(raw)
+	}
+	s.asked, s.sent = append(s.asked, request), append(s.sent, sent)
+	return s.answers[min(len(s.asked), len(s.answers))-1](request)
+}
+
+// says answers a status, with headers that are names and values in turn.
+func says(status int, body string, headers ...string) answer {
+	return func(request *http.Request) (*http.Response, error) {
+		return with(status, strings.NewReader(body), headers...)(request)
+	}
+}
+
+func with(status int, body io.Reader, headers ...string) answer {
+	return func(*http.Request) (*http.Response, error) {
+		response := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: -1}
+		for i := 0; i < len(headers); i += 2 {
+			response.Header.Set(headers[i], headers[i+1])
+		}
+		return response, nil
+	}
+}
+
+func fails(err error) answer {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+// mute never answers.
+func mute(request *http.Request) (*http.Response, error) {
+	<-request.Context().Done()
+	return nil, request.Context().Err()
+}
+
+// failing is a body that is cut off.
+type failing struct{ error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.error }
+
+// endless has no end that anybody should get to.
+type endless struct{ read *int }
+
+func (e endless) Read(p []byte) (int, error) {
+	if *e.read += len(p); *e.read > 1<<20 {
+		return 0, io.EOF
+	}
+	return len(p), nil
+}
+
+// closed is a body that tells when it is closed.
+type closed struct {
+	io.Reader
+	yes *bool
+}
+
+func (c closed) Close() error { *c.yes = true; return nil }
+
+// rest takes the waits between two tries, and lets none of them pass.
+type rest struct{ waits []time.Duration }
+
+func (r *rest) sleep(ctx context.Context, d time.Duration) error {
+	r.waits = append(r.waits, d)
+	return ctx.Err()
+}
+
+const address = "https://server.example/path"
+
+func get(t *testing.T, transport http.RoundTripper, ctx context.Context) (int, string, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{Transport: transport}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || int(response.ContentLength) != len(body) {
+		t.Errorf("%d bytes of %d, %v", len(body), response.ContentLength, err)
+	}
+	return response.StatusCode, string(body), nil
+}
+
+// What is asked again, and what is handed on or refused at once.
+func TestTransport(t *testing.T) {
+	github := retry.Transport{SecondaryLimits: true}
+	long := strings.Repeat("x", retry.DefaultMaxAnswer)
+	fine := says(200, "fine")
+	for _, tc := range []struct {
+		name      string
+		transport retry.Transport
+		answers   []answer
+		asked     int
+		want      string // in the answer
+		wantErr   string
+		waited    time.Duration // before the second try, to the second
+	}{
+		{name: "fine", answers: []answer{fine}, asked: 1, want: "fine"},
+		{name: "500", answers: []answer{says(500, ""), fine}, asked: 2, want: "fine"},
+		{name: "599 and more", answers: []answer{says(599, ""), says(502, ""), says(503, ""), fine}, asked: 4, want: "fine"},
+		{name: "503 for good", answers: []answer{says(503, " down\n")}, asked: 4, wantErr: "it returned 503: down (asked 4 times)"},
+		{name: "429", answers: []answer{says(429, ""), fine}, asked: 2, want: "fine"},
+		{name: "429, later", answers: []answer{says(429, "", "Retry-After", "7"), fine}, asked: 2, want: "fine", waited: 7 * time.Second},
+		{name: "429, much later", answers: []answer{says(429, "busy", "Retry-After", "61"), fine}, asked: 1,
+			wantErr: "it returned 429: busy (and asks not to be asked again for 1m1s)"},
+		{name: "a cut that says when", answers: []answer{with(503, failing{io.ErrUnexpectedEOF}, "Retry-After", "7"), fine}, asked: 2, want: "fine", waited: 7 * time.Second},
+		{name: "cut off", answers: []answer{with(200, failing{io.ErrUnexpectedEOF}), fine}, asked: 2, want: "fine"},
+		{name: "cut off for good", answers: []answer{with(200, failing{io.ErrUnexpectedEOF})}, asked: 4, wantErr: "read its answer: unexpected EOF (asked 4 times)"},
+		{name: "hung up", answers: []answer{fails(io.EOF), fine}, asked: 2, want: "fine"},
+		{name: "refused", answers: []answer{says(404, "none")}, asked: 1, want: "none"},
+		{name: "403 that says when", answers: []answer{says(403, "no", "Retry-After", "7")}, asked: 1, want: "no"},
+		{name: "429 at a limit", answers: []answer{says(429, "", "X-RateLimit-Remaining", "0"), fine}, asked: 2, want: "fine"},
+
+		{name: "secondary, by 403", transport: github, answers: []answer{says(403, "", "Retry-After", "7"), fine}, asked: 2, want: "fine", waited: 7 * time.Second},
+		{name: "secondary, by 403, much later", transport: github, answers: []answer{says(403, "", "Retry-After", "61"), fine}, asked: 1, wantErr: "for 1m1s"},
+		{name: "secondary, by 429", transport: github, answers: []answer{says(429, "", "Retry-After", "7"), fine}, asked: 2, want: "fine", waited: 7 * time.Second},
+		{name: "secondary, without a time", transport: github, answers: []answer{says(429, ""), fine}, asked: 2, want: "fine", waited: time.Minute},
+		{name: "secondary, without a known time", transport: github, answers: []answer{says(429, "", "Retry-After", "soon"), fine}, asked: 2, want: "fine", waited: time.Minute},
+		{name: "of the hour, by 403", transport: github, answers: []answer{says(403, "limit", "X-RateLimit-Remaining", "0")}, asked: 1, want: "limit"},
+		{name: "of the hour, by 429", transport: github, answers: []answer{says(429, "limit", "X-RateLimit-Remaining", "0")}, asked: 1, want: "limit"},
+		{name: "forbidden", transport: github, answers: []answer{says(403, "no")}, asked: 1, want: "no"},
+		{name: "unknown", transport: github, answers: []answer{says(404, "none", "Retry-After", "7")}, asked: 1, want: "none"},
+		{name: "stumbles over a limit", transport: github, answers: []answer{says(502, ""), fine}, asked: 2, want: "fine"},
+
+		{name: "as long as may be", answers: []answer{says(200, long)}, asked: 1, want: long},
+		{name: "longer", answers: []answer{says(200, long+"x")}, asked: 1, wantErr: "its answer is larger than 1024 KiB"},
+		{name: "longer than was said", transport: retry.Transport{MaxAnswer: 2048}, answers: []answer{says(200, strings.Repeat("x", 2049))}, asked: 1, wantErr: "larger than 2 KiB"},
+		{name: "as long as was said", transport: retry.Transport{MaxAnswer: 2 << 20}, answers: []answer{says(200, long+"x")}, asked: 1, want: long + "x"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, r := &server{answers: tc.answers}, &rest{}
+			tc.transport.Next, tc.transport.Sleep = s, r.sleep
+			_, body, err := get(t, tc.transport, t.Context())
+			switch {
+			case tc.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tc.wantErr)):
+				t.Errorf("it is %v, want %q", err, tc.wantErr)
+			case tc.wantErr == "" && (err != nil || body != tc.want):
+				t.Errorf("it answers %.100q, %v, want %.100q", body, err, tc.want)
+			}
+			if len(s.asked) != tc.asked || len(r.waits) != tc.asked-1 {
+				t.Fatalf("asked %d times, want %d; waited %v", len(s.asked), tc.asked, r.waits)
+			}
+			if tc.asked > 1 && r.waits[0].Truncate(time.Second) != tc.waited {
+				t.Errorf("waited %v, want %v", r.waits, tc.waited)
+			}
+		})
+	}
+}
+
+// The last answer can be told from an error, and no more of it is kept than a
+// person wants to read.
+func TestStatusError(t *testing.T) {
+	s := &server{answers: []answer{says(503, strings.Repeat("x", 511)+"ä and more")}}
+	_, _, err := get(t, retry.Transport{Timing: retry.Timing{Sleep: new(rest).sleep}, Next: s}, t.Context())
+	var answered *retry.StatusError
+	if !errors.As(err, &answered) || answered.Status != 503 || answered.Said != strings.Repeat("x", 511)+"?" {
+		t.Errorf("it is %v", err)
+	}
+}
+
+// Nobody reads what has no end.
+func TestEndless(t *testing.T) {
+	read := 0
+	s := &server{answers: []answer{with(200, endless{&read})}}
+	_, _, err := get(t, retry.Transport{Next: s, MaxAnswer: 1 << 10}, t.Context())
+	if err == nil || len(s.asked) != 1 || read > 1<<12 {
+		t.Errorf("it is %v after %d bytes", err, read)
+	}
+}
+
+// Every try sends the whole request. One whose body is gone is not sent again.
+func TestBody(t *testing.T) {
+	for name, tc := range map[string]struct {
+		again bool
+		asked int
+	}{"that can be had again": {true, 4}, "that cannot": {false, 1}} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{answers: []answer{says(503, "")}}
+			gone := false
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, address, closed{strings.NewReader("entry"), &gone})
+			if tc.again {
+				request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("entry")), nil }
+			}
+			if _, err := (retry.Transport{Timing: retry.Timing{Sleep: new(rest).sleep}, Next: s}).RoundTrip(request); err == nil {
+				t.Error("it passed")
+			}
+			if len(s.sent) != tc.asked || !gone {
+				t.Errorf("asked %d times, want %d; closed: %v", len(s.sent), tc.asked, gone)
+			}
+			for _, sent := range s.sent {
+				if sent != "entry" {
+					t.Errorf("it sent %q", sent)
+				}
+			}
+		})
+	}
+}
+
+// A server that never answers is waited for as long as was said, by a clock that
+// does not really pass.
+func TestMute(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		timing  retry.Timing
+		answer  answer
+		each    time.Duration
+		wantErr string
+	}{
+		{"by default", retry.Timing{}, mute, 30 * time.Second, "no answer within 30s (asked 4 times)"},
+		{"as was said", retry.Timing{Answer: time.Hour}, mute, time.Hour, "no answer within 1h0m0s (asked 4 times)"},
+		{"half way", retry.Timing{}, func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done() // as a body is read
+			return with(200, failing{r.Context().Err()})(r)
+		}, 30 * time.Second, "read its answer: no answer within 30s (asked 4 times)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				_, _, err := get(t, retry.Transport{Timing: tc.timing, Next: &server{answers: []answer{tc.answer}}}, t.Context())
+				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
+					t.Errorf("it is %v, want %q", err, tc.wantErr)
+				}
+				if took, waits := time.Since(begin)-4*tc.each, 3500*time.Millisecond; took < waits/2 || took > waits {
+					t.Errorf("between the tries it waited %s", took)
+				}
+			})
+		})
+	}
+}
+
+// Nobody waits for a server longer than they want, in a try or between two.
+func TestEnds(t *testing.T) {
+	stumbles := says(503, "")
+	for _, tc := range []struct {
+		name    string
+		within  bool // the request's own context, or another
+		answers []answer
+	}{
+		{"in a try", false, []answer{mute}},
+		{"in the last try", false, []answer{stumbles, stumbles, stumbles, mute}},
+		{"between two", false, []answer{says(503, "", "Retry-After", "60")}},
+		{"in a try, with another context", true, []answer{mute}},
+		{"in the last try, with another context", true, []answer{stumbles, stumbles, stumbles, mute}},
+		{"between two, with another context", true, []answer{says(503, "", "Retry-After", "60")}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				s := &server{answers: tc.answers}
+				transport, own := retry.Transport{Timing: retry.Timing{Answer: time.Hour}, Next: s}, ctx
+				if tc.within {
+					transport, own = transport.Within(ctx), t.Context()
+				}
+				begin := time.Now()
+				if _, _, err := get(t, transport, own); !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "asked") {
+					t.Errorf("it is %v", err)
+				}
+				if took := time.Since(begin); took != time.Minute || len(s.asked) != len(tc.answers) {
+					t.Errorf("it took %s, asked %d times", took, len(s.asked))
+				}
+			})
+		})
+	}
+}
+
+// A server whose TLS certificate is not trusted will not be so a second later.
+func TestStrangers(t *testing.T) {
+	server := httptest.NewUnstartedServer(nil)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r rest
+	_, err = retry.Transport{Timing: retry.Timing{Sleep: r.sleep}}.RoundTrip(request)
+	if err == nil || !strings.Contains(err.Error(), "certificate") || len(r.waits) != 0 {
+		t.Errorf("it is %v after %v, want an error at once", err, r.waits)
+	}
+}
+
+// What a request carries goes to its server alone.
+func TestRedirects(t *testing.T) {
+	to := func(where string) answer { return says(307, "", "Location", where) }
+	for _, tc := range []struct {
+		name    string
+		strict  bool
+		answers []answer
+		asked   int
+		wantErr string // "" for an answer
+	}{
+		{"not at all", true, []answer{to("/elsewhere")}, 1, "it returned 307, and what it leads to is not followed"},
+		{"without a place", false, []answer{says(304, "")}, 1, "it returned 304, and what it leads to is not followed"},
+		{"on the host", false, []answer{to("/elsewhere"), says(200, "")}, 2, ""},
+		{"thrice", false, []answer{to("/1"), to("/2"), to(address), says(200, "")}, 4, ""},
+		{"in circles", false, []answer{to("/1")}, 4, "it leads in circles"},
+		{"to another host", false, []answer{to("https://elsewhere.example/path")}, 1, `it leads to another host, "elsewhere.example"`},
+		{"to another port", false, []answer{to("https://server.example:8443/path")}, 1, "another host"},
+		{"in the open", false, []answer{to("http://server.example/path")}, 1, "another host"},
+		{"to another host in the end", false, []answer{to("/1"), to("//elsewhere.example")}, 2, "another host"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := &server{answers: tc.answers}
+			_, _, err := get(t, retry.Transport{Next: s, FollowOnHost: !tc.strict}, t.Context())
+			if (err == nil) != (tc.wantErr == "") || err != nil && !strings.Contains(err.Error(), tc.wantErr) {
+				t.Errorf("it is %v, want %q", err, tc.wantErr)
+			}
+			if len(s.asked) != tc.asked {
+				t.Errorf("asked %d times, want %d", len(s.asked), tc.asked)
+			}
+		})
+	}
+}

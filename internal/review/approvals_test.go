@@ -1,0 +1,239 @@
+package review_test
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+var errAbsent = fs.ErrNotExist
+
+// mongo is what the pull request brought.
+func mongo() review.Origin {
+	return review.Origin{Commit: mergeCommit, Files: []review.File{{Path: "unsigned/mongo.yaml", Blob: blob}}}
+}
+
+// outcome is what became of a look-up, in a word: the approvers, a reason, or
+// "unknown:" and a part of the error.
+func outcome(t *testing.T, g *gitHub, c review.Config) string {
+	t.Helper()
+	r, err := review.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := r.Record(t.Context(), mongo())
+	var refusals exception.Refusals
+	switch {
+	case errors.As(err, &refusals):
+		if len(refusals) != 1 || refusals[0].Position.File != "unsigned/mongo.yaml" || refusals[0].Message == "" || refusals[0].Hint == "" {
+			t.Errorf("the refusals are %+v", refusals)
+		}
+		return refusals[0].Reason
+	case err != nil:
+		return "unknown: " + err.Error()
+	case record.Requester == "":
+		return "no pull request"
+	default:
+		return strings.Join(record.Approvers, " ")
+	}
+}
+
+// expect compares an outcome; an expected "unknown: x" is of any error with x.
+func expect(t *testing.T, got, want string) {
+	t.Helper()
+	if part, isUnknown := strings.CutPrefix(want, "unknown: "); isUnknown {
+		if !strings.HasPrefix(got, "unknown: ") || !strings.Contains(got, part) {
+			t.Errorf("it is %q, and should be unknown for %q", got, part)
+		}
+		return
+	}
+	if got != want {
+		t.Errorf("it is %q, and should be %q", got, want)
+	}
+}
+
+func TestRecord(t *testing.T) {
+	g := newGitHub(t)
+	r, err := review.New(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Record(t.Context(), mongo())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &review.Record{Source: review.SourceAPI, Commit: mergeCommit, Branch: "main", PullRequest: "https://github.com/acme/exceptions/pull/12", Number: 12,
+		Requester: "alice", Approvers: []string{"bob"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Who counts among those who approved. Each case fails without one decision.
+func TestApprovals(t *testing.T) {
+	older := strings.Repeat("3", 40)
+	for name, tc := range map[string]struct {
+		change func(g *gitHub, c *review.Config)
+		want   string
+	}{
+		"a person who may write": {func(*gitHub, *review.Config) {}, "bob"},
+		"an administrator":       {func(g *gitHub, _ *review.Config) { g.reviews(given(1, carol, "APPROVED")) }, "carol"},
+		"two, in order": {func(g *gitHub, c *review.Config) {
+			g.reviews(given(1, carol, "APPROVED"), given(2, bob, "APPROVED"))
+			c.RequireApprovals = 2
+		}, "bob carol"},
+		"one of two": {func(_ *gitHub, c *review.Config) { c.RequireApprovals = 2 }, review.ReasonNotApproved},
+		"one person twice": {func(g *gitHub, c *review.Config) {
+			g.reviews(given(1, bob, "APPROVED"), given(2, bob, "APPROVED"))
+			c.RequireApprovals = 2
+		}, review.ReasonNotApproved},
+		"nobody":                   {func(g *gitHub, _ *review.Config) { g.reviews() }, review.ReasonNotApproved},
+		"nobody, and nobody asked": {func(g *gitHub, c *review.Config) { g.reviews(); c.RequireApprovals = 0 }, ""},
+		"who asked for it": {func(g *gitHub, _ *review.Config) {
+			g.answers[api+"/commits/"+headCommit] = commitOf(dave)
+			g.allow(alice, "write")
+			g.reviews(given(1, alice, "APPROVED"))
+		}, review.ReasonNotApproved},
+		"who asked for it, by another spelling": {func(g *gitHub, _ *review.Config) {
+			shouted := account(9, "ALICE", "User")
+			g.answers[api+"/commits/"+headCommit] = commitOf(dave)
+			g.allow(shouted, "write")
+			g.reviews(given(1, shouted, "APPROVED"))
+		}, review.ReasonNotApproved},
+		"who asked for it, under a new name": {func(g *gitHub, _ *review.Config) {
+			renamed := account(1, "alicia", "User")
+			g.answers[api+"/commits/"+headCommit] = commitOf(dave)
+			g.allow(renamed, "write")
+			g.reviews(given(1, renamed, "APPROVED"))
+		}, review.ReasonNotApproved},
+		"who made the last commit":      {func(g *gitHub, _ *review.Config) { g.answers[api+"/commits/"+headCommit] = commitOf(bob) }, review.ReasonNotApproved},
+		"who committed the last commit": {func(g *gitHub, _ *review.Config) { g.set(api+"/commits/"+headCommit, bob, "committer") }, review.ReasonNotApproved},
+		"a bot":                         {func(g *gitHub, _ *review.Config) { g.allow(robot, "write"); g.reviews(given(1, robot, "APPROVED")) }, review.ReasonNotApproved},
+		"an account that is gone":       {func(g *gitHub, _ *review.Config) { g.reviews(with(given(1, bob, "APPROVED"), "user", nil)) }, review.ReasonNotApproved},
+		"who may only read":             {func(g *gitHub, _ *review.Config) { g.reviews(given(1, dave, "APPROVED")) }, review.ReasonNotApproved},
+		"whose permission is not known": {func(g *gitHub, _ *review.Config) { delete(g.answers, api+"/collaborators/bob/permission") }, "unknown: whether bob may write"},
+		"whose permission is somebody else's": {func(g *gitHub, _ *review.Config) {
+			g.set(api+"/collaborators/bob/permission", carol, "user")
+		}, "unknown: about somebody else"},
+		"a comment": {func(g *gitHub, _ *review.Config) { g.reviews(given(1, bob, "COMMENTED")) }, review.ReasonNotApproved},
+		"a comment after the approval": {func(g *gitHub, _ *review.Config) {
+			g.reviews(given(1, bob, "APPROVED"), given(2, bob, "COMMENTED"))
+		}, "bob"},
+		"changes requested after": {func(g *gitHub, _ *review.Config) {
+			g.reviews(given(1, bob, "APPROVED"), given(2, bob, "CHANGES_REQUESTED"))
+		}, review.ReasonNotApproved},
+		"changes requested before": {func(g *gitHub, _ *review.Config) {
+			g.reviews(given(1, bob, "CHANGES_REQUESTED"), given(2, bob, "APPROVED"))
+		}, "bob"},
+		"changes requested after, told first": {func(g *gitHub, _ *review.Config) {
+			g.reviews(given(2, bob, "CHANGES_REQUESTED"), given(1, bob, "APPROVED"))
+		}, review.ReasonNotApproved},
+		"dismissed":               {func(g *gitHub, _ *review.Config) { g.reviews(given(1, bob, "DISMISSED")) }, review.ReasonNotApproved},
+		"dismissed after another": {func(g *gitHub, _ *review.Config) { g.reviews(given(1, bob, "APPROVED"), given(2, bob, "DISMISSED")) }, review.ReasonNotApproved},
+		"pending":                 {func(g *gitHub, _ *review.Config) { g.reviews(given(1, bob, "PENDING")) }, review.ReasonNotApproved},
+		"without a time":          {func(g *gitHub, _ *review.Config) { g.reviews(with(given(1, bob, "APPROVED"), "submitted_at", "")) }, "unknown: does not say when"},
+		"stale": {func(g *gitHub, _ *review.Config) {
+			g.reviews(with(given(1, bob, "APPROVED"), "commit_id", older))
+		}, review.ReasonNotApproved},
+		"stale, and allowed": {func(g *gitHub, c *review.Config) {
+			g.reviews(with(given(1, bob, "APPROVED"), "commit_id", older))
+			c.InsecureAllowStaleApprovals = true
+		}, "bob"},
+		"stale, of a commit that is gone": {func(g *gitHub, _ *review.Config) {
+			g.reviews(with(given(1, bob, "APPROVED"), "commit_id", nil))
+		}, review.ReasonNotApproved},
+		"what takes it back is on the second page": {func(g *gitHub, _ *review.Config) {
+			all := []any{given(1, bob, "APPROVED")}
+			for i := 2; i <= 30; i++ {
+				all = append(all, given(i, dave, "COMMENTED"))
+			}
+			g.reviews(append(all, given(31, bob, "CHANGES_REQUESTED"))...)
+		}, review.ReasonNotApproved},
+		"what takes it back is on the second of short pages": {func(g *gitHub, _ *review.Config) {
+			g.perPage = 2
+			g.reviews(given(1, bob, "APPROVED"), given(2, dave, "COMMENTED"), given(3, bob, "CHANGES_REQUESTED"))
+		}, review.ReasonNotApproved},
+		"what takes it back is on a page that nothing leads to": {func(g *gitHub, _ *review.Config) {
+			g.noLinks = true
+			all := []any{given(1, bob, "APPROVED")}
+			for i := 2; i <= 30; i++ {
+				all = append(all, given(i, dave, "COMMENTED"))
+			}
+			g.reviews(append(all, given(31, bob, "CHANGES_REQUESTED"))...)
+		}, review.ReasonNotApproved},
+		"more pages than are read": {func(g *gitHub, _ *review.Config) {
+			g.perPage = 1
+			var all []any
+			for i := 1; i <= 31; i++ {
+				all = append(all, given(i, bob, "APPROVED"))
+			}
+			g.reviews(all...)
+		}, "unknown: more than 30 pages"},
+		"more people than are looked up": {func(g *gitHub, _ *review.Config) {
+			var all []any
+			for i := 1; i <= 101; i++ {
+				all = append(all, given(i, account(100+i, "u", "User"), "APPROVED"))
+			}
+			g.reviews(all...)
+		}, "unknown: more than 100 people"},
+		"a login that is none": {func(g *gitHub, _ *review.Config) {
+			g.reviews(given(1, account(7, "bob/../../x", "User"), "APPROVED"))
+		}, "unknown: is no login"},
+		"another content was approved": {func(g *gitHub, _ *review.Config) {
+			g.set(api+"/git/trees/"+unsigned, strings.Repeat("6", 40), "tree", 1, "sha")
+		}, review.ReasonNotApproved},
+		"it was a link when approved": {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+unsigned, "120000", "tree", 1, "mode") }, review.ReasonNotApproved},
+		"it was not there when approved": {func(g *gitHub, _ *review.Config) {
+			g.answers[api+"/git/trees/"+unsigned] = tree(entry("copy.yaml", "blob", blob))
+		}, review.ReasonNotApproved},
+		"its folder was not there":     {func(g *gitHub, _ *review.Config) { g.answers[api+"/git/trees/"+headTree] = tree() }, review.ReasonNotApproved},
+		"its folder was a file":        {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+headTree, "blob", "tree", 0, "type") }, review.ReasonNotApproved},
+		"its folder has no hash":       {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+headTree, "../x", "tree", 0, "sha") }, "unknown: is no hash"},
+		"its folder cannot be read":    {func(g *gitHub, _ *review.Config) { delete(g.answers, api+"/git/trees/"+unsigned) }, "unknown: folder"},
+		"its folder is not told whole": {func(g *gitHub, _ *review.Config) { g.set(api+"/git/trees/"+unsigned, true, "truncated") }, "unknown: not whole"},
+		"another content, nobody asked": {func(g *gitHub, c *review.Config) {
+			g.answers[api+"/git/trees/"+unsigned] = tree()
+			c.RequireApprovals = 0
+		}, ""},
+		"the approved commit is another":  {func(g *gitHub, _ *review.Config) { g.set(api+"/commits/"+headCommit, older, "sha") }, "unknown: the answer is about commit"},
+		"the approved commit has no tree": {func(g *gitHub, _ *review.Config) { g.set(api+"/commits/"+headCommit, "x/y", "commit", "tree", "sha") }, "unknown: the answer is about commit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			c := g.config()
+			tc.change(g, &c)
+			expect(t, outcome(t, g, c), tc.want)
+		})
+	}
+}
+
+// A file that lies deeper than anybody would put it costs no more than others.
+func TestDeepFile(t *testing.T) {
+	g := newGitHub(t)
+	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, api+"/git/trees/") {
+			return false
+		}
+		reply(w, http.StatusOK, tree(entry("a", "tree", headTree)))
+		return true
+	}
+	r, err := review.New(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := mongo()
+	o.Files[0].Path = strings.Repeat("a/", 250) + "mongo.yaml"
+	if _, err := r.Record(t.Context(), o); err == nil || !strings.Contains(err.Error(), "more than 200 folders") {
+		t.Errorf("it is %v", err)
+	}
+	if len(g.asked) > 210 {
+		t.Errorf("it asked %d times", len(g.asked))
+	}
+}

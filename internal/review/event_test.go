@@ -1,0 +1,100 @@
+package review_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/review"
+)
+
+// What a workflow's event shows, which is never an approval.
+func TestFromEvent(t *testing.T) {
+	g := newGitHub(t)
+	closed := func() object {
+		return object{"action": "closed", "number": 12, "pull_request": with(with(g.pull(12), "merged", true), "merged_by", bob),
+			"repository": object{"full_name": repository}, "sender": bob}
+	}
+	pull := func(key string, value any) object {
+		return with(closed(), "pull_request", with(closed()["pull_request"].(object), key, value))
+	}
+	known := &review.Record{Source: review.SourceEvent, Commit: mergeCommit, Branch: "main", Number: 12, Requester: "alice", PullRequest: "https://github.com/acme/exceptions/pull/12"}
+	bare := &review.Record{Source: review.SourceEvent, Commit: mergeCommit, Branch: "main"}
+	for name, tc := range map[string]struct {
+		event object
+		want  *review.Record
+		err   string
+	}{
+		"a pull request that was merged": {event: closed(), want: known},
+		"a push": {event: object{"ref": "refs/heads/main", "after": mergeCommit, "pusher": object{"name": "bob"},
+			"head_commit": object{"id": mergeCommit, "message": "Ask for mongo (#12)", "author": object{"username": "mallory"}}}, want: bare},
+		"a pull request that was only closed": {event: pull("merged", false), want: bare},
+		"another action":                      {event: with(closed(), "action", "labeled"), want: bare},
+		"another merge":                       {event: pull("merge_commit_sha", baseCommit), want: bare},
+		"into another branch":                 {event: pull("base", object{"ref": "staging", "repo": object{"full_name": repository}}), want: bare},
+		"of another repository":               {event: pull("base", object{"ref": "main", "repo": object{"full_name": "mallory/x"}}), want: bare},
+		"an address elsewhere":                {event: pull("html_url", "https://mallory.example/acme/exceptions/pull/12"), err: "its address"},
+		"a login that is none":                {event: pull("user", account(1, "a b", "User")), err: "is no login"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			payload, err := json.Marshal(tc.event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := review.New(eventConfig(payload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := r.Record(t.Context(), mongo())
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("it is %v, and should say %q", err, tc.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func eventConfig(payload []byte) review.Config {
+	return review.Config{Source: review.SourceEvent, Event: payload, Branch: "main", History: newHistory(),
+		GitHub: review.GitHub{ServerURL: "https://github.com/", Repository: repository}}
+}
+
+func TestBadEvents(t *testing.T) {
+	for name, change := range map[string]func(*review.Config){
+		"no JSON":       func(c *review.Config) { c.Event = []byte("<html>") },
+		"too long":      func(c *review.Config) { c.Event = []byte(strings.Repeat(" ", 25<<20) + "{}") },
+		"no server":     func(c *review.Config) { c.GitHub.ServerURL = "" },
+		"no repository": func(c *review.Config) { c.GitHub.Repository = "acme" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := eventConfig([]byte("{}"))
+			change(&c)
+			if _, err := review.New(c); err == nil {
+				t.Error("it is taken")
+			}
+		})
+	}
+}
+
+// A record is of a commit, and of files.
+func TestNoOrigin(t *testing.T) {
+	r, err := review.New(eventConfig([]byte("{}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []review.Origin{{}, {Commit: "HEAD", Files: mongo().Files}, {Commit: strings.ToUpper(mergeCommit), Files: mongo().Files}, {Commit: mergeCommit}} {
+		if _, err := r.Record(t.Context(), o); err == nil {
+			t.Errorf("%+v has a record", o)
+		}
+	}
+}

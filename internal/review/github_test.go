@@ -1,0 +1,244 @@
+package review_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/internal/review"
+)
+
+// object is a JSON object in the shape of GitHub's documentation, with the fields
+// that are read and some that are not.
+type object = map[string]any
+
+// gitHub is a working stand-in for the part of GitHub's REST API that is asked.
+// Its answers can be changed before they are given.
+type gitHub struct {
+	t       *testing.T
+	server  *httptest.Server
+	answers map[string]any // by path
+	perPage int            // what the server gives at most, as a proxy in front of one may
+	noLinks bool           // to the next page
+	// meddle answers in place of the server when it returns true.
+	meddle func(w http.ResponseWriter, r *http.Request) bool
+	asked  []string        // paths with their queries
+	paused []time.Duration // between tries, in whole seconds
+}
+
+const (
+	repository = "acme/exceptions"
+	token      = "ghs_0123456789"
+	api        = "/repos/" + repository
+)
+
+// The commits of the repository and of the pull request.
+var (
+	mergeCommit = strings.Repeat("c", 40)
+	baseCommit  = strings.Repeat("b", 40)
+	headCommit  = strings.Repeat("4", 40)
+	headTree    = strings.Repeat("7", 40)
+	unsigned    = strings.Repeat("9", 40) // the folder
+	blob        = strings.Repeat("5", 40)
+)
+
+// newGitHub has pull request 12 of alice, merged into main as mergeCommit and
+// approved by bob, who may write.
+func newGitHub(t *testing.T) *gitHub {
+	t.Helper()
+	g := &gitHub{t: t, perPage: 100}
+	g.server = httptest.NewServer(g)
+	t.Cleanup(g.server.Close)
+	g.answers = map[string]any{
+		api + "/commits/" + mergeCommit + "/pulls": []any{g.pull(12)},
+		api + "/pulls/12":                          with(g.pull(12), "commits", 1),
+		api + "/pulls/12/reviews":                  []any{given(1, bob, "APPROVED")},
+		api + "/commits/" + headCommit:             commitOf(alice),
+		api + "/git/trees/" + headTree:             tree(entry("unsigned", "tree", unsigned), entry("README.md", "blob", blob)),
+		api + "/git/trees/" + unsigned:             tree(entry("copy.yaml", "blob", blob), entry("mongo.yaml", "blob", blob)),
+	}
+	g.allow(bob, "write")
+	g.allow(carol, "admin")
+	g.allow(dave, "read")
+	return g
+}
+
+// ServeHTTP answers a request as GitHub does, page by page.
+func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.asked = append(g.asked, r.URL.RequestURI())
+	if r.Header.Get("Authorization") != "Bearer "+token {
+		reply(w, http.StatusUnauthorized, object{"message": "Bad credentials"})
+		return
+	}
+	if g.meddle != nil && g.meddle(w, r) {
+		return
+	}
+	found, there := g.answers[r.URL.Path]
+	if !there {
+		reply(w, http.StatusNotFound, object{"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"})
+		return
+	}
+	items, isList := found.([]any)
+	if !isList {
+		reply(w, http.StatusOK, found)
+		return
+	}
+	size, page := number(r, "per_page", 30), number(r, "page", 1)
+	size = min(size, g.perPage)
+	from, to := min((page-1)*size, len(items)), min(page*size, len(items))
+	if to < len(items) && !g.noLinks {
+		// Its address leads elsewhere, for nobody may follow it.
+		w.Header().Set("Link", `<http://elsewhere.example/?page=2>; rel="next", <http://elsewhere.example/?page=9>; rel="last"`)
+	}
+	reply(w, http.StatusOK, items[from:to])
+}
+
+func number(r *http.Request, name string, otherwise int) int {
+	n, err := strconv.Atoi(r.URL.Query().Get(name))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+func reply(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+// config asks this server, for one approval.
+func (g *gitHub) config() review.Config {
+	return review.Config{
+		Source: review.SourceAPI, Branch: "main", RequireApprovals: 1, History: newHistory(),
+		GitHub: review.GitHub{Client: g.server.Client(), APIURL: g.server.URL, ServerURL: "https://github.com", Repository: repository, Token: token,
+			Patience: retry.Timing{Sleep: func(_ context.Context, d time.Duration) error {
+				g.paused = append(g.paused, d.Truncate(time.Second))
+				return nil
+			}}},
+	}
+}
+
+// People and what else reviews.
+var (
+	alice = account(1, "alice", "User")
+	bob   = account(2, "bob", "User")
+	carol = account(3, "carol", "User")
+	dave  = account(4, "dave", "User")
+	robot = account(5, "merge-helper[bot]", "Bot")
+)
+
+func account(id int, login, kind string) object {
+	return object{"id": id, "login": login, "type": kind, "site_admin": false, "node_id": "MDQ6VXNlcjE=", "html_url": "https://github.com/" + login}
+}
+
+func (g *gitHub) pull(number int) object {
+	return object{
+		"number": number, "state": "closed", "title": "Let mongo run as root", "draft": false,
+		"html_url": fmt.Sprintf("https://github.com/%s/pull/%d", repository, number),
+		"user":     alice, "merged_at": "2026-11-20T10:11:12Z", "merge_commit_sha": mergeCommit,
+		"head":               object{"ref": "mongo", "sha": headCommit, "label": "acme:mongo", "repo": object{"full_name": repository}},
+		"base":               object{"ref": "main", "sha": baseCommit, "label": "acme:main", "repo": object{"full_name": repository}},
+		"author_association": "MEMBER",
+	}
+}
+
+// given is a review; its number is its place in time.
+func given(id int, by object, state string) object {
+	return object{"id": id, "user": by, "state": state, "body": "", "commit_id": headCommit, "author_association": "OWNER",
+		"submitted_at": fmt.Sprintf("2026-11-20T09:%02d:%02dZ", id/60, id%60)}
+}
+
+// commitOf is the approved commit, made by somebody.
+func commitOf(by object) object {
+	return object{"sha": headCommit, "author": by, "committer": account(19864447, "web-flow", "User"),
+		"commit": object{"message": "Ask for mongo", "tree": object{"sha": headTree}}, "files": []any{}}
+}
+
+func tree(entries ...any) object {
+	return object{"sha": headTree, "tree": entries, "truncated": false}
+}
+
+func entry(name, kind, hash string) object {
+	mode := map[string]string{"blob": "100644", "tree": "040000"}[kind]
+	return object{"path": name, "mode": mode, "type": kind, "sha": hash}
+}
+
+// with is an object with another value.
+func with(o object, key string, value any) object {
+	out := object{}
+	for k, v := range o {
+		out[k] = v
+	}
+	out[key] = value
+	return out
+}
+
+// set puts a value deep into an answer.
+func (g *gitHub) set(at string, value any, keys ...any) {
+	g.t.Helper()
+	where, there := g.answers[at]
+	if !there {
+		g.t.Fatalf("there is no answer at %s", at)
+	}
+	for i, key := range keys[:len(keys)-1] {
+		switch k := key.(type) {
+		case string:
+			where = where.(object)[k]
+		case int:
+			where = where.([]any)[k]
+		default:
+			g.t.Fatalf("step %d is of type %T", i, key)
+		}
+	}
+	where.(object)[keys[len(keys)-1].(string)] = value
+}
+
+func (g *gitHub) allow(who object, permission string) {
+	g.answers[path.Join(api, "collaborators", who["login"].(string), "permission")] = object{"permission": permission, "role_name": permission, "user": who}
+}
+
+func (g *gitHub) reviews(all ...any) { g.answers[api+"/pulls/12/reviews"] = all }
+
+// history is a repository in memory.
+type history struct {
+	commits map[string]review.Commit
+	files   map[string]string // by commit:path
+}
+
+func newHistory() *history {
+	return &history{
+		commits: map[string]review.Commit{
+			mergeCommit: {Message: "Merge pull request #12", AuthorEmail: "alice@example.com", Parents: []string{baseCommit, headCommit}},
+			baseCommit:  {Message: "Begin", AuthorEmail: "alice@example.com"},
+		},
+		files: map[string]string{},
+	}
+}
+
+func (h *history) Commit(hash string) (review.Commit, error) {
+	c, there := h.commits[hash]
+	if !there {
+		return review.Commit{}, fmt.Errorf("object not found")
+	}
+	return c, nil
+}
+
+func (h *history) ReadFile(commit, name string) ([]byte, error) {
+	if _, err := h.Commit(commit); err != nil {
+		return nil, err
+	}
+	text, there := h.files[commit+":"+name]
+	if !there {
+		return nil, fmt.Errorf("find %q: %w", name, errAbsent)
+	}
+	return []byte(text), nil
+}

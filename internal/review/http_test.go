@@ -1,0 +1,286 @@
+package review_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/review"
+)
+
+// forbid answers 403 below a path.
+func forbid(below string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, below) {
+			return false
+		}
+		reply(w, http.StatusForbidden, object{"message": "Resource not accessible by integration", "status": "403"})
+		return true
+	}
+}
+
+// stumble answers 502 so many times below a path.
+func stumble(below string, times int) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, below) || times == 0 {
+			return false
+		}
+		times--
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	}
+}
+
+// refuseWith answers a status with headers, so many times.
+func refuseWith(status, times int, headers ...string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		if times == 0 {
+			return false
+		}
+		times--
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		reply(w, status, object{"message": "You have exceeded a secondary rate limit."})
+		return true
+	}
+}
+
+// What the server does, and what becomes of it.
+func TestServer(t *testing.T) {
+	second := time.Second
+	for name, tc := range map[string]struct {
+		meddle func(http.ResponseWriter, *http.Request) bool
+		want   string
+		paused []time.Duration
+	}{
+		"stumbles, then answers":   {stumble(api, 3), "bob", []time.Duration{0, 0, second}},
+		"stumbles on":              {stumble(api, 4), "unknown: returned 502", []time.Duration{0, 0, second}},
+		"asks for patience by 403": {refuseWith(403, 1, "Retry-After", "7"), "bob", []time.Duration{7 * second}},
+		"does not say how much":    {refuseWith(429, 1), "bob", []time.Duration{60 * second}},
+		"asks for too much":        {refuseWith(429, 1, "Retry-After", "61"), "unknown: returned 429", nil},
+		"is at the hour's limit":   {refuseWith(403, 1, "X-RateLimit-Remaining", "0"), "unknown: rate limit", nil},
+		"is at it, by 429":         {refuseWith(429, 1, "X-RateLimit-Remaining", "0"), "unknown: rate limit", nil},
+		"forbids":                  {forbid(api), "unknown: not accessible", nil},
+		"answers without an end": {func(w http.ResponseWriter, _ *http.Request) bool {
+			for {
+				if _, err := w.Write([]byte(strings.Repeat(" ", 1<<10))); err != nil {
+					break
+				}
+			}
+			return true
+		}, "unknown: larger than 8192 KiB", nil},
+		"answers something else":      {func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("<html>")); return true }, "unknown: invalid character", nil},
+		"answers more than one thing": {func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("[] []")); return true }, "unknown: invalid character", nil},
+		"answers with nothing":        {func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusNoContent); return true }, "unknown: returned 204", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			g.meddle = tc.meddle
+			expect(t, outcome(t, g, g.config()), tc.want)
+			if diff := cmp.Diff(tc.paused, g.paused); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A redirect is followed on the same host, and the token goes to no other.
+func TestRedirect(t *testing.T) {
+	var leaked []string
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		leaked = append(leaked, r.URL.Path+" "+r.Header.Get("Authorization"))
+	}))
+	defer elsewhere.Close()
+	for name, tc := range map[string]struct {
+		to   func(g *gitHub, path string) string
+		want string
+	}{
+		"to another host": {func(_ *gitHub, path string) string { return elsewhere.URL + path }, "unknown: another host"},
+		"in circles":      {func(_ *gitHub, path string) string { return "/renamed" + path }, "unknown: in circles"},
+		"renamed": {func(_ *gitHub, path string) string {
+			if strings.HasPrefix(path, api+"/commits/"+mergeCommit) {
+				return "/repositories/1/commits/" + mergeCommit + "/pulls"
+			}
+			return ""
+		}, "bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			g.answers["/repositories/1/commits/"+mergeCommit+"/pulls"] = g.answers[api+"/commits/"+mergeCommit+"/pulls"]
+			g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
+				to := tc.to(g, r.URL.Path)
+				if to != "" {
+					http.Redirect(w, r, to, http.StatusMovedPermanently)
+				}
+				return to != ""
+			}
+			expect(t, outcome(t, g, g.config()), tc.want)
+		})
+	}
+	if len(leaked) > 0 {
+		t.Errorf("another host was asked: %q", leaked)
+	}
+}
+
+// A redirect from https to an open line is one to elsewhere.
+func TestRedirectInTheOpen(t *testing.T) {
+	g := newGitHub(t)
+	g.server = httptest.NewTLSServer(g)
+	defer g.server.Close()
+	expect(t, outcome(t, g, g.config()), "bob")
+	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, "http://"+r.Host+r.URL.Path, http.StatusMovedPermanently)
+		return true
+	}
+	expect(t, outcome(t, g, g.config()), "unknown: another host")
+}
+
+// stumbling is a client's transport that is answered 502, and calls something
+// when it was.
+type stumbling func()
+
+func (s stumbling) RoundTrip(request *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusBadGateway, Request: request, Body: answered{s}}, nil
+}
+
+type answered struct{ then func() }
+
+func (a answered) Read([]byte) (int, error) { return 0, io.EOF }
+func (a answered) Close() error             { a.then(); return nil }
+
+// Whatever is under way ends with the context, and with its error.
+func TestCancelled(t *testing.T) {
+	for name, when := range map[string]func(cancel func()){
+		"before the wait": func(cancel func()) { cancel() },
+		"in the wait":     func(cancel func()) { go cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			asked := 0
+			c := newGitHub(t).config()
+			c.GitHub.Client = &http.Client{Transport: stumbling(func() { asked++; when(cancel) })}
+			c.GitHub.Patience.Sleep = nil // by the clock
+			r, err := review.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Record(ctx, mongo()); !errors.Is(err, context.Canceled) {
+				t.Errorf("it is %v", err)
+			}
+			if asked != 1 {
+				t.Errorf("it asked %d times", asked)
+			}
+		})
+	}
+}
+
+// What to do about it depends on what the server says.
+func TestAdvice(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		said   any
+		want   string
+	}{
+		"a token of another server": {http.StatusUnauthorized, object{"message": "Bad credentials"}, "still valid"},
+		"a permission":              {http.StatusForbidden, object{"message": "Resource not accessible by integration"}, "pull-requests: read"},
+		"a repository not seen":     {http.StatusNotFound, object{"message": "Not Found"}, "pull-requests: read"},
+		"the limit":                 {http.StatusForbidden, object{"message": "API rate limit exceeded for installation"}, "run it again later"},
+		"a commit not pushed":       {http.StatusUnprocessableEntity, object{"message": "No commit found for SHA"}, "pushed"},
+		"anything else":             {http.StatusTeapot, "a\xff teapot" + strings.Repeat("x", 1000), "run it again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			g.meddle = func(w http.ResponseWriter, _ *http.Request) bool { reply(w, tc.status, tc.said); return true }
+			r, err := review.New(g.config())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = r.Record(t.Context(), mongo())
+			var unknown *review.UnknownError
+			if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), tc.want) || len(err.Error()) > 700 || strings.Contains(err.Error(), token) {
+				t.Errorf("it is %v, hint %q", err, unknown.Hint())
+			}
+		})
+	}
+}
+
+// The addresses of next pages, and everything else that an answer names, are not
+// what is asked for.
+func TestNothingElseIsAsked(t *testing.T) {
+	g := newGitHub(t)
+	g.perPage = 1
+	g.reviews(given(1, bob, "APPROVED"), given(2, carol, "APPROVED"))
+	expect(t, outcome(t, g, g.config()), "bob carol")
+	for _, asked := range g.asked {
+		if !strings.HasPrefix(asked, api+"/") {
+			t.Errorf("it asked for %q", asked)
+		}
+	}
+	if !slices.Contains(g.asked, api+"/pulls/12/reviews?page=2&per_page=30") {
+		t.Errorf("it asked for %q alone", g.asked)
+	}
+}
+
+// What cannot be meant is known before anything is asked.
+func TestNew(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(c *review.Config)
+		want   string
+	}{
+		"an open line":          {func(c *review.Config) { c.GitHub.APIURL = "http://api.example.com" }, "not reached by https"},
+		"an open line to pages": {func(c *review.Config) { c.GitHub.ServerURL = "http://example.com" }, "not reached by https"},
+		"no address":            {func(c *review.Config) { c.GitHub.APIURL = "" }, "no address"},
+		"a query":               {func(c *review.Config) { c.GitHub.APIURL = "https://api.example.com/?x=" }, "no address"},
+		"a password":            {func(c *review.Config) { c.GitHub.APIURL = "https://a:b@api.example.com" }, "no address"},
+		"no token":              {func(c *review.Config) { c.GitHub.Token = "" }, "no token"},
+		"a token of two lines":  {func(c *review.Config) { c.GitHub.Token = "a\nb" }, "no token"},
+		"no client":             {func(c *review.Config) { c.GitHub.Client = nil }, "no HTTP client"},
+		"a path as repository":  {func(c *review.Config) { c.GitHub.Repository = "acme/../x" }, "no repository"},
+		"above as repository":   {func(c *review.Config) { c.GitHub.Repository = "acme/.." }, "no repository"},
+		"no branch":             {func(c *review.Config) { c.Branch = "" }, "no branch"},
+		"a reference":           {func(c *review.Config) { c.Branch = "refs/heads/main" }, "no branch"},
+		"no history":            {func(c *review.Config) { c.History = nil }, "no history"},
+		"no source":             {func(c *review.Config) { c.Source = "" }, "no source"},
+		"fewer than none":       {func(c *review.Config) { c.RequireApprovals = -1 }, "0 to 100"},
+		"more than a hundred":   {func(c *review.Config) { c.RequireApprovals = 101 }, "0 to 100"},
+		"approvals of an event": {func(c *review.Config) { c.Source = review.SourceEvent }, "an event shows none"},
+		"owners of an event": {func(c *review.Config) {
+			c.Source, c.RequireApprovals, c.RequireCodeOwners = review.SourceEvent, 0, true
+		}, "an event shows none"},
+		"approvals of trailers": {func(c *review.Config) { c.Source = review.SourceTrailers }, "only what its author wrote"},
+		"owners of trailers": {func(c *review.Config) {
+			c.Source, c.InsecureCountTrailers, c.RequireCodeOwners = review.SourceTrailers, true, true
+		}, "only what its author wrote"},
+		"fewer than none of a renewal":   {func(c *review.Config) { c.Renewals.RequireApprovals = -1 }, "0 to 100"},
+		"too many of a renewal":          {func(c *review.Config) { c.Renewals.RequireApprovals = 101 }, "0 to 100"},
+		"fewer of a renewal than of any": {func(c *review.Config) { c.RequireApprovals, c.Renewals.RequireApprovals = 2, 1 }, "never asked for less"},
+		"approvals of an event, of a renewal": {func(c *review.Config) {
+			c.Source, c.RequireApprovals, c.Renewals.RequireApprovals = review.SourceEvent, 0, 1
+		}, "an event shows none"},
+		"a new approver of an event": {func(c *review.Config) {
+			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceEvent, 0, true
+		}, "an event shows none"},
+		"a new approver of trailers": {func(c *review.Config) {
+			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceTrailers, 0, true
+		}, "only what its author wrote"},
+		"trailers beside an API": {func(c *review.Config) { c.InsecureCountTrailers = true }, "to be counted from trailers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newGitHub(t).config()
+			tc.change(&c)
+			if _, err := review.New(c); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("it is %v, and should say %q", err, tc.want)
+			}
+		})
+	}
+}

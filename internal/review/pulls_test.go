@@ -1,0 +1,142 @@
+package review_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/review"
+)
+
+// Which pull request brought a commit.
+func TestPullRequest(t *testing.T) {
+	at := api + "/commits/" + mergeCommit + "/pulls"
+	other := strings.Repeat("d", 40)
+	for name, tc := range map[string]struct {
+		change func(g *gitHub, c *review.Config)
+		want   string
+	}{
+		"none":                       {func(g *gitHub, _ *review.Config) { g.answers[at] = []any{} }, review.ReasonNoPullRequest},
+		"none, and nothing is asked": {func(g *gitHub, c *review.Config) { g.answers[at] = []any{}; c.RequireApprovals = 0 }, "no pull request"},
+		"none, and owners are asked": {func(g *gitHub, c *review.Config) {
+			g.answers[at] = []any{}
+			c.RequireApprovals, c.RequireCodeOwners = 0, true
+		}, review.ReasonNoPullRequest},
+		"not merged":               {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "merged_at") }, review.ReasonNoPullRequest},
+		"into another branch":      {func(g *gitHub, _ *review.Config) { g.set(at, "staging", 0, "base", "ref") }, review.ReasonNoPullRequest},
+		"of another repository":    {func(g *gitHub, _ *review.Config) { g.set(at, "mallory/exceptions", 0, "base", "repo", "full_name") }, review.ReasonNoPullRequest},
+		"whose repository is gone": {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "base", "repo") }, review.ReasonNoPullRequest},
+		"from a fork":              {func(g *gitHub, _ *review.Config) { g.set(at, "alice/exceptions", 0, "head", "repo", "full_name") }, "bob"},
+		"from a fork that is gone": {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "head", "repo") }, "bob"},
+		"merged as another commit": {func(g *gitHub, c *review.Config) {
+			g.set(at, other, 0, "merge_commit_sha")
+			c.History.(*history).commits[other] = review.Commit{Parents: []string{baseCommit, headCommit}}
+		}, review.ReasonNoPullRequest},
+		"merged as a commit that the clone lacks": {func(g *gitHub, _ *review.Config) { g.set(at, other, 0, "merge_commit_sha") }, "unknown: object not found"},
+		"merged as no commit":                     {func(g *gitHub, _ *review.Config) { g.set(at, "../x", 0, "merge_commit_sha") }, "unknown: it was merged as"},
+		"two":                                     {func(g *gitHub, _ *review.Config) { g.answers[at] = []any{g.pull(12), g.pull(13)} }, "unknown: 2 pull requests"},
+		"more than are looked at": {func(g *gitHub, _ *review.Config) {
+			var all []any
+			for i := range 21 {
+				all = append(all, g.pull(12+i))
+			}
+			g.answers[at] = all
+		}, "unknown: more than 20"},
+		"two, one of another branch": {func(g *gitHub, _ *review.Config) {
+			g.answers[at] = []any{with(g.pull(13), "base", object{"ref": "staging", "repo": object{"full_name": repository}}), g.pull(12)}
+		}, "bob"},
+		"no number": {func(g *gitHub, _ *review.Config) {
+			g.set(at, 0, 0, "number")
+			g.set(at, "https://github.com/acme/exceptions/pull/0", 0, "html_url")
+		}, "unknown: has the number 0"},
+		"an address elsewhere": {func(g *gitHub, _ *review.Config) {
+			g.set(at, "https://mallory.example/acme/exceptions/pull/12", 0, "html_url")
+		}, "unknown: its address"},
+		"an address of another": {func(g *gitHub, _ *review.Config) {
+			g.set(at, "https://github.com/acme/exceptions/pull/13", 0, "html_url")
+		}, "unknown: its address"},
+		"an address with a line in it": {func(g *gitHub, _ *review.Config) {
+			g.set(at, "https://github.com/acme/exceptions/pull/12\nx", 0, "html_url")
+		}, "unknown: its address"},
+		"a login that is none":          {func(g *gitHub, _ *review.Config) { g.set(at, account(1, "alice, bob", "User"), 0, "user") }, "unknown: is no login"},
+		"nobody who asked":              {func(g *gitHub, _ *review.Config) { g.set(at, nil, 0, "user") }, "unknown: who asked"},
+		"a last commit that is none":    {func(g *gitHub, _ *review.Config) { g.set(at, "HEAD", 0, "head", "sha") }, "unknown: its last commit"},
+		"a bot that asked":              {func(g *gitHub, _ *review.Config) { g.set(at, robot, 0, "user") }, "bob"},
+		"the server does not know it":   {func(g *gitHub, _ *review.Config) { delete(g.answers, at) }, "unknown: returned 404"},
+		"the repository in other cases": {func(g *gitHub, _ *review.Config) { g.set(at, "ACME/Exceptions", 0, "base", "repo", "full_name") }, "bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			c := g.config()
+			tc.change(g, &c)
+			expect(t, outcome(t, g, c), tc.want)
+		})
+	}
+}
+
+// A rebase puts every commit of a pull request on the branch, and the last is the
+// one that it was merged as.
+func TestRebased(t *testing.T) {
+	last := strings.Repeat("e", 40)
+	for name, tc := range map[string]struct {
+		commits int
+		between int // commits between the one that brought the file and the last
+		want    string
+	}{
+		"the one before the last of two":  {2, 0, "bob"},
+		"the first of three":              {3, 1, "bob"},
+		"the one before the only one":     {1, 0, review.ReasonNoPullRequest},
+		"the one before the first of two": {2, 1, review.ReasonNoPullRequest},
+		"of more commits than are read":   {1001, 0, "unknown: 1 to 1000"},
+		"of no commits, says the server":  {0, 0, "unknown: 1 to 1000"},
+		"the last of all that there is":   {1000, 0, "bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			c := g.config()
+			h := c.History.(*history)
+			h.commits[mergeCommit] = review.Commit{Parents: []string{baseCommit}}
+			above := mergeCommit
+			for i := range tc.between {
+				commit := strings.Repeat(string(rune('0'+i)), 40)
+				h.commits[commit] = review.Commit{Parents: []string{above}}
+				above = commit
+			}
+			h.commits[last] = review.Commit{Parents: []string{above}}
+			g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
+			g.set(api+"/pulls/12", tc.commits, "commits")
+			expect(t, outcome(t, g, c), tc.want)
+		})
+	}
+}
+
+// What is said of its commits is said of this pull request.
+func TestRebasedAnother(t *testing.T) {
+	g := newGitHub(t)
+	c := g.config()
+	c.RequireCodeOwners = true
+	c.History.(*history).commits[mergeCommit] = review.Commit{Parents: []string{baseCommit}}
+	g.set(api+"/pulls/12", 13, "number")
+	expect(t, outcome(t, g, c), "unknown: pull request 12 has 1 commits")
+}
+
+// One look-up serves all files of a merge.
+func TestOneLookUp(t *testing.T) {
+	g := newGitHub(t)
+	r, err := review.New(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := mongo()
+	for range 99 {
+		o.Files = append(o.Files, o.Files[0])
+	}
+	for i, want := range []int{6, 5} { // whether bob may write is known then
+		g.asked = nil
+		if _, err := r.Record(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if len(g.asked) != want {
+			t.Errorf("merge %d: %d requests: %q", i, len(g.asked), g.asked)
+		}
+	}
+}

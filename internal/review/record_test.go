@@ -1,0 +1,148 @@
+package review_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+var record = review.Record{Source: review.SourceAPI, Commit: mergeCommit, Branch: "main", Number: 12,
+	PullRequest: "https://github.com/acme/exceptions/pull/12", Requester: "alice", Approvers: []string{"bob", "carol"}}
+
+const kyverno = `# why: SEC-1
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: mongo
+  namespace: platform
+  annotations:
+    polex.dev/reason: "it needs root"   # for now
+spec: {}
+`
+
+const policies = `apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: mongo, namespace: platform}
+spec:
+  # which
+  policyRefs: []
+`
+
+// What is recorded stands where the rest of polex looks for it, and everything
+// else stays as it was.
+func TestWrite(t *testing.T) {
+	for name, tc := range map[string]struct{ source, want string }{
+		"kyverno.io": {kyverno, strings.Replace(kyverno, "    polex.dev/reason", `    polex.dev/requested-by: alice
+    polex.dev/approved-by: "bob, carol"
+    polex.dev/pull-request: "https://github.com/acme/exceptions/pull/12"
+    polex.dev/merge-commit: cccccccccccccccccccccccccccccccccccccccc
+    polex.dev/recorded-from: "api"
+    polex.dev/reason`, 1)},
+		"policies.kyverno.io": {policies, `apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {"annotations": {"polex.dev/requested-by": "alice", "polex.dev/pull-request": "https://github.com/acme/exceptions/pull/12", "polex.dev/merge-commit": "cccccccccccccccccccccccccccccccccccccccc", "polex.dev/recorded-from": "api"}, name: mongo, namespace: platform}
+spec:
+  # which
+  properties:
+    approved-by: "bob, carol"
+  policyRefs: []
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := parse(t, tc.source)
+			out, err := record.Write(doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(out.Source())); diff != "" {
+				t.Error(diff)
+			}
+			e, _ := out.Exception()
+			if e.RequestedBy.Text != "alice" || e.ApprovedBy.Text != "bob, carol" || e.PullRequest.Text != record.PullRequest || len(e.Conflicts) > 0 {
+				t.Errorf("it is read as %+v", e)
+			}
+		})
+	}
+}
+
+// What is not known is not written.
+func TestWriteLittle(t *testing.T) {
+	little := review.Record{Source: review.SourceEvent, Commit: mergeCommit}
+	out, err := little.Write(parse(t, kyverno))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Annotation(exception.AnnotationMergeCommit) != mergeCommit || out.Annotation(exception.AnnotationRecordedFrom) != "event" || len(little.Additions(out.GroupKind())) != 2 {
+		t.Errorf("it is\n%s", out.Source())
+	}
+}
+
+// Nobody writes their own approval, nor an empty one.
+func TestClaims(t *testing.T) {
+	annotated := func(key string) string {
+		return strings.Replace(kyverno, "    polex.dev/reason", "    polex.dev/"+key+": \"\"\n    polex.dev/reason", 1)
+	}
+	with := func(key string) string { return policies + "  properties: {" + key + ": bob}\n" }
+	for name, source := range map[string]string{
+		"approved-by": annotated("approved-by"), "requested-by": annotated("requested-by"), "pull-request": annotated("pull-request"),
+		"merge-commit": annotated("merge-commit"), "recorded-from": annotated("recorded-from"),
+		"approved-by, natively": with("approved-by"), "requested-by, natively": with("requested-by"),
+		"pull-request, natively": with("pull-request"), "merge-commit, natively": with("merge-commit"),
+		"approved-by, as an annotation beside the native field": strings.Replace(policies, "{name", "{annotations: {polex.dev/approved-by: bob}, name", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := record.Write(parse(t, source))
+			if err == nil || !strings.HasSuffix(err.Error(), "[claims-review]") {
+				t.Errorf("it is %v", err)
+			}
+		})
+	}
+	for _, source := range []string{kyverno, policies} {
+		if claims := review.Claims(parse(t, source)); len(claims) > 0 {
+			t.Error(claims)
+		}
+	}
+}
+
+// What cannot be written into a document is refused, and not left out.
+func TestUnrecordable(t *testing.T) {
+	for name, source := range map[string]string{
+		"annotations that are nothing": strings.Replace(policies, "{name", "{annotations: null, name", 1),
+		"properties that are nothing":  policies + "  properties:\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := record.Write(parse(t, source))
+			if err == nil || !strings.HasSuffix(err.Error(), "[unrecordable]") {
+				t.Errorf("it is %v", err)
+			}
+		})
+	}
+}
+
+func parse(t *testing.T, source string) *exception.Document {
+	t.Helper()
+	doc, err := exception.Parse([]byte(source), "unsigned/mongo.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// The list of reasons is the one that is used, in plain words.
+func TestReasons(t *testing.T) {
+	var names []string
+	for _, r := range review.Reasons() {
+		names = append(names, r.Name)
+		if r.Doc == "" {
+			t.Errorf("%s is not explained", r.Name)
+		}
+	}
+	want := []string{"no-pull-request", "not-approved", "no-code-owner-approval", "claims-review", "unrecordable", "no-new-approver", "approvers-unknown"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,182 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Config says where records come from and what is asked of them.
+type Config struct {
+	Source Source
+	// GitHub is asked for SourceAPI. For SourceEvent only its ServerURL and
+	// Repository count.
+	GitHub GitHub
+	// Event is the payload of the event that the workflow runs for, for
+	// SourceEvent: a push, or a pull request that was closed.
+	Event []byte
+	// Branch is the branch that is signed, without refs/heads/.
+	Branch  string
+	History History
+
+	// RequireApprovals is how many people have to have approved what a commit
+	// brings, 0 to 100.
+	RequireApprovals int
+	// RequireCodeOwners asks for an approval by a code owner of every file.
+	RequireCodeOwners bool
+	// Renewals is what is asked besides of an exception that renews another.
+	Renewals Renewals
+	// InsecureAllowStaleApprovals counts approvals of earlier commits of a pull
+	// request than the one that was merged.
+	InsecureAllowStaleApprovals bool
+	// InsecureCountTrailers counts approvals that stand in the commit's message,
+	// where whoever wrote the commit put them.
+	InsecureCountTrailers bool
+}
+
+// asks reports whether anything is asked of every record.
+func (c *Config) asks() bool { return c.RequireApprovals > 0 || c.RequireCodeOwners }
+
+// asksApprovals reports whether any record is asked for approvals.
+func (c *Config) asksApprovals() bool { return c.RequireApprovals > 0 || c.Renewals.asks() }
+
+const maxRequired = 100
+
+// Reviewer makes records. It is not for several goroutines at once.
+type Reviewer struct {
+	config Config
+	api    *api // nil unless the API is asked
+	server string
+	event  *event
+	writes map[string]bool       // by login: who may write to the repository
+	member map[string]membership // by team and login
+}
+
+// New checks a configuration. What cannot be meant, such as approvals that are
+// asked for where the source shows none, is an error.
+func New(c Config) (*Reviewer, error) {
+	r := &Reviewer{config: c, writes: map[string]bool{}, member: map[string]membership{}}
+	switch {
+	case c.History == nil:
+		return nil, errors.New("review: no history")
+	case c.Branch == "" || strings.HasPrefix(c.Branch, "refs/"):
+		return nil, fmt.Errorf("%q is no branch's name", c.Branch)
+	case c.RequireApprovals < 0 || c.RequireApprovals > maxRequired:
+		return nil, fmt.Errorf("%d approvals cannot be asked for, only 0 to %d", c.RequireApprovals, maxRequired)
+	case c.Renewals.RequireApprovals < 0 || c.Renewals.RequireApprovals > maxRequired:
+		return nil, fmt.Errorf("%d approvals cannot be asked of a renewal, only 0 to %d", c.Renewals.RequireApprovals, maxRequired)
+	case c.Renewals.RequireApprovals > 0 && c.Renewals.RequireApprovals < c.RequireApprovals:
+		return nil, fmt.Errorf("%d approvals are asked of a renewal, and %d of a first exception: a renewal is never asked for less", c.Renewals.RequireApprovals, c.RequireApprovals)
+	case c.InsecureCountTrailers && c.Source != SourceTrailers:
+		return nil, fmt.Errorf("approvals are to be counted from trailers, and the record is from %q", c.Source)
+	}
+	var err error
+	switch c.Source {
+	case SourceAPI:
+		r.api, err = newAPI(c.GitHub)
+	case SourceEvent:
+		if c.asksApprovals() || c.RequireCodeOwners {
+			return nil, errors.New("approvals are asked for, and an event shows none: they take the API, and a token for it")
+		}
+		r.event, err = readEvent(c.Event)
+		if err == nil {
+			r.server, err = checkAddress(c.GitHub.ServerURL)
+		}
+		if err == nil && !repositoryForm.MatchString(c.GitHub.Repository) {
+			err = fmt.Errorf("%q is no repository: it is written as owner/name", c.GitHub.Repository)
+		}
+	case SourceTrailers:
+		if c.RequireCodeOwners || c.asksApprovals() && !c.InsecureCountTrailers {
+			return nil, errors.New("approvals are asked for, and those in a commit's message are only what its author wrote: they take the API, or are to be counted all the same")
+		}
+	default:
+		return nil, fmt.Errorf("there is no source %q of records: api, event and trailers are known", c.Source)
+	}
+	return r, err
+}
+
+// Record returns the record of what a commit brought. What is asked for and not
+// there is [exception.Refusals], one for each file; what cannot be known is
+// another error, an [*UnknownError] where there is something to do about it.
+func (r *Reviewer) Record(ctx context.Context, o Origin) (*Record, error) {
+	if !hashForm.MatchString(o.Commit) {
+		return nil, fmt.Errorf("%q is no commit's hash", o.Commit)
+	}
+	if len(o.Files) == 0 {
+		return nil, fmt.Errorf("commit %s brought no file that is to be signed", o.Commit)
+	}
+	record := &Record{Source: r.config.Source, Commit: o.Commit, Branch: r.config.Branch}
+	switch r.config.Source {
+	case SourceAPI:
+		return r.fromAPI(ctx, o, record)
+	case SourceEvent:
+		return record, r.fromEvent(record)
+	default:
+		return r.fromTrailers(o, record)
+	}
+}
+
+func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Record, error) {
+	m, err := r.find(ctx, o.Commit)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		if r.config.asks() {
+			return nil, refuse(o.Files, ReasonNoPullRequest, fmt.Sprintf("commit %s, which brought it, is no pull request that was merged into %s", o.Commit, r.config.Branch),
+				"what is pushed directly was reviewed by nobody; right after a merge, GitHub may need a moment to know it: then run it again")
+		}
+		return record, nil
+	}
+	record.Number, record.PullRequest, record.Requester = m.Number, m.address, m.User.Login
+	verdict, err := r.approvals(ctx, m, o.Files)
+	if err != nil {
+		return nil, err
+	}
+	record.Approvers = verdict.approvers
+	if missing := r.config.RequireApprovals - len(verdict.approvers); missing > 0 {
+		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d who have to approve it did so in %s", len(verdict.approvers), r.config.RequireApprovals, m.address), verdict.hint())
+	}
+	if r.config.RequireCodeOwners {
+		if err := r.codeOwners(ctx, m, o.Files, verdict); err != nil {
+			return nil, err
+		}
+	}
+	return record, nil
+}
+
+// refuse makes a refusal of every file.
+func refuse(files []File, reason, message, hint string) exception.Refusals {
+	var refusals exception.Refusals
+	for _, f := range files {
+		refusals = append(refusals, &exception.Refusal{Position: exception.Position{File: f.Path}, Reason: reason, Message: message, Hint: hint})
+	}
+	return refusals
+}
+
+// unanswered explains why the API did not answer.
+func unanswered(what string, err error) error {
+	var unknown *UnknownError
+	if errors.As(err, &unknown) {
+		return &UnknownError{What: what, Err: err, Advice: unknown.Advice}
+	}
+	advice := "nothing was signed; run it again once the cause is gone"
+	var answered *retry.StatusError
+	switch {
+	case !errors.As(err, &answered):
+	case answered.Status == http.StatusUnauthorized:
+		advice = "is the token one of this server, and still valid?"
+	case answered.Status == http.StatusForbidden && strings.Contains(answered.Said, "rate limit"):
+		advice = "too much was asked with this token: run it again later"
+	case answered.Status == http.StatusUnprocessableEntity:
+		advice = "is the commit pushed?"
+	case answered.Status == http.StatusForbidden || answered.Status == http.StatusNotFound:
+		advice = "the token needs the permissions pull-requests: read and contents: read; that of a person has to be able to push, too"
+	}
+	return &UnknownError{What: what, Err: err, Advice: advice}
+}
