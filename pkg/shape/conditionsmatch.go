@@ -14,10 +14,12 @@ const ReasonNotProvenNarrow = "not-proven-narrow"
 
 var conditionsMatchEverythingCheck = check{
 	Title: "Conditions match everything",
-	About: `Finds a policies.kyverno.io exception that does not narrow down what is exempt: it has no
-match conditions, one of them says nothing of the resource, or all of them together leave
-every resource or every one of a kind, as [kyverno.WidthOf] recognises them. Conditions are
-joined by "and", so one that is constant is there to look like a restriction.`,
+	About: `Finds a policies.kyverno.io exception without match conditions, and one whose conditions
+select every resource or every resource of a kind. Conditions are narrow if one, or one of
+its parts between &&, compares the name or the namespace with literals, or if the kind and a
+label are compared. The forms are ==, in, startsWith, endsWith, contains and matches with ^
+and $. Conditions in other forms are not-proven-narrow: a warning, and an error in the
+preset strict. Nothing is evaluated.`,
 	Reasons: []Reason{
 		{ReasonNotProvenNarrow, "the match conditions are in a form that is not recognised, and may be about any resource", false},
 	},
@@ -41,7 +43,7 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 			return // for another check
 		}
 		if !kyverno.Mentions(c.Text) {
-			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q says nothing of the resource", expression.Shortened(c.Text)), "say what is particular about the resource")
+			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q does not depend on the resource", expression.Shortened(c.Text)), "remove it, or compare the name or the namespace")
 			constant = true
 		}
 	}
@@ -50,10 +52,10 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 	}
 	switch kyverno.WidthOf(texts) {
 	case kyverno.Wide:
-		s.refuse(ReasonMatchesEverything, s.whereConditions(), "the match conditions leave every resource, or every one of its kind",
-			"say what is particular about the resource: its name, its namespace, a label")
+		s.refuse(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
+			"add the name or the namespace: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']")
 	case kyverno.Unproven:
-		s.warn(ReasonNotProvenNarrow, s.whereConditions(), "nothing shows that the match conditions are about certain resources",
-			"compare the name or the namespace with texts: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']; or the kind and a label")
+		s.warn(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
+			"compare the name or the namespace with literals: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']; or the kind and a label")
 	}
 }
