@@ -142,7 +142,7 @@ func (a *api) start(t *testing.T) doctor.Config {
 		t.Fatal(err)
 	}
 	return doctor.Config{
-		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Kyverno: "kyverno",
+		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Kyverno: "kyverno", Guards: func(namespace string) bool { return namespace == "kyverno" },
 		Kinds: []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}},
 	}
 }

@@ -36,6 +36,8 @@ type Config struct {
 	SelfManaged string
 	// Kyverno is Kyverno's namespace.
 	Kyverno string
+	// Guards reports whether no exception may reach a namespace.
+	Guards func(namespace string) bool
 }
 
 // Dial reaches an address by TLS.

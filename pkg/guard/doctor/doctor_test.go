@@ -297,6 +297,7 @@ func TestDoctor(t *testing.T) {
 		"Kyverno heeds none": {change: func(a *api, _ *doctor.Config) {
 			a.kyverno = kyverno("--enablePolicyException=false", "--exceptionNamespace=a")
 		}, want: []string{"doubtful exceptions-disabled"}},
+		"exceptions for Kyverno's namespace": {change: func(_ *api, c *doctor.Config) { c.Guards = func(string) bool { return false } }, want: []string{"doubtful namespace-not-guarded"}},
 		"Kyverno is told nothing": {change: func(a *api, _ *doctor.Config) { a.kyverno = kyverno() }, want: []string{"doubtful exceptions-disabled", "doubtful exceptions-from-everywhere"}},
 		"Kyverno heeds all": {change: func(a *api, _ *doctor.Config) {
 			a.kyverno = kyverno("--enablePolicyException", "--exceptionNamespace", "*")

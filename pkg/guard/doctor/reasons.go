@@ -28,8 +28,10 @@ const (
 	ReasonProtectionHole     = "protection-hole"
 	ReasonExceptionsDisabled = "exceptions-disabled"
 	ReasonFromEverywhere     = "exceptions-from-everywhere"
-	ReasonNotPermitted       = "not-permitted"
-	ReasonClock              = "clock-differs"
+	// ReasonNamespaceNotGuarded is of Kyverno's namespace.
+	ReasonNamespaceNotGuarded = "namespace-not-guarded"
+	ReasonNotPermitted        = "not-permitted"
+	ReasonClock               = "clock-differs"
 )
 
 // Reasons returns the reasons, in the order of the checks.
@@ -38,6 +40,6 @@ func Reasons() []string {
 		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonDeletesFailClosed, ReasonNamespaceHole, ReasonObjectHole,
 		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonAsksElsewhere, ReasonBundle, ReasonCertificate,
 		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonNotProtected, ReasonProtectionHole,
-		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
+		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNamespaceNotGuarded, ReasonNotPermitted, ReasonClock,
 	}
 }
