@@ -27,6 +27,7 @@ import (
 // api is as much of an API server as the doctor asks, in a state that a test chooses.
 type api struct {
 	validating *admissionregistrationv1.ValidatingWebhookConfiguration // nil for none
+	others     []admissionregistrationv1.ValidatingWebhookConfiguration
 	mutating   admissionregistrationv1.MutatingWebhookConfigurationList
 	kyverno    appsv1.DeploymentList
 	// Of admission policies.
@@ -60,6 +61,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusInternalServerError, metav1.StatusReasonInternalError)
 	case last == "polex-guard" && a.validating != nil:
 		answer(http.StatusOK, a.validating)
+	case last == "validatingwebhookconfigurations":
+		list := admissionregistrationv1.ValidatingWebhookConfigurationList{Items: a.others}
+		if a.validating != nil {
+			list.Items = append(list.Items, *a.validating)
+		}
+		answer(http.StatusOK, list)
 	case last == "mutatingwebhookconfigurations":
 		answer(http.StatusOK, a.mutating)
 	case last == "mutatingadmissionpolicies":

@@ -24,6 +24,7 @@ const (
 	ReasonServedElsewhere    = "served-elsewhere"
 	ReasonMutates            = "mutates"
 	ReasonMutatesGuard       = "mutates-guard"
+	ReasonBlocksDeletions    = "blocks-deletions"
 	ReasonNotProtected       = "not-protected"
 	ReasonProtectionHole     = "protection-hole"
 	ReasonExceptionsDisabled = "exceptions-disabled"
@@ -39,7 +40,7 @@ func Reasons() []string {
 	return []string{
 		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonDeletesFailClosed, ReasonNamespaceHole, ReasonObjectHole,
 		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonAsksElsewhere, ReasonBundle, ReasonCertificate,
-		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonNotProtected, ReasonProtectionHole,
+		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonBlocksDeletions, ReasonNotProtected, ReasonProtectionHole,
 		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNamespaceNotGuarded, ReasonNotPermitted, ReasonClock,
 	}
 }
