@@ -94,6 +94,12 @@ func kindsOf(listed []string) []exception.GroupKind {
 // Kinds are those that are looked at in the cluster.
 func (r *Rules) Kinds() []exception.GroupKind { return slices.Clone(r.kinds) }
 
+// Guards reports whether no exception may reach a namespace.
+func (r *Rules) Guards(namespace string) bool {
+	_, found := r.reach.HasNamespace(namespace)
+	return found
+}
+
 // Digest returns what tells the configuration from others.
 func (r *Rules) Digest() string { return r.digest }
 

@@ -27,6 +27,7 @@ import (
 // api is as much of an API server as the doctor asks, in a state that a test chooses.
 type api struct {
 	validating *admissionregistrationv1.ValidatingWebhookConfiguration // nil for none
+	others     []admissionregistrationv1.ValidatingWebhookConfiguration
 	mutating   admissionregistrationv1.MutatingWebhookConfigurationList
 	kyverno    appsv1.DeploymentList
 	// Of admission policies.
@@ -60,6 +61,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusInternalServerError, metav1.StatusReasonInternalError)
 	case last == "polex-guard" && a.validating != nil:
 		answer(http.StatusOK, a.validating)
+	case last == "validatingwebhookconfigurations":
+		list := admissionregistrationv1.ValidatingWebhookConfigurationList{Items: a.others}
+		if a.validating != nil {
+			list.Items = append(list.Items, *a.validating)
+		}
+		answer(http.StatusOK, list)
 	case last == "mutatingwebhookconfigurations":
 		answer(http.StatusOK, a.mutating)
 	case last == "mutatingadmissionpolicies":
@@ -142,7 +149,7 @@ func (a *api) start(t *testing.T) doctor.Config {
 		t.Fatal(err)
 	}
 	return doctor.Config{
-		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Kyverno: "kyverno",
+		Client: live, HTTP: server.Client(), Host: server.URL, Now: func() time.Time { return now }, Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS(protectFolder), Namespace: "polex-system", Kyverno: "kyverno", Guards: func(namespace string) bool { return namespace == "kyverno" },
 		Kinds: []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}},
 	}
 }

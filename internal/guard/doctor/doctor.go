@@ -27,7 +27,7 @@ type Config struct {
 	Static *admissionregistrationv1.ValidatingWebhookConfiguration
 	// Deadline is how long the guard lets a request take.
 	Deadline time.Duration
-	// Protect holds the files of policies/guard/protect.
+	// Protect holds the files of policies/guard/protect; nil is not to compare them.
 	Protect fs.FS
 	// Namespace is the guard's, where its Lease is.
 	Namespace string
@@ -36,6 +36,8 @@ type Config struct {
 	SelfManaged string
 	// Kyverno is Kyverno's namespace.
 	Kyverno string
+	// Guards reports whether no exception may reach a namespace; nil is not to ask.
+	Guards func(namespace string) bool
 }
 
 // Dial reaches an address by TLS.
@@ -77,6 +79,7 @@ func Run(ctx context.Context, c Config) []Finding {
 	k.definitions(ctx)
 	k.served(ctx)
 	k.mutating(ctx)
+	k.deletions(ctx)
 	k.protect(ctx)
 	k.kyverno(ctx)
 	k.permissions(ctx)

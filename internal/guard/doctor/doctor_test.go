@@ -221,9 +221,9 @@ func TestDoctor(t *testing.T) {
 		}, want: []string{"unknown undecided"}},
 
 		"changed on the way":                              {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "UPDATE") }, want: []string{"doubtful mutates"}},
-		"all changed on the way":                          {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*/*", "*") }, want: []string{"doubtful mutates"}},
+		"all changed on the way":                          {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*/*", "*") }, want: []string{"doubtful blocks-deletions", "doubtful mutates"}},
 		"others are changed":                              {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("pods", "*") }},
-		"changed when they go":                            {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "DELETE") }},
+		"changed when they go":                            {change: func(a *api, _ *doctor.Config) { a.mutating = mutators("*", "DELETE") }, want: []string{"doubtful blocks-deletions"}},
 		"nobody says who changes":                         {change: func(a *api, _ *doctor.Config) { a.broken["mutatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
 		"the guard's configuration is changed on its way": {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("", "configmaps") }, want: []string{"wrong mutates-guard"}},
 		"the guard's Lease, by a wildcard":                {change: func(a *api, _ *doctor.Config) { a.mutating = guardMutator("coordination.k8s.io", "*") }, want: []string{"wrong mutates-guard"}},
@@ -282,8 +282,21 @@ func TestDoctor(t *testing.T) {
 				}
 			}
 		})},
-		"one validates nothing":                  {change: limit("polex-guard-cluster", func(p *limits) { p.Validations = nil }), want: []string{"wrong protection-hole"}},
-		"writers are bound to by nobody":         {change: func(a *api, _ *doctor.Config) { a.policies["polex-writers"] = a.policies["polex-guard-cluster"] }, want: []string{"wrong protection-hole"}},
+		"one validates nothing":          {change: limit("polex-guard-cluster", func(p *limits) { p.Validations = nil }), want: []string{"wrong protection-hole"}},
+		"writers are bound to by nobody": {change: func(a *api, _ *doctor.Config) { a.policies["polex-writers"] = a.policies["polex-guard-cluster"] }, want: []string{"wrong protection-hole"}},
+		"another webhook may refuse deletions": {change: func(a *api, _ *doctor.Config) {
+			a.others = []admissionregistrationv1.ValidatingWebhookConfiguration{*webhook(good)}
+			a.others[0].Name = "keeps"
+		}, want: []string{"doubtful blocks-deletions"}},
+		"another webhook is asked about others": {change: func(a *api, _ *doctor.Config) {
+			a.others = []admissionregistrationv1.ValidatingWebhookConfiguration{*webhook(good)}
+			a.others[0].Name, a.others[0].Webhooks[1].Rules[0].Resources = "keeps", []string{"pods"}
+		}},
+		"another policy may refuse deletions": {change: func(a *api, _ *doctor.Config) {
+			rules := []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: about(rules("*"), "DELETE")[0]}}
+			a.policies["keeps"] = limits{MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: rules}}
+		}, want: []string{"doubtful blocks-deletions"}},
+		"nobody says which webhooks there are":   {change: func(a *api, _ *doctor.Config) { a.broken["validatingwebhookconfigurations"] = true }, want: []string{"unknown undecided"}},
 		"another policy is nobody's":             {change: func(a *api, _ *doctor.Config) { a.policies["other"] = limits{} }},
 		"nobody says what protects":              {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicies"] = true }, want: []string{"unknown undecided"}},
 		"nobody says what binds":                 {change: func(a *api, _ *doctor.Config) { a.broken["validatingadmissionpolicybindings"] = true }, want: []string{"unknown undecided"}},
@@ -297,7 +310,8 @@ func TestDoctor(t *testing.T) {
 		"Kyverno heeds none": {change: func(a *api, _ *doctor.Config) {
 			a.kyverno = kyverno("--enablePolicyException=false", "--exceptionNamespace=a")
 		}, want: []string{"doubtful exceptions-disabled"}},
-		"Kyverno is told nothing": {change: func(a *api, _ *doctor.Config) { a.kyverno = kyverno() }, want: []string{"doubtful exceptions-disabled", "doubtful exceptions-from-everywhere"}},
+		"exceptions for Kyverno's namespace": {change: func(_ *api, c *doctor.Config) { c.Guards = func(string) bool { return false } }, want: []string{"doubtful namespace-not-guarded"}},
+		"Kyverno is told nothing":            {change: func(a *api, _ *doctor.Config) { a.kyverno = kyverno() }, want: []string{"doubtful exceptions-disabled", "doubtful exceptions-from-everywhere"}},
 		"Kyverno heeds all": {change: func(a *api, _ *doctor.Config) {
 			a.kyverno = kyverno("--enablePolicyException", "--exceptionNamespace", "*")
 		}, want: []string{"doubtful exceptions-from-everywhere"}},

@@ -28,6 +28,9 @@ func (k *checkup) kyverno(ctx context.Context) {
 			k.flags("deployments/"+d.Name, given)
 		}
 	}
+	if seen && k.Guards != nil && !k.Guards(k.Kyverno) {
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNamespaceNotGuarded, Message: "exceptions may be for what runs in the namespace of Kyverno", Hint: "add it to guard.guardNamespaces of the configuration"})
+	}
 	switch {
 	case !seen:
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonExceptionsDisabled, Message: "there is no admission controller of Kyverno", Hint: "name its namespace with --kyverno-namespace"})

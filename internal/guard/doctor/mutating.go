@@ -46,6 +46,7 @@ func (k *checkup) mutating(ctx context.Context) {
 			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutates,
 				Message: "it is asked to change exceptions; one that it does change is refused as altered", Hint: "leave policyexceptions out of its rules"})
 		}
+		k.blocks(m.subject, m.rules)
 		if !m.selects(namespace.Labels) {
 			continue
 		}

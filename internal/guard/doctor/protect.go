@@ -88,6 +88,9 @@ func (k *checkup) protect(ctx context.Context) {
 // policiesIn returns the policies of policies/guard/protect by their names.
 func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdmissionPolicySpec, error) {
 	all := map[string]*admissionregistrationv1.ValidatingAdmissionPolicySpec{}
+	if folder == nil {
+		return all, nil
+	}
 	files, err := fs.Glob(folder, "*.yaml")
 	if err != nil {
 		return nil, err

@@ -24,12 +24,15 @@ const (
 	ReasonServedElsewhere    = "served-elsewhere"
 	ReasonMutates            = "mutates"
 	ReasonMutatesGuard       = "mutates-guard"
+	ReasonBlocksDeletions    = "blocks-deletions"
 	ReasonNotProtected       = "not-protected"
 	ReasonProtectionHole     = "protection-hole"
 	ReasonExceptionsDisabled = "exceptions-disabled"
 	ReasonFromEverywhere     = "exceptions-from-everywhere"
-	ReasonNotPermitted       = "not-permitted"
-	ReasonClock              = "clock-differs"
+	// ReasonNamespaceNotGuarded is of Kyverno's namespace.
+	ReasonNamespaceNotGuarded = "namespace-not-guarded"
+	ReasonNotPermitted        = "not-permitted"
+	ReasonClock               = "clock-differs"
 )
 
 // Reasons returns the reasons, in the order of the checks.
@@ -37,7 +40,7 @@ func Reasons() []string {
 	return []string{
 		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonDeletesFailClosed, ReasonNamespaceHole, ReasonObjectHole,
 		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonAsksElsewhere, ReasonBundle, ReasonCertificate,
-		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonNotProtected, ReasonProtectionHole,
-		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNotPermitted, ReasonClock,
+		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonBlocksDeletions, ReasonNotProtected, ReasonProtectionHole,
+		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNamespaceNotGuarded, ReasonNotPermitted, ReasonClock,
 	}
 }

@@ -81,6 +81,14 @@ func TestSelfExemption(t *testing.T) {
 	}
 	reaching := strings.Replace(draft{name: "there", namespace: ns}.legacy("v2"), "namespaces: [team-a]", "namespaces: [platform-security]", 1)
 	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, reaching)[0]).refusedFor(t, "reaches-guard")
+	// The guard runs in another namespace than the manifests say.
+	home := strings.Replace(draft{name: "home", namespace: ns}.legacy("v2"), "namespaces: [team-a]", "namespaces: [default]", 1)
+	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, home)[0]).refusedFor(t, "reaches-guard")
+	// Nothing is required, or by no condition alone.
+	open := strings.Replace(draft{name: "open", namespace: ns}.legacy("v2"), "kinds: [Pod], names: [web-*], namespaces: [team-a]", "selector: {matchLabels: {app: web}}", 1)
+	create(t, cluster.Target{Group: "kyverno.io", Version: "v2", Namespace: ns}, seal(t, open)[0]).refusedFor(t, "reaches-guard")
+	alone := strings.Replace(draft{name: "alone", namespace: ns}.policies("v1"), "matchConditions: [", "matchConditions: [{name: b, expression: has(object.spec)}, ", 1)
+	create(t, cluster.Target{Group: "policies.kyverno.io", Version: "v1", Namespace: ns}, seal(t, alone)[0]).refusedFor(t, "reaches-guard")
 }
 
 // TestDeletion: a DELETE is allowed and written down, one of a dry run is not, and what

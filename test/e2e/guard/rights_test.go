@@ -215,7 +215,7 @@ func (i delivered) diagnosed(ctx context.Context, t *testing.T) (wrong []string)
 	checked := doctor.Config{
 		Client: asAccount, HTTP: http, Host: config.Host, Now: time.Now,
 		Kinds:   []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: "PolicyException"}, {Group: exception.PoliciesGroup, Kind: "PolicyException"}},
-		Webhook: "polex-guard", Deadline: 5 * time.Second, Namespace: guardNamespace, Kyverno: "kyverno",
+		Webhook: "polex-guard", Deadline: 5 * time.Second, Protect: os.DirFS("../../../policies/guard/protect"), Namespace: guardNamespace, Kyverno: "kyverno",
 		Dial: func(ctx context.Context, address string, c *tls.Config) (*tls.Conn, error) {
 			if name, _, _ := net.SplitHostPort(address); name != "polex-guard."+guardNamespace+".svc" {
 				return nil, fmt.Errorf("the API server asks %s", address)

@@ -1,0 +1,53 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+)
+
+// deletions looks for what may refuse to let the guard delete an exception, which then
+// counts beyond its end. What changes objects is in mutating.
+func (k *checkup) deletions(ctx context.Context) {
+	const webhooks, policies = "validatingwebhookconfigurations", "validatingadmissionpolicies"
+	var configs admissionregistrationv1.ValidatingWebhookConfigurationList
+	if err := k.Client.List(ctx, &configs); err != nil {
+		k.unknown(webhooks, err)
+		return
+	}
+	var list admissionregistrationv1.ValidatingAdmissionPolicyList
+	if err := k.Client.List(ctx, &list); err != nil {
+		k.unknown(policies, err)
+		return
+	}
+	before := len(k.found)
+	for _, config := range configs.Items {
+		for _, w := range config.Webhooks {
+			if config.Name != k.Webhook {
+				k.blocks(webhooks+"/"+config.Name+" "+w.Name, w.Rules)
+			}
+		}
+	}
+	for _, p := range list.Items {
+		if p.Spec.MatchConstraints == nil || strings.HasPrefix(p.Name, "polex-") { // which protect looks at
+			continue
+		}
+		var rules []admissionregistrationv1.RuleWithOperations
+		for _, r := range p.Spec.MatchConstraints.ResourceRules {
+			rules = append(rules, r.RuleWithOperations)
+		}
+		k.blocks(policies+"/"+p.Name, rules)
+	}
+	if len(k.found) == before {
+		k.fine("what is asked about deletions", "nothing but the guard")
+	}
+}
+
+// blocks: the rules are about the deletion of exceptions.
+func (k *checkup) blocks(subject string, rules []admissionregistrationv1.RuleWithOperations) {
+	if k.asksAbout(rules, admissionregistrationv1.Delete) {
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonBlocksDeletions, Message: "it may refuse to let the guard delete an exception, which then counts beyond its end",
+			Hint: "leave DELETE of policyexceptions out of its rules"})
+	}
+}
