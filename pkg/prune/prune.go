@@ -94,7 +94,7 @@ func Look(tree *gittree.Tree, o Options) (*Found, error) {
 			// It must not keep what has ended elsewhere.
 			found.Unreadable = append(found.Unreadable, &exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
 				Message: "the path is not UTF-8, or looks like one of Git's own files, and nothing in this file is pruned", Hint: "rename it with git mv, or remove it"})
-			return nil
+			return nil //nolint:nilerr // it is among what was found
 		}
 		content, err := tree.Read(entry)
 		if err != nil {

@@ -45,7 +45,9 @@ func TestTemplateMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	var w struct {
-		On struct{ Push struct{ Branches, Paths []string } } `json:"true"`
+		On struct {
+			Push struct{ Branches, Paths []string }
+		} `json:"true"`
 	}
 	if err := yaml.Unmarshal(raw, &w); err != nil {
 		t.Fatal(err)
