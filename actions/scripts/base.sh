@@ -15,7 +15,11 @@ base_of() {
   case ${GITHUB_EVENT_NAME:-} in
     pull_request | pull_request_review | pull_request_review_comment) merge=$GITHUB_SHA proposed=true ;;
     pull_request_target) base=${base:-$GITHUB_SHA} ;;
-    merge_group) return ;; # GIVEN is what the group comes after, and a group may have several merges
+    merge_group) # GIVEN is what the group comes after, and a group may have several merges
+      if [ -n "$base" ]; then return; fi
+      # An expression about pull requests is empty here, and the group would judge itself.
+      fail 2 'The input base is empty in a merge group. Leave the input out, or set it to github.event.merge_group.base_sha.'
+      ;;
   esac
   read -r -a parents < <(git rev-list --parents --max-count=1 --end-of-options "$merge" -- 2>/dev/null) || true
   if [ "${#parents[@]}" -ne 3 ]; then

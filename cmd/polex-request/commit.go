@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
@@ -67,14 +69,16 @@ func (r *run) branch(ctx context.Context, clone *gitchange.Clone, by gitchange.A
 		return gitchange.Result{}, &cli.UsageError{Err: err}
 	}
 	if _, there, err := clone.Ask(ctx, pushed); err != nil || there {
-		return r.onBranch(ctx, clone, pushed, p, err)
+		return r.onBranch(ctx, clone, to.To, pushed, p, err)
 	}
 	to.As = flags.Branch
 	return clone.Push(ctx, by, to, p.propose)
 }
 
-// onBranch ends a run whose branch the remote has already.
-func (r *run) onBranch(ctx context.Context, clone *gitchange.Clone, pushed gitchange.Remote, p *proposal, err error) (gitchange.Result, error) {
+// onBranch ends a run whose branch the remote has already. Anybody may have pushed that: it
+// has to be one commit on what the target branch has or had, which adds the drafts and
+// does nothing else.
+func (r *run) onBranch(ctx context.Context, clone *gitchange.Clone, target, pushed gitchange.Remote, p *proposal, err error) (gitchange.Result, error) {
 	if err != nil {
 		return gitchange.Result{}, err
 	}
@@ -82,11 +86,39 @@ func (r *run) onBranch(ctx context.Context, clone *gitchange.Clone, pushed gitch
 	if err != nil {
 		return gitchange.Result{}, err
 	}
+	main, err := clone.Fetch(ctx, target)
+	if err != nil {
+		return gitchange.Result{}, err
+	}
 	holds, err := clone.Holds(tip, p.propose)
+	if err == nil && holds {
+		holds, err = isProposal(clone, tip, main, p)
+	}
 	if err == nil && !holds {
 		err = fmt.Errorf("%w: %s", gitchange.ErrBranchExists, pushed)
 	}
 	return gitchange.Result{Commit: tip}, err
+}
+
+// isProposal reports whether a commit that holds the drafts is one of main, or one commit
+// on it that does nothing but add drafts.
+func isProposal(clone *gitchange.Clone, tip, main plumbing.Hash, p *proposal) (bool, error) {
+	if merged, err := clone.Contains(main, tip); err != nil || merged {
+		return merged, err
+	}
+	did, err := clone.Replay(tip)
+	if err != nil {
+		return false, nil //nolint:nilerr // a merge, or the first commit of another history
+	}
+	for _, name := range did.Written {
+		if !slices.ContainsFunc(p.drafts, func(d request.Draft) bool { return p.path(d) == name }) {
+			return false, nil
+		}
+	}
+	if len(did.Removed) > 0 {
+		return false, nil
+	}
+	return clone.Contains(main, did.Parent)
 }
 
 func branchHint(err error) error {

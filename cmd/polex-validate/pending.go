@@ -107,7 +107,7 @@ func (q *queue) attributes(ctx context.Context, since *changed.Since) error {
 			places = append(places, f.Path, q.folders.Target(f.Path))
 		}
 	}
-	q.said, err = changed.Attributes(ctx, q.root, places, pending.Attributes...)
+	q.said, err = changed.Attributes(ctx, q.root, places, slices.Concat(pending.Attributes, pending.LineEnds)...)
 	return err
 }
 

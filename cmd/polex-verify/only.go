@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -65,6 +66,8 @@ func (o *only) screen(name string, mode fs.FileMode) (read bool, refused *cli.Re
 		return refuse(reasonUnexpectedFile, "this is not a file of signed documents, and tools that apply the folder may obey it")
 	case slices.Contains(instructions, strings.ToLower(strings.TrimSuffix(base, path.Ext(base)))):
 		return refuse(reasonUnexpectedFile, "tools that apply the folder take a file of this name for instructions")
+	case !utf8.ValidString(name):
+		return refuse(cli.ReasonNotRegular, "the path is not UTF-8, and polex-prune does not reach such a file")
 	case mode.Perm()&0o111 != 0:
 		return refuse(cli.ReasonNotRegular, "this file is executable, and a promotion writes no such file")
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,4 +121,21 @@ func TestBranchFails(t *testing.T) {
 			t.Fatal("no end of steps")
 		}
 	}
+}
+
+// TestWriteExecutable: what is written over an executable file is a regular one, so that a
+// file with that bit can be pruned in part.
+func TestWriteExecutable(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.git("update-index", "--chmod=+x", "unsigned/a.yaml")
+	r.git("commit", "--quiet", "--message", "Make it executable")
+	r.git("checkout", "--", ".")
+	clone := open(t, r, nil)
+	if _, err := clone.Commit(t.Context(), somebody, writing("unsigned/a.yaml", "b")); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.line("ls-tree", "HEAD", "unsigned/a.yaml"); !strings.HasPrefix(got, "100644 ") {
+		t.Errorf("it is %s", got)
+	}
+	r.clean()
 }

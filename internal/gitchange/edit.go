@@ -55,7 +55,7 @@ func (c *Clone) edits(tree *gittree.Tree, change Change) ([]edit, error) {
 		if e.Old, err = versionIn(tree, name); err != nil {
 			return nil, err
 		}
-		if e.Old.Mode != filemode.Empty && e.Old.Mode != filemode.Regular {
+		if e.Old.Mode != filemode.Empty && e.Old.Mode != filemode.Regular && e.Old.Mode != filemode.Executable {
 			return nil, fmt.Errorf("write %q: what is there is no regular file", name)
 		}
 		hash, err := c.writeObject(plumbing.BlobObject, change.Write[name])
@@ -83,9 +83,18 @@ func (c *Clone) edits(tree *gittree.Tree, change Change) ([]edit, error) {
 	return edits, nil
 }
 
-func versionIn(tree *gittree.Tree, name string) (version, error) {
+// CheckPath refuses a path that no change can be about: one that is not UTF-8, has more than
+// 1,024 bytes, or leads to what a file system may take for Git's own files.
+func CheckPath(name string) error {
 	if !fs.ValidPath(name) || name == "." || len(name) > maxPath || hasGitFolder(name) {
-		return version{}, fmt.Errorf("%q is no path of a file in the repository", name)
+		return fmt.Errorf("%q is no path of a file in the repository", name)
+	}
+	return nil
+}
+
+func versionIn(tree *gittree.Tree, name string) (version, error) {
+	if err := CheckPath(name); err != nil {
+		return version{}, err
 	}
 	entry, err := tree.Find(name)
 	if errors.Is(err, fs.ErrNotExist) || err != nil && leavesFolders(tree, name) {

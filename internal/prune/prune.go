@@ -90,6 +90,12 @@ func Look(tree *gittree.Tree, o Options) (*Found, error) {
 		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}
+		if gitchange.CheckPath(entry.Path) != nil {
+			// It must not keep what has ended elsewhere.
+			found.Unreadable = append(found.Unreadable, &exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
+				Message: "the path is not UTF-8, or looks like one of Git's own files, and nothing in this file is pruned", Hint: "rename it with git mv, or remove it"})
+			return nil //nolint:nilerr // it is among what was found
+		}
 		content, err := tree.Read(entry)
 		if err != nil {
 			return err

@@ -95,6 +95,8 @@ func TestLook(t *testing.T) {
 		{name: "a time that is none", files: map[string]string{"signed/a.yaml": strings.Replace(until("a", past), "2026", "26", 1)}, unreadable: 1},
 		{name: "two ends that disagree", files: map[string]string{"signed/a.yaml": "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\n" +
 			"metadata: {name: a, namespace: platform, annotations: {polex.dev/expires-at: \"2020-01-01T00:00:00Z\"}}\nspec: {expiresAt: \"2020-01-02T00:00:00Z\"}\n"}, unreadable: 1},
+		{name: "paths that nothing can change", files: map[string]string{"signed/caf\xe9.yaml": until("a", past), "signed/" + strings.Repeat(strings.Repeat("x", 200)+"/", 6) + "a.yaml": until("b", past), "signed/c.yaml": until("c", past)},
+			remove: []string{"signed/c.yaml"}, unreadable: 2},
 		{name: "not an exception's file", files: map[string]string{"signed/README.md": until("a", past), "signed/link.yaml": "-> ../old.yaml", "old.yaml": until("a", past)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
