@@ -20,7 +20,7 @@ type Decision struct {
 	Reason string // stable; see the reasons of this package and of pkg/verify
 	Detail string // for people; untrusted text is quoted
 	Hint   string // what to do about a refusal
-	Facts  verify.Facts
+	Facts  Facts
 }
 
 // Allowed reports whether the request may go on.
@@ -37,7 +37,7 @@ func (d *Decision) Code() int32 {
 // Authority names whose signatures count for the object, or is "".
 func (d *Decision) Authority() string {
 	var names []string
-	for _, s := range d.Facts.Signatures {
+	for _, s := range d.Facts.Signers {
 		if s.Authority != "" {
 			names = append(names, s.Authority)
 		}
@@ -74,7 +74,7 @@ func (d *Decision) Summary() string {
 		return d.Message()
 	}
 	text := "signed by " + d.signer()
-	if at := witnessed(d.Facts); !at.IsZero() {
+	if at := d.Facts.witnessed(); !at.IsZero() {
 		text += " at " + timestamp(at)
 	}
 	if end := d.Facts.ExpiresAt; !end.IsZero() {
@@ -85,18 +85,18 @@ func (d *Decision) Summary() string {
 
 // signer names who made the first signature that was verified.
 func (d *Decision) signer() string {
-	if len(d.Facts.Signatures) == 0 || d.Reason == string(verify.ReasonWrongIdentity) {
+	if len(d.Facts.Signers) == 0 || d.Reason == string(verify.ReasonWrongIdentity) {
 		return ""
 	}
-	s := d.Facts.Signatures[0]
-	name := s.Identity.Subject
+	s := d.Facts.Signers[0]
+	name := s.Subject
 	if name == "" {
 		name = "a key of the trust policy"
 		if s.Authority != "" {
 			name = fmt.Sprintf("the key %q", s.Authority)
 		}
 	}
-	if more := len(d.Facts.Signatures) - 1; more > 0 {
+	if more := len(d.Facts.Signers) - 1; more > 0 {
 		name += fmt.Sprintf(" and %d more", more)
 	}
 	return name

@@ -108,9 +108,8 @@ func (k *Keeper) removed(ctx context.Context, f *Finding, outcome error) {
 // expired is what is known of an exception once its end has come.
 func (f *Finding) expired() *Finding {
 	ended := *f
-	facts := f.Facts
-	ended.answer("", facts, &verify.Rejected{Reason: verify.ReasonExpired, Detail: "it expired at " + timestamp(facts.ExpiresAt), Facts: facts})
-	ended.Since, ended.sound, ended.turns = facts.ExpiresAt, "", time.Time{}
+	ended.answer("", f.Facts, &refusal{string(verify.ReasonExpired), "it expired at " + timestamp(f.Facts.ExpiresAt), f.Facts})
+	ended.Since, ended.sound, ended.turns = f.Facts.ExpiresAt, "", time.Time{}
 	return &ended
 }
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -75,34 +74,23 @@ func (f *Finding) settle(commit *Commit, shown error) {
 	f.Facts = facts // the end is kept whatever the answer is
 }
 
-// compact leaves of facts what is told of a stored object.
-func compact(facts verify.Facts) verify.Facts {
-	kept := verify.Facts{MessageDigest: facts.MessageDigest, StartsAt: facts.StartsAt, ExpiresAt: facts.ExpiresAt}
-	for _, s := range facts.Signatures {
-		kept.Signatures = append(kept.Signatures, verify.Signature{
-			Authority: s.Authority, Identity: trust.Identity{Subject: s.Identity.Subject}, WitnessedAt: s.WitnessedAt,
-		})
-	}
-	return kept
-}
-
 // stored judges an object that is in the cluster already, but for what Git holds.
-func (j *judge) stored(doc *exception.Document) (verify.Facts, error) {
+func (j *judge) stored(doc *exception.Document) (Facts, error) {
 	verified, err := j.rules.verifier.Verify(doc, j.now)
 	if err != nil {
-		return verify.Facts{}, err
+		return Facts{}, err
 	}
 	err = j.place(verified.Message())
 	if err == nil {
 		err = j.reachesGuard(verified.Message())
 	}
-	return verified.Facts(), err
+	return factsOf(verified.Facts()), err
 }
 
 // knownToGit refuses an exception whose message no file of the repository holds. It
 // is asked of what is stored and never of a request: Git comes to a cluster by
 // several ways, and the guard may be told of a commit last.
-func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts verify.Facts) error {
+func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts Facts) error {
 	if commit == nil || commit.Messages[facts.MessageDigest] || !kind.IsException() || rules.mayStandOutsideGit(facts) {
 		return nil
 	}

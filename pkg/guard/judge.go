@@ -28,7 +28,7 @@ type judge struct {
 // verified, and is refused all the same.
 type refusal struct {
 	reason, detail string
-	facts          verify.Facts
+	facts          Facts
 }
 
 func (r *refusal) Error() string { return r.detail + " [" + r.reason + "]" }
@@ -38,12 +38,12 @@ func refuse(reason, format string, args ...any) error {
 }
 
 // answer turns the outcome of a request into what is said of it.
-func (d *Decision) answer(reason string, facts verify.Facts, err error) {
+func (d *Decision) answer(reason string, facts Facts, err error) {
 	var rejected *verify.Rejected
 	var refused *refusal
 	switch {
 	case errors.As(err, &rejected):
-		d.Reason, d.Detail, d.Facts = string(rejected.Reason), rejected.Detail, rejected.Facts
+		d.Reason, d.Detail, d.Facts = string(rejected.Reason), rejected.Detail, factsOf(rejected.Facts)
 	case errors.As(err, &refused):
 		d.Reason, d.Detail, d.Facts = refused.reason, refused.detail, refused.facts
 	case err != nil:
@@ -56,7 +56,7 @@ func (d *Decision) answer(reason string, facts verify.Facts, err error) {
 
 // decide goes through the steps of the package's documentation, from the second
 // on.
-func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionRequest) (reason string, facts verify.Facts, err error) {
+func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionRequest) (reason string, facts Facts, err error) {
 	switch request.Operation {
 	case admissionv1.Delete:
 		return ReasonDeleted, facts, nil
@@ -78,26 +78,27 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 	}
 	facts, err = j.signed(ctx, doc, request)
 	if err != nil && request.Operation == admissionv1.Update && unchanged(doc, request) {
-		return ReasonUnchanged, verify.Facts{}, nil
+		return ReasonUnchanged, Facts{}, nil
 	}
 	return ReasonVerified, facts, err
 }
 
 // signed asks for the seal of what would be stored, and what it may not say.
-func (j *judge) signed(ctx context.Context, doc *exception.Document, request *admissionv1.AdmissionRequest) (verify.Facts, error) {
+func (j *judge) signed(ctx context.Context, doc *exception.Document, request *admissionv1.AdmissionRequest) (Facts, error) {
 	verified, err := j.rules.verifier.Verify(doc, j.now)
 	if err != nil {
-		return verify.Facts{}, err
+		return Facts{}, err
 	}
+	facts := factsOf(verified.Facts())
 	if err := j.beyondTheSeal(ctx, verified, request); err != nil {
 		var refused *refusal
 		if errors.As(err, &refused) {
-			refused.facts = verified.Facts()
+			refused.facts = facts
 		}
-		return verify.Facts{}, err
+		return Facts{}, err
 	}
-	j.rules.admitted.keep(doc, j.cluster, verified.Facts(), j.now)
-	return verified.Facts(), nil
+	j.rules.admitted.keep(doc, j.cluster, facts, j.now)
+	return facts, nil
 }
 
 // beyondTheSeal asks of a verified object what only this cluster knows.

@@ -113,7 +113,6 @@ func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Findi
 	if reason != "" {
 		f.sound, f.Facts = reason, facts
 	}
-	f.Facts = compact(f.Facts)
 	f.turns = f.turning()
 	return f, nil
 }
@@ -136,7 +135,7 @@ func (f *Finding) turning() time.Time {
 // signed, the version that was signed. What cannot be read in that has its end all the
 // same. It counts for this state alone then: what is shown does not tell what the other
 // version holds.
-func (k *Keeper) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (verify.Facts, error) {
+func (k *Keeper) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (Facts, error) {
 	j := judge{rules: k.rules, cluster: k.Cluster, now: k.Clock.Now()}
 	facts, err := j.stored(doc)
 	var rejected *verify.Rejected
@@ -167,7 +166,7 @@ func (k *Keeper) judge(ctx context.Context, f *Finding, o *Object, doc *exceptio
 	if err != nil || verified == nil {
 		return facts, err
 	}
-	facts = verified.Facts()
+	facts = factsOf(verified.Facts())
 	return facts, &refusal{ReasonUnreadable, "it was signed as version " + version + ", which cannot be read: " + failure.Error(), facts}
 }
 

@@ -27,7 +27,7 @@ func (j *judge) rollback(verified *verify.Verified, raw []byte) error {
 	was, is := before.SignedAt(), verified.SignedAt()
 	if was.IsZero() && is.IsZero() {
 		// Of two whose evidence can be made again, this is all that is known.
-		was, is = witnessed(before.Facts()), witnessed(verified.Facts())
+		was, is = factsOf(before.Facts()).witnessed(), factsOf(verified.Facts()).witnessed()
 	}
 	switch {
 	case was.IsZero() && !is.IsZero():
@@ -56,22 +56,6 @@ func (j *judge) sealed(doc *exception.Document, id exception.Identity) (*verify.
 		return nil, err
 	}
 	return j.rules.verifier.Verify(whole, j.now)
-}
-
-// witnessed is the time from which the authorities' signatures count: the
-// earliest that was witnessed, or zero when nobody witnessed one of them.
-func witnessed(facts verify.Facts) time.Time {
-	var earliest time.Time
-	for _, s := range facts.Signatures {
-		switch {
-		case s.Authority == "":
-		case s.WitnessedAt.IsZero():
-			return time.Time{}
-		case earliest.IsZero() || s.WitnessedAt.Before(earliest):
-			earliest = s.WitnessedAt
-		}
-	}
-	return earliest
 }
 
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -106,8 +106,8 @@ func (s *Settings) allowsNamespace(namespace string) bool {
 }
 
 // mayStandOutsideGit reports whether one of those signed who need not commit it.
-func (r *Rules) mayStandOutsideGit(facts verify.Facts) bool {
-	return slices.ContainsFunc(facts.Signatures, func(s verify.Signature) bool {
+func (r *Rules) mayStandOutsideGit(facts Facts) bool {
+	return slices.ContainsFunc(facts.Signers, func(s Signer) bool {
 		return slices.Contains(r.settings.InsecureOutsideGit, s.Authority)
 	})
 }

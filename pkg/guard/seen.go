@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // content is the digest of an object without its status and what the API server
@@ -20,50 +19,57 @@ import (
 type content [sha256.Size]byte
 
 func contentOf(doc *exception.Document) content {
-	h := sha256.New()
-	digestValue(h, plain(doc, statusSubresource))
-	return content(h.Sum(nil))
+	d := digester{Hash: sha256.New()}
+	d.value(plain(doc, statusSubresource))
+	return content(d.Sum(nil))
 }
 
-// digestValue writes a value so that no two values are written alike: each begins with
+// digester digests values, with one buffer for all texts.
+type digester struct {
+	hash.Hash
+	buffer []byte
+}
+
+func (d *digester) head(kind byte, n uint64) {
+	d.buffer = binary.BigEndian.AppendUint64(append(d.buffer[:0], kind), n)
+	_, _ = d.Write(d.buffer)
+}
+
+func (d *digester) text(s string) {
+	d.head('s', uint64(len(s)))
+	d.buffer = append(d.buffer[:0], s...)
+	_, _ = d.Write(d.buffer)
+}
+
+// value writes a value so that no two values are written alike: each begins with
 // its type and, where it has one, its length.
-func digestValue(h hash.Hash, value any) {
-	head := func(kind byte, n uint64) {
-		var b [9]byte
-		b[0] = kind
-		binary.BigEndian.PutUint64(b[1:], n)
-		_, _ = h.Write(b[:])
-	}
-	text := func(s string) {
-		head('s', uint64(len(s)))
-		_, _ = h.Write([]byte(s))
-	}
+func (d *digester) value(value any) {
 	switch v := value.(type) {
 	case map[string]any:
-		head('m', uint64(len(v)))
+		d.head('m', uint64(len(v)))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			text(key)
-			digestValue(h, v[key])
+			d.text(key)
+			d.value(v[key])
 		}
 	case []any:
-		head('l', uint64(len(v)))
+		d.head('l', uint64(len(v)))
 		for _, item := range v {
-			digestValue(h, item)
+			d.value(item)
 		}
 	case string:
-		text(v)
+		d.text(v)
 	case int64:
-		head('i', uint64(v)) //nolint:gosec // as a pattern of bits
+		d.head('i', uint64(v)) //nolint:gosec // as a pattern of bits
 	case float64:
-		head('f', math.Float64bits(v))
+		d.head('f', math.Float64bits(v))
 	case bool:
 		if v {
-			head('t', 0)
+			d.head('t', 0)
 		} else {
-			head('n', 0)
+			d.head('n', 0)
 		}
 	default: // null; a document has nothing else
-		head('0', 0)
+		d.head('0', 0)
 	}
 }
 
@@ -87,12 +93,12 @@ type admitted struct {
 }
 
 type verdict struct {
-	facts verify.Facts
+	facts Facts
 	at    time.Time
 }
 
 // keep remembers that a document was verified at a time.
-func (a *admissions) keep(doc *exception.Document, cluster string, facts verify.Facts, at time.Time) {
+func (a *admissions) keep(doc *exception.Document, cluster string, facts Facts, at time.Time) {
 	key := admitted{contentOf(doc), cluster}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,18 +114,18 @@ func (a *admissions) keep(doc *exception.Document, cluster string, facts verify.
 			a.next = (a.next + 1) % maxAdmitted
 		}
 	}
-	a.held[key] = verdict{compact(facts), at}
+	a.held[key] = verdict{facts, at}
 }
 
 // verified returns what was verified of a content, if that is still so now: a clock
 // that was set back, a beginning and an end need another look.
-func (a *admissions) verified(c content, cluster string, now time.Time) (verify.Facts, bool) {
+func (a *admissions) verified(c content, cluster string, now time.Time) (Facts, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	v, known := a.held[admitted{c, cluster}]
 	end := v.facts.ExpiresAt
 	if !known || now.Before(v.at) || now.Before(v.facts.StartsAt) || !end.IsZero() && !now.Before(end) {
-		return verify.Facts{}, false
+		return Facts{}, false
 	}
 	return v.facts, true
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // TestAdmissions: what was verified for a request is known for the same content, in the
@@ -22,7 +21,7 @@ func TestAdmissions(t *testing.T) {
 	}
 	var a admissions
 	one := doc(int64(1))
-	a.keep(one, "c", verify.Facts{StartsAt: now.Add(-time.Hour), ExpiresAt: now.Add(time.Hour)}, now)
+	a.keep(one, "c", Facts{StartsAt: now.Add(-time.Hour), ExpiresAt: now.Add(time.Hour)}, now)
 	for name, tc := range map[string]struct {
 		doc     *exception.Document
 		cluster string
@@ -47,7 +46,7 @@ func TestAdmissions(t *testing.T) {
 		}
 	}
 	for n := range 2 * maxAdmitted {
-		a.keep(doc(fmt.Sprint(n)), "c", verify.Facts{}, now)
+		a.keep(doc(fmt.Sprint(n)), "c", Facts{}, now)
 	}
 	if len(a.held) != maxAdmitted || len(a.order) != maxAdmitted {
 		t.Errorf("%d are held, in an order of %d", len(a.held), len(a.order))
