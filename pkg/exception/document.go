@@ -22,6 +22,7 @@ type Document struct {
 // [Reader.Next] refuses is a *[SyntaxError].
 func Parse(source []byte, file string) (*Document, error) {
 	r := NewReader(bytes.NewReader(source), file)
+	r.room = min(len(source), MaxDocument)
 	doc, err := r.Next()
 	if errors.Is(err, io.EOF) {
 		return nil, &SyntaxError{Position: Position{File: file, Line: 1, Column: 1}, Message: "there is no document here"}

@@ -30,6 +30,7 @@ type Reader struct {
 	json bool
 
 	nodes   int // the most that a document may have
+	room    int // bytes that a document is expected to have at most
 	started bool
 	line    int // of the next unread byte
 	column  int // of the next unread byte of JSON
@@ -203,7 +204,7 @@ func (r *Reader) jsonChunk() ([]byte, Position, error) {
 	if err != nil {
 		return nil, at, err
 	}
-	var chunk []byte
+	chunk := make([]byte, 0, r.room)
 	depth, inString, escaped := 0, false, false
 	for {
 		ahead, err := r.ahead()

@@ -50,6 +50,7 @@ var emptyBlock = []byte{0, 0, 0xff, 0xff}
 type unpacker struct {
 	z      gzip.Reader
 	values []packedValue
+	again  []byte // what one value is unpacked into to check its spelling
 }
 
 // packedValue is a value as it was written, and what it unpacks to.
@@ -68,7 +69,7 @@ func (u *unpacker) unpack(key, text string, limit int) ([]byte, error) {
 	if !bytes.HasPrefix(packed, gzipHeader) || len(packed) <= len(gzipHeader)+gzipTrailer {
 		return nil, errors.New("not gzip, or with a header that says something")
 	}
-	out, err := u.gunzip(packed, limit)
+	out, err := u.gunzip(make([]byte, 0, min(limit, 3*len(packed))), packed, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -91,26 +92,29 @@ func (u *unpacker) checkSpelling() error {
 // 3.2.4), can have bits to spare. They are its highest, and zero: else clearing the
 // highest that is set would change nothing.
 func (u *unpacker) another(v packedValue) bool {
-	packed := bytes.Clone(v.packed)
-	last := &packed[len(packed)-gzipTrailer-1]
-	if data := packed[:len(packed)-gzipTrailer]; bytes.HasSuffix(data[len(gzipHeader):], emptyBlock) && len(data) > len(gzipHeader)+len(emptyBlock) {
+	last := &v.packed[len(v.packed)-gzipTrailer-1]
+	if data := v.packed[:len(v.packed)-gzipTrailer]; bytes.HasSuffix(data[len(gzipHeader):], emptyBlock) && len(data) > len(gzipHeader)+len(emptyBlock) {
 		last = &data[len(data)-len(emptyBlock)-1]
 	}
 	if *last == 0 {
 		return false
 	}
-	*last ^= 1 << (bits.Len8(*last) - 1)
-	same, err := u.gunzip(packed, len(v.out))
+	highest := byte(1) << (bits.Len8(*last) - 1)
+	*last ^= highest
+	same, err := u.gunzip(u.again[:0], v.packed, len(v.out))
+	*last ^= highest
+	u.again = same
 	return err == nil && bytes.Equal(same, v.out)
 }
 
-func (u *unpacker) gunzip(packed []byte, limit int) ([]byte, error) {
+// gunzip unpacks into the memory of a slice, as far as it suffices.
+func (u *unpacker) gunzip(into, packed []byte, limit int) ([]byte, error) {
 	in := bytes.NewReader(packed)
 	if err := u.z.Reset(in); err != nil {
 		return nil, errors.New("not gzip")
 	}
 	u.z.Multistream(false)
-	out := bytes.NewBuffer(make([]byte, 0, min(limit, 3*len(packed))))
+	out := bytes.NewBuffer(into)
 	if _, err := out.ReadFrom(io.LimitReader(&u.z, int64(limit)+1)); err != nil {
 		return nil, errors.New("broken gzip")
 	}
