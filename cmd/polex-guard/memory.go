@@ -9,9 +9,9 @@ import (
 
 const (
 	// betweenReleases is how often it is looked how much memory is held for nothing.
-	betweenReleases = 10 * time.Second
+	betweenReleases = 2 * time.Second
 	// spare is how much may be, so that little work costs no collection.
-	spare = 16 << 20
+	spare = 4 << 20
 )
 
 // releaseMemory gives memory back that a burst of work has left: of thousands of

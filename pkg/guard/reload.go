@@ -67,6 +67,9 @@ func (r *Reloader) Once() error {
 	if rules == nil {
 		return nil
 	}
+	if before := r.Current.Rules(); before != nil {
+		rules.verifier.Remember(before.verifier)
+	}
 	r.Current.Replace(rules)
 	r.Metrics.reloadedAt.Set(float64(r.Clock.Now().Unix()))
 	r.Changed(rules)

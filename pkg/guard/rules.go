@@ -57,6 +57,7 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	if err != nil {
 		return nil, err
 	}
+	verifier.Remember(nil)
 	if settings.MaxPerNamespace < 0 {
 		return nil, fmt.Errorf("guard: maxPerNamespace: %d cannot be meant", settings.MaxPerNamespace)
 	}

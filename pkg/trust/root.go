@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 // Root is a trusted root: whose certificates, log entries and timestamps count.
 type Root struct {
 	source   string
+	digest   [sha256.Size]byte // of its JSON
 	material *sgroot.TrustedRoot
 }
 
@@ -43,7 +45,7 @@ func ParseRoot(raw []byte, source string) (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trusted root %s: %w", source, err)
 	}
-	r := &Root{source: source, material: material}
+	r := &Root{source: source, digest: sha256.Sum256(raw), material: material}
 	if len(material.FulcioCertificateAuthorities()) == 0 && len(material.RekorLogs()) == 0 {
 		return nil, fmt.Errorf("trusted root %s: %w", source, errors.New("it names no certificate authority and no log"))
 	}
@@ -52,6 +54,9 @@ func ParseRoot(raw []byte, source string) (*Root, error) {
 
 // Source names where the root came from.
 func (r *Root) Source() string { return r.source }
+
+// Same reports whether another root was read from the same bytes.
+func (r *Root) Same(other *Root) bool { return r.digest == other.digest }
 
 // Material returns the root in the form that sigstore-go verifies with.
 func (r *Root) Material() sgroot.TrustedMaterial { return r.material }

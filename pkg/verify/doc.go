@@ -33,7 +33,8 @@
 // entry of Rekor's version 2 says no time, so a timestamp has to. sigstore-go
 // verifies the evidence; the checks here make the refusals precise, and do not
 // rely on it where it is lenient. A Verifier remembers the certificates that it
-// verified, each at its time, since a batch shares one; it remembers nothing else.
+// verified, each at its time, since a batch shares one. With [Verifier.Remember] it
+// remembers verified signatures, too. It remembers no refusal.
 //
 // A *[Verified] is made here and nowhere else. A *[Rejected] is a refusal; any
 // other error means undecided, and callers deny both. Verifying does no I/O,

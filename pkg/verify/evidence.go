@@ -27,6 +27,8 @@ type evidenceVerifier struct {
 	library  *sgverify.Verifier
 	scts     bool                        // a certificate log has to vouch for the certificate
 	issuer   *trust.CertificateAuthority // nil for Fulcio and for keys
+	// proven is what was verified before, by digestOfSet; nil is to remember nothing.
+	proven *memory[[sha256.Size]byte, proven]
 
 	authority  *trust.Authority // the first that has the key; nil for certificates
 	withoutLog bool             // for one of those that have it
@@ -125,9 +127,26 @@ func (v *Verifier) keyed(message []byte, s seal.Signature) (Signature, error) {
 	return Signature{}, reject(ReasonUnknownKey, "there is no certificate beside the signature, and no key of the trust policy made it")
 }
 
-// verify checks the evidence of one signature by our own means and then by
-// sigstore-go's, whose verdict both have to share.
+// verify returns what the evidence of one signature shows, and verifies it unless the
+// very same is remembered.
 func (e *evidenceVerifier) verify(message []byte, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
+	if e.proven == nil {
+		return e.verifyAnew(message, s, key, cert)
+	}
+	set := digestOfSet(message, s)
+	if known, is := e.proven.get(set); is {
+		return known.signature(), nil
+	}
+	out, err := e.verifyAnew(message, s, key, cert)
+	if err == nil {
+		e.proven.keep(set, provenOf(out), maxProven)
+	}
+	return out, err
+}
+
+// verifyAnew checks the evidence of one signature by our own means and then by
+// sigstore-go's, whose verdict both have to share.
+func (e *evidenceVerifier) verifyAnew(message []byte, s seal.Signature, key signature.Verifier, cert *x509.Certificate) (Signature, error) {
 	pb, err := evidenceOf(message, s)
 	if errors.Is(err, errNoEntry) {
 		return Signature{}, reject(ReasonNoLogEntry, "%s", errNoEntry)

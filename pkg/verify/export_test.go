@@ -7,3 +7,11 @@ import "github.com/polex-dev/polex/pkg/seal"
 func (v *Verifier) Evidence(message []byte, s seal.Signature) (Signature, error) {
 	return v.signature(message, s)
 }
+
+// Proven is how many signatures are remembered.
+func (v *Verifier) Proven() int {
+	if v.keyless.proven == nil {
+		return 0
+	}
+	return len(v.keyless.proven.held)
+}

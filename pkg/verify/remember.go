@@ -15,7 +15,8 @@ import (
 // A batch is signed with one certificate, and what costs most is to verify that.
 // So one that was verified under the root of this verifier, at a witnessed time,
 // with its SCT where the root promises one, is not verified again for the same
-// time. Nothing else is remembered: no signature, no log entry, and no refusal.
+// time. Signatures and log entries are remembered where [Verifier.Remember] says so,
+// and refusals never.
 
 // maxRemembered bounds the memory that hostile documents can fill: then all is
 // forgotten and begun anew.
@@ -26,24 +27,25 @@ type witnessed struct {
 	at          int64 // Unix nanoseconds
 }
 
-type memory struct {
+type memory[K comparable, V any] struct {
 	mu   sync.Mutex
-	held map[witnessed]bool
+	held map[K]V
 }
 
-func (m *memory) holds(w witnessed) bool {
+func (m *memory[K, V]) get(key K) (value V, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.held[w]
+	value, known = m.held[key]
+	return value, known
 }
 
-func (m *memory) keep(w witnessed) {
+func (m *memory[K, V]) keep(key K, value V, most int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.held == nil || len(m.held) >= maxRemembered {
-		m.held = map[witnessed]bool{}
+	if m.held == nil || len(m.held) >= most {
+		m.held = map[K]V{}
 	}
-	m.held[w] = true
+	m.held[key] = value
 }
 
 // rememberingMaterial is a trusted root whose certificate authorities ask for the
@@ -69,14 +71,14 @@ func (m *rememberingMaterial) FulcioCertificateAuthorities() []sgroot.Certificat
 type rememberingAuthority struct {
 	sgroot.CertificateAuthority
 	root   *trust.Root
-	memory memory
+	memory memory[witnessed, bool]
 }
 
 // Verify returns the chains of a certificate at a time, or the certificate alone
 // when they were verified before.
 func (a *rememberingAuthority) Verify(cert *x509.Certificate, at time.Time) ([][]*x509.Certificate, error) {
 	w := witnessed{sha256.Sum256(cert.Raw), at.UnixNano()}
-	if a.memory.holds(w) {
+	if _, known := a.memory.get(w); known {
 		return [][]*x509.Certificate{{cert}}, nil
 	}
 	chains, err := a.CertificateAuthority.Verify(cert, at)
@@ -88,6 +90,6 @@ func (a *rememberingAuthority) Verify(cert *x509.Certificate, at time.Time) ([][
 			return nil, err
 		}
 	}
-	a.memory.keep(w)
+	a.memory.keep(w, true, maxRemembered)
 	return chains, nil
 }

@@ -3,11 +3,13 @@ package verify_test
 import (
 	"crypto/ecdsa"
 	"crypto/x509"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -15,7 +17,8 @@ import (
 // backwards and again: no verdict depends on what was verified before.
 func TestRemembering(t *testing.T) {
 	w := inWorld(t)
-	v := w.verifier(t, nil, nil)
+	v, signatures := w.verifier(t, nil, nil), w.verifier(t, nil, nil)
+	signatures.Remember(nil)
 	var cases []verdict
 	for _, tc := range verdicts(w) {
 		if tc.policy == nil && tc.root == nil && tc.file == nil {
@@ -27,7 +30,67 @@ func TestRemembering(t *testing.T) {
 	backwards := slices.Clone(cases)
 	slices.Reverse(backwards)
 	for _, tc := range slices.Concat(cases, backwards, cases) {
-		t.Run(tc.name, func(t *testing.T) { judge(t, v, tc.doc(t, w), w.now.Add(tc.after), tc.want) })
+		t.Run(tc.name, func(t *testing.T) {
+			judge(t, v, tc.doc(t, w), w.now.Add(tc.after), tc.want)
+			judge(t, signatures, tc.doc(t, w), w.now.Add(tc.after), tc.want)
+		})
+	}
+}
+
+// TestRememberedUnderItsRoot: a signature that was verified is known under another trust
+// policy of the same root, and that policy judges everything else. Under another root it
+// is not known.
+func TestRememberedUnderItsRoot(t *testing.T) {
+	w := inWorld(t)
+	before := w.verifier(t, nil, nil)
+	before.Remember(nil)
+	judge(t, before, w.honest, w.now, "")
+	for name, tc := range map[string]struct {
+		policy func(*trust.Config)
+		root   func(object)
+		known  int
+		want   verify.Reason
+	}{
+		"the same policy":    {nil, nil, 1, ""},
+		"another signer":     {func(c *trust.Config) { c.Authorities[0].Subject = "https://example.com/another" }, nil, 1, verify.ReasonWrongIdentity},
+		"a shorter lifetime": {func(c *trust.Config) { c.MaxLifetime = "1h" }, nil, 1, verify.ReasonLifetimeTooLong},
+		"without the kind":   {func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} }, nil, 1, verify.ReasonKindNotAllowed},
+		"an authority ended": {nil, func(root object) {
+			dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(-week).UTC().Format(time.RFC3339)
+		}, 0, verify.ReasonUntrustedCertificate},
+		"an authority that ends later": {nil, func(root object) {
+			dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(1000 * week).UTC().Format(time.RFC3339)
+		}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := w.verifier(t, tc.policy, tc.root)
+			v.Remember(before)
+			if known := v.Proven(); known != tc.known {
+				t.Errorf("%d signatures are known, want %d", known, tc.known)
+			}
+			judge(t, v, w.honest, w.now, tc.want)
+		})
+	}
+}
+
+// TestRememberedIsNobodysElse: who changes what an answer holds changes no other answer.
+func TestRememberedIsNobodysElse(t *testing.T) {
+	w := inWorld(t)
+	v := w.verifier(t, nil, nil)
+	v.Remember(nil)
+	var said []string
+	for range 3 {
+		verified, err := v.Verify(w.honest, w.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := verified.Signatures()[0]
+		said = append(said, fmt.Sprint(s.Checked, s.Witnesses, s.WitnessedAt, s.LogURL, s.LogIndex, s.Identity, s.Certificate))
+		clear(s.Checked)
+		clear(s.Witnesses)
+	}
+	if v.Proven() != 1 || said[1] != said[0] || said[2] != said[0] {
+		t.Errorf("%d are remembered: %q", v.Proven(), said)
 	}
 }
 
