@@ -33,15 +33,16 @@ func releaseMemory(ctx context.Context) error {
 }
 
 // unused is how much memory the heap has of the operating system beside the live objects
-// that the last collection found, in bytes.
+// that the last collection found, in bytes. What is unused between live objects is not
+// counted: it cannot be given back.
 func unused() int64 {
 	samples := []metrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"},
 	}
 	metrics.Read(samples)
-	var n [4]int64
+	var n [3]int64
 	for i, s := range samples {
 		n[i] = int64(s.Value.Uint64()) //nolint:gosec // bytes of memory
 	}
-	return n[0] + n[1] + n[2] - n[3]
+	return n[0] + n[1] - n[2]
 }

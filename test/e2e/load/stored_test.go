@@ -21,8 +21,9 @@ var beside = flag.String("beside", "", "folder of another polex-guard, whose cos
 // TestStored prints what one guard takes for each exception: the processors' time to
 // admit it and look at it when it is stored, memory as long as it is, and time again to
 // judge all of them when the guard starts and when the trust policy changes; where 500
-// share a certificate, and where each has its own. It judges no figure: it fails when
-// one was not found to be verified.
+// share a certificate, and where each has its own. With -beside DIR the guard in that
+// folder does the same by turns. It judges no figure: it fails when one was not found to
+// be verified.
 func TestStored(t *testing.T) {
 	n := 1000
 	if *long {
@@ -33,11 +34,14 @@ func TestStored(t *testing.T) {
 		guards = []string{folder, *beside, folder, *beside}
 	}
 	ns := namespace(t, live, "stored")
-	t.Logf("pure ECDSA: %s for a certificate not seen before, %s for one that was", ecdsaAlone(t, 2, 4), ecdsaAlone(t, 0, 3))
-	for _, batch := range []struct{ count, share int }{{n, 500}, {n / 5, 1}} {
+	for _, batch := range []struct {
+		count, share int
+		floor        time.Duration // of ECDSA: without the chain and the SCT of a certificate seen before
+	}{{n, 500, ecdsaAlone(t, 0, 3)}, {n / 5, 1, ecdsaAlone(t, 2, 4)}} {
 		made := stock(t, ns, batch.count, batch.share)
 		for _, binaries := range guards {
 			c := weigh(t, binaries, made)
+			c.floor = batch.floor
 			t.Logf("%s: %d exceptions, %d to a certificate\n%s", binaries, batch.count, batch.share, c)
 			for _, target := range targets(ns) {
 				if answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodDelete, Path: target.Path("")}); err != nil || !answer.OK() {
@@ -74,20 +78,24 @@ type cost struct {
 	// since, and of that after it judged them anew.
 	empty, admitted, started, rechecked taken
 	most                                int64 // bytes of the last one
+	floor                               time.Duration
 }
 
 func (c cost) String() string {
-	each := func(d time.Duration) time.Duration { return (d / time.Duration(c.n)).Round(time.Microsecond) }
+	each := func(d time.Duration) string {
+		d = (d / time.Duration(c.n)).Round(time.Microsecond)
+		return fmt.Sprintf("%s for each, %.1f times its ECDSA (%s)", d, ratio(d, c.floor), c.floor)
+	}
 	more := func(u taken) string {
 		return fmt.Sprintf("%.1f KiB resident (%.1f MB), %.1f KiB live heap", float64(u.resident-c.empty.resident)/1024/float64(c.n), float64(u.resident)/1e6,
 			float64(u.heap-c.empty.heap)/1024/float64(c.n))
 	}
-	return fmt.Sprintf("a create: %s on a processor\n", each(c.creates)) +
+	return fmt.Sprintf("a create: on a processor %s\n", each(c.creates)) +
 		fmt.Sprintf("a stored exception: %s once admitted\n", more(c.admitted)) +
 		fmt.Sprintf("                    %s once read by another guard\n", more(c.started)) +
 		fmt.Sprintf("                    %s once judged anew; without any %s\n", more(c.rechecked), c.empty) +
-		fmt.Sprintf("a start: %s on a processor, %s for each\n", c.starts, each(c.starts)) +
-		fmt.Sprintf("another trust policy: %s on a processor, %s for each; at most %.1f MB", c.rechecks, each(c.rechecks), float64(c.most)/1e6)
+		fmt.Sprintf("a start: %s on a processor, %s\n", c.starts, each(c.starts)) +
+		fmt.Sprintf("another trust policy: %s on a processor, %s; at most %.1f MB", c.rechecks, each(c.rechecks), float64(c.most)/1e6)
 }
 
 // weigh creates exceptions where a guard is asked, starts it anew, and gives it another
@@ -162,11 +170,20 @@ func (g *standing) found(t *testing.T, n int) {
 	})
 }
 
-// rests is what a guard has after that: what is resident, and what is left of the heap
-// after a collection.
+// rests is what a guard has after that, at rest: what is left of the heap after a
+// collection, and what is resident once the guard has given back what it does not use. One
+// that does not is not waited for any longer.
 func (g *standing) rests(t *testing.T, n int) taken {
 	t.Helper()
 	g.found(t, n)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	_ = live.Until(ctx, "memory to be given back", func(context.Context) error {
+		if idle := g.metric(t, "go_memstats_heap_idle_bytes") - g.metric(t, "go_memstats_heap_released_bytes"); idle > 8<<20 {
+			return fmt.Errorf("%.0f bytes are kept for nothing", idle)
+		}
+		return nil
+	})
 	u := g.takes(t)
 	g.profile(t, "heap?gc=1")
 	u.heap = int64(g.metric(t, "go_memstats_heap_alloc_bytes"))
