@@ -222,3 +222,35 @@ func TestVerifiedOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestEditedAfterAdmission: an edit that no review saw, as somebody makes who writes to
+// etcd, is judged though what was admitted was verified. The same object as it was
+// counts again.
+func TestEditedAfterAdmission(t *testing.T) {
+	w := inWorld(t)
+	o := w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute))
+	for name, edit := range map[string]func(object){
+		"the spec":      func(o object) { o["spec"].(object)["background"] = true },
+		"a label":       func(o object) { metadata(o)["labels"] = object{"a": "b"} },
+		"an annotation": func(o object) { annotate(o, "a", "b") },
+		"a finalizer":   func(o object) { metadata(o)["finalizers"] = []any{"a/b"} },
+		"an owner":      func(o object) { metadata(o)["ownerReferences"] = []any{object{"name": "b"}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := w.rules(t, guard.Settings{}, nil)
+			r := request(t, create, asJSON(t, copied(t, o, func(o object) { metadata(o)["uid"] = "u-a" })), nil)
+			r.Namespace, r.Name = "x", "a"
+			if got := judged(t, handler(t, rules, guard.Config{}), r); got != "verified" {
+				t.Fatal(got)
+			}
+			k := keep(t, nil, rules, o)
+			k.says(t, "found a verified", "report [a verified]")
+			k.idle(t)
+			k.store.put(t, copied(t, o, edit))
+			k.says(t, "found a altered")
+			k.idle(t)
+			k.store.put(t, o)
+			k.says(t, "found a verified")
+		})
+	}
+}
