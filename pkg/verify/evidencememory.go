@@ -10,7 +10,7 @@ import (
 )
 
 // maxProven is how many signatures are remembered: those of as many exceptions as a
-// large cluster has. Each takes about 350 bytes. Beyond it, all is begun anew.
+// large cluster has. Each takes about 400 bytes. Beyond it, all is begun anew.
 const maxProven = 1 << 13
 
 // proven is what the evidence beside one signature has shown. Nothing of it depends on

@@ -25,7 +25,9 @@ import (
 // TestMemory puts 20,000 reviews, every other one of a forged exception, to the guard
 // itself, without an API server that would be the slower one. After that it has as
 // much memory, as many goroutines and as many files open as after the first ones, but
-// for what garbage waits to be collected. Every answer has to be right.
+// for what garbage waits to be collected. Every answer has to be right. The same few
+// exceptions come again and again, whose signatures the guard remembers: what a create
+// takes is what TestStored prints.
 func TestMemory(t *testing.T) {
 	warm, n := 2000, 20000
 	if *long {
