@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -274,6 +275,7 @@ func TestDoctor(t *testing.T) {
 		}), want: []string{"doubtful protection-hole"}},
 		"one as an API server stores it, with keepers": {change: limit("polex-guard-namespace", func(p *limits) {
 			m := p.MatchConstraints
+			p.MatchConditions[0].Expression = strings.ReplaceAll(p.MatchConditions[0].Expression, " ", "\n\n ")
 			m.MatchPolicy, m.ObjectSelector = new(admissionregistrationv1.Equivalent), &metav1.LabelSelector{}
 			m.ResourceRules[0].Scope, m.ExcludeResourceRules[0].Scope = new(admissionregistrationv1.AllScopes), new(admissionregistrationv1.AllScopes)
 			for i := range p.Variables {

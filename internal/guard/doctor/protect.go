@@ -113,11 +113,20 @@ func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdm
 	return all, nil
 }
 
-// asStored is a policy without its lists of keepers, and with the defaults that the API
-// server writes.
+// asStored is a policy without its lists of keepers, with single spaces (kustomize folds
+// lines in its own way) and with the defaults that the API server writes.
 func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
 	p := spec.DeepCopy()
+	plain := func(expression *string) { *expression = strings.Join(strings.Fields(*expression), " ") }
+	for i := range p.MatchConditions {
+		plain(&p.MatchConditions[i].Expression)
+	}
+	for i := range p.Validations {
+		plain(&p.Validations[i].Expression)
+		plain(&p.Validations[i].MessageExpression)
+	}
 	for i := range p.Variables {
+		plain(&p.Variables[i].Expression)
 		if slices.Contains([]string{"users", "groups", "certifiers"}, p.Variables[i].Name) {
 			p.Variables[i].Expression = ""
 		}

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -111,11 +112,11 @@ func TestOtherSchema(t *testing.T) {
 	text := seal(t, draft{name: "wide", namespace: signed.Namespace}.legacy("v2beta1"))[0]
 	i.until(t, "Kyverno to be shown more than was signed", func(ctx context.Context) error {
 		if answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: signed.Path(""), Body: []byte(text)}); err != nil || !answer.OK() && answer.Code != http.StatusConflict {
-			return fmt.Errorf("%v %+v", err, answer)
+			return fmt.Errorf("shown: %w", errors.Join(err, fmt.Errorf("%+v", answer)))
 		}
 		if answer, err := live.Do(ctx, cluster.Request{Method: http.MethodGet, Path: shown.Path("wide")}); err != nil || !answer.OK() || strings.Contains(string(answer.Body), `"namespaces"`) {
 			_, _ = live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: signed.Path("wide")})
-			return fmt.Errorf("%v %+v", err, answer)
+			return fmt.Errorf("shown: %w", errors.Join(err, fmt.Errorf("%+v", answer)))
 		}
 		return nil
 	})
