@@ -108,14 +108,14 @@ func refresh(source tufroot.Source, path string, report *cli.Report) error {
 		reason = reasonRefreshed
 	}
 	held := map[string]bool{}
-	for _, h := range fetched.Root.Holdings() {
+	for _, h := range fetched.Root.Services() {
 		held[h.Kind+h.ID] = true
 		report.Add(cli.Result{Outcome: cli.Pass, File: path, Reason: h.Kind, Message: describe(h), Details: details(h)})
 	}
 	// A root that was good before and lacks somebody now may be a repository that
 	// went back, or somebody who is not to be trusted any more: a person has to see.
 	if before, err := trust.ParseRoot(old, path); err == nil {
-		for _, h := range before.Holdings() {
+		for _, h := range before.Services() {
 			if !held[h.Kind+h.ID] {
 				report.Add(cli.Result{Outcome: cli.Warn, File: path, Reason: reasonGone, Message: "the " + h.Kind + " that was in it before is gone: " + describe(h), Details: details(h)})
 			}
@@ -142,7 +142,7 @@ func fetchHint(err error) string {
 	}
 }
 
-func describe(h trust.Holding) string {
+func describe(h trust.Service) string {
 	text := h.URL
 	if text == "" {
 		text = h.ID
@@ -156,7 +156,7 @@ func describe(h trust.Holding) string {
 	return text
 }
 
-func details(h trust.Holding) map[string]any {
+func details(h trust.Service) map[string]any {
 	d := map[string]any{"url": h.URL, "id": h.ID}
 	for name, at := range map[string]time.Time{"from": h.From, "until": h.Until} {
 		if !at.IsZero() {

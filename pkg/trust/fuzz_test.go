@@ -51,9 +51,9 @@ func FuzzPolicy(f *testing.F) {
 			if a.Mismatch(trust.Identity{}) == "" || a.Mismatch(trust.Identity{Issuer: "https://accounts.example", Subject: "stranger@stranger.invalid", Type: "email"}) == "" {
 				t.Errorf("%q is anybody\n%s", a.Name(), text)
 			}
-			_ = a.Beyond(trust.ExtentOf(legacy), time.Unix(0, 0))
+			_ = a.Beyond(trust.ScopeOf(legacy), time.Unix(0, 0))
 		}
-		_, _ = p.MaxLifetime(trust.ExtentOf(doc))
+		_, _ = p.MaxLifetime(trust.ScopeOf(doc))
 		if counted, lacking := p.Assign(nil); lacking == "" || len(counted) > 0 {
 			t.Errorf("nobody is enough\n%s", text)
 		}
@@ -76,7 +76,7 @@ func FuzzExtent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e := trust.ExtentOf(doc)
+		e := trust.ScopeOf(doc)
 		if p.Authorities()[0].Beyond(e, year) != "" {
 			return
 		}

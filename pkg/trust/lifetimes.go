@@ -35,7 +35,7 @@ func newLifetimeRule(c LifetimeConfig) (r lifetimeRule, err error) {
 	return r, nil
 }
 
-func (r *lifetimeRule) speaksOf(e Extent) bool {
+func (r *lifetimeRule) speaksOf(e Scope) bool {
 	return (r.policies == nil || e.isFrom(r.policies)) &&
 		(r.namespaces == nil || e.standsIn(r.namespaces)) &&
 		(r.kinds == nil || r.kinds.Allow(e.kind))
@@ -44,7 +44,7 @@ func (r *lifetimeRule) speaksOf(e Extent) bool {
 // MaxLifetime returns the longest time between signing and expiry that a
 // document may have, 0 for no maximum. ends is set where a rule of lifetimes
 // speaks of it: then it needs an end, even where others do without.
-func (p *Policy) MaxLifetime(e Extent) (longest time.Duration, ends bool) {
+func (p *Policy) MaxLifetime(e Scope) (longest time.Duration, ends bool) {
 	longest = p.maxLifetime
 	for i := range p.lifetimes {
 		if rule := &p.lifetimes[i]; rule.speaksOf(e) {

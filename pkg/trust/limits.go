@@ -76,7 +76,7 @@ func (l *limits) check(spoken Kinds) error {
 // Beyond says which of the authority's limits the document breaks that it
 // signed at a time (zero where that cannot be told), and by what; it is "" when it
 // breaks none.
-func (a *Authority) Beyond(e Extent, signed time.Time) string {
+func (a *Authority) Beyond(e Scope, signed time.Time) string {
 	l := &a.limits
 	if l.kinds != nil && !l.kinds.Allow(e.kind) {
 		return fmt.Sprintf("limits.kinds are %s, and it is a %q", l.kindNames, e.kind.String())
@@ -105,7 +105,7 @@ func (a *Authority) Beyond(e Extent, signed time.Time) string {
 	return ""
 }
 
-func (e *Extent) beyondLifetime(longest time.Duration, signed time.Time) string {
+func (e *Scope) beyondLifetime(longest time.Duration, signed time.Time) string {
 	switch {
 	case e.unread != nil:
 		return "its times cannot be read: " + e.unread.Error()

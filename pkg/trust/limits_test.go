@@ -35,13 +35,13 @@ spec:
   - {kind: ValidatingPolicy, name: require-probes}
 `
 
-func extent(t *testing.T, yaml string) trust.Extent {
+func scope(t *testing.T, yaml string) trust.Scope {
 	t.Helper()
 	doc, err := exception.Parse([]byte(yaml), "test.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trust.ExtentOf(doc)
+	return trust.ScopeOf(doc)
 }
 
 func limited(l *trust.LimitsConfig) trust.Config {
@@ -172,7 +172,7 @@ func TestBeyond(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := p.Authorities()[0].Beyond(extent(t, tc.yaml), tc.witnessed)
+			got := p.Authorities()[0].Beyond(scope(t, tc.yaml), tc.witnessed)
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
@@ -284,7 +284,7 @@ func TestLifetimes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			longest, ends := p.MaxLifetime(extent(t, tc.yaml))
+			longest, ends := p.MaxLifetime(scope(t, tc.yaml))
 			speaks := tc.want != all || tc.rules != nil && tc.rules[0].Max == "52w"
 			if longest != tc.want || ends != speaks {
 				t.Errorf("%s, ends %t; want %s", longest, ends, tc.want)

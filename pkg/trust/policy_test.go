@@ -218,7 +218,7 @@ func TestPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	longest, ends := p.MaxLifetime(trust.Extent{})
+	longest, ends := p.MaxLifetime(trust.Scope{})
 	if p.Threshold() != 1 || longest != 90*24*time.Hour || ends || p.AllowsUnbounded() || len(p.Authorities()) != 1 {
 		t.Errorf("threshold %d, %s, ends %t, unbounded %t, %d authorities", p.Threshold(), longest, ends, p.AllowsUnbounded(), len(p.Authorities()))
 	}

@@ -64,7 +64,7 @@ func takenBy(doc *exception.Document, said *exception.Exception) (t taken) {
 
 // beyondRenewals says which of these limits a renewal breaks, and by what; it is ""
 // for one that breaks none, and for what renews nothing.
-func (e *Extent) beyondRenewals(l *renewalLimits, signed time.Time) string {
+func (e *Scope) beyondRenewals(l *renewalLimits, signed time.Time) string {
 	t := e.taken
 	switch {
 	case !t.renews():

@@ -18,4 +18,4 @@ func BindsTime(notBefore, notAfter time.Time) bool {
 
 // SignedAt returns when the message says that it was signed, which is the word of
 // each of its signers, and zero where it does not say it or its times cannot be read.
-func (e *Extent) SignedAt() time.Time { return e.signedAt }
+func (e *Scope) SignedAt() time.Time { return e.signedAt }

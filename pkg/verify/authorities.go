@@ -30,7 +30,7 @@ func (v *Verifier) enough(signatures []Signature) error {
 // count checks that enough distinct authorities signed, each within its limits. A
 // signature counts for one authority at most, and one signer counts once however
 // often it signed.
-func (v *Verifier) count(extent trust.Extent, signatures []Signature) error {
+func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 	signers := signersOf(signatures)
 	within := make([][]*trust.Authority, len(signers)) // those that each signer may stand for
 	var broken []string
@@ -40,7 +40,7 @@ func (v *Verifier) count(extent trust.Extent, signatures []Signature) error {
 				if !s.isBy(a) {
 					continue
 				}
-				if limit := a.Beyond(extent, s.signedAt(extent.SignedAt())); limit != "" {
+				if limit := a.Beyond(scope, s.signedAt(scope.SignedAt())); limit != "" {
 					broken = append(broken, fmt.Sprintf("%q signed it, whose %s", a.Name(), limit))
 					continue
 				}

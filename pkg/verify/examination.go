@@ -17,7 +17,7 @@ type Examination struct {
 	verifier *Verifier
 	raw      []byte              // the signed bytes
 	message  *exception.Document // the same, read
-	extent   trust.Extent
+	scope    trust.Scope
 	facts    Facts // up to the ninth step
 	// refused is what the document is refused for at any time, or why that cannot be
 	// said.
@@ -60,8 +60,8 @@ func (e *Examination) judge(o opened) error {
 		return err
 	}
 	// 8. Each authority within its limits.
-	e.extent = trust.ExtentOf(e.message)
-	if err := e.verifier.count(e.extent, signatures); err != nil {
+	e.scope = trust.ScopeOf(e.message)
+	if err := e.verifier.count(e.scope, signatures); err != nil {
 		return err
 	}
 	// 9. Object and message.
@@ -126,11 +126,11 @@ func (e *Examination) At(now time.Time) (verified *Verified, err error) {
 func (e *Examination) last(now time.Time, facts *Facts) (err error) {
 	defer recovered(&err)
 	// 10. The lifetime.
-	life, err := e.verifier.lifetime(e.message, e.extent, facts.Signatures, now)
+	life, err := e.verifier.lifetime(e.message, e.scope, facts.Signatures, now)
 	facts.StartsAt, facts.ExpiresAt = life.StartsAt, life.ExpiresAt
 	if err != nil {
 		return err
 	}
 	// 11. Not withdrawn.
-	return e.verifier.withdrawn(e.raw, facts.Signatures, e.extent.SignedAt())
+	return e.verifier.withdrawn(e.raw, facts.Signatures, e.scope.SignedAt())
 }

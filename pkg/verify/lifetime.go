@@ -14,7 +14,7 @@ import (
 const maxClockSkew = 10 * time.Minute
 
 // lifetime returns the lifetime that was signed, beside a refusal too.
-func (v *Verifier) lifetime(message *exception.Document, extent trust.Extent, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
+func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
 	none := lifetime.Lifetime{}
 	life, err := lifetime.OfDocument(message)
 	var bad *lifetime.Error
@@ -31,7 +31,7 @@ func (v *Verifier) lifetime(message *exception.Document, extent trust.Extent, si
 	if err != nil {
 		return life, err
 	}
-	longest, ends := v.policy.MaxLifetime(extent)
+	longest, ends := v.policy.MaxLifetime(scope)
 	if life.ExpiresAt.IsZero() {
 		// Signing turns a duration into a time. Where it did not, what was
 		// approved was an end, and to allow no end is not to allow this.

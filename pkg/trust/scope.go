@@ -9,9 +9,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Extent is how far a document goes, read once: what limits and lifetimes are
+// Scope is what a document covers, read once: what limits and lifetimes are
 // held against.
-type Extent struct {
+type Scope struct {
 	kind      exception.GroupKind
 	namespace string
 	policies  []policyRef
@@ -36,9 +36,9 @@ type filter struct {
 	namespaces []any
 }
 
-// ExtentOf reads a document of any kind.
-func ExtentOf(doc *exception.Document) Extent {
-	e := Extent{kind: doc.GroupKind(), namespace: doc.Text("metadata", "namespace")}
+// ScopeOf reads a document of any kind.
+func ScopeOf(doc *exception.Document) Scope {
+	e := Scope{kind: doc.GroupKind(), namespace: doc.Text("metadata", "namespace")}
 	if life, err := lifetime.OfDocument(doc); err != nil {
 		e.unread = err
 	} else {
@@ -73,7 +73,7 @@ func filtersOf(doc *exception.Document, quantifier string) []filter {
 }
 
 // beyondPolicies says which policy of an exception is not one of these, or "".
-func (e *Extent) beyondPolicies(allowed names) string {
+func (e *Scope) beyondPolicies(allowed names) string {
 	switch {
 	case !e.kind.IsException():
 		return fmt.Sprintf("a %s is from no policy", e.kind)
@@ -103,7 +103,7 @@ func (r policyRef) within(allowed names) bool {
 
 // beyondExempted says which filter of an exception goes beyond these namespaces,
 // or "".
-func (e *Extent) beyondExempted(allowed names) string {
+func (e *Scope) beyondExempted(allowed names) string {
 	switch {
 	case !e.kind.IsException():
 		return fmt.Sprintf("a %s exempts nothing", e.kind)
@@ -127,7 +127,7 @@ func (e *Extent) beyondExempted(allowed names) string {
 
 // isFrom reports whether an exception is from one of these policies, or may be:
 // what is a pattern, or cannot be read, may.
-func (e *Extent) isFrom(spoken names) bool {
+func (e *Scope) isFrom(spoken names) bool {
 	if !e.kind.IsException() {
 		return false
 	}
@@ -146,4 +146,4 @@ func (e *Extent) isFrom(spoken names) bool {
 
 // standsIn reports whether a document stands in one of these namespaces, or may:
 // one that says none is applied wherever somebody chooses.
-func (e *Extent) standsIn(spoken names) bool { return e.namespace == "" || spoken.include(e.namespace) }
+func (e *Scope) standsIn(spoken names) bool { return e.namespace == "" || spoken.include(e.namespace) }

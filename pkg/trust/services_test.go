@@ -13,12 +13,12 @@ func TestHoldings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]int{
-		trust.HeldCertificateAuthority: len(root.Material().FulcioCertificateAuthorities()), trust.HeldCertificateLog: len(root.Material().CTLogs()),
-		trust.HeldTransparencyLog: len(root.Material().RekorLogs()), trust.HeldTimestampAuthority: len(root.Material().TimestampingAuthorities()),
+		trust.ServiceCertificateAuthority: len(root.Material().FulcioCertificateAuthorities()), trust.ServiceCertificateLog: len(root.Material().CTLogs()),
+		trust.ServiceTransparencyLog: len(root.Material().RekorLogs()), trust.ServiceTimestampAuthority: len(root.Material().TimestampingAuthorities()),
 	}
 	got, ids := map[string]int{}, map[string]bool{}
-	var last trust.Holding
-	for _, h := range root.Holdings() {
+	var last trust.Service
+	for _, h := range root.Services() {
 		if h.Kind < last.Kind || (h.Kind == last.Kind && h.From.Before(last.From)) {
 			t.Errorf("%+v comes after %+v", h, last)
 		}
