@@ -54,16 +54,14 @@ spec:
   properties: {reason: the vendor's image has no health endpoint}
   matchConditions:
 `, i, ends)
-		for j, condition := range celConditions(i) {
-			fmt.Fprintf(&all, "  - name: condition-%d\n    expression: |-\n      %s\n", j, strings.ReplaceAll(condition, "\n", "\n      "))
-		}
+		fmt.Fprintf(&all, "  - name: only-web\n    expression: |-\n      %s\n", strings.ReplaceAll(celCondition(i), "\n", "\n      "))
 	}
 	return all.String()
 }
 
-// celConditions are the two of the ith exception: as people write them,
+// celCondition is that of the ith exception: as people write them,
 // and as `polex-validate --fix` does.
-func celConditions(i int) [2]string {
+func celCondition(i int) string {
 	team, web := fmt.Sprintf("team-%d", i), fmt.Sprintf("web-%d", i)
 	forms := [][2]string{
 		{"object.metadata.namespace == 'TEAM' && object.metadata.name.startsWith('WEB-')", "object.kind in ['Deployment', 'StatefulSet', 'TEAM']"},
@@ -71,7 +69,7 @@ func celConditions(i int) [2]string {
 		{"has(object.metadata.labels) && 'app' in object.metadata.labels && object.metadata.labels['app'] == 'WEB'", "object.metadata.namespace in ['TEAM', 'TEAM-canary']"},
 		{`object.metadata.?labels["app.kubernetes.io/name"].orValue("") == "WEB"`, `object.kind == "Deployment" && object.metadata.namespace == "TEAM"`},
 		{"object.metadata.name in [NAMES]", "object.metadata.namespace == 'TEAM' || object.metadata.namespace.startsWith('TEAM-')"},
-		{"request.userInfo.username == 'system:serviceaccount:TEAM:deployer'", "object.metadata.name.startsWith('WEB-')"},
+		{"request.userInfo.username == 'system:serviceaccount:TEAM:deployer'", "object.kind == 'Deployment' && object.metadata.name.startsWith('WEB-')"},
 		{"object.metadata.name.matches('^WEB-[0-9a-f]+$')", "namespaceObject.metadata.name == 'TEAM'"},
 		{"object.spec.template.spec.containers.exists(c, c.image.startsWith('registry.example/TEAM/'))", "object.metadata.namespace == 'TEAM' && request.operation != 'DELETE'"},
 		{`[request.operation == 'DELETE' ? oldObject : object].exists(it,
@@ -88,5 +86,5 @@ func celConditions(i int) [2]string {
 	}
 	form := forms[i%len(forms)]
 	r := strings.NewReplacer("TEAM", team, "WEB", web, "NAMES", strings.Join(names, ", "))
-	return [2]string{r.Replace(form[0]), r.Replace(form[1])}
+	return r.Replace("(" + form[0] + ") &&\n(" + form[1] + ")")
 }
