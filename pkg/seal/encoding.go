@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/bits"
 	"strings"
+	"sync"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -47,9 +48,12 @@ const gzipTrailer = 8 // bytes: checksum and size
 // emptyBlock is the length of nothing, and its complement.
 var emptyBlock = []byte{0, 0, 0xff, 0xff}
 
+// gzipReaders are used again: one takes 40 KiB, more than all else that opening a seal
+// takes.
+var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
 // unpacker undoes base64 and one layer of gzip, for one value after the other.
 type unpacker struct {
-	z      gzip.Reader
 	values []packedValue
 	again  []byte // what one value is unpacked into to check its spelling
 }
@@ -70,7 +74,7 @@ func (u *unpacker) unpack(key, text string, limit int) ([]byte, error) {
 	if !bytes.HasPrefix(packed, gzipHeader) || len(packed) <= len(gzipHeader)+gzipTrailer {
 		return nil, errors.New("not gzip, or with a header that says something")
 	}
-	out, err := u.gunzip(make([]byte, 0, min(limit, 3*len(packed))), packed, limit)
+	out, err := gunzip(make([]byte, 0, min(limit, 3*len(packed))), packed, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -102,21 +106,23 @@ func (u *unpacker) another(v packedValue) bool {
 	}
 	highest := byte(1) << (bits.Len8(*last) - 1)
 	*last ^= highest
-	same, err := u.gunzip(u.again[:0], v.packed, len(v.out))
+	same, err := gunzip(u.again[:0], v.packed, len(v.out))
 	*last ^= highest
 	u.again = same
 	return err == nil && bytes.Equal(same, v.out)
 }
 
 // gunzip unpacks into the memory of a slice, as far as it suffices.
-func (u *unpacker) gunzip(into, packed []byte, limit int) ([]byte, error) {
+func gunzip(into, packed []byte, limit int) ([]byte, error) {
 	in := bytes.NewReader(packed)
-	if err := u.z.Reset(in); err != nil {
+	z := gzipReaders.Get().(*gzip.Reader)
+	defer gzipReaders.Put(z)
+	if err := z.Reset(in); err != nil {
 		return nil, errors.New("not gzip")
 	}
-	u.z.Multistream(false)
+	z.Multistream(false)
 	out := bytes.NewBuffer(into)
-	if _, err := out.ReadFrom(io.LimitReader(&u.z, int64(limit)+1)); err != nil {
+	if _, err := out.ReadFrom(io.LimitReader(z, int64(limit)+1)); err != nil {
 		return nil, errors.New("broken gzip")
 	}
 	if out.Len() > limit {
