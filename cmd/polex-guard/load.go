@@ -26,7 +26,7 @@ func loader(path, namespace string) guard.Load {
 		if err != nil {
 			return nil, err
 		}
-		config, err := trust.Read(cfg.Document(), cfg.Dir, cfg.TrustPath...)
+		config, err := trust.Read(cfg.Document(), cfg.Dir)
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func (r *run) verify(signed *exception.Document) (verified bool, err error) {
 	if !r.cfg.Has(sectionTrust) {
 		return false, nil
 	}
-	c, err := trust.Read(r.cfg.Document(), r.cfg.Dir, r.cfg.TrustPath...)
+	c, err := trust.Read(r.cfg.Document(), r.cfg.Dir)
 	if err != nil {
 		return false, &cli.UsageError{Err: err}
 	}

@@ -29,7 +29,7 @@ func TestTooMuchToEmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := trust.Read(cfg.Document(), cfg.Dir, "trust")
+	config, err := trust.Read(cfg.Document(), cfg.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

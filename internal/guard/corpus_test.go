@@ -78,7 +78,7 @@ func rulesOf(t *testing.T, c *attacks.Case) *guard.Rules {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := trust.Read(doc, dir, "trust")
+	config, err := trust.Read(doc, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 			continue
 		}
 		read++
-		config, err := trust.Read(doc, "", "trust")
+		config, err := trust.Read(doc, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,15 +16,15 @@ const MaxSigners = 8
 // counted once. If there is such an assignment, one that counts the most signers
 // is returned, nil for a signer that counts for nobody; otherwise lacking says
 // what cannot be met, beside the most that can be counted.
-func (p *Policy) Assign(candidates [][]*Authority) (counted []*Authority, lacking string) {
+func (p *Policy) Assign(candidates [][]*Authority) (counted []*Authority, enough bool, lacking string) {
 	if len(candidates) > MaxSigners {
-		return nil, fmt.Sprintf("%d signers are more than %d", len(candidates), MaxSigners)
+		return nil, false, fmt.Sprintf("%d signers are more than %d", len(candidates), MaxSigners)
 	}
 	if counted, ok := p.best(candidates); ok {
-		return counted, ""
+		return counted, true, ""
 	}
 	counted, _ = (&Policy{authorities: p.authorities}).best(candidates)
-	return counted, p.lacking(candidates)
+	return counted, false, p.lacking(candidates)
 }
 
 // best tries the number of signers that count from the highest on.

@@ -73,28 +73,28 @@ func (id Identity) Signer() string {
 	return "keyless " + id.Issuer + " " + id.Subject
 }
 
-// Mismatch says why an identity is not the authority's, naming what was
-// expected and what was found; it is "" when it is.
-func (a *Authority) Mismatch(id Identity) string {
+// Matches reports whether an identity is the authority's. If not, why names what was
+// expected and what was found.
+func (a *Authority) Matches(id Identity) (is bool, why string) {
 	switch {
 	case a.key != nil:
-		return "it signs with a key"
+		return false, "it signs with a key"
 	case id.CertificateAuthority != a.authority && a.authority == nil:
-		return "its certificates are Fulcio's"
+		return false, "its certificates are Fulcio's"
 	case id.CertificateAuthority != a.authority:
-		return fmt.Sprintf("its certificates are issued by %s", a.authority)
+		return false, fmt.Sprintf("its certificates are issued by %s", a.authority)
 	case id.Issuer != a.issuer:
-		return fmt.Sprintf("its issuer is %q, not %q", id.Issuer, a.issuer)
+		return false, fmt.Sprintf("its issuer is %q, not %q", id.Issuer, a.issuer)
 	}
-	if why := a.subject.mismatch(id); why != "" {
-		return why
+	if is, why := a.subject.matches(id); !is {
+		return false, why
 	}
 	for _, name := range claimOrder {
 		if want, asked := a.claims[name]; asked && id.Claims[name] != want {
-			return fmt.Sprintf("its claim %s is %q, not %q", name, id.Claims[name], want)
+			return false, fmt.Sprintf("its claim %s is %q, not %q", name, id.Claims[name], want)
 		}
 	}
-	return ""
+	return true, ""
 }
 
 // signer is the one signer that can stand for the authority, as [Identity.Signer]

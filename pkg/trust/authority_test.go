@@ -7,9 +7,9 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// TestMismatch: an identity is an authority's in every part, or the part that
+// TestMatches: an identity is an authority's in every part, or the part that
 // differs is named.
-func TestMismatch(t *testing.T) {
+func TestMatches(t *testing.T) {
 	claims := map[string]string{"buildTrigger": "push", "sourceRepositoryRef": "refs/heads/main"}
 	right := trust.Identity{Issuer: issuer, Subject: subject, Type: "uri", Claims: claims}
 	exact := trust.AuthorityConfig{Name: "merge", Issuer: issuer, Subject: subject, Claims: claims}
@@ -50,8 +50,8 @@ func TestMismatch(t *testing.T) {
 			}
 			id := right
 			tc.bend(&id)
-			got := p.Authorities()[0].Mismatch(id)
-			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			is, got := p.Authorities()[0].Matches(id)
+			if is != (tc.want == "") || is != (got == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q in it", got, tc.want)
 			}
 		})

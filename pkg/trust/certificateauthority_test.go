@@ -278,8 +278,8 @@ func fulcioChain(t *testing.T) string {
 	return string(text)
 }
 
-// TestMismatchOfSorts: an identity of one sort is never an authority's of another.
-func TestMismatchOfSorts(t *testing.T) {
+// TestMatchesOfSorts: an identity of one sort is never an authority's of another.
+func TestMatchesOfSorts(t *testing.T) {
 	top, other := issue(t, nil, nil, nil), issue(t, nil, nil, nil)
 	const anna = "anna@acme.example"
 	p, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
@@ -304,12 +304,13 @@ func TestMismatchOfSorts(t *testing.T) {
 		id := identity(of)
 		signers[id.Signer()]++
 		for _, a := range p.Authorities() {
-			if got := a.Mismatch(id); (got == "") != (a.Name() == of) {
+			if is, got := a.Matches(id); is != (a.Name() == of) {
 				t.Errorf("an identity of %q, for %q: %q", of, a.Name(), got)
 			}
 		}
 		// Whatever such a certificate may say of an OIDC issuer.
-		if id.Issuer = issuer; of != "keyless" && p.Authorities()[0].Mismatch(id) == "" {
+		id.Issuer = issuer
+		if is, _ := p.Authorities()[0].Matches(id); is && of != "keyless" {
 			t.Errorf("an identity of %q is keyless", of)
 		}
 	}

@@ -3,8 +3,9 @@ package trust
 // The header of a trust policy that is a file of its own. What else stands in
 // such a file is a [Config].
 const (
-	APIVersion = "polex.dev/v1alpha1"
-	Kind       = "TrustPolicy"
+	apiVersion = "polex.dev/v1alpha1"
+	policyKind = "TrustPolicy"
+	configKind = "Config"
 )
 
 // Config is a trust policy as it is written: a file of kind TrustPolicy, the

@@ -129,11 +129,11 @@ func TestAssign(t *testing.T) {
 			}
 		}
 		want := mostByTrying(p, candidates, nil, true)
-		counted, lacking := p.Assign(candidates)
-		if (lacking == "") != (want >= 0) {
-			t.Fatalf("%s: found %t, there is one: %t", describe(p, candidates), lacking == "", want >= 0)
+		counted, met, lacking := p.Assign(candidates)
+		if met != (want >= 0) || met != (lacking == "") {
+			t.Fatalf("%s: found %t (%q), there is one: %t", describe(p, candidates), met, lacking, want >= 0)
 		}
-		if lacking != "" && (!fits(candidates, counted) || number(counted) != mostByTrying(p, candidates, nil, false)) {
+		if !met && (!fits(candidates, counted) || number(counted) != mostByTrying(p, candidates, nil, false)) {
 			t.Fatalf("%s: %d counted where they are not enough", describe(p, candidates), number(counted))
 		}
 		if lacking == "" {
@@ -143,7 +143,7 @@ func TestAssign(t *testing.T) {
 			}
 		}
 		slices.Reverse(candidates)
-		if _, again := p.Assign(candidates); again != lacking {
+		if _, _, again := p.Assign(candidates); again != lacking {
 			t.Fatalf("%s: %q in this order, and %q in the other", describe(p, candidates), again, lacking)
 		}
 	}
@@ -271,8 +271,8 @@ func TestAssignSays(t *testing.T) {
 		{[][]*trust.Authority{{anna}, {ben}, {carl}}, ""},
 		{make([][]*trust.Authority, 9), "9 signers are more than 8"},
 	} {
-		_, got := p.Assign(tc.candidates)
-		if !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
+		_, enough, got := p.Assign(tc.candidates)
+		if !strings.Contains(got, tc.want) || enough != (tc.want == "") {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}
@@ -298,7 +298,7 @@ func TestAssignIsBounded(t *testing.T) {
 	for i := range 7 {
 		candidates[i] = p.Authorities()
 	}
-	if _, lacking := p.Assign(candidates); lacking != `7 of the group "all" signed it, and 8 have to` {
+	if _, _, lacking := p.Assign(candidates); lacking != `7 of the group "all" signed it, and 8 have to` {
 		t.Errorf("%q", lacking)
 	}
 }

@@ -8,12 +8,35 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Read takes a policy from a document that is already parsed: from the value at
-// path or, without a path, from a document of kind TrustPolicy. Relative paths in
-// it become relative to dir. A key that a trust policy does not know, and a value
-// that says nothing, is a *[exception.SyntaxError] at its place: either might
-// have been meant to forbid something.
-func Read(doc *exception.Document, dir string, path ...any) (Config, error) {
+// FromFile makes the policy of a file of kind TrustPolicy, or of the section trust of
+// a configuration (.polex.yaml). It reads at most [exception.MaxDocument] bytes, and
+// the files that the policy names. Errors are those of [Read] and [Load].
+func FromFile(path string) (*Policy, error) {
+	raw, err := readBounded(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trust policy: %w", err)
+	}
+	doc, err := exception.Parse(raw, path)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Read(doc, filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	return Load(c)
+}
+
+// Read takes a policy from a document that is already parsed: of kind TrustPolicy, or
+// of kind Config, where it is the section trust. Relative paths in it become relative
+// to dir. A key that a trust policy does not know, and a value that says nothing, is a
+// *[exception.SyntaxError] at its place: either might have been meant to forbid
+// something.
+func Read(doc *exception.Document, dir string) (Config, error) {
+	var path exception.Path
+	if doc.Text("kind") == configKind {
+		path = exception.Path{"trust"}
+	}
 	c, err := decode(doc, path)
 	if err != nil {
 		return Config{}, err
@@ -29,7 +52,12 @@ func Read(doc *exception.Document, dir string, path ...any) (Config, error) {
 	return c, nil
 }
 
-func decode(doc *exception.Document, path []any) (Config, error) {
+func decode(doc *exception.Document, path exception.Path) (Config, error) {
+	if kind := doc.Text("kind"); doc.APIVersion() != apiVersion || kind != policyKind && kind != configKind {
+		return Config{}, &exception.SyntaxError{Position: doc.Position(),
+			Message: fmt.Sprintf("this is no trust policy: apiVersion is %q, kind is %q", doc.APIVersion(), kind),
+			Hint:    "begin it with apiVersion: " + apiVersion + " and kind: " + policyKind}
+	}
 	if len(path) > 0 {
 		var c Config
 		err := doc.Decode(&c, path...)
@@ -40,15 +68,8 @@ func decode(doc *exception.Document, path []any) (Config, error) {
 		Kind       string `json:"kind"`
 		Config
 	}
-	if err := doc.Decode(&whole); err != nil {
-		return Config{}, err
-	}
-	if whole.APIVersion != APIVersion || whole.Kind != Kind {
-		return Config{}, &exception.SyntaxError{Position: doc.Position(),
-			Message: fmt.Sprintf("this is no trust policy: apiVersion is %q, kind is %q", whole.APIVersion, whole.Kind),
-			Hint:    "begin it with apiVersion: " + APIVersion + " and kind: " + Kind}
-	}
-	return whole.Config, nil
+	err := doc.Decode(&whole)
+	return whole.Config, err
 }
 
 // checkSaid refuses values that say nothing: without this, maxLifetime: "" would

@@ -26,6 +26,7 @@ func configuration(t *testing.T, text string) *exception.Document {
 
 func TestRead(t *testing.T) {
 	doc := configuration(t, `apiVersion: polex.dev/v1alpha1
+kind: Config
 trust:
   trustedRoot: roots/trusted_root.json
   threshold: 2
@@ -38,7 +39,7 @@ trust:
       subject: anna@acme.example
       claims: {buildTrigger: push}
 `)
-	got, err := trust.Read(doc, filepath.FromSlash("/srv/repo"), "trust")
+	got, err := trust.Read(doc, filepath.FromSlash("/srv/repo"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ trust:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	nothing, err := trust.Read(doc, "/srv/repo", "nowhere")
+	nothing, err := trust.Read(configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\n"), "/srv/repo")
 	if diff := cmp.Diff(trust.Config{}, nothing); diff != "" || err != nil {
 		t.Errorf("where there is nothing: %v\n%s", err, diff)
 	}
@@ -90,7 +91,7 @@ func TestReadRefuses(t *testing.T) {
 		{"a group of nobody", "trust:\n  groups:\n    - {name: a, threshold: 1, authorities: []}\n", ".polex.yaml:3:31"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c, err := trust.Read(configuration(t, tc.text), ".", "trust")
+			c, err := trust.Read(configuration(t, tc.text+"apiVersion: polex.dev/v1alpha1\nkind: Config\n"), ".")
 			var syntax *exception.SyntaxError
 			if !errors.As(err, &syntax) {
 				t.Fatalf("%+v, %v", c, err)
@@ -119,7 +120,7 @@ func TestReadTrustPolicy(t *testing.T) {
 	}
 	for text, at := range map[string]string{
 		"kind: TrustPolicy\nthreshold: 2\n":                             ".polex.yaml:1:1: this is no trust policy",
-		"apiVersion: polex.dev/v1alpha1\nkind: Config\nthreshold: 2\n":  ".polex.yaml:1:1: this is no trust policy",
+		"apiVersion: polex.dev/v1alpha1\nkind: Policy\nthreshold: 2\n":  ".polex.yaml:1:1: this is no trust policy",
 		"apiVersion: polex.dev/v1beta1\nkind: TrustPolicy\n":            ".polex.yaml:1:1: this is no trust policy",
 		header + "trust: {threshold: 2}\n":                              ".polex.yaml:3:1",
 		header + "shape: {}\n":                                          ".polex.yaml:3:1",

@@ -19,7 +19,7 @@ func madeFrom(r *trust.Root, expression string) (*trust.Authority, error) {
 // taken reports which type of subject an authority takes a name as, if any.
 func taken(a *trust.Authority, name string) string {
 	for _, kind := range []string{"uri", "email"} {
-		if a.Mismatch(trust.Identity{Issuer: issuer, Subject: name, Type: kind}) == "" {
+		if is, _ := a.Matches(trust.Identity{Issuer: issuer, Subject: name, Type: kind}); is {
 			return kind
 		}
 	}

@@ -23,16 +23,16 @@ type subject struct {
 }
 
 // mismatch says why an identity's subject is another, or "".
-func (s *subject) mismatch(id Identity) string {
+func (s *subject) matches(id Identity) (is bool, why string) {
 	switch {
 	case s.pattern == nil && id.Subject != s.exact:
-		return fmt.Sprintf("its subject is %q, not %q", id.Subject, s.exact)
+		return false, fmt.Sprintf("its subject is %q, not %q", id.Subject, s.exact)
 	case s.pattern != nil && !s.pattern.MatchString(id.Subject):
-		return fmt.Sprintf("its subject %q does not match %q", id.Subject, s.pattern)
+		return false, fmt.Sprintf("its subject %q does not match %q", id.Subject, s.pattern)
 	case id.Type != s.kind:
-		return fmt.Sprintf("its subject is of type %s, not %s", id.Type, s.kind)
+		return false, fmt.Sprintf("its subject is of type %s, not %s", id.Type, s.kind)
 	}
-	return ""
+	return true, ""
 }
 
 func newSubject(c AuthorityConfig) (*subject, error) {

@@ -21,7 +21,7 @@ func (v *Verifier) enough(signatures []Signature) error {
 			}
 		}
 	}
-	if _, lacking := v.policy.Assign(by); lacking != "" {
+	if _, enough, lacking := v.policy.Assign(by); !enough {
 		return v.tooFew(signatures, by, lacking)
 	}
 	return nil
@@ -48,14 +48,14 @@ func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 			}
 		}
 	}
-	counted, lacking := v.policy.Assign(within)
+	counted, enough, _ := v.policy.Assign(within)
 	for i, a := range counted {
 		if a != nil {
 			first := slices.IndexFunc(signers[i], func(s *Signature) bool { return slices.Contains(s.of, a) })
 			signers[i][first].Authority = a.Name()
 		}
 	}
-	if lacking != "" {
+	if !enough {
 		return reject(ReasonBeyondLimits, "%s", several(broken))
 	}
 	return nil
@@ -97,7 +97,8 @@ func (s *Signature) isBy(a *trust.Authority) bool {
 	if s.key != nil {
 		return s.key.SameKey(a) && (!s.unlogged || a.WithoutLog())
 	}
-	return a.Mismatch(s.Identity) == ""
+	is, _ := a.Matches(s.Identity)
+	return is
 }
 
 func (s *Signature) signer() string {
@@ -111,7 +112,8 @@ func (v *Verifier) mismatches(signatures []Signature) string {
 	var said []string
 	for _, s := range signatures {
 		for _, a := range v.policy.Authorities() {
-			said = append(said, fmt.Sprintf("not %q, for %s", a.Name(), a.Mismatch(s.Identity)))
+			_, why := a.Matches(s.Identity)
+			said = append(said, fmt.Sprintf("not %q, for %s", a.Name(), why))
 		}
 	}
 	return several(said)

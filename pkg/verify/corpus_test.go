@@ -161,7 +161,7 @@ func configOf(t testing.TB, c *attacks.Case) trust.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := trust.Read(doc, "", "trust")
+	config, err := trust.Read(doc, "")
 	if err != nil {
 		t.Fatal(err)
 	}

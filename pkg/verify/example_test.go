@@ -5,39 +5,14 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
-
-// loadVerifier makes a verifier of the trust policy in a file, once, when the
-// controller starts. The file is the controller's own, never one that came with
-// what it verifies.
-func loadVerifier(path string) (*verify.Verifier, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := exception.Parse(raw, path)
-	if err != nil {
-		return nil, err
-	}
-	config, err := trust.Read(doc, filepath.Dir(path), "trust")
-	if err != nil {
-		return nil, err
-	}
-	policy, err := trust.Load(config)
-	if err != nil {
-		return nil, err
-	}
-	return verify.New(policy)
-}
 
 // reconcile acts upon an object, or does not.
 func reconcile(v *verify.Verifier, object *unstructured.Unstructured, now time.Time) (string, error) {
@@ -61,7 +36,7 @@ func reconcile(v *verify.Verifier, object *unstructured.Unstructured, now time.T
 
 // A controller verifies an object of the cluster before it acts upon it.
 func Example() {
-	verifier, err := loadVerifier("testdata/sealed.policy.yaml")
+	verifier, err := verify.FromFile("testdata/sealed.policy.yaml") // once, when the controller starts
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func openKept(t testing.TB) *kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := loadVerifier(policyPath)
+	v, err := verify.FromFile(policyPath)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,17 @@ type Verifier struct {
 	keys      []*evidenceVerifier // one for each key
 }
 
+// FromFile makes a verifier for the trust policy in a file, as [trust.FromFile] reads
+// it. The file has to be the caller's own, and never one that came with what is
+// verified.
+func FromFile(path string) (*Verifier, error) {
+	policy, err := trust.FromFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return New(policy)
+}
+
 // New makes a verifier for a policy. A nil policy is an error.
 func New(policy *trust.Policy) (*Verifier, error) {
 	if policy == nil {

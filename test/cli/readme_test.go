@@ -86,7 +86,7 @@ func readHook(t *testing.T, doc *exception.Document) {
 
 func readTrust(t *testing.T, doc *exception.Document) {
 	t.Helper()
-	config, err := trust.Read(doc, ".", "trust")
+	config, err := trust.Read(doc, ".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,7 @@ const maxConfig = exception.MaxDocument
 type Config struct {
 	// Dir is the folder that relative paths in it are relative to.
 	Dir string
-	// TrustPath is where the trust policy is in it: the section called trust, or
-	// nil, which is all of it, in a file of kind TrustPolicy.
-	TrustPath []any
-	doc       *exception.Document
+	doc *exception.Document
 }
 
 // Directories is the section that says where exceptions are.
@@ -109,8 +106,8 @@ const (
 // or understood is a [UsageError].
 func LoadConfig(path string) (*Config, error) {
 	if path == "" {
-		doc, err := exception.FromObject(map[string]any{})
-		return &Config{TrustPath: []any{trustSection}, doc: doc}, err
+		doc, err := exception.FromObject(map[string]any{"apiVersion": apiVersion, "kind": configKind})
+		return &Config{doc: doc}, err
 	}
 	raw, err := readBounded(path, maxConfig)
 	if err != nil {
@@ -134,7 +131,7 @@ func LoadConfig(path string) (*Config, error) {
 	if err := doc.Decode(&sections{}); err != nil {
 		return nil, usage(err)
 	}
-	return &Config{Dir: filepath.Dir(path), TrustPath: []any{trustSection}, doc: doc}, nil
+	return &Config{Dir: filepath.Dir(path), doc: doc}, nil
 }
 
 // checkNoSections refuses a trust policy with a section of a configuration: a
@@ -231,7 +228,7 @@ func exists(path string) (bool, error) {
 
 // Section fills into from the section called name. A trust policy has none.
 func (c *Config) Section(name string, into any) error {
-	if len(c.TrustPath) == 0 {
+	if c.doc.Text("kind") == trustPolicy {
 		return nil
 	}
 	if err := c.doc.Decode(into, name); err != nil {

@@ -54,7 +54,7 @@ func (f *Flags) NamesAuthority() bool {
 
 // Config returns the trust policy of a configuration with the flags over it.
 func (f *Flags) Config(cfg *cli.Config) (trust.Config, error) {
-	c, err := trust.Read(cfg.Document(), cfg.Dir, cfg.TrustPath...)
+	c, err := trust.Read(cfg.Document(), cfg.Dir)
 	var syntax *exception.SyntaxError
 	if errors.As(err, &syntax) {
 		return c, &cli.UsageError{Err: err, Hint: syntax.Hint}

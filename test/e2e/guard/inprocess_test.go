@@ -102,7 +102,7 @@ func configIn(t *testing.T, text []byte, dir string) trust.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := trust.Read(doc, dir, "trust")
+	config, err := trust.Read(doc, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
