@@ -11,7 +11,6 @@ import (
 	"github.com/polex-dev/polex/cmd/internal/reviewconfig"
 	"github.com/polex-dev/polex/cmd/internal/shapeconfig"
 	"github.com/polex-dev/polex/cmd/internal/trustflags"
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
 )
@@ -83,7 +82,7 @@ type options struct {
 	concurrency   int
 	yes           bool
 
-	forms lifetime.Forms
+	ttlLabel bool
 }
 
 func newCommand(streams cli.Streams) *cobra.Command {
@@ -193,7 +192,7 @@ func (o *options) load() (*cli.Config, error) {
 	if err := cfg.Section("lifetime", &l); err != nil {
 		return nil, err
 	}
-	o.forms.TTLLabel = l.TTLLabel
+	o.ttlLabel = l.TTLLabel
 	if err := o.loadPromote(cfg); err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, record recor
 
 // rules are those of signing.
 func (r *run) rules(c trust.Config) sign.Rules {
-	return sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, Forms: r.options.forms}
+	return sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, TTLLabel: r.options.ttlLabel}
 }
 
 // check puts on the report everything that keeps a document from being signed:

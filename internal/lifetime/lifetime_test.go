@@ -136,7 +136,7 @@ func TestResolve(t *testing.T) {
 			if !ok {
 				t.Fatal("not an exception")
 			}
-			added, err := lifetime.Resolve(e, signedAt, lifetime.Forms{})
+			added, err := lifetime.Resolve(e, signedAt, false)
 			wrongAt(t, err, tc.wrong)
 			if tc.path == "" {
 				if len(added) > 0 {
@@ -168,7 +168,7 @@ func TestResolveLabel(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			e, _ := document(t, tc.group, tc.annotations, tc.spec).Exception()
-			added, err := lifetime.Resolve(e, signedAt, lifetime.Forms{TTLLabel: true})
+			added, err := lifetime.Resolve(e, signedAt, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +182,7 @@ func TestResolveLabel(t *testing.T) {
 		})
 	}
 	there := labelled(t, "old", `polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "2026-12-31T170000Z")
-	if added, err := lifetime.Resolve(there, signedAt, lifetime.Forms{TTLLabel: true}); err != nil || len(added) > 0 {
+	if added, err := lifetime.Resolve(there, signedAt, true); err != nil || len(added) > 0 {
 		t.Errorf("added %v, %v", added, err)
 	}
 }

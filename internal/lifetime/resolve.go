@@ -6,19 +6,13 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Forms are those in which an end is written, besides the one that counts.
-type Forms struct {
-	// TTLLabel writes the end of an exception of kyverno.io as a label too, by
-	// which Kyverno's cleanup controller deletes it, where it may. Those of
-	// policies.kyverno.io have a field that Kyverno heeds.
-	TTLLabel bool
-}
-
 // Resolve returns what has to be added to an exception when it is signed: the time
 // that a duration becomes, which is signedAt plus the duration, in UTC, to the
-// second, and the other forms of the end. Asking for a duration while an expiry is
+// second. With ttlLabel, an exception of kyverno.io gets its end as a label too, by which
+// Kyverno's cleanup controller deletes it; those of policies.kyverno.io have a field
+// that Kyverno obeys. Asking for a duration while an expiry is
 // set already is an *[Error], for it is not clear which of the two was approved.
-func Resolve(e *exception.Exception, signedAt time.Time, forms Forms) ([]exception.Addition, error) {
+func Resolve(e *exception.Exception, signedAt time.Time, ttlLabel bool) ([]exception.Addition, error) {
 	l, err := Of(e)
 	if err != nil {
 		return nil, err
@@ -40,7 +34,7 @@ func Resolve(e *exception.Exception, signedAt time.Time, forms Forms) ([]excepti
 		}
 		additions = append(additions, exception.Addition{Path: path, Value: l.ExpiresAt.Format(time.RFC3339)})
 	}
-	if forms.TTLLabel && e.Identity.Group == exception.KyvernoGroup && e.TTL.Text == "" && !l.ExpiresAt.IsZero() {
+	if ttlLabel && e.Identity.Group == exception.KyvernoGroup && e.TTL.Text == "" && !l.ExpiresAt.IsZero() {
 		additions = append(additions, exception.Addition{Path: exception.Path{"metadata", "labels", exception.LabelTTL}, Value: FormatTTL(l.ExpiresAt)})
 	}
 	return additions, nil

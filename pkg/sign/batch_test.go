@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -70,7 +69,7 @@ func TestAmbientToken(t *testing.T) {
 	f := start(t)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_URL", f.TokenRequestURL)
 	t.Setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", f.TokenRequestToken)
-	token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, retry.Timing{})
+	token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{})
 	if err != nil {
 		t.Fatalf("AmbientToken: %v", err)
 	}

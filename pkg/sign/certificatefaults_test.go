@@ -58,7 +58,7 @@ func TestCertificateFaults(t *testing.T) {
 				f.wire.meddle(only(at(sandbox.ServerFulcio), tc.fault(t, f)))
 				before := f.wire.count(certificateRequest)
 				config := f.config()
-				config.Patience.Answer = tc.patient
+				config.Timing.Answer = tc.patient
 				s, err := sign.Keyless(t.Context(), config, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
 				if s != nil || err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "certificate from "+f.FulcioURL) {
 					t.Errorf("Keyless: %v, %v, want an error of %s with %q", s, err, f.FulcioURL, tc.want)
@@ -96,7 +96,7 @@ func TestCertificateFaultsPass(t *testing.T) {
 				f := place(t)
 				f.wire.meddle(only(firstOf(at(sandbox.ServerFulcio)), tc.fault(t, f)))
 				config := f.config()
-				config.Patience.Answer = tc.patient
+				config.Timing.Answer = tc.patient
 				sealed, err := f.keyless(t, config).Seal(t.Context(), batch(t, 2), time.Now())
 				if err != nil {
 					t.Fatalf("Seal: %v", err)

@@ -15,5 +15,5 @@ func (c *Config) transport() retry.Transport {
 		own.MaxIdleConnsPerHost = c.Concurrency
 		next = own
 	}
-	return retry.Transport{Timing: c.Patience, Next: next}
+	return retry.Transport{Timing: c.Timing, Next: next}
 }

@@ -15,6 +15,5 @@
 //  4. Each sealed document is verified as anybody else would verify it, while the
 //     next ones are uploaded.
 //
-// A server that stumbles is asked again, within bounds: see
-// [github.com/polex-dev/polex/internal/retry]. A failure anywhere hands out nothing.
+// A server that fails is asked again, within bounds. A failure anywhere hands out nothing.
 package sign

@@ -107,7 +107,7 @@ func TestKeylessCancelled(t *testing.T) {
 		<-r.Context().Done() // until the client hangs up
 	})
 	config := f.config()
-	config.Patience.Answer = time.Hour // not what ends it
+	config.Timing.Answer = time.Hour // not what ends it
 	s, err := sign.Keyless(ctx, config, f.FulcioURL, token, time.Now())
 	if s != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("Keyless: %v, %v, want context.Canceled", s, err)

@@ -248,7 +248,7 @@ func TestLogNeverAnswers(t *testing.T) {
 				t.Parallel()
 				f := place(t)
 				config := tc.config(f)
-				config.Patience.Answer = 250 * time.Millisecond
+				config.Timing.Answer = 250 * time.Millisecond
 				s, err := sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)) // nothing but the log is asked
 				if err != nil {
 					t.Fatal(err)
@@ -277,7 +277,7 @@ func TestLogCancelled(t *testing.T) {
 				never(server, next, w, r)
 			}))
 			config := f.configV2()
-			config.Patience.Answer = time.Hour // not what ends it
+			config.Timing.Answer = time.Hour // not what ends it
 			s, err := sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword))
 			if err != nil {
 				t.Fatal(err)

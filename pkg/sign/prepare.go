@@ -24,8 +24,9 @@ const (
 type Rules struct {
 	// InsecureAllowUnbounded signs exceptions that never expire.
 	InsecureAllowUnbounded bool
-	// Forms are those in which an end is written.
-	Forms lifetime.Forms
+	// TTLLabel writes the end of an exception of kyverno.io as the label
+	// cleanup.kyverno.io/ttl too.
+	TTLLabel bool
 
 	// statesTime writes when it was signed into the message, for a signature that does
 	// not bind the time itself.
@@ -103,7 +104,7 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 }
 
 func resolve(doc *exception.Document, e *exception.Exception, now time.Time, rules Rules) ([]exception.Addition, *exception.Refusal) {
-	additions, err := lifetime.Resolve(e, now, rules.Forms)
+	additions, err := lifetime.Resolve(e, now, rules.TTLLabel)
 	if err != nil {
 		return nil, badLifetime(doc, err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 )
@@ -115,7 +114,7 @@ func TestPrepareLabel(t *testing.T) {
 			edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \"2026-03-08T09:30:15Z\"\n")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{Forms: lifetime.Forms{TTLLabel: true}})
+			prepared, err := sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{TTLLabel: true})
 			if err != nil {
 				t.Fatal(err)
 			}

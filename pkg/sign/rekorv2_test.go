@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -27,7 +26,7 @@ const (
 
 // configV2 is the sandbox's log of version 2, and its timestamp authority.
 func (f *fixture) configV2() sign.Config {
-	return sign.Config{RekorURL: f.RekorV2URL, RekorVersion: 2, TimestampURL: f.TimestampURL, Root: f.root, Patience: retry.Timing{Sleep: f.rest.sleep}}
+	return sign.Config{RekorURL: f.RekorV2URL, RekorVersion: 2, TimestampURL: f.TimestampURL, Root: f.root, Timing: sign.Timing{Sleep: f.rest.sleep}}
 }
 
 // servicesV2 are the logs of version 2 that are signed with: the sandbox's and,

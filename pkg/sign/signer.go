@@ -27,6 +27,10 @@ const (
 // DefaultConcurrency is how many uploads run at once when nothing else is said.
 const DefaultConcurrency = 8
 
+// Timing bounds each request to a server, and waits between two tries. Its zero value
+// waits 30 seconds for an answer.
+type Timing = retry.Timing
+
 // Config is what every signer needs.
 type Config struct {
 	// RekorURL is the address of the log. An empty one means the public-good
@@ -51,9 +55,8 @@ type Config struct {
 	Policy *trust.Policy
 
 	Rules Rules
-	// Patience says how long Fulcio, the log and the timestamp authority are
-	// waited for.
-	Patience retry.Timing
+	// Timing bounds each request to Fulcio, the log and the timestamp authority.
+	Timing Timing
 	// Progress, where it is not nil, is called after each upload.
 	Progress func(done, total int)
 }

@@ -27,7 +27,7 @@ var ErrNoToken = errors.New("there is no identity to sign with")
 // AmbientToken asks the environment for an identity token for clientID: GitHub
 // Actions, Buildkite, a mounted service account token, or SIGSTORE_ID_TOKEN. It
 // returns [ErrNoToken] when there is none to ask.
-func AmbientToken(ctx context.Context, clientID string, timing retry.Timing) (string, error) {
+func AmbientToken(ctx context.Context, clientID string, timing Timing) (string, error) {
 	if address, bearer := env.Getenv(env.VariableGitHubRequestURL), env.Getenv(env.VariableGitHubRequestToken); address != "" && bearer != "" {
 		token, err := gitHubToken(ctx, address, bearer, clientID, timing)
 		if err != nil {
@@ -48,7 +48,7 @@ func AmbientToken(ctx context.Context, clientID string, timing retry.Timing) (st
 // gitHubToken asks the service that GitHub names to a job with id-token: write.
 // It is asked as patiently as Sigstore; cosign's provider takes whatever the
 // service answers for a token.
-func gitHubToken(ctx context.Context, address, bearer, clientID string, timing retry.Timing) (string, error) {
+func gitHubToken(ctx context.Context, address, bearer, clientID string, timing Timing) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"&audience="+url.QueryEscape(clientID), nil)
 	if err != nil {
 		return "", err

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/sign"
 )
@@ -48,7 +47,7 @@ func TestTokenFaults(t *testing.T) {
 				f := place(t)
 				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
 				f.wire.meddle(only(at(sandbox.ServerIssuer), tc.fault(t, f)))
-				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, retry.Timing{Answer: tc.patient, Sleep: f.rest.sleep})
+				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{Answer: tc.patient, Sleep: f.rest.sleep})
 				if token != "" || err == nil || !strings.Contains(err.Error(), "identity token of GitHub Actions: ") || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("AmbientToken: %q, %v, want an error with %q", token, err, tc.want)
 				}
@@ -75,7 +74,7 @@ func TestTokenFaultsPass(t *testing.T) {
 				f := place(t)
 				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
 				f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
-				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, retry.Timing{Sleep: f.rest.sleep})
+				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{Sleep: f.rest.sleep})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
@@ -130,7 +129,7 @@ func (f *fixture) token(tb testing.TB, id sandbox.Identity) string {
 }
 
 func (f *fixture) config() sign.Config {
-	return sign.Config{RekorURL: f.RekorURL, Root: f.root, Patience: retry.Timing{Sleep: f.rest.sleep}}
+	return sign.Config{RekorURL: f.RekorURL, Root: f.root, Timing: sign.Timing{Sleep: f.rest.sleep}}
 }
 
 func (f *fixture) keyless(tb testing.TB, config sign.Config) *sign.Signer {

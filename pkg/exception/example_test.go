@@ -1,0 +1,36 @@
+package exception_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// A tool reads one exception, and says where its policy is named.
+func Example() {
+	const text = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: web, namespace: team-a}
+spec:
+  exceptions:
+    - policyName: require-probes
+      ruleNames: [check]
+`
+	doc, err := exception.Parse([]byte(text), "web.yaml")
+	if err != nil {
+		log.Fatal(err)
+	}
+	path := exception.Path{"spec", "exceptions", 0, "policyName"}
+	fmt.Println(doc.Identity())
+	fmt.Println(doc.PositionOf(path), doc.Text(path...))
+
+	// Two readers would take this for two different values.
+	_, err = exception.Parse([]byte("apiVersion: kyverno.io/v2\nkind: on\n"), "web.yaml")
+	fmt.Println(err)
+
+	// Output:
+	// PolicyException.kyverno.io team-a/web
+	// web.yaml:6:7 require-probes
+	// web.yaml:2:7: "on" is true or false to some readers of YAML and text to others
+}
