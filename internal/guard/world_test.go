@@ -1,7 +1,6 @@
 package guard_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -38,34 +38,23 @@ type world struct {
 	public string // PEM
 }
 
-var started *world
+var box sandboxtest.Shared
+
+func TestMain(m *testing.M) { sandboxtest.Main(m, &box) }
 
 var theWorld = sync.OnceValues(func() (*world, error) {
-	dir, err := os.MkdirTemp("", "polex-guard")
+	s, err := box.Start()
 	if err != nil {
 		return nil, err
 	}
-	s, err := sandbox.Start(context.Background(), sandbox.Options{Dir: dir})
-	if err != nil {
+	w := &world{Sandbox: s}
+	if w.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
 	}
-	started = &world{Sandbox: s}
-	if started.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		return nil, err
-	}
-	der, err := x509.MarshalPKIXPublicKey(started.key.Public())
-	started.public = string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
-	return started, err
+	der, err := x509.MarshalPKIXPublicKey(w.key.Public())
+	w.public = string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	return w, err
 })
-
-func TestMain(m *testing.M) {
-	status := m.Run()
-	if started != nil {
-		_ = started.Close()
-		_ = os.RemoveAll(started.Dir)
-	}
-	os.Exit(status)
-}
 
 func inWorld(t testing.TB) *world {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/gittree"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -30,24 +31,17 @@ type world struct {
 	verifier *verify.Verifier
 }
 
-var started *world
+var box sandboxtest.Shared
+
+func TestMain(m *testing.M) { sandboxtest.Main(m, &box) }
 
 var theWorld = sync.OnceValues(func() (*world, error) {
-	dir, err := os.MkdirTemp("", "polex-ledger")
+	s, err := box.Start()
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.Background()
-	s, err := sandbox.Start(ctx, sandbox.Options{Dir: dir})
-	if err != nil {
-		return nil, err
-	}
-	started = &world{Sandbox: s, now: time.Now().UTC().Truncate(time.Second)}
-	raw, err := os.ReadFile(s.TrustedRootPath)
-	if err != nil {
-		return nil, err
-	}
-	root, err := trust.ParseRoot(raw, "sandbox")
+	w := &world{Sandbox: s, now: time.Now().UTC().Truncate(time.Second)}
+	root, err := trust.LoadRoot(s.TrustedRootPath)
 	if err != nil {
 		return nil, err
 	}
@@ -55,25 +49,12 @@ var theWorld = sync.OnceValues(func() (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	if started.verifier, err = verify.New(policy); err != nil {
+	if w.verifier, err = verify.New(policy); err != nil {
 		return nil, err
 	}
-	token, err := s.Token(sandbox.Identity{}, "sigstore")
-	if err != nil {
-		return nil, err
-	}
-	started.signer, err = sign.Keyless(ctx, sign.Config{RekorURL: s.RekorURL, Root: root}, s.FulcioURL, token, started.now)
-	return started, err
+	w.signer, err = sandboxtest.Signer(context.Background(), s, sandbox.Identity{})
+	return w, err
 })
-
-func TestMain(m *testing.M) {
-	status := m.Run()
-	if started != nil {
-		_ = started.Close()
-		_ = os.RemoveAll(started.Dir)
-	}
-	os.Exit(status)
-}
 
 func inWorld(tb testing.TB) *world {
 	tb.Helper()

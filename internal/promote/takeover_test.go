@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -37,10 +38,8 @@ func newSigstore(t *testing.T) *sigstore {
 	}
 	root, err := trust.LoadRoot(box.TrustedRootPath)
 	must(err)
-	token, err := box.Token(sandbox.Identity{}, "sigstore")
-	must(err)
 	s := &sigstore{}
-	s.signer, err = sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
+	s.signer, err = sandboxtest.Signer(t.Context(), box, sandbox.Identity{})
 	must(err)
 	policy, err := trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: box.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root)
 	must(err)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -69,52 +69,39 @@ func (w *world) until(d time.Duration) string {
 	return fmt.Sprintf(draft, fmt.Sprintf("polex.dev/expires-at: %q", w.now.Add(d).UTC().Format(time.RFC3339)))
 }
 
-var started *world
+var box, otherBox sandboxtest.Shared
+
+func TestMain(m *testing.M) { sandboxtest.Main(m, &box, &otherBox) }
 
 var theWorld = sync.OnceValues(func() (*world, error) {
-	dir, err := os.MkdirTemp("", "polex-verify")
+	w, err := worldOf(&box)
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.Background()
-	s, err := sandbox.Start(ctx, sandbox.Options{Dir: dir})
-	if err != nil {
-		return nil, err
-	}
-	started = &world{Sandbox: s, now: time.Now()}
-	if started.root, err = os.ReadFile(s.TrustedRootPath); err != nil {
-		return nil, err
-	}
-	started.honest, err = started.signHonestly(ctx, fmt.Sprintf(draft, "polex.dev/expires-in: 7d"))
-	return started, err
+	w.honest, err = w.signHonestly(context.Background(), fmt.Sprintf(draft, "polex.dev/expires-in: 7d"))
+	return w, err
 })
 
 // elsewhere is another Sigstore, that the first one's root knows nothing of.
 var elsewhere = sync.OnceValues(func() (*world, error) {
-	dir, err := os.MkdirTemp("", "polex-verify-elsewhere")
+	here, err := theWorld()
 	if err != nil {
 		return nil, err
 	}
-	s, err := sandbox.Start(context.Background(), sandbox.Options{Dir: dir})
-	if err != nil {
-		return nil, err
+	w, err := worldOf(&otherBox)
+	if err == nil {
+		w.now = here.now
 	}
-	startedElsewhere = &world{Sandbox: s, now: started.now}
-	startedElsewhere.root, err = os.ReadFile(s.TrustedRootPath)
-	return startedElsewhere, err
+	return w, err
 })
 
-var startedElsewhere *world
-
-func TestMain(m *testing.M) {
-	status := m.Run()
-	for _, w := range []*world{started, startedElsewhere} {
-		if w != nil {
-			_ = w.Close()
-			_ = os.RemoveAll(w.Dir)
-		}
+func worldOf(shared *sandboxtest.Shared) (*world, error) {
+	s, err := shared.Start()
+	if err != nil {
+		return nil, err
 	}
-	os.Exit(status)
+	root, err := os.ReadFile(s.TrustedRootPath)
+	return &world{Sandbox: s, now: time.Now(), root: root}, err
 }
 
 func inWorld(t testing.TB) *world {
@@ -128,23 +115,7 @@ func inWorld(t testing.TB) *world {
 
 // signHonestly seals the way polex-sign does.
 func (w *world) signHonestly(ctx context.Context, yaml string) (*exception.Document, error) {
-	root, err := trust.ParseRoot(w.root, "sandbox")
-	if err != nil {
-		return nil, err
-	}
-	token, err := w.Token(sandbox.Identity{}, "sigstore")
-	if err != nil {
-		return nil, err
-	}
-	signer, err := sign.Keyless(ctx, sign.Config{RekorURL: w.RekorURL, Root: root}, w.FulcioURL, token, w.now)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := exception.Parse([]byte(yaml), "draft")
-	if err != nil {
-		return nil, err
-	}
-	sealed, err := signer.Seal(ctx, []*exception.Document{doc}, w.now)
+	sealed, err := sandboxtest.Sign(ctx, w.Sandbox, sandbox.Identity{}, w.now, yaml)
 	if err != nil {
 		return nil, err
 	}

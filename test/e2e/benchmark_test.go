@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // benchmarked are how many exceptions are checked at once, and how often.
@@ -107,7 +109,7 @@ func build(t *testing.T, dir, command string) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.Base(command))
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, command)
-	build.Dir = fromRoot(".")
+	build.Dir = fixture.FromRoot(".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", command, err, out)
@@ -130,9 +132,9 @@ func polexValidate(binary, refusal string, most int) *contestant {
 // kyvernoApply is Kyverno's command line with the policy of a kind. It counts
 // rules, not exceptions.
 func kyvernoApply(policies, kind string, rules, most int) *contestant {
-	policy := fromRoot("test/e2e/testdata/" + policies + "-" + strings.ToLower(kind) + ".yaml")
+	policy := fixture.FromRoot("test/e2e/testdata/" + policies + "-" + strings.ToLower(kind) + ".yaml")
 	return &contestant{
-		name: "kyverno apply, " + kind, command: []string{fromRoot(binaries + "/kubectl-kyverno"), "apply", policy, "--resource"}, most: most,
+		name: "kyverno apply, " + kind, command: []string{fixture.FromRoot(binaries + "/kubectl-kyverno"), "apply", policy, "--resource"}, most: most,
 		refusal: "policies and rules are named, not matched",
 		passed:  func(n int) string { return fmt.Sprintf("pass: %d, fail: 0", n*rules) },
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // sample is a document that both judge, byte for byte the same.
@@ -60,7 +61,7 @@ func fixtures(t *testing.T, folder string) []sample {
 // from its source and not kept here.
 func kyvernoSamples(t *testing.T) []sample {
 	t.Helper()
-	source, err := cluster.KyvernoSource(t.Context(), fromRoot(tools))
+	source, err := cluster.KyvernoSource(t.Context(), fixture.FromRoot(tools))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func kyvernoSamples(t *testing.T) []sample {
 func shapeSamples(t *testing.T) []sample {
 	t.Helper()
 	dir := t.TempDir()
-	output(t, exec.CommandContext(t.Context(), "go", "test", "-C", fromRoot("pkg/shape"), "-count=1", "-run=^TestChecks$", "-artifacts", "-outputdir="+dir))
+	output(t, exec.CommandContext(t.Context(), "go", "test", "-C", fixture.FromRoot("pkg/shape"), "-count=1", "-run=^TestChecks$", "-artifacts", "-outputdir="+dir))
 	var found []sample
 	met := map[string]bool{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

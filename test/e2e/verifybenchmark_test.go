@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 )
 
 // verified are how many sealed files are verified at once, and how often.
@@ -61,33 +59,9 @@ func TestManySealed(t *testing.T) {
 // sealMany seals exceptions of different names under one certificate.
 func sealMany(t *testing.T, box *sandbox.Sandbox, n int) []string {
 	t.Helper()
-	token, err := box.Token(sandbox.Identity{}, "sigstore")
-	if err != nil {
-		t.Fatal(err)
+	drafts := strings.Split(strings.TrimPrefix(legacyExceptions(n), "---\n"), "\n---\n")
+	if len(drafts) != n {
+		t.Fatalf("%d drafts, want %d", len(drafts), n)
 	}
-	root, err := trust.LoadRoot(box.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var docs []*exception.Document
-	for reader := exception.NewReader(strings.NewReader(legacyExceptions(n)), "drafts"); len(docs) < n; {
-		doc, err := reader.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs = append(docs, doc)
-	}
-	sealed, err := signer.Seal(t.Context(), docs, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := make([]string, n)
-	for i, doc := range sealed {
-		files[i] = string(doc.Source())
-	}
-	return files
+	return sandboxtest.Files(t, box, sandbox.Identity{}, time.Now(), drafts...)
 }

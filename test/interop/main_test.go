@@ -8,9 +8,9 @@ import (
 	"net/url"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -89,11 +89,7 @@ func detour(from, to string) {
 
 func signer(tb testing.TB) *sign.Signer {
 	tb.Helper()
-	token, err := world.Token(sandbox.Identity{}, "sigstore")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s, err := sign.Keyless(tb.Context(), sign.Config{RekorURL: world.RekorURL, Root: world.root}, world.FulcioURL, token, time.Now())
+	s, err := sandboxtest.Signer(tb.Context(), world.Sandbox, sandbox.Identity{})
 	if err != nil {
 		tb.Fatal(err)
 	}

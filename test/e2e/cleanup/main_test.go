@@ -8,39 +8,25 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // live is an API server with Kyverno's definitions and its cleanup controller, which
 // all tests of this process share.
 var live *cluster.Cluster
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "polex-e2e-cleanup-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	err = start(context.Background(), folder)
-	if live != nil {
-		defer live.Close()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	status := m.Run()
-	if status != 0 {
-		fmt.Fprintln(os.Stderr, live.Logs())
-	}
-	return status
+func TestMain(m *testing.M) {
+	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
+		if err := f.StartCluster(ctx, cluster.Options{WithoutKyverno: true}); err != nil {
+			return err
+		}
+		live = f.Cluster
+		return startController(ctx)
+	})
 }
 
 // binding gives Kyverno's account what policies/cleanup says that it needs: what puts
@@ -52,12 +38,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: polex-cl
 subjects: [{kind: ServiceAccount, name: kyverno-cleanup-controller, namespace: kyverno}]
 `
 
-func start(ctx context.Context, folder string) error {
-	var err error
-	if live, err = cluster.Start(ctx, cluster.Options{Binaries: fromRoot("bin/e2e"), Tools: fromRoot("test/e2e/tools/kyverno"), Dir: folder, WithoutKyverno: true}); err != nil {
-		return err
-	}
-	role, err := os.ReadFile(fromRoot("policies/cleanup/clusterrole.yaml"))
+func startController(ctx context.Context) error {
+	role, err := os.ReadFile(fixture.FromRoot("policies/cleanup/clusterrole.yaml"))
 	if err != nil {
 		return err
 	}
@@ -86,12 +68,4 @@ spec: {schedule: "0 0 1 1 * 2027", match: {any: [{resources: {kinds: [kyverno.io
 		}
 		return err
 	})
-}
-
-func fromRoot(path string) string {
-	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))
-	if err != nil {
-		return path
-	}
-	return absolute
 }

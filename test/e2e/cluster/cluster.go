@@ -43,9 +43,9 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	c := &Cluster{options: options, group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
 	within, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
-	steps := []func(ctx, within context.Context) error{c.startAPIServer, c.install, c.startKyverno}
+	steps := []func(ctx, within context.Context) error{c.startAPIServer, c.install, c.served, c.startKyverno}
 	if options.WithoutKyverno {
-		steps = steps[:2]
+		steps = steps[:3]
 	}
 	for _, step := range steps {
 		if err := step(ctx, within); err != nil {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -43,6 +44,29 @@ func (c *Cluster) install(_, within context.Context) error {
 	whole := filepath.Join(source, "config", "install-latest-testing.yaml")
 	for _, kind := range []string{"Namespace", "ServiceAccount", "ConfigMap"} {
 		if err := c.createAll(within, whole, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// served waits until the API server serves what Kyverno defines. While definitions still
+// come, it may leave a request without an answer: each is given up soon.
+func (c *Cluster) served(_, within context.Context) error {
+	paths := []string{"/apis/wgpolicyk8s.io/v1alpha2/policyreports"}
+	for _, version := range []string{"kyverno.io/v2", "kyverno.io/v2beta1", "policies.kyverno.io/v1", "policies.kyverno.io/v1beta1", "policies.kyverno.io/v1alpha1"} {
+		paths = append(paths, "/apis/"+version+"/policyexceptions")
+	}
+	for _, path := range paths {
+		if err := c.Until(within, path, func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			answer, err := c.Do(ctx, Request{Method: http.MethodGet, Path: path})
+			if err != nil {
+				return err
+			}
+			return answer.expect(http.StatusOK)
+		}); err != nil {
 			return err
 		}
 	}

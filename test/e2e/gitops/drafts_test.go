@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 )
 
 // draft writes an exception of the older group that lives for an hour.
@@ -60,35 +58,7 @@ type sealing struct {
 
 func (s sealing) seal(t *testing.T, drafts ...string) []string {
 	t.Helper()
-	token, err := box.Token(s.by, "sigstore")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := trust.LoadRoot(box.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var docs []*exception.Document
-	for _, text := range drafts {
-		doc, err := exception.Parse([]byte(text), "draft")
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs = append(docs, doc)
-	}
-	sealed, err := signer.Seal(t.Context(), docs, time.Now().Add(-s.behind))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	for _, doc := range sealed {
-		texts = append(texts, string(doc.Source()))
-	}
-	return texts
+	return sandboxtest.Files(t, box, s.by, time.Now().Add(-s.behind), drafts...)
 }
 
 // refused are files that no cluster that trusts the merge workflow may take, each with

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // placeholder is the repository in every file of the examples, which their READMEs
@@ -22,7 +23,7 @@ const placeholder = "https://github.com/acme/exceptions"
 // repository's address.
 func example(t *testing.T, path string, r repository) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(fromRoot("examples"), filepath.FromSlash(path)))
+	text, err := os.ReadFile(filepath.Join(fixture.FromRoot("examples"), filepath.FromSlash(path)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestExpiryAndSelfHeal(t *testing.T) {
 
 	clone := filepath.Join(t.TempDir(), "clone")
 	git(t, "clone", "--quiet", r.url, clone)
-	prune := exec.CommandContext(t.Context(), filepath.Join(folder, "bin", "polex-prune"), "--push", "--author", "Exceptions workflow <workflow@example.com>")
+	prune := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-prune"), "--push", "--author", "Exceptions workflow <workflow@example.com>")
 	prune.Dir = clone
 	if out, err := prune.CombinedOutput(); err != nil {
 		t.Fatalf("polex-prune: %v\n%s", err, out)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/flux"
 )
 
@@ -22,7 +23,7 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f, err := flux.Start(context.Background(), flux.Options{Binaries: fromRoot(binaries), Tools: fromRoot(fluxTool), Dir: dir, Cluster: live})
+	f, err := flux.Start(context.Background(), flux.Options{Binaries: fixture.FromRoot(binaries), Tools: fixture.FromRoot(fluxTool), Dir: dir, Cluster: live})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func guarded(t *testing.T) *guard.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	process, err := guard.Start(context.Background(), guard.Options{Binaries: filepath.Join(folder, "bin"), Dir: dir, Config: config, Kubeconfig: live.Kubeconfig()})
+	process, err := guard.Start(context.Background(), guard.Options{Binaries: folder, Dir: dir, Config: config, Kubeconfig: live.Kubeconfig()})
 	if err != nil {
 		t.Fatal(err)
 	}

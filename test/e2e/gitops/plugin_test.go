@@ -22,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/argocd"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // TestPlugin: Argo CD renders what was verified and nothing else. If one file is
@@ -114,7 +115,7 @@ func notWidened(t *testing.T, r repository) {
 	// Theirs would do, if it were asked: otherwise this shows nothing.
 	checkout := t.TempDir()
 	git(t, "clone", "--quiet", r.url, checkout)
-	verify := exec.CommandContext(t.Context(), filepath.Join(folder, "bin", "polex-verify"), "--config", filepath.Join(checkout, "trust/trust.yaml"), filepath.Join(checkout, "other"))
+	verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", filepath.Join(checkout, "trust/trust.yaml"), filepath.Join(checkout, "other"))
 	if out, err := verify.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -170,7 +171,7 @@ func startPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	substituted := strings.NewReplacer("/etc/polex/", mounted["/etc/polex"]+"/", "/usr/local/bin/", filepath.Join(folder, "bin")+"/").Replace(string(text))
+	substituted := strings.NewReplacer("/etc/polex/", mounted["/etc/polex"]+"/", "/usr/local/bin/", folder+"/").Replace(string(text))
 	if err := argo.StartPlugin(context.Background(), argocd.Plugin{Name: "polex", Config: []byte(substituted)}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func startPlugin(t *testing.T) {
 // the new container, and its mounts as folders and files of this machine.
 func patchedSidecar(t *testing.T) (found container, mounted map[string]string) {
 	t.Helper()
-	source, err := argocd.Source(t.Context(), fromRoot(argocdTool))
+	source, err := argocd.Source(t.Context(), fixture.FromRoot(argocdTool))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 		}
 	}
 	emitted := func(text string) string {
-		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "bin", "polex-verify"), "--config", policy, "--emit=sealed", "-")
+		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", policy, "--emit=sealed", "-")
 		verify.Stdin = strings.NewReader(text)
 		var stderr strings.Builder
 		verify.Stderr = &stderr

@@ -147,7 +147,7 @@ func (c container) run(t *testing.T, volumes map[string]string) (said string, co
 	for i := range command {
 		command[i] = in(command[i])
 	}
-	program := filepath.Join(folder, "bin", filepath.Base(command[0]))
+	program := filepath.Join(folder, filepath.Base(command[0]))
 	if _, err := os.Stat(program); err != nil {
 		if program, err = exec.LookPath(command[0]); err != nil {
 			t.Fatal(err)

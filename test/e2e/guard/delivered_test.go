@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // overlays are the manifests that a user builds on.
@@ -65,7 +67,7 @@ func withdraw(t *testing.T, manifests string) {
 			if ns := o.GetNamespace(); ns != "" {
 				args = append(args, "--namespace", ns)
 			}
-			cmd := exec.Command(fromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
+			cmd := exec.Command(fixture.FromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}

@@ -14,9 +14,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
@@ -100,35 +99,7 @@ func seal(t *testing.T, drafts ...string) []string {
 // sealAs seals drafts as some workflow.
 func sealAs(t *testing.T, id sandbox.Identity, drafts ...string) []string {
 	t.Helper()
-	token, err := box.Token(id, "sigstore")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := trust.LoadRoot(box.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var docs []*exception.Document
-	for _, text := range drafts {
-		doc, err := exception.Parse([]byte(text), "draft")
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs = append(docs, doc)
-	}
-	sealed, err := signer.Seal(t.Context(), docs, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	for _, doc := range sealed {
-		texts = append(texts, string(doc.Source()))
-	}
-	return texts
+	return sandboxtest.Files(t, box, id, time.Now(), drafts...)
 }
 
 // response is what the API server said to a test.

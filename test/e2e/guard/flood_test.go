@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // TestFlood: while hundreds of connections and streams send bodies that do not end,
@@ -246,7 +247,7 @@ func TestDeliveredClientCA(t *testing.T) {
 // by the files that docs/guard.md shows, but for their folder and for the names of the
 // webhooks that it is shown to.
 func TestDocumentedClientCertificate(t *testing.T) {
-	page, err := os.ReadFile(fromRoot("docs/guard.md"))
+	page, err := os.ReadFile(fixture.FromRoot("docs/guard.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

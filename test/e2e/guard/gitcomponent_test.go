@@ -13,6 +13,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // TestDeliveredGit: with the component the guard reads what git-sync writes, and
@@ -68,7 +70,7 @@ func withComponent(t *testing.T, overlay, component string) string {
 	t.Helper()
 	dir := t.TempDir()
 	relative := func(name string) string {
-		path, err := filepath.Rel(dir, fromRoot(manifestsFolder+"/"+name))
+		path, err := filepath.Rel(dir, fixture.FromRoot(manifestsFolder+"/"+name))
 		if err != nil {
 			t.Fatal(err)
 		}

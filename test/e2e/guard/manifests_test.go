@@ -18,6 +18,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/modcache"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // What the manifests call things.
@@ -30,7 +31,7 @@ const (
 // kubectl runs kubectl as the administrator, and returns what it printed.
 func kubectl(t *testing.T, input string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
+	cmd := exec.CommandContext(t.Context(), fixture.FromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
 	cmd.Stdin = strings.NewReader(input)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -60,7 +61,7 @@ func apply(t *testing.T, manifests string) {
 // built are the manifests of a folder of this repository.
 func built(t *testing.T, dir string) string {
 	t.Helper()
-	return mustKubectl(t, "", "kustomize", fromRoot(filepath.Join(manifestsFolder, dir)))
+	return mustKubectl(t, "", "kustomize", fixture.FromRoot(filepath.Join(manifestsFolder, dir)))
 }
 
 // objectsOf are the objects of manifests.
@@ -132,7 +133,7 @@ type installation struct {
 // build builds the kustomization of the README, with what a user fills in.
 func (i installation) build(t *testing.T) string {
 	t.Helper()
-	readme, err := os.ReadFile(fromRoot(manifestsFolder + "/README.md"))
+	readme, err := os.ReadFile(fixture.FromRoot(manifestsFolder + "/README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func (i installation) build(t *testing.T) string {
 		t.Fatal("the README holds no kustomization.yaml")
 	}
 	dir := t.TempDir()
-	base, err := filepath.Rel(dir, fromRoot(manifestsFolder+"/overlays/"+i.overlay))
+	base, err := filepath.Rel(dir, fixture.FromRoot(manifestsFolder+"/overlays/"+i.overlay))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
@@ -40,7 +41,7 @@ func TestOpenReports(t *testing.T) {
 // test ends, and returns where the one of a namespace is.
 func servesOpenReports(t *testing.T, ns string) (path string) {
 	t.Helper()
-	source, err := servers.Source(t.Context(), fromRoot(tools), "github.com/openreports/reports-api")
+	source, err := servers.Source(t.Context(), fixture.FromRoot("test/e2e/tools/kyverno"), "github.com/openreports/reports-api")
 	if err != nil {
 		t.Fatal(err)
 	}

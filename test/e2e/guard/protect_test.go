@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // Who asks. All of them may do everything by RBAC: only what protects the guard
@@ -65,7 +66,7 @@ type keepers struct{ groups, users, certifiers string }
 func (k keepers) build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(fromRoot(manifestsFolder+"/protect"))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(fixture.FromRoot(manifestsFolder+"/protect"))); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "keepers.yaml")
@@ -138,7 +139,7 @@ func unprotect(t *testing.T, manifests string) {
 	t.Helper()
 	for _, o := range objectsOf(t, manifests) {
 		if strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy") {
-			cmd := exec.Command(fromRoot(binaries+"/kubectl"), "delete", o.GetKind(), o.GetName(), "--kubeconfig", live.Kubeconfig())
+			cmd := exec.Command(fixture.FromRoot(binaries+"/kubectl"), "delete", o.GetKind(), o.GetName(), "--kubeconfig", live.Kubeconfig())
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // Kyverno's definitions of exceptions.
@@ -65,7 +66,7 @@ func TestMigration(t *testing.T) {
 		target.Namespace = ns
 		create(t, target, seal(t, draft{name: "kept", namespace: ns}.in(target))[0]).want(t, http.StatusCreated)
 	}
-	writers := mustKubectl(t, "", "kustomize", fromRoot("policies/rbac/base"))
+	writers := mustKubectl(t, "", "kustomize", fixture.FromRoot("policies/rbac/base"))
 	apply(t, writers)
 	t.Cleanup(func() { unprotect(t, writers) })
 	until(t, "nobody to be a writer", func(ctx context.Context) error {
@@ -94,7 +95,7 @@ func TestMigration(t *testing.T) {
 		do(t, cluster.Request{Method: http.MethodPatch, Path: definitions + crd + "/status", ContentType: "application/merge-patch+json",
 			Body: []byte(`{"status":{"storedVersions":` + versions + `}}`)}).want(t, http.StatusOK)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		out, err := exec.CommandContext(ctx, fromRoot(binaries+"/kubectl-kyverno"), "migrate", "--kubeconfig", live.Kubeconfig(), "--resource", crd).CombinedOutput()
+		out, err := exec.CommandContext(ctx, fixture.FromRoot(binaries+"/kubectl-kyverno"), "migrate", "--kubeconfig", live.Kubeconfig(), "--resource", crd).CombinedOutput()
 		cancel()
 		if err != nil || !bytes.Contains(out, []byte("patching status...")) {
 			t.Errorf("%s: %v\n%s", crd, err, out)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
@@ -31,7 +32,7 @@ func theirEnv(t *testing.T) []string {
 // cosign runs cosign's own command.
 func cosign(t *testing.T, args ...string) error {
 	t.Helper()
-	return commands.Finish(t.Context(), servers.Command{Program: fromRoot("bin/e2e/cosign"), Args: args, Env: theirEnv(t), Dir: t.TempDir()})
+	return commands.Finish(t.Context(), servers.Command{Program: fixture.FromRoot("bin/e2e/cosign"), Args: args, Env: theirEnv(t), Dir: t.TempDir()})
 }
 
 // keyPair makes a pair by cosign's command, and returns the paths of both.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
@@ -24,7 +25,7 @@ import (
 // yes.
 func kubectlSigstore(t *testing.T, d *detour, args ...string) error {
 	t.Helper()
-	return commands.Finish(t.Context(), servers.Command{Program: fromRoot("bin/e2e/kubectl-sigstore"), Args: args, Dir: t.TempDir(), Input: "y\ny\ny\n",
+	return commands.Finish(t.Context(), servers.Command{Program: fixture.FromRoot("bin/e2e/kubectl-sigstore"), Args: args, Dir: t.TempDir(), Input: "y\ny\ny\n",
 		Env: append(theirEnv(t), "HTTPS_PROXY="+d.url, "HTTP_PROXY="+d.url, "SSL_CERT_FILE="+d.certificate,
 			"ACTIONS_ID_TOKEN_REQUEST_URL="+box.TokenRequestURL, "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+box.TokenRequestToken)})
 }

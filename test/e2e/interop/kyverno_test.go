@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // patience is how long something may take that has to happen.
@@ -30,7 +31,7 @@ func startKyverno(t *testing.T, env ...string) *cluster.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := cluster.Start(context.Background(), cluster.Options{Binaries: fromRoot("bin/e2e"), Tools: fromRoot("test/e2e/tools/kyverno"), Dir: dir,
+	live, err := cluster.Start(context.Background(), cluster.Options{Binaries: fixture.FromRoot("bin/e2e"), Tools: fixture.FromRoot("test/e2e/tools/kyverno"), Dir: dir,
 		KyvernoEnv: append(theirEnv(t), env...)})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +61,7 @@ const (
 // delivered is a file of policies/, with what its README says to fill in.
 func delivered(t *testing.T, path string, filled ...string) []byte {
 	t.Helper()
-	text := read(t, fromRoot(filepath.Join("policies", path)))
+	text := read(t, fixture.FromRoot(filepath.Join("policies", path)))
 	for i := 0; i < len(filled); i += 2 {
 		if strings.Count(text, filled[i]) != 1 {
 			t.Fatalf("%s holds %q %d times", path, filled[i], strings.Count(text, filled[i]))

@@ -4,14 +4,15 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
 	"github.com/polex-dev/polex/test/e2e/sigstore"
 )
@@ -26,51 +27,29 @@ var (
 // commands runs polex's own commands and those of others to their ends.
 var commands *servers.Group
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "polex-interop-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if err := setUp(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer box.Close()
-	defer real.Close()
-	fmt.Fprintln(os.Stdout, "real servers:", strings.Join(real.Names(), ", "))
-	status := m.Run()
-	if status != 0 {
-		fmt.Fprintln(os.Stderr, real.Logs())
-	}
-	return status
-}
-
-func setUp(dir string) error {
-	at := func(name string) string { return filepath.Join(dir, name) }
-	for _, name := range []string{"bin", "real", "run"} {
-		if err := os.Mkdir(at(name), 0o700); err != nil {
+func TestMain(m *testing.M) {
+	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
+		if err := errors.Join(f.Build(ctx, "polex-sign", "polex-verify", "polex-guard"), f.StartSigstore(ctx)); err != nil {
 			return err
 		}
-	}
-	build := exec.Command("go", "build", "-o", at("bin")+string(filepath.Separator), "./cmd/polex-sign", "./cmd/polex-verify", "./cmd/polex-guard")
-	build.Dir, build.Stdout, build.Stderr = fromRoot(""), os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build polex: %w", err)
-	}
-	commands = &servers.Group{Binaries: at("bin"), Dir: at("run")}
-	var err error
-	if box, err = sandbox.Start(context.Background(), sandbox.Options{Dir: at("sandbox")}); err != nil {
-		return err
-	}
-	if real, err = sigstore.Start(context.Background(), sigstore.Options{Binaries: fromRoot("bin/e2e"), Tools: fromRoot("test/e2e/tools/sigstore"),
-		Dir: at("real"), Workflows: []string{box.IssuerURL, box.OtherIssuerURL}, People: box.PersonIssuerURL}); err != nil {
-		return err
-	}
-	return writeConfigs()
+		box = f.Sigstore
+		run, err := f.Dir("run")
+		if err != nil {
+			return err
+		}
+		commands = &servers.Group{Binaries: f.Folder, Dir: run}
+		dir, err := f.Dir("real")
+		if err != nil {
+			return err
+		}
+		if real, err = sigstore.Start(ctx, sigstore.Options{Binaries: fixture.FromRoot("bin/e2e"), Tools: fixture.FromRoot("test/e2e/tools/sigstore"),
+			Dir: dir, Workflows: []string{box.IssuerURL, box.OtherIssuerURL}, People: box.PersonIssuerURL}); err != nil {
+			return err
+		}
+		f.Keep(real)
+		fmt.Fprintln(os.Stdout, "real servers:", strings.Join(real.Names(), ", "))
+		return writeConfigs()
+	})
 }
 
 // writeConfigs writes polex's configurations for the real Sigstore: the
@@ -124,11 +103,3 @@ func places() [][2]place {
 
 func theReal() place   { return places()[0][1] }
 func theRealV2() place { return places()[1][1] }
-
-func fromRoot(path string) string {
-	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))
-	if err != nil {
-		return path
-	}
-	return absolute
-}

@@ -12,13 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // TestScripts runs the scripts of test/cli that sign, which pass with the
 // sandbox, with the real Sigstore: what the sandbox does for polex, the real one
 // does, too.
 func TestScripts(t *testing.T) {
-	scripts, err := filepath.Glob(fromRoot("test/cli/testdata/sign-*.txtar"))
+	scripts, err := filepath.Glob(fixture.FromRoot("test/cli/testdata/sign-*.txtar"))
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("there are no scripts: %v", err)
 	}
@@ -61,7 +63,7 @@ func variables(t *testing.T) []string {
 func goTest(t *testing.T, env []string, match, pkg string) []string {
 	t.Helper()
 	test := exec.Command("go", "test", "-count=1", "-v", "-run", match, pkg)
-	test.Dir = fromRoot("")
+	test.Dir = fixture.FromRoot("")
 	test.Env = append(os.Environ(), env...)
 	out, err := test.CombinedOutput()
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
@@ -44,7 +45,7 @@ const looped = 100
 // certificate.
 func TestSignBeside(t *testing.T) {
 	build := exec.Command("go", "build", "-o", commands.Binaries, "./test/e2e/measure")
-	build.Dir = fromRoot("")
+	build.Dir = fixture.FromRoot("")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build measure: %v\n%s", err, out)
 	}
@@ -209,7 +210,7 @@ func kubectlSigstoreLoop(t *testing.T, s *signing, n int) {
 		"ACTIONS_ID_TOKEN_REQUEST_URL="+box.TokenRequestURL, "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+box.TokenRequestToken)
 	loop := signing{}
 	for _, file := range files {
-		one := servers.Command{Program: fromRoot("bin/e2e/kubectl-sigstore"), Env: env, Dir: filepath.Dir(out), Input: "y\ny\ny\n",
+		one := servers.Command{Program: fixture.FromRoot("bin/e2e/kubectl-sigstore"), Env: env, Dir: filepath.Dir(out), Input: "y\ny\ny\n",
 			Args: []string{"sign", "--tarball=no", "--rekor-url", real.RekorURL, "-f", file, "-o", out}}
 		// It searches the log for its entry, and fails where the index lags behind.
 		// Only runs that succeed are counted.

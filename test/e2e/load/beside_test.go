@@ -17,6 +17,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // TestGuardBeside creates the same exceptions, honest ones of both groups, where
@@ -178,7 +179,7 @@ func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) 
 // the exceptions of one namespace, by the policy that this repository delivers.
 func startKyverno(t *testing.T) *cluster.Cluster {
 	t.Helper()
-	peer, err := startCluster(context.Background(), cluster.Options{KyvernoEnv: []string{
+	peer, err := fixture.Cluster(context.Background(), cluster.Options{Dir: t.TempDir(), KyvernoEnv: []string{
 		"SIGSTORE_ROOT_FILE=" + box.FulcioChainPath, "SIGSTORE_REKOR_PUBLIC_KEY=" + box.RekorKeyPath, "SIGSTORE_CT_LOG_PUBLIC_KEY_FILE=" + box.CTLogKeyPath,
 		"HOME=" + t.TempDir(), "HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1",
 	}})
@@ -191,7 +192,7 @@ func startKyverno(t *testing.T) *cluster.Cluster {
 		}
 		_ = peer.Close()
 	})
-	text, err := os.ReadFile(fromRoot(filepath.Join("policies", "verify", "clusterpolicy.yaml")))
+	text, err := os.ReadFile(fixture.FromRoot(filepath.Join("policies", "verify", "clusterpolicy.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 )
 
@@ -63,25 +62,8 @@ type object = map[string]any
 // seal seals drafts as some workflow, all under one certificate.
 func seal(t testing.TB, id sandbox.Identity, drafts ...string) []object {
 	t.Helper()
-	token, err := box.Token(id, "sigstore")
+	docs, err := sandboxtest.Sign(t.Context(), box, id, time.Now(), drafts...)
 	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := trust.LoadRoot(box.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs := make([]*exception.Document, len(drafts))
-	for i, text := range drafts {
-		if docs[i], err = exception.Parse([]byte(text), "draft"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if docs, err = signer.Seal(t.Context(), docs, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	sealed := make([]object, len(docs))

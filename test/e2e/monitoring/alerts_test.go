@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 var update = flag.Bool("update", false, "write what follows from the alerts")
@@ -59,7 +61,7 @@ func TestOperator(t *testing.T) {
 	}
 	want := head + "spec:\n  groups:\n" + regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(groups, "  $1")
 	if *update {
-		if err := os.WriteFile(fromRoot(path), []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(fixture.FromRoot(path), []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -164,7 +166,7 @@ func TestAlertsTried(t *testing.T) {
 
 func testFiles(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(fromRoot(alertsFolder + "/tests/*.yaml"))
+	files, err := filepath.Glob(fixture.FromRoot(alertsFolder + "/tests/*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no tests:", err)
 	}
@@ -173,17 +175,9 @@ func testFiles(t *testing.T) []string {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(fromRoot(path))
+	text, err := os.ReadFile(fixture.FromRoot(path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
-}
-
-func fromRoot(path string) string {
-	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))
-	if err != nil {
-		return path
-	}
-	return absolute
 }

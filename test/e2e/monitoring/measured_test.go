@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/guard"
 )
 
@@ -230,7 +231,7 @@ func (q question) problems(t *testing.T) [][]string {
 		t.Fatal(err)
 	}
 	var answer [][]string
-	if err := json.Unmarshal([]byte(must(t, folder, string(input), fromRoot(binaries+"/queries"))), &answer); err != nil || len(answer) != len(q.Queries) {
+	if err := json.Unmarshal([]byte(must(t, folder, string(input), fixture.FromRoot(binaries+"/queries"))), &answer); err != nil || len(answer) != len(q.Queries) {
 		t.Fatalf("%v: %d answers to %d queries", err, len(answer), len(q.Queries))
 	}
 	return answer

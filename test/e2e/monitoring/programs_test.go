@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/modcache"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 const binaries = "bin/e2e"
@@ -45,13 +46,13 @@ func must(t *testing.T, dir, input, name string, args ...string) string {
 
 func kubectl(t *testing.T, input string, args ...string) string {
 	t.Helper()
-	return must(t, folder, input, fromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
+	return must(t, folder, input, fixture.FromRoot(binaries+"/kubectl"), append(args, "--kubeconfig", live.Kubeconfig())...)
 }
 
 // TestPromtool: the rules can be read, and do what their tests say.
 func TestPromtool(t *testing.T) {
-	promtool := fromRoot(binaries + "/promtool")
-	rules := fromRoot(alertsFolder + "/rules.yaml")
+	promtool := fixture.FromRoot(binaries + "/promtool")
+	rules := fixture.FromRoot(alertsFolder + "/rules.yaml")
 	must(t, folder, "", promtool, "check", "rules", "--lint=all", "--lint-fatal", rules)
 	must(t, folder, "", promtool, append([]string{"test", "rules"}, testFiles(t)...)...)
 
@@ -85,7 +86,7 @@ func TestManifests(t *testing.T) {
 	}
 	kubectl(t, string(read(t, "policies/guard/base/namespace.yaml")), "apply", "-f", "-")
 	for dir, want := range map[string]int{alertsFolder: 2, "policies/dashboard": 1} {
-		manifests := kubectl(t, "", "kustomize", fromRoot(dir))
+		manifests := kubectl(t, "", "kustomize", fixture.FromRoot(dir))
 		kubectl(t, manifests, "apply", "--server-side", "--validate=strict", "-f", "-")
 		if got := strings.Count(kubectl(t, manifests, "get", "-o", "name", "-f", "-"), "\n"); got != want {
 			t.Errorf("%s holds %d objects", dir, got)
@@ -103,9 +104,9 @@ func TestManifests(t *testing.T) {
 		t.Errorf("the ConfigMap is another: %v", found.Metadata.Labels)
 	}
 	// What is scraped is the guard's: the Service has that label, and a port of that name.
-	service := kubectl(t, "", "kustomize", fromRoot("policies/guard/base"))
+	service := kubectl(t, "", "kustomize", fixture.FromRoot("policies/guard/base"))
 	for _, want := range []string{"app.kubernetes.io/name: polex-guard", "name: metrics"} {
-		if !strings.Contains(service, want) || !strings.Contains(kubectl(t, "", "kustomize", fromRoot(alertsFolder)), strings.TrimPrefix(want, "name: ")) {
+		if !strings.Contains(service, want) || !strings.Contains(kubectl(t, "", "kustomize", fixture.FromRoot(alertsFolder)), strings.TrimPrefix(want, "name: ")) {
 			t.Errorf("%q is not in both", want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // patience is how long something may take that has to happen; cron counts minutes.
@@ -21,7 +22,7 @@ const patience = 3 * time.Minute
 // file is what this repository delivers.
 func file(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(fromRoot("policies/" + path))
+	text, err := os.ReadFile(fixture.FromRoot("policies/" + path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +32,12 @@ func file(t *testing.T, path string) string {
 // built are the manifests of a folder of policies.
 func built(t *testing.T, dir string) string {
 	t.Helper()
-	return kustomize(t, fromRoot("policies/"+dir))
+	return kustomize(t, fixture.FromRoot("policies/"+dir))
 }
 
 func kustomize(t *testing.T, dir string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fromRoot("bin/e2e/kubectl"), "kustomize", dir)
+	cmd := exec.CommandContext(t.Context(), fixture.FromRoot("bin/e2e/kubectl"), "kustomize", dir)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -49,7 +50,7 @@ func kustomize(t *testing.T, dir string) string {
 // apply applies manifests as kubectl does, refusing fields that nobody knows.
 func apply(t *testing.T, manifests string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fromRoot("bin/e2e/kubectl"), "apply", "--server-side", "--force-conflicts", "--validate=strict", "--kubeconfig", live.Kubeconfig(), "-f", "-")
+	cmd := exec.CommandContext(t.Context(), fixture.FromRoot("bin/e2e/kubectl"), "apply", "--server-side", "--force-conflicts", "--validate=strict", "--kubeconfig", live.Kubeconfig(), "-f", "-")
 	cmd.Stdin = strings.NewReader(manifests)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("apply: %v: %s\n%s", err, out, manifests)
@@ -59,7 +60,7 @@ func apply(t *testing.T, manifests string) {
 // withdraw deletes what was applied.
 func withdraw(t *testing.T, manifests string) {
 	t.Helper()
-	cmd := exec.Command(fromRoot("bin/e2e/kubectl"), "delete", "--ignore-not-found", "--kubeconfig", live.Kubeconfig(), "-f", "-")
+	cmd := exec.Command(fixture.FromRoot("bin/e2e/kubectl"), "delete", "--ignore-not-found", "--kubeconfig", live.Kubeconfig(), "-f", "-")
 	cmd.Stdin = strings.NewReader(manifests)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("delete: %v: %s", err, out)

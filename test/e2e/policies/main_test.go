@@ -8,42 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // live is an API server with Kyverno and its controllers, which all tests of this
 // process share.
 var live *cluster.Cluster
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "polex-e2e-policies-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	if live, err = cluster.Start(context.Background(), cluster.Options{Binaries: fromRoot("bin/e2e"), Tools: fromRoot("test/e2e/tools/kyverno"), Dir: folder}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer live.Close()
-	status := 1
-	if err := startControllers(context.Background(), folder); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	} else {
-		status = m.Run()
-	}
-	if status != 0 {
-		fmt.Fprintln(os.Stderr, live.Logs())
-	}
-	return status
+func TestMain(m *testing.M) {
+	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {
+		if err := f.StartCluster(ctx, cluster.Options{}); err != nil {
+			return err
+		}
+		live = f.Cluster
+		return startControllers(ctx, f.Folder)
+	})
 }
 
 // startControllers runs Kyverno's, each as its own ServiceAccount.
@@ -95,12 +79,4 @@ func has(answer *cluster.Answer, text string) error {
 		return errors.New("there is no " + text)
 	}
 	return nil
-}
-
-func fromRoot(path string) string {
-	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))
-	if err != nil {
-		return path
-	}
-	return absolute
 }

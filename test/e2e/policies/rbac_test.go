@@ -15,6 +15,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
 // What people have by Kubernetes' own roles in one namespace, and in all for the
@@ -250,7 +251,7 @@ func ownOverlay(t *testing.T) string {
 		t.Fatal("the README holds no kustomization.yaml")
 	}
 	dir := t.TempDir()
-	base, err := filepath.Rel(dir, fromRoot("policies/rbac/base"))
+	base, err := filepath.Rel(dir, fixture.FromRoot("policies/rbac/base"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,42 +4,21 @@ package story_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/story"
 )
 
 // world is the one that all tests of this process play in.
 var world *story.World
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "polex-story-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if world, err = story.Start(context.Background(), story.Options{Root: fromRoot(""), Dir: dir, Log: os.Stdout}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer world.Close()
-	status := m.Run()
-	if status != 0 {
-		fmt.Fprintln(os.Stderr, world.Logs())
-	}
-	return status
-}
-
-func fromRoot(path string) string {
-	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))
-	if err != nil {
-		return path
-	}
-	return absolute
+func TestMain(m *testing.M) {
+	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) (err error) {
+		if world, err = story.Start(ctx, story.Options{Root: fixture.FromRoot(""), Dir: f.Folder, Log: os.Stdout}); err == nil {
+			f.Keep(world)
+		}
+		return err
+	})
 }

@@ -4,13 +4,13 @@ package workflow
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
@@ -19,7 +19,7 @@ type runner struct{ *github.Runner }
 
 func newRunner(t *testing.T) *runner {
 	t.Helper()
-	made, err := github.NewRunner(t.Context(), github.Options{Root: fromRoot("."), Dir: t.TempDir()})
+	made, err := github.NewRunner(t.Context(), github.Options{Root: fixture.FromRoot("."), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,17 +120,9 @@ func must(t *testing.T) func(string, error) string {
 // contents is a file of this repository.
 func contents(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(fromRoot(name))
+	text, err := os.ReadFile(fixture.FromRoot(name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-func fromRoot(path string) string {
-	absolute, err := filepath.Abs(filepath.Join("..", "..", "..", filepath.FromSlash(path)))
-	if err != nil {
-		return path
-	}
-	return absolute
 }

@@ -3,7 +3,6 @@
 package workflow
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/sandbox"
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
@@ -22,28 +19,7 @@ import (
 // What it gives a few minutes to live has expired by any other.
 func sealed(t *testing.T, s *sandbox.Sandbox, text string, behind time.Duration) string {
 	t.Helper()
-	now := time.Now().Add(-behind)
-	root, err := trust.LoadRoot(filepath.Join(s.Dir, "trusted_root.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{}, "sigstore")
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := sign.Keyless(t.Context(), sign.Config{RekorURL: s.RekorURL, Root: root}, s.FulcioURL, token, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := exception.Parse([]byte(text), "expired.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs, err := signer.Seal(t.Context(), []*exception.Document{doc}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(docs[0].Source())
+	return sandboxtest.Files(t, s, sandbox.Identity{}, time.Now().Add(-behind), text)[0]
 }
 
 // TestSchedule: what has expired leaves the remote in one commit, what has not stays

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/internal/sandbox"
+	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
@@ -28,7 +29,7 @@ func sigstore(t *testing.T, workflow string) *sandbox.Sandbox {
 // template is the files of examples/github, for that Sigstore.
 func template(t *testing.T, s *sandbox.Sandbox) map[string]string {
 	t.Helper()
-	files, err := github.Template(fromRoot("."), github.Sigstore{IssuerURL: s.IssuerURL, FulcioURL: s.FulcioURL, RekorURL: s.RekorURL, TrustedRootPath: s.TrustedRootPath})
+	files, err := github.Template(fixture.FromRoot("."), github.Sigstore{IssuerURL: s.IssuerURL, FulcioURL: s.FulcioURL, RekorURL: s.RekorURL, TrustedRootPath: s.TrustedRootPath})
 	if err != nil {
 		t.Fatal(err)
 	}
