@@ -20,14 +20,13 @@ const (
 
 // Case is one file to judge.
 type Case struct {
-	Name string // of its file, without .txtar
+	// Name is that of its file, without .txtar: the folder of its reason, and its title.
+	Name string
 	// Expect is what has to come of each document of the file, in their order:
 	// the reason of the refusal, or [Verified].
 	Expect []string
 	Title  string
-	// Attacks are the numbers of the catalogue that the case is about.
-	Attacks []string
-	Now     time.Time
+	Now    time.Time
 	// Differs says why cosign's verdict on the same evidence is another; "" is
 	// agreement, where cosign has a say at all.
 	Differs string
@@ -36,28 +35,23 @@ type Case struct {
 	Input  []byte
 	Policy []byte
 	Root   []byte
-	root   string // the name of Root in the corpus
+	// The names of Policy and of Root in the corpus, which many cases share.
+	policy, root string
 }
 
 const header = "# expect: "
 
-// marshal writes a case; its root goes into a file of its own, which many share.
+// marshal writes a case. Its policy and its root go into files of their own.
 func (c *Case) marshal() []byte {
 	var comment strings.Builder
 	fmt.Fprintf(&comment, "%s%s\n", header, strings.Join(c.Expect, " "))
 	fmt.Fprintf(&comment, "# title: %s\n", c.Title)
-	if len(c.Attacks) > 0 {
-		fmt.Fprintf(&comment, "# attack: %s\n", strings.Join(c.Attacks, " "))
-	}
 	fmt.Fprintf(&comment, "# now: %s\n", c.Now.UTC().Format(time.RFC3339Nano))
 	if c.Differs != "" {
 		fmt.Fprintf(&comment, "# cosign differs: %s\n", c.Differs)
 	}
-	fmt.Fprintf(&comment, "# root: %s\n", c.root)
-	return txtar.Format(&txtar.Archive{Comment: []byte(comment.String()), Files: []txtar.File{
-		{Name: PolicyFile, Data: c.Policy},
-		{Name: c.File, Data: c.Input},
-	}})
+	fmt.Fprintf(&comment, "# policy: %s\n# root: %s\n", c.policy, c.root)
+	return txtar.Format(&txtar.Archive{Comment: []byte(comment.String()), Files: []txtar.File{{Name: c.File, Data: c.Input}}})
 }
 
 func unmarshal(name string, raw []byte) (*Case, error) {
@@ -77,12 +71,12 @@ func unmarshal(name string, raw []byte) (*Case, error) {
 			c.Expect = strings.Fields(value)
 		case "title":
 			c.Title = value
-		case "attack":
-			c.Attacks = strings.Fields(value)
 		case "now":
 			c.Now, err = time.Parse(time.RFC3339Nano, value)
 		case "cosign differs":
 			c.Differs = value
+		case "policy":
+			c.policy = value
 		case "root":
 			c.root = value
 		default:
@@ -92,9 +86,9 @@ func unmarshal(name string, raw []byte) (*Case, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if len(archive.Files) != 2 || archive.Files[0].Name != PolicyFile {
-		return nil, fmt.Errorf("%s does not hold %s and one file to judge", name, PolicyFile)
+	if len(archive.Files) != 1 {
+		return nil, fmt.Errorf("%s does not hold one file to judge", name)
 	}
-	c.Policy, c.File, c.Input = archive.Files[0].Data, archive.Files[1].Name, archive.Files[1].Data
+	c.File, c.Input = archive.Files[0].Name, archive.Files[0].Data
 	return c, nil
 }

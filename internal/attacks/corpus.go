@@ -31,74 +31,93 @@ func Dir() (string, error) {
 
 const extension = ".txtar"
 
+// Name is that of a case: the folder of the first reason for which something of it is
+// refused, and a name within.
+func Name(expect []string, within string) string {
+	folder := Verified
+	if i := slices.IndexFunc(expect, func(reason string) bool { return reason != Verified }); i >= 0 {
+		folder = expect[i]
+	}
+	return folder + "/" + within
+}
+
 // Read returns the cases of the corpus in the order of their names.
 func Read() ([]*Case, error) {
 	dir, err := Dir()
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read the corpus: %w", err)
-	}
-	roots := map[string][]byte{}
-	var cases []*Case
-	for _, entry := range entries {
-		name, is := strings.CutSuffix(entry.Name(), extension)
-		if !is {
-			continue
-		}
-		raw, err := os.ReadFile(filepath.Join(dir, entry.Name())) // #nosec G304 -- the corpus
-		if err != nil {
-			return nil, err
-		}
-		c, err := unmarshal(name, raw)
-		if err != nil {
-			return nil, err
-		}
-		if roots[c.root] == nil {
-			if roots[c.root], err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(c.root))); err != nil { // #nosec G304 -- the corpus
-				return nil, fmt.Errorf("%s: %w", name, err)
+	shared := map[string][]byte{}
+	read := func(name string) ([]byte, error) {
+		if shared[name] == nil {
+			raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))) // #nosec G304 -- the corpus
+			if err != nil {
+				return nil, err
 			}
+			shared[name] = raw
 		}
-		c.Root = roots[c.root]
-		cases = append(cases, c)
+		return shared[name], nil
 	}
-	if len(cases) == 0 {
-		return nil, fmt.Errorf("the corpus %s holds no case", dir)
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "*"+extension))
+	if err != nil || len(paths) == 0 {
+		return nil, fmt.Errorf("the corpus %s holds no case: %w", dir, errors.Join(err, fs.ErrNotExist))
+	}
+	var cases []*Case
+	for _, path := range paths {
+		raw, err := os.ReadFile(path) // #nosec G304 -- the corpus
+		if err != nil {
+			return nil, err
+		}
+		within, err := filepath.Rel(dir, strings.TrimSuffix(path, extension))
+		if err != nil {
+			return nil, err
+		}
+		c, err := unmarshal(filepath.ToSlash(within), raw)
+		if err != nil {
+			return nil, err
+		}
+		if want := Name(c.Expect, filepath.Base(within)); c.Name != want {
+			return nil, fmt.Errorf("%s has to be %s, for what is expected of it", c.Name, want)
+		}
+		if c.Policy, err = read(c.policy); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		if c.Root, err = read(c.root); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		cases = append(cases, c)
 	}
 	return cases, nil
 }
 
-// Write makes the corpus hold these cases and no others. A case that is there
-// under the same name keeps what was forged for it, since what was refused once has
-// to stay refused; remove its file to have it forged anew.
+// Write makes the corpus hold these cases and no others, each in the folder of its
+// reason. A case that is there under the same name keeps what was forged for it, since
+// what was refused once has to stay refused; remove its file to have it forged anew.
 func Write(cases []*Case) error {
 	dir, err := Dir()
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "roots"), 0o750); err != nil {
-		return err
-	}
 	kept, err := Read()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && len(kept) > 0 {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	used := map[string]bool{}
-	for _, c := range cases {
-		digest := sha256.Sum256(c.Root)
-		c.root = fmt.Sprintf("roots/%x.json", digest[:6])
-		if i := slices.IndexFunc(kept, func(k *Case) bool { return k.Name == c.Name }); i >= 0 {
-			k := kept[i]
-			c.Now, c.File, c.Input, c.Policy, c.Root, c.root = k.Now, k.File, k.Input, k.Policy, k.Root, k.root
-		}
-		used[filepath.Join(dir, c.Name+extension)] = true
-		used[filepath.Join(dir, filepath.FromSlash(c.root))] = true
-		if err := os.WriteFile(filepath.Join(dir, c.Name+extension), c.marshal(), 0o600); err != nil {
+	write := func(name string, content []byte) error {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		used[path] = true
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(c.root)), c.Root, 0o600); err != nil {
+		return os.WriteFile(path, content, 0o600)
+	}
+	for _, c := range cases {
+		c.policy, c.root = digested("policies", c.Policy, ".yaml"), digested("roots", c.Root, ".json")
+		if i := slices.IndexFunc(kept, func(k *Case) bool { return k.Name == c.Name }); i >= 0 {
+			k := kept[i]
+			c.Now, c.File, c.Input, c.Policy, c.policy, c.Root, c.root = k.Now, k.File, k.Input, k.Policy, k.policy, k.Root, k.root
+		}
+		if err := errors.Join(write(c.Name+extension, c.marshal()), write(c.policy, c.Policy), write(c.root, c.Root)); err != nil {
 			return err
 		}
 	}
@@ -108,4 +127,10 @@ func Write(cases []*Case) error {
 		}
 		return os.Remove(path) // #nosec G122 -- the corpus
 	})
+}
+
+// digested names a file that cases share by what it holds.
+func digested(folder string, content []byte, extension string) string {
+	digest := sha256.Sum256(content)
+	return fmt.Sprintf("%s/%x%s", folder, digest[:6], extension)
 }

@@ -3,8 +3,9 @@
 // that it is judged by, and the reason that it has to be refused for. Some are
 // honest, and show that a refusal is about what it says.
 //
-// Each case is one file of corpus/, a txtar archive that begins with what is
-// expected. It can be tried by hand: with its files side by side,
+// Each case is one file of corpus/, in the folder of its reason: a txtar archive that
+// begins with what is expected, and names its policy and its trusted root. It can be
+// tried by hand: with its files side by side,
 //
 //	polex-verify --config policy.yaml exception.yaml
 //

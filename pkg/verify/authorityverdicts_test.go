@@ -125,15 +125,15 @@ func authorityVerdicts(w *world) []verdict {
 		}})},
 		{name: "a key and an identity", doc: stated(0, set{}, set{key: key, keyed: true}), policy: keyAndMerge},
 		{name: "a key and an identity, the identity missing", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}), policy: keyAndMerge},
-		{name: "35 a key's signature beside a certificate of its own for both", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
+		{name: "a key's signature beside a certificate of its own for both", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
 			doc: func(t *testing.T, w *world) *exception.Document {
 				return w.sealed(t, w.until(week), set{key: key, certificate: w.selfIssue(t, nil)})
 			}},
-		{name: "35 the same beside a good one by the key", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
+		{name: "the same beside a good one by the key", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
 			doc: func(t *testing.T, w *world) *exception.Document {
 				return w.sealed(t, w.until(week), set{key: key, keyed: true}, set{key: key, certificate: w.selfIssue(t, nil)})
 			}},
-		{name: "35 Fulcio certifies the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key}), policy: keyAndMerge},
+		{name: "Fulcio certifies the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key}), policy: keyAndMerge},
 		{name: "one key under two names", differs: oneSigner, want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}, set{key: key, keyed: true}), policy: func(c *trust.Config) {
 			c.Threshold = 2
 			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "ci", Key: keyPEM}, trust.AuthorityConfig{Name: "also ci", Key: keyPEM})

@@ -27,7 +27,7 @@ func bundleVerdicts(w *world) []verdict {
 	v03 := func(bend func(*protobundle.Bundle)) maker { return forged(set{onlyV03: true, v03: bend}) }
 	both := func(bend func(*protobundle.Bundle)) maker { return forged(set{v03: bend}) }
 	return []verdict{
-		{name: "26 cosign's bundle alone: a promise and no proof", doc: onlyOld(func(*seal.RekorBundle) {})},
+		{name: "cosign's bundle alone: a promise and no proof", doc: onlyOld(func(*seal.RekorBundle) {})},
 		{name: "the Sigstore bundle alone", doc: onlyV03(func(*protobundle.Bundle) {})},
 
 		{name: "the bundles hold different promises", want: verify.ReasonEvidenceMismatch, doc: both(func(b *protobundle.Bundle) {

@@ -88,16 +88,16 @@ func certifiedVerdicts(w *world) []verdict {
 			x.EmailAddresses, x.URIs = nil, []*url.URL{{Opaque: anna}}
 		}))},
 
-		{name: "7 certified: by another authority of the same name", want: verify.ReasonUntrustedCertificate, doc: forged(other.by(anna)), policy: certifies(acme, anna)},
-		{name: "7 certified: by another authority below the same root", want: verify.ReasonUntrustedCertificate, policy: certifies(acme, anna),
+		{name: "certified: by another authority of the same name", want: verify.ReasonUntrustedCertificate, doc: forged(other.by(anna)), policy: certifies(acme, anna)},
+		{name: "certified: by another authority below the same root", want: verify.ReasonUntrustedCertificate, policy: certifies(acme, anna),
 			doc: forged(issuedBy(acme.below("Acme mail", nil), acme.leaf(anna, nil)))},
-		{name: "7 certified: by the root itself", differs: exactChain, want: verify.ReasonUntrustedCertificate, policy: certifies(acme, anna), doc: forged(issuedBy(acme.root, acme.leaf(anna, nil)))},
-		{name: "7 certified: by an authority below the one that is named", want: verify.ReasonUntrustedCertificate, policy: certifies(acme, anna),
+		{name: "certified: by the root itself", differs: exactChain, want: verify.ReasonUntrustedCertificate, policy: certifies(acme, anna), doc: forged(issuedBy(acme.root, acme.leaf(anna, nil)))},
+		{name: "certified: by an authority below the one that is named", want: verify.ReasonUntrustedCertificate, policy: certifies(acme, anna),
 			doc: forged(issuedBy(acme.issuing.issue(acme.authority("Acme interns")), acme.leaf(anna, nil)))},
-		{name: "7 certified: where nobody is", want: verify.ReasonBadCertificate, doc: forged(acme.by(anna))},
+		{name: "certified: where nobody is", want: verify.ReasonBadCertificate, doc: forged(acme.by(anna))},
 		{name: "certified: beyond what the authority may name", want: verify.ReasonUntrustedCertificate, doc: forged(narrow.by(anna)), policy: certifies(narrow, anna)},
 		{name: "certified: an authority that had expired", want: verify.ReasonUntrustedCertificate, doc: forged(short.by(anna)), policy: certifies(short, anna)},
-		{name: "9 certified: expired at signing", want: verify.ReasonCertificateNotValid, policy: certifies(acme, anna),
+		{name: "certified: expired at signing", want: verify.ReasonCertificateNotValid, policy: certifies(acme, anna),
 			doc: forged(acme.issued(anna, func(x *x509.Certificate) { x.NotBefore, x.NotAfter = w.now.Add(-2*day), w.now.Add(-day) }))},
 
 		bad("no name", "", func(x *x509.Certificate) { x.EmailAddresses = nil }),
@@ -110,13 +110,13 @@ func certifiedVerdicts(w *world) []verdict {
 		bad("not for signatures", exactChain, func(x *x509.Certificate) { x.KeyUsage = x509.KeyUsageKeyEncipherment }),
 		{name: "certified: a weak key", want: verify.ReasonBadCertificate, policy: certifies(acme, anna), doc: forged(acme.by(anna).bent(func(s *set) { s.key = weak }))},
 
-		{name: "35 certified: as Fulcio would have", want: verify.ReasonUntrustedCertificate, doc: forged(acme.issued(subject, asFulcio))},
-		{name: "35 certified: as Fulcio would have, for both", want: verify.ReasonTooFewAuthorities, policy: both, doc: forged(acme.issued(anna, asFulcio))},
-		{name: "35 certified: Fulcio's certificate for both", want: verify.ReasonTooFewAuthorities, policy: both, doc: forged(person(anna))},
-		{name: "35 certified: Fulcio's certificate instead", want: verify.ReasonWrongIdentity, policy: certifies(acme, anna), doc: forged(person(anna))},
-		{name: "35 certified: Fulcio's certificate without its issuer", want: verify.ReasonBadCertificate, policy: certifies(acme, anna),
+		{name: "certified: as Fulcio would have", want: verify.ReasonUntrustedCertificate, doc: forged(acme.issued(subject, asFulcio))},
+		{name: "certified: as Fulcio would have, for both", want: verify.ReasonTooFewAuthorities, policy: both, doc: forged(acme.issued(anna, asFulcio))},
+		{name: "certified: Fulcio's certificate for both", want: verify.ReasonTooFewAuthorities, policy: both, doc: forged(person(anna))},
+		{name: "certified: Fulcio's certificate instead", want: verify.ReasonWrongIdentity, policy: certifies(acme, anna), doc: forged(person(anna))},
+		{name: "certified: Fulcio's certificate without its issuer", want: verify.ReasonBadCertificate, policy: certifies(acme, anna),
 			doc: forged(set{fulcio: func(f *sandbox.Forgery) { f.Template.ExtraExtensions = nil }})},
-		{name: "35 certified: the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(asKnown), policy: func(c *trust.Config) {
+		{name: "certified: the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(asKnown), policy: func(c *trust.Config) {
 			certifies(acme, anna)(c)
 			c.Threshold = 2
 			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "ci", Key: string(must(cryptoutils.MarshalPublicKeyToPEM(key.Public())))})

@@ -107,7 +107,7 @@ func TestCorpusIsWhole(t *testing.T) {
 		}
 	}
 	for _, tc := range verdicts(inWorld(t)) {
-		tables = append(tables, slug(tc.name))
+		tables = append(tables, attacks.Name(tc.expected(), slug(tc.name)))
 	}
 	slices.Sort(files)
 	slices.Sort(tables)
@@ -172,8 +172,7 @@ func configOf(t testing.TB, c *attacks.Case) trust.Config {
 func corpusOf(t *testing.T, w *world) []*attacks.Case {
 	var cases []*attacks.Case
 	for _, tc := range verdicts(w) {
-		numbers, title := catalogued(tc.name)
-		c := &attacks.Case{Name: slug(tc.name), Title: title, Attacks: numbers, Now: w.now.Add(tc.after), Differs: tc.differs, Expect: tc.expected()}
+		c := &attacks.Case{Name: attacks.Name(tc.expected(), slug(tc.name)), Title: tc.name, Now: w.now.Add(tc.after), Differs: tc.differs, Expect: tc.expected()}
 		c.File, c.Input = tc.input(t, w)
 		c.Root = w.bentRoot(t, tc.root)
 		config := w.config()
@@ -283,18 +282,6 @@ func said(value any) any {
 		}
 	}
 	return value
-}
-
-var number = regexp.MustCompile(`^\d+ `)
-
-// catalogued takes the catalogue's numbers from a case's name.
-func catalogued(name string) (numbers []string, title string) {
-	for number.MatchString(name) {
-		var one string
-		one, name, _ = strings.Cut(name, " ")
-		numbers = append(numbers, one)
-	}
-	return numbers, name
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)

@@ -30,79 +30,79 @@ func evidenceVerdicts(w *world) []verdict {
 			return w.sealed(t, w.until(30*day), set{})
 		}, after: 12 * day},
 
-		{name: "1 self-signed certificate", want: verify.ReasonUntrustedCertificate, doc: selfSigned(nil)},
-		{name: "2 self-signed, the subject as common name", want: verify.ReasonBadCertificate, doc: selfSigned(func(c *x509.Certificate) {
+		{name: "self-signed certificate", want: verify.ReasonUntrustedCertificate, doc: selfSigned(nil)},
+		{name: "self-signed, the subject as common name", want: verify.ReasonBadCertificate, doc: selfSigned(func(c *x509.Certificate) {
 			c.URIs, c.Subject = nil, pkix.Name{CommonName: subject}
 		})},
-		{name: "7 certificate of another authority", want: verify.ReasonUntrustedCertificate, doc: otherAuthority},
-		{name: "7 certificate for another purpose", want: verify.ReasonUntrustedCertificate, doc: forged(set{fulcio: func(f *sandbox.Forgery) {
+		{name: "certificate of another authority", want: verify.ReasonUntrustedCertificate, doc: otherAuthority},
+		{name: "certificate for another purpose", want: verify.ReasonUntrustedCertificate, doc: forged(set{fulcio: func(f *sandbox.Forgery) {
 			f.Template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 		}})},
-		{name: "9 certificate expired a year before", want: verify.ReasonCertificateNotValid, doc: forged(set{fulcio: func(f *sandbox.Forgery) {
+		{name: "certificate expired a year before", want: verify.ReasonCertificateNotValid, doc: forged(set{fulcio: func(f *sandbox.Forgery) {
 			f.Template.NotBefore, f.Template.NotAfter = w.now.Add(-366*day), w.now.Add(-365*day)
 		}})},
-		{name: "9 logged a second after the certificate's end", want: verify.ReasonCertificateNotValid, doc: forged(set{at: w.now.Add(8*time.Minute + time.Second)})},
-		{name: "9 logged before the certificate's beginning", want: verify.ReasonCertificateNotValid, doc: forged(set{at: w.now.Add(-3 * time.Minute)})},
-		{name: "17 no SCT", want: verify.ReasonNoSCT, doc: forged(set{fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }})},
-		{name: "17 SCT by a log that is not trusted", want: verify.ReasonNoSCT, doc: honest, root: otherKey("ctlogs")},
-		{name: "17 no SCT and none promised", doc: forged(set{fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }}),
+		{name: "logged a second after the certificate's end", want: verify.ReasonCertificateNotValid, doc: forged(set{at: w.now.Add(8*time.Minute + time.Second)})},
+		{name: "logged before the certificate's beginning", want: verify.ReasonCertificateNotValid, doc: forged(set{at: w.now.Add(-3 * time.Minute)})},
+		{name: "no SCT", want: verify.ReasonNoSCT, doc: forged(set{fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }})},
+		{name: "SCT by a log that is not trusted", want: verify.ReasonNoSCT, doc: honest, root: otherKey("ctlogs")},
+		{name: "no SCT and none promised", doc: forged(set{fulcio: func(f *sandbox.Forgery) { f.WithoutSCT = true }}),
 			root: func(root object) { delete(root, "ctlogs") }},
 
-		{name: "18 promise by an unknown log", want: verify.ReasonUnprovenLogEntry, doc: promisedByOther(true)},
-		{name: "18 promise by an unknown key under the log's name", want: verify.ReasonUnprovenLogEntry, doc: promisedByOther(false)},
-		{name: "18 the root's log has another key", want: verify.ReasonUnprovenLogEntry, doc: honest, root: otherKey("tlogs")},
-		{name: "19 index edited", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) { b.Payload.LogIndex++ })},
-		{name: "19 time edited", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) { b.Payload.IntegratedTime++ })},
-		{name: "19 promise cut off", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) {
+		{name: "promise by an unknown log", want: verify.ReasonUnprovenLogEntry, doc: promisedByOther(true)},
+		{name: "promise by an unknown key under the log's name", want: verify.ReasonUnprovenLogEntry, doc: promisedByOther(false)},
+		{name: "the root's log has another key", want: verify.ReasonUnprovenLogEntry, doc: honest, root: otherKey("tlogs")},
+		{name: "index edited", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) { b.Payload.LogIndex++ })},
+		{name: "time edited", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) { b.Payload.IntegratedTime++ })},
+		{name: "promise cut off", want: verify.ReasonUnprovenLogEntry, doc: onlyOld(func(b *seal.RekorBundle) {
 			b.SignedEntryTimestamp = b.SignedEntryTimestamp[:len(b.SignedEntryTimestamp)-1]
 		})},
-		{name: "37 the log's key was retired before", want: verify.ReasonUnprovenLogEntry, doc: honest, root: logWindow("end", w.now.Add(-time.Minute))},
-		{name: "37 the log's key was not in use yet", want: verify.ReasonUnprovenLogEntry, doc: honest, root: logWindow("start", w.now.Add(time.Minute))},
-		{name: "37 the log's key was retired since", doc: honest, root: logWindow("end", w.now.Add(time.Minute))},
+		{name: "the log's key was retired before", want: verify.ReasonUnprovenLogEntry, doc: honest, root: logWindow("end", w.now.Add(-time.Minute))},
+		{name: "the log's key was not in use yet", want: verify.ReasonUnprovenLogEntry, doc: honest, root: logWindow("start", w.now.Add(time.Minute))},
+		{name: "the log's key was retired since", doc: honest, root: logWindow("end", w.now.Add(time.Minute))},
 
-		{name: "20 another document's message", want: verify.ReasonLogEntryMismatch, doc: resealed(func(t *testing.T, s *seal.Seal) {
+		{name: "another document's message", want: verify.ReasonLogEntryMismatch, doc: resealed(func(t *testing.T, s *seal.Seal) {
 			s.Message = []byte(replaced(t, string(s.Message), "vendor-*", "vendor*"))
 			s.Signatures[0].BundleV03 = nil
 		})},
-		{name: "20 another document's message, both bundles", want: verify.ReasonEvidenceMismatch, doc: resealed(func(t *testing.T, s *seal.Seal) {
+		{name: "another document's message, both bundles", want: verify.ReasonEvidenceMismatch, doc: resealed(func(t *testing.T, s *seal.Seal) {
 			s.Message = []byte(replaced(t, string(s.Message), "vendor-*", "vendor*"))
 		})},
-		{name: "20 the entry is about another message", want: verify.ReasonLogEntryMismatch, doc: forged(set{body: func(b *hashedRekord) {
+		{name: "the entry is about another message", want: verify.ReasonLogEntryMismatch, doc: forged(set{body: func(b *hashedRekord) {
 			b.Spec.Data.Hash.Value = hex.EncodeToString(make([]byte, sha256.Size))
 		}})},
-		{name: "21 the entry is about another certificate", want: verify.ReasonLogEntryMismatch, doc: entryOfAnotherCertificate},
-		{name: "21 the entry is about the bare key", want: verify.ReasonLogEntryMismatch, doc: entryOfTheBareKey},
-		{name: "21 the entry is about another signature", want: verify.ReasonLogEntryMismatch, doc: forged(set{body: func(b *hashedRekord) {
+		{name: "the entry is about another certificate", want: verify.ReasonLogEntryMismatch, doc: entryOfAnotherCertificate},
+		{name: "the entry is about the bare key", want: verify.ReasonLogEntryMismatch, doc: entryOfTheBareKey},
+		{name: "the entry is about another signature", want: verify.ReasonLogEntryMismatch, doc: forged(set{body: func(b *hashedRekord) {
 			b.Spec.Signature.Content = base64.StdEncoding.EncodeToString(garbage)
 		}})},
-		{name: "23 garbage signature", want: verify.ReasonLogEntryMismatch, doc: resealed(func(_ *testing.T, s *seal.Seal) {
+		{name: "garbage signature", want: verify.ReasonLogEntryMismatch, doc: resealed(func(_ *testing.T, s *seal.Seal) {
 			s.Signatures[0].Signature, s.Signatures[0].BundleV03 = garbage, nil
 		})},
-		{name: "23 garbage signature, both bundles", want: verify.ReasonEvidenceMismatch, doc: resealed(func(_ *testing.T, s *seal.Seal) {
+		{name: "garbage signature, both bundles", want: verify.ReasonEvidenceMismatch, doc: resealed(func(_ *testing.T, s *seal.Seal) {
 			s.Signatures[0].Signature = garbage
 		})},
-		{name: "24 garbage signature that the log vouches for", want: verify.ReasonBadSignature, doc: forged(set{signature: garbage})},
-		{name: "24 signature by another key that the log vouches for", want: verify.ReasonBadSignature, doc: signedByAnotherKey},
+		{name: "garbage signature that the log vouches for", want: verify.ReasonBadSignature, doc: forged(set{signature: garbage})},
+		{name: "signature by another key that the log vouches for", want: verify.ReasonBadSignature, doc: signedByAnotherKey},
 
-		{name: "27 no seal", want: verify.ReasonUnsigned, doc: func(t *testing.T, w *world) *exception.Document { return parse(t, w.until(week)) }},
-		{name: "27 no bundle", want: verify.ReasonNoLogEntry, doc: resealed(func(_ *testing.T, s *seal.Seal) {
+		{name: "no seal", want: verify.ReasonUnsigned, doc: func(t *testing.T, w *world) *exception.Document { return parse(t, w.until(week)) }},
+		{name: "no bundle", want: verify.ReasonNoLogEntry, doc: resealed(func(_ *testing.T, s *seal.Seal) {
 			s.Signatures[0].Bundle, s.Signatures[0].BundleV03 = nil, nil
 		})},
-		{name: "27 no certificate", want: verify.ReasonUnknownKey, doc: resealed(func(_ *testing.T, s *seal.Seal) { s.Signatures[0].Certificate = nil })},
-		{name: "28 a good set behind a broken one", differs: everySet, want: verify.ReasonBadSignature, doc: forged(set{signature: garbage}, set{})},
-		{name: "28 a broken set behind a good one", differs: everySet, want: verify.ReasonBadSignature, doc: forged(set{}, set{signature: garbage})},
-		{name: "28 a self-signed set behind a good one", differs: everySet, want: verify.ReasonUntrustedCertificate, doc: func(t *testing.T, w *world) *exception.Document {
+		{name: "no certificate", want: verify.ReasonUnknownKey, doc: resealed(func(_ *testing.T, s *seal.Seal) { s.Signatures[0].Certificate = nil })},
+		{name: "a good set behind a broken one", differs: everySet, want: verify.ReasonBadSignature, doc: forged(set{signature: garbage}, set{})},
+		{name: "a broken set behind a good one", differs: everySet, want: verify.ReasonBadSignature, doc: forged(set{}, set{signature: garbage})},
+		{name: "a self-signed set behind a good one", differs: everySet, want: verify.ReasonUntrustedCertificate, doc: func(t *testing.T, w *world) *exception.Document {
 			return w.sealed(t, w.until(week), set{}, set{certificate: w.selfIssue(t, nil)})
 		}},
-		{name: "28 a stranger's good set behind a good one", doc: forged(set{}, set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }})},
+		{name: "a stranger's good set behind a good one", doc: forged(set{}, set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }})},
 
 		{name: "entry of the kind rekord", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: func(b *hashedRekord) { b.Kind = "rekord" }})},
 		{name: "entry of an unknown version", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: func(b *hashedRekord) { b.Version = "0.0.3" }})},
 		{name: "entry over another digest", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: func(b *hashedRekord) { b.Spec.Data.Hash.Algorithm = "sha512" }})},
 		{name: "entry without a key", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: func(b *hashedRekord) { b.Spec.Signature.PublicKey.Content = "" }})},
-		{name: "29 entry with an empty spec", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.1","kind":"hashedrekord","spec":{}}`)})},
-		{name: "29 entry of version 2 with an empty spec", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.2","kind":"hashedrekord","spec":{"hashedRekordV002":{"data":{"algorithm":"SHA2_256"}}}}`)})},
-		{name: "29 entry that is no JSON", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte("kind: hashedrekord\n")})},
+		{name: "entry with an empty spec", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.1","kind":"hashedrekord","spec":{}}`)})},
+		{name: "entry of version 2 with an empty spec", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.2","kind":"hashedrekord","spec":{"hashedRekordV002":{"data":{"algorithm":"SHA2_256"}}}}`)})},
+		{name: "entry that is no JSON", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte("kind: hashedrekord\n")})},
 		{name: "entry with a key twice", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.1","kind":"rekord","kind":"hashedrekord","spec":{}}`)})},
 	}
 }

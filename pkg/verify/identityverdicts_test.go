@@ -77,10 +77,10 @@ func identityVerdicts(w *world) []verdict {
 		}
 	}
 	return []verdict{
-		{name: "3 two names, the expected one last", want: verify.ReasonBadCertificate, doc: named("https://github.com/evil/evil/.github/workflows/sign.yaml@refs/heads/main", subject)},
-		{name: "3 two names, the expected one first", differs: oneName, want: verify.ReasonBadCertificate, doc: named(subject, "https://evil.example")},
-		{name: "3 an address and a mailbox", differs: oneName, want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.EmailAddresses = []string{"anna@acme.example"} })},
-		{name: "2 no name but the common one", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
+		{name: "two names, the expected one last", want: verify.ReasonBadCertificate, doc: named("https://github.com/evil/evil/.github/workflows/sign.yaml@refs/heads/main", subject)},
+		{name: "two names, the expected one first", differs: oneName, want: verify.ReasonBadCertificate, doc: named(subject, "https://evil.example")},
+		{name: "an address and a mailbox", differs: oneName, want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.EmailAddresses = []string{"anna@acme.example"} })},
+		{name: "no name but the common one", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
 			x.URIs, x.Subject = nil, pkix.Name{CommonName: subject}
 		})},
 		{name: "the name as a host's", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.URIs, x.DNSNames = nil, []string{"github.com"} })},
@@ -99,8 +99,8 @@ func identityVerdicts(w *world) []verdict {
 			return w.sealed(t, w.until(week), set{certificate: func(*ecdsa.PrivateKey) []byte { return []byte("not a certificate") }})
 		}},
 
-		{name: "5 the right subject by another issuer", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL })},
-		{name: "6 no issuer", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, true) })},
+		{name: "the right subject by another issuer", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL })},
+		{name: "no issuer", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, true) })},
 		{name: "the issuer in its old form alone", doc: templated(func(x *x509.Certificate) { withoutIssuer(x, false, true) })},
 		{name: "the issuer in its new form alone", differs: newIssuer, doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, false) })},
 		{name: "two issuers, the new form is another", want: verify.ReasonBadCertificate, doc: templated(other(w.OtherIssuerURL))},
@@ -116,32 +116,32 @@ func identityVerdicts(w *world) []verdict {
 			x.ExtraExtensions = append(x.ExtraExtensions, x.ExtraExtensions[0])
 		})},
 
-		{name: "11 a suffix", want: verify.ReasonWrongIdentity, doc: named(subject + "-evil"), policy: withoutClaims},
-		{name: "11 a prefix", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + subject), policy: withoutClaims},
-		{name: "11 another case", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "acme", "Acme", 1)), policy: withoutClaims},
-		{name: "11 a suffix against a pattern", want: verify.ReasonWrongIdentity, doc: named(subject + "-evil"), policy: withRegexp(repository + "/.+@refs/heads/main")},
-		{name: "11 a prefix against a pattern", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + subject), policy: withRegexp(repository + "/.+@refs/heads/main")},
-		{name: "11 another case against a pattern", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "acme", "Acme", 1)), policy: withRegexp(repository + "/.+@refs/heads/main")},
-		{name: "11 one branch of a pattern's choice", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + repository + "/a@refs/heads/main"),
+		{name: "a suffix", want: verify.ReasonWrongIdentity, doc: named(subject + "-evil"), policy: withoutClaims},
+		{name: "a prefix", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + subject), policy: withoutClaims},
+		{name: "another case", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "acme", "Acme", 1)), policy: withoutClaims},
+		{name: "a suffix against a pattern", want: verify.ReasonWrongIdentity, doc: named(subject + "-evil"), policy: withRegexp(repository + "/.+@refs/heads/main")},
+		{name: "a prefix against a pattern", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + subject), policy: withRegexp(repository + "/.+@refs/heads/main")},
+		{name: "another case against a pattern", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "acme", "Acme", 1)), policy: withRegexp(repository + "/.+@refs/heads/main")},
+		{name: "one branch of a pattern's choice", want: verify.ReasonWrongIdentity, doc: named("https://evil.example/" + repository + "/a@refs/heads/main"),
 			policy: withRegexp(repository + "/none|" + repository + "/a@refs/heads/main")},
-		{name: "11 a dot is a dot", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "sign.yaml", "signXyaml", 1)), policy: withoutClaims},
+		{name: "a dot is a dot", want: verify.ReasonWrongIdentity, doc: named(strings.Replace(subject, "sign.yaml", "signXyaml", 1)), policy: withoutClaims},
 		{name: "a pattern that fits", doc: honest, policy: withRegexp(repository + `/\.github/workflows/sign\.yaml@refs/heads/(main|release)`)},
 		{name: "a pattern that fits, its slashes escaped", doc: honest, policy: withRegexp(`https:\/\/github\.com\/acme\/exceptions\/.+@refs\/heads\/main`)},
 
-		{name: "14 another repository", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/acme/other" })},
-		{name: "14 no repository", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "" })},
-		{name: "15 a feature branch", want: verify.ReasonWrongIdentity, doc: branch("refs/heads/feature")},
-		{name: "15 a pull request", want: verify.ReasonWrongIdentity, doc: branch("refs/pull/7/merge")},
-		{name: "15 a tag of the branch's name", want: verify.ReasonWrongIdentity, doc: branch("refs/tags/main")},
-		{name: "15 another ref behind the same subject", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryRef = "refs/heads/feature" })},
-		{name: "16 the reused workflow in a fork", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) {
+		{name: "another repository", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/acme/other" })},
+		{name: "no repository", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryURI = "" })},
+		{name: "a feature branch", want: verify.ReasonWrongIdentity, doc: branch("refs/heads/feature")},
+		{name: "a pull request", want: verify.ReasonWrongIdentity, doc: branch("refs/pull/7/merge")},
+		{name: "a tag of the branch's name", want: verify.ReasonWrongIdentity, doc: branch("refs/tags/main")},
+		{name: "another ref behind the same subject", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryRef = "refs/heads/feature" })},
+		{name: "the reused workflow in a fork", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) {
 			e.SourceRepositoryURI, e.SourceRepositoryOwnerURI = "https://github.com/evil/exceptions", "https://github.com/evil"
 			e.SourceRepositoryIdentifier, e.SourceRepositoryOwnerIdentifier = "6666", "666"
 		})},
-		{name: "16 a repository of the same name made anew", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryIdentifier = "1002" })},
-		{name: "16 an owner of the same name made anew", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryOwnerIdentifier = "2002" })},
-		{name: "16 started by hand", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.BuildTrigger = "workflow_dispatch" })},
-		{name: "16 on somebody's own runner", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.RunnerEnvironment = "self-hosted" })},
+		{name: "a repository of the same name made anew", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryIdentifier = "1002" })},
+		{name: "an owner of the same name made anew", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.SourceRepositoryOwnerIdentifier = "2002" })},
+		{name: "started by hand", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.BuildTrigger = "workflow_dispatch" })},
+		{name: "on somebody's own runner", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.RunnerEnvironment = "self-hosted" })},
 	}
 }
 

@@ -48,7 +48,7 @@ func rekorV2Verdicts(w *world) []verdict {
 		c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))}}
 	}
 	return []verdict{
-		{name: "116 Rekor v2 and a timestamp", doc: v2(set{stamps: now})},
+		{name: "Rekor v2 and a timestamp", doc: v2(set{stamps: now})},
 		{name: "Rekor v2 and a timestamp, by a key", doc: stated(0, set{key: key, keyed: true, v2: true, stamps: now}), policy: keyed},
 		{name: "Rekor v2, expired", want: verify.ReasonExpired, doc: v2(set{stamps: now}), after: 8 * day},
 		{name: "Rekor v2 without a timestamp", want: verify.ReasonNoWitnessedTime, doc: v2(set{})},
@@ -68,8 +68,8 @@ func rekorV2Verdicts(w *world) []verdict {
 		{name: "a timestamp authority that is listed and not asked", doc: forged(set{})},
 		{name: "Rekor v2 at another address", want: verify.ReasonUnprovenLogEntry, doc: v2(set{stamps: now}), root: logAddress("https://rekor.example.com")},
 		{name: "Rekor v2 at no address", want: verify.ReasonUnprovenLogEntry, doc: v2(set{stamps: now}), root: logAddress("")},
-		{name: "37 Rekor v2, the key retired before", want: verify.ReasonUnprovenLogEntry, differs: logsWindow, doc: v2(set{stamps: now}), root: logV2Window("end", w.now.Add(-time.Minute))},
-		{name: "37 Rekor v2, the key not in use yet", want: verify.ReasonUnprovenLogEntry, differs: logsWindow, doc: v2(set{stamps: now}), root: logV2Window("start", w.now.Add(time.Minute))},
+		{name: "Rekor v2, the key retired before", want: verify.ReasonUnprovenLogEntry, differs: logsWindow, doc: v2(set{stamps: now}), root: logV2Window("end", w.now.Add(-time.Minute))},
+		{name: "Rekor v2, the key not in use yet", want: verify.ReasonUnprovenLogEntry, differs: logsWindow, doc: v2(set{stamps: now}), root: logV2Window("start", w.now.Add(time.Minute))},
 		{name: "a private Sigstore under its own root", doc: elsewhereSealed, root: elsewhereRoot, policy: elsewherePolicy},
 		{name: "a private Sigstore under another root", want: verify.ReasonUnprovenLogEntry, doc: elsewhereSealed, policy: elsewherePolicy},
 

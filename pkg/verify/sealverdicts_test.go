@@ -19,8 +19,8 @@ func sealVerdicts(w *world) []verdict {
 		return verdict{name: name, want: verify.ReasonMalformedSeal, doc: annotated(values)}
 	}
 	out := []verdict{
-		malformed("27 no message", map[string]any{prefix + "message": nil}),
-		malformed("27 no signature", map[string]any{prefix + "signature": nil}),
+		malformed("no message", map[string]any{prefix + "message": nil}),
+		malformed("no signature", map[string]any{prefix + "signature": nil}),
 		malformed("an empty signature", map[string]any{prefix + "signature": ""}),
 		malformed("a signature that is no text", map[string]any{prefix + "signature": int64(7)}),
 		malformed("a message that is a list", map[string]any{prefix + "message": []any{}}),
@@ -35,24 +35,24 @@ func sealVerdicts(w *world) []verdict {
 		malformed("a second message", map[string]any{prefix + "message_1": "AAAA"}),
 		malformed("an unknown annotation of the seal", map[string]any{prefix + "payload": "AAAA"}),
 		malformed("a near miss of the bundle's name", map[string]any{prefix + "bundle.v0.4": "AAAA"}),
-		malformed("80 another resource's bundle", map[string]any{prefix + "resourceBundleRef": "registry.invalid/evil:latest"}),
-		malformed("80 another image's signature", map[string]any{prefix + "imageRef": "registry.invalid/evil:latest"}),
-		malformed("29 a bundle that is null", map[string]any{prefix + "bundle.v0.3": nil, prefix + "bundle": "null"}),
+		malformed("another resource's bundle", map[string]any{prefix + "resourceBundleRef": "registry.invalid/evil:latest"}),
+		malformed("another image's signature", map[string]any{prefix + "imageRef": "registry.invalid/evil:latest"}),
+		malformed("a bundle that is null", map[string]any{prefix + "bundle.v0.3": nil, prefix + "bundle": "null"}),
 		{name: "three documents' worth of a ninth signature", want: verify.ReasonMalformedSeal, doc: annotated(ninth(prefix))},
 		{name: "a seal in another case", want: verify.ReasonAltered, doc: annotated(map[string]any{"Cosign.sigstore.dev/message": "AAAA"})},
-		{name: "80 a bundle's address under another prefix", want: verify.ReasonAltered, doc: annotated(map[string]any{"example.com/resourceBundleRef": "registry.invalid/evil:latest"})},
+		{name: "a bundle's address under another prefix", want: verify.ReasonAltered, doc: annotated(map[string]any{"example.com/resourceBundleRef": "registry.invalid/evil:latest"})},
 		{name: "not a Sigstore bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{"mediaType": 7}`)},
 		{name: "a Sigstore bundle with unknown fields", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "evil": 1}`)},
 		{name: "an empty Sigstore bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle.v0.3", `{}`)},
 		{name: "a certificate that is no PEM", want: verify.ReasonMalformedSeal, doc: packing("certificate", "certificate")},
 		{name: "something before the certificate", want: verify.ReasonMalformedSeal, doc: aroundCertificate("evil\n", "")},
 		{name: "something behind the certificate", want: verify.ReasonMalformedSeal, doc: aroundCertificate("", "evil\n")},
-		{name: "71 a flat bomb", want: verify.ReasonMalformedSeal, doc: packing("message", strings.Repeat("\x00", 16<<20))},
-		{name: "71 a bomb for a bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle", "{"+strings.Repeat(" ", 16<<20))},
-		{name: "72 a nested bomb", want: verify.ReasonEvidenceMismatch, doc: func(t *testing.T, w *world) *exception.Document {
+		{name: "a flat bomb", want: verify.ReasonMalformedSeal, doc: packing("message", strings.Repeat("\x00", 16<<20))},
+		{name: "a bomb for a bundle", want: verify.ReasonMalformedSeal, doc: packing("bundle", "{"+strings.Repeat(" ", 16<<20))},
+		{name: "a nested bomb", want: verify.ReasonEvidenceMismatch, doc: func(t *testing.T, w *world) *exception.Document {
 			return packing("message", packed(t, strings.Repeat("\x00", 16<<20)))(t, w)
 		}},
-		{name: "73 a message larger than a pipe's buffer, and junk", want: verify.ReasonMalformedSeal, doc: func(t *testing.T, w *world) *exception.Document {
+		{name: "a message larger than a pipe's buffer, and junk", want: verify.ReasonMalformedSeal, doc: func(t *testing.T, w *world) *exception.Document {
 			return annotated(map[string]any{prefix + "message": packed(t, w.until(week)+"# "+strings.Repeat("a", 70<<10)+"\n"), prefix + "bundle.v0.3": packed(t, "{}")})(t, w)
 		}},
 	}
@@ -67,22 +67,22 @@ func sealVerdicts(w *world) []verdict {
 		`{"SignedEntryTimestamp":"AAAA","Payload":{"body":"e30=","integratedTime":"1","logIndex":1,"logID":"00"}}`,
 		`{"SignedEntryTimestamp":"AAAA","payload":{"body":"e30=","integratedTime":1,"logIndex":1,"logID":"00"}}`,
 	} {
-		out = append(out, verdict{name: "29 the bundle " + bundle, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bundle))})
+		out = append(out, verdict{name: "the bundle " + bundle, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bundle))})
 	}
 	// A number of the honest bundle in another spelling, which other readers may refuse.
 	old := string(must(json.Marshal(readOldBundle(w))))
 	for _, key := range []string{"logIndex", "integratedTime"} {
 		for _, spelling := range []string{"7.0", "7e0", "-7", "07", `"7"`} {
 			bent := regexp.MustCompile(`("`+key+`":)(\d+)`).ReplaceAllString(old, "${1}"+strings.ReplaceAll(spelling, "7", "${2}"))
-			out = append(out, verdict{name: "29 " + key + " spelled as " + spelling, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bent))})
+			out = append(out, verdict{name: key + " spelled as " + spelling, want: verify.ReasonMalformedSeal, doc: withoutV03(packing("bundle", bent))})
 		}
 	}
 	// No value is an address, a path or a variable, however it looks.
 	for _, value := range []string{"http://169.254.169.254/latest", "https://evil.example/sig", "/dev/zero", "/etc/passwd", "env://HOME", "file:///etc/passwd", "-", "k8s://ns/secret", "AAAA\nAAAA"} {
-		out = append(out, malformed(fmt.Sprintf("78 79 the signature %q", value), map[string]any{prefix + "signature": value}),
-			malformed(fmt.Sprintf("78 79 the message %q", value), map[string]any{prefix + "message": value}))
+		out = append(out, malformed(fmt.Sprintf("the signature %q", value), map[string]any{prefix + "signature": value}),
+			malformed(fmt.Sprintf("the message %q", value), map[string]any{prefix + "message": value}))
 	}
-	return append(out, verdict{name: "79 a path that happens to be base64", want: verify.ReasonEvidenceMismatch, doc: annotated(map[string]any{prefix + "signature": "/dev/stdin/x"})})
+	return append(out, verdict{name: "a path that happens to be base64", want: verify.ReasonEvidenceMismatch, doc: annotated(map[string]any{prefix + "signature": "/dev/stdin/x"})})
 }
 
 func readOldBundle(w *world) *seal.RekorBundle {
