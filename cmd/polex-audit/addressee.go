@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/notify"
 	"github.com/polex-dev/polex/internal/notify/send"
 	"github.com/polex-dev/polex/internal/retry"
@@ -99,11 +101,12 @@ func (n *notification) gitHub(a *addressee, token string) error {
 	if n.options.dryRun {
 		return nil
 	}
-	client, err := send.NewGitHub(send.GitHubConfig{Client: &http.Client{}, APIURL: setting("GITHUB_API_URL", "https://api.github.com"),
-		ServerURL: serverURL(), Repository: n.repository(), Token: token, Login: n.options.login})
+	api, err := github.New(github.Config{HTTP: &http.Client{}, APIURL: setting("GITHUB_API_URL", "https://api.github.com"),
+		ServerURL: serverURL(), Repository: n.repository(), Token: token})
 	if err != nil {
 		return err
 	}
+	client := &send.GitHub{Client: api, Login: cmp.Or(n.options.login, send.DefaultLogin)}
 	a.tell = func(ctx context.Context, e notify.Event) (string, error) {
 		number, err := n.pullRequest(ctx, client, e)
 		if err != nil {

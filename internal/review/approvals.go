@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/internal/github"
 )
 
 // reviewed is one review. The API's author_association is no proof of anything,
@@ -52,7 +54,7 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 	what := fmt.Sprintf("read the reviews of pull request %d", m.Number)
 	last := map[int64]reviewed{}
 	var problem error
-	err := pages(ctx, r.api, fmt.Sprintf("/repos/%s/pulls/%d/reviews", r.api.repository, m.Number), func(page []reviewed) {
+	err := github.Pages(ctx, r.api, r.api.Path("/pulls/%d/reviews", m.Number), func(page []reviewed) bool {
 		for _, given := range page {
 			if given.User == nil || given.State != approved && given.State != changesRequested && given.State != dismissed {
 				continue
@@ -65,6 +67,7 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 				last[given.User.ID] = given
 			}
 		}
+		return true
 	})
 	if err == nil {
 		err = problem
@@ -155,7 +158,7 @@ func (r *Reviewer) mayWrite(ctx context.Context, who *user) (bool, error) {
 		Permission string `json:"permission"` // admin, write, read or none
 		User       *user  `json:"user"`
 	}
-	_, err := r.api.get(ctx, "/repos/"+r.api.repository+"/collaborators/"+who.Login+"/permission", nil, &held)
+	_, err := r.api.Get(ctx, r.api.Path("/collaborators/%s/permission", who.Login), nil, &held)
 	if err == nil && (held.User == nil || held.User.ID != who.ID) {
 		err = fmt.Errorf("the answer is about somebody else")
 	}

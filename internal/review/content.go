@@ -24,7 +24,7 @@ type headCommit struct {
 // head returns the last commit of a pull request.
 func (r *Reviewer) head(ctx context.Context, m *merged) (*headCommit, error) {
 	var head headCommit
-	_, err := r.api.get(ctx, "/repos/"+r.api.repository+"/commits/"+m.Head.SHA, onePerPage, &head)
+	_, err := r.api.Get(ctx, r.api.Path("/commits/%s", m.Head.SHA), onePerPage, &head)
 	if err == nil && (head.SHA != m.Head.SHA || !hashForm.MatchString(head.Commit.Tree.SHA)) {
 		err = fmt.Errorf("the answer is about commit %q", head.SHA)
 	}
@@ -102,7 +102,7 @@ func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[strin
 		Tree      []treeEntry `json:"tree"`
 		Truncated bool        `json:"truncated"`
 	}
-	_, err := r.api.get(ctx, "/repos/"+r.api.repository+"/git/trees/"+hash, nil, &held)
+	_, err := r.api.Get(ctx, r.api.Path("/git/trees/%s", hash), nil, &held)
 	if err == nil && held.Truncated {
 		err = fmt.Errorf("the answer is not whole")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/review"
 )
 
@@ -66,7 +67,7 @@ func TestFromEvent(t *testing.T) {
 
 func eventConfig(payload []byte) review.Config {
 	return review.Config{Source: review.SourceEvent, Event: payload, Branch: "main", History: newHistory(),
-		GitHub: review.GitHub{ServerURL: "https://github.com/", Repository: repository}}
+		GitHub: github.Config{ServerURL: "https://github.com/", Repository: repository}}
 }
 
 func TestBadEvents(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/internal/review"
 )
@@ -119,8 +120,8 @@ func reply(w http.ResponseWriter, status int, value any) {
 func (g *gitHub) config() review.Config {
 	return review.Config{
 		Source: review.SourceAPI, Branch: "main", RequireApprovals: 1, History: newHistory(),
-		GitHub: review.GitHub{Client: g.server.Client(), APIURL: g.server.URL, ServerURL: "https://github.com", Repository: repository, Token: token,
-			Patience: retry.Timing{Sleep: func(_ context.Context, d time.Duration) error {
+		GitHub: github.Config{HTTP: g.server.Client(), APIURL: g.server.URL, ServerURL: "https://github.com", Repository: repository, Token: token,
+			Timing: retry.Timing{Sleep: func(_ context.Context, d time.Duration) error {
 				g.paused = append(g.paused, d.Truncate(time.Second))
 				return nil
 			}}},

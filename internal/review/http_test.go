@@ -77,7 +77,7 @@ func TestServer(t *testing.T) {
 				}
 			}
 			return true
-		}, "unknown: larger than 8192 KiB", nil},
+		}, "unknown: larger than 32768 KiB", nil},
 		"answers something else":      {func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("<html>")); return true }, "unknown: invalid character", nil},
 		"answers more than one thing": {func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("[] []")); return true }, "unknown: invalid character", nil},
 		"answers with nothing":        {func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusNoContent); return true }, "unknown: returned 204", nil},
@@ -168,8 +168,8 @@ func TestCancelled(t *testing.T) {
 			defer cancel()
 			asked := 0
 			c := newGitHub(t).config()
-			c.GitHub.Client = &http.Client{Transport: stumbling(func() { asked++; when(cancel) })}
-			c.GitHub.Patience.Sleep = nil // by the clock
+			c.GitHub.HTTP = &http.Client{Transport: stumbling(func() { asked++; when(cancel) })}
+			c.GitHub.Timing.Sleep = nil // by the clock
 			r, err := review.New(c)
 			if err != nil {
 				t.Fatal(err)
@@ -226,7 +226,7 @@ func TestNothingElseIsAsked(t *testing.T) {
 			t.Errorf("it asked for %q", asked)
 		}
 	}
-	if !slices.Contains(g.asked, api+"/pulls/12/reviews?page=2&per_page=30") {
+	if !slices.Contains(g.asked, api+"/pulls/12/reviews?page=2&per_page=100") {
 		t.Errorf("it asked for %q alone", g.asked)
 	}
 }
@@ -244,7 +244,7 @@ func TestNew(t *testing.T) {
 		"a password":            {func(c *review.Config) { c.GitHub.APIURL = "https://a:b@api.example.com" }, "no address"},
 		"no token":              {func(c *review.Config) { c.GitHub.Token = "" }, "no token"},
 		"a token of two lines":  {func(c *review.Config) { c.GitHub.Token = "a\nb" }, "no token"},
-		"no client":             {func(c *review.Config) { c.GitHub.Client = nil }, "no HTTP client"},
+		"no client":             {func(c *review.Config) { c.GitHub.HTTP = nil }, "no HTTP client"},
 		"a path as repository":  {func(c *review.Config) { c.GitHub.Repository = "acme/../x" }, "no repository"},
 		"above as repository":   {func(c *review.Config) { c.GitHub.Repository = "acme/.." }, "no repository"},
 		"no branch":             {func(c *review.Config) { c.Branch = "" }, "no branch"},

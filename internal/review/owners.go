@@ -150,7 +150,7 @@ func (r *Reviewer) membership(ctx context.Context, team, login string) (membersh
 	var held struct {
 		State string `json:"state"` // active, or pending
 	}
-	_, err := r.api.get(ctx, "/orgs/"+org+"/teams/"+slug+"/memberships/"+login, nil, &held)
+	_, err := r.api.Get(ctx, "/orgs/"+org+"/teams/"+slug+"/memberships/"+login, nil, &held)
 	m := membership{active: held.State == "active"}
 	var answered *retry.StatusError
 	switch {

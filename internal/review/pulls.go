@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/internal/github"
 )
 
 // user is an account. Type is User, Bot, Organization or Mannequin.
@@ -72,12 +74,13 @@ type merged struct {
 // find returns the pull request that brought a commit, or nil.
 func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 	var candidates []pull
-	err := pages(ctx, r.api, "/repos/"+r.api.repository+"/commits/"+commit+"/pulls", func(found []pull) {
+	err := github.Pages(ctx, r.api, r.api.Path("/commits/%s/pulls", commit), func(found []pull) bool {
 		for _, p := range found {
-			if p.mergedInto(r.api.repository, r.config.Branch) {
+			if p.mergedInto(r.api.Repository(), r.config.Branch) {
 				candidates = append(candidates, p)
 			}
 		}
+		return true
 	})
 	if err != nil {
 		return nil, unanswered("look for the pull request of commit "+commit, err)
@@ -99,7 +102,7 @@ func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 	case 0:
 		return nil, nil
 	case 1:
-		found[0].address, err = found[0].check(r.api.server, r.api.repository)
+		found[0].address, err = found[0].check(r.api.Server(), r.api.Repository())
 		return found[0], err
 	default:
 		return nil, &UnknownError{What: fmt.Sprintf("commit %s is the merge of %d pull requests, %d and %d among them", commit, len(found), found[0].Number, found[1].Number)}
@@ -132,7 +135,7 @@ func (r *Reviewer) brought(ctx context.Context, m *merged, commit string) (bool,
 	series := 1
 	if len(last.Parents) == 1 {
 		var whole pull
-		if _, err := r.api.get(ctx, fmt.Sprintf("/repos/%s/pulls/%d", r.api.repository, m.Number), nil, &whole); err != nil {
+		if _, err := r.api.Get(ctx, r.api.Path("/pulls/%d", m.Number), nil, &whole); err != nil {
 			return false, unanswered(fmt.Sprintf("read pull request %d", m.Number), err)
 		}
 		if whole.Number != m.Number || whole.Commits < 1 || whole.Commits > maxCommits {

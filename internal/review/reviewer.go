@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -16,7 +17,7 @@ type Config struct {
 	Source Source
 	// GitHub is asked for SourceAPI. For SourceEvent only its ServerURL and
 	// Repository count.
-	GitHub GitHub
+	GitHub github.Config
 	// Event is the payload of the event that the workflow runs for, for
 	// SourceEvent: a push, or a pull request that was closed.
 	Event []byte
@@ -50,7 +51,7 @@ const maxRequired = 100
 // Reviewer makes records. It is not for several goroutines at once.
 type Reviewer struct {
 	config Config
-	api    *api // nil unless the API is asked
+	api    *github.Client // nil unless the API is asked
 	server string
 	event  *event
 	writes map[string]bool       // by login: who may write to the repository
@@ -78,17 +79,17 @@ func New(c Config) (*Reviewer, error) {
 	var err error
 	switch c.Source {
 	case SourceAPI:
-		r.api, err = newAPI(c.GitHub)
+		r.api, err = github.New(c.GitHub)
 	case SourceEvent:
 		if c.asksApprovals() || c.RequireCodeOwners {
 			return nil, errors.New("approvals are asked for, and an event shows none: they take the API, and a token for it")
 		}
 		r.event, err = readEvent(c.Event)
 		if err == nil {
-			r.server, err = checkAddress(c.GitHub.ServerURL)
+			r.server, err = github.CheckAddress(c.GitHub.ServerURL)
 		}
-		if err == nil && !repositoryForm.MatchString(c.GitHub.Repository) {
-			err = fmt.Errorf("%q is no repository: it is written as owner/name", c.GitHub.Repository)
+		if err == nil {
+			err = github.CheckRepository(c.GitHub.Repository)
 		}
 	case SourceTrailers:
 		if c.RequireCodeOwners || c.asksApprovals() && !c.InsecureCountTrailers {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -64,7 +65,7 @@ func New(o Options) (*Recorder, error) {
 		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
 		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
-		GitHub: review.GitHub{Client: o.Client, APIURL: o.getenv("GITHUB_API_URL", publicAPI), ServerURL: o.getenv("GITHUB_SERVER_URL", publicServer),
+		GitHub: github.Config{HTTP: o.Client, APIURL: o.getenv("GITHUB_API_URL", publicAPI), ServerURL: o.getenv("GITHUB_SERVER_URL", publicServer),
 			Repository: o.Getenv("GITHUB_REPOSITORY"), Token: o.Getenv("GITHUB_TOKEN")},
 	}
 	if c.Branch == "" {

@@ -6,13 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/notify"
-)
-
-// Bounds of a pull request's comments, of which GitHub takes 2,500.
-const (
-	perPage  = 100
-	maxPages = 30
 )
 
 // Did is what became of a comment.
@@ -57,19 +52,19 @@ func (g *GitHub) comment(ctx context.Context, number int, e notify.Event) (Did, 
 		var made comment
 		switch {
 		case there == nil:
-			err := g.ask(ctx, http.MethodPost, fmt.Sprintf("/issues/%d/comments", number), map[string]string{"body": body}, &made)
+			err := g.Send(ctx, http.MethodPost, g.Path("/issues/%d/comments", number), map[string]string{"body": body}, &made)
 			if err != nil {
 				failed = err
 				continue
 			}
-			if made.User.Login != g.login {
-				return Created, fmt.Errorf("it was made, as %q and not as %q: the next run would not find it again", made.User.Login, g.login)
+			if made.User.Login != g.Login {
+				return Created, fmt.Errorf("it was made, as %q and not as %q: the next run would not find it again", made.User.Login, g.Login)
 			}
 			return Created, nil
 		case trimmed(there.Body) == trimmed(body):
 			return Unchanged, nil
 		default:
-			return Changed, g.ask(ctx, http.MethodPatch, fmt.Sprintf("/issues/comments/%d", there.ID), map[string]string{"body": body}, &made)
+			return Changed, g.Send(ctx, http.MethodPatch, g.Path("/issues/comments/%d", there.ID), map[string]string{"body": body}, &made)
 		}
 	}
 	return "", failed
@@ -77,21 +72,17 @@ func (g *GitHub) comment(ctx context.Context, number int, e notify.Event) (Did, 
 
 // find returns the account's own comment that begins with a marker, or nil.
 func (g *GitHub) find(ctx context.Context, number int, marker string) (*comment, error) {
-	for page := 1; page <= maxPages; page++ {
-		var comments []comment
-		if err := g.ask(ctx, http.MethodGet, fmt.Sprintf("/issues/%d/comments?per_page=%d&page=%d", number, perPage, page), nil, &comments); err != nil {
-			return nil, err
-		}
-		if len(comments) == 0 {
-			return nil, nil
-		}
+	var found *comment
+	err := github.Pages(ctx, g.Client, g.Path("/issues/%d/comments", number), func(comments []comment) bool {
 		for i, c := range comments {
-			if c.User.Login == g.login && strings.HasPrefix(c.Body, marker) {
-				return &comments[i], nil
+			if c.User.Login == g.Login && strings.HasPrefix(c.Body, marker) {
+				found = &comments[i]
+				return false
 			}
 		}
-	}
-	return nil, fmt.Errorf("it has more than %d pages of comments", maxPages)
+		return true
+	})
+	return found, err
 }
 
 // trimmed is a text without what a server changes at its ends and line ends.

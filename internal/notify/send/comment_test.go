@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/notify"
 	"github.com/polex-dev/polex/internal/notify/send"
 )
@@ -41,6 +42,9 @@ func newGitHub(t *testing.T) *gitHub {
 		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 		// Fewer than were asked for, as a proxy may.
 		from, to := min((page-1)*2, len(g.comments)), min(page*2, len(g.comments))
+		if to < len(g.comments) {
+			w.Header().Set("Link", `<https://api.github.com/next>; rel="next"`)
+		}
 		_ = json.NewEncoder(w).Encode(append([]comment{}, g.comments[from:to]...))
 	})
 	mux.HandleFunc("POST /repos/acme/exceptions/issues/12/comments", func(w http.ResponseWriter, r *http.Request) {
@@ -80,16 +84,18 @@ func (g *gitHub) by(login, body string) {
 	g.comments = append(g.comments, comment{ID: int64(len(g.comments) + 1), Body: body, User: map[string]string{"login": login}})
 }
 
-func (g *gitHub) config() send.GitHubConfig {
-	return send.GitHubConfig{Client: g.Client(), Patience: impatient(time.Minute), APIURL: g.URL, ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token}
+func (g *gitHub) client(t *testing.T) *send.GitHub {
+	t.Helper()
+	client, err := github.New(github.Config{HTTP: g.Client(), Timing: impatient(time.Minute), APIURL: g.URL, ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &send.GitHub{Client: client, Login: send.DefaultLogin}
 }
 
 func (g *gitHub) comment(t *testing.T, e notify.Event) (send.Did, error) {
 	t.Helper()
-	client, err := send.NewGitHub(g.config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := g.client(t)
 	return client.Comment(t.Context(), 12, e)
 }
 
@@ -152,12 +158,8 @@ func TestCommentAsAnother(t *testing.T) {
 	if _, err := g.comment(t, event()); err == nil || !strings.Contains(err.Error(), `as "notices[bot]"`) {
 		t.Errorf("it says %v", err)
 	}
-	c := g.config()
-	c.Login = "notices[bot]"
-	client, err := send.NewGitHub(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := g.client(t)
+	client.Login = "notices[bot]"
 	if did, err := client.Comment(t.Context(), 12, event()); did != send.Unchanged || err != nil {
 		t.Errorf("%s: %v", did, err)
 	}
@@ -196,10 +198,10 @@ func TestCommentFaults(t *testing.T) {
 		"no right to write": {http.MethodPost, says(http.StatusForbidden), "403"},
 		"overloaded":        {http.MethodGet, says(http.StatusBadGateway), "502"},
 		"cannot write":      {http.MethodPost, says(http.StatusBadGateway), "502"},
-		"a redirect":        {http.MethodGet, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "not followed"},
+		"a redirect":        {http.MethodGet, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }, "leads to another host"},
 		"no JSON":           {http.MethodGet, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "no answer of this API"},
 		"cut off":           {http.MethodGet, cutOff, "EOF"},
-		"pages without end": {http.MethodGet, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[{"id":1,"body":"x"}]`)) }, "more than 30 pages"},
+		"pages without end": {http.MethodGet, endless, "more than 30 pages"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGitHub(t)
@@ -225,10 +227,7 @@ func TestCommentFaults(t *testing.T) {
 
 // Only pull requests of the repository are commented on, whatever a record says.
 func TestNumberOf(t *testing.T) {
-	client, err := send.NewGitHub(newGitHub(t).config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := newGitHub(t).client(t)
 	for address, want := range map[string]int{
 		"https://github.com/acme/exceptions/pull/12": 12, "https://github.com/acme/exceptions/pull/0": 0, "https://github.com/acme/exceptions/pull/-1": 0,
 		"https://github.com/acme/exceptions/pull/12/files": 0, "https://github.com/acme/other/pull/12": 0, "https://github.com/acme/exceptions/pull/012": 0,
@@ -251,10 +250,7 @@ func TestPullRequestOf(t *testing.T) {
 	} {
 		g := newGitHub(t)
 		g.pulls = pulls
-		client, err := send.NewGitHub(g.config())
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := g.client(t)
 		if got, err := client.PullRequestOf(t.Context(), commit); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%s: %d, %v", pulls, got, err)
 		}
@@ -264,35 +260,13 @@ func TestPullRequestOf(t *testing.T) {
 	}
 }
 
-func TestGitHubConfig(t *testing.T) {
-	for name, change := range map[string]func(*send.GitHubConfig){
-		"no client":       func(c *send.GitHubConfig) { c.Client = nil },
-		"an open line":    func(c *send.GitHubConfig) { c.APIURL = "http://api.github.com" },
-		"a query":         func(c *send.GitHubConfig) { c.APIURL += "/?x=1" },
-		"no server":       func(c *send.GitHubConfig) { c.ServerURL = "" },
-		"no repository":   func(c *send.GitHubConfig) { c.Repository = "" },
-		"a path":          func(c *send.GitHubConfig) { c.Repository = "acme/exceptions/x" },
-		"a parent":        func(c *send.GitHubConfig) { c.Repository = "acme/.." },
-		"no token":        func(c *send.GitHubConfig) { c.Token = "" },
-		"a broken token":  func(c *send.GitHubConfig) { c.Token = "a\r\nX: b" },
-		"a pull number 0": nil,
-	} {
-		c := newGitHub(t).config()
-		if change != nil {
-			change(&c)
-			if _, err := send.NewGitHub(c); err == nil {
-				t.Errorf("%s passes", name)
-			} else if c.Token != "" && strings.Contains(err.Error(), c.Token) {
-				t.Errorf("it says the token: %v", err)
-			}
-			continue
-		}
-		client, err := send.NewGitHub(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.Comment(t.Context(), 0, event()); err == nil {
-			t.Errorf("%s passes", name)
-		}
+func endless(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Link", `<https://api.github.com/next>; rel="next"`)
+	_, _ = w.Write([]byte(`[{"id":1,"body":"x"}]`))
+}
+
+func TestNoPullRequest(t *testing.T) {
+	if _, err := newGitHub(t).client(t).Comment(t.Context(), 0, event()); err == nil {
+		t.Error("there is no pull request 0")
 	}
 }

@@ -1,0 +1,201 @@
+package github
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/retry"
+)
+
+const (
+	apiVersion = "2022-11-28"
+	perPage    = 100
+	maxPages   = 30
+	maxAnswer  = 32 << 20 // bytes: 100 texts of 65,536 characters fit in
+)
+
+// Config says how the API is reached.
+type Config struct {
+	// HTTP sends the requests. No answer leads to another host.
+	HTTP   *http.Client
+	Timing retry.Timing
+	// APIURL is the API's address, such as https://api.github.com, and ServerURL
+	// that of the pages, such as https://github.com. Both are reached by https,
+	// but for loopback.
+	APIURL, ServerURL string
+	// Repository is "owner/name".
+	Repository string
+	Token      string
+}
+
+// Client asks about one repository. It is safe for use by many goroutines.
+type Client struct {
+	http                            http.Client
+	base, server, repository, token string
+}
+
+// repositoryForm allows the underscore that accounts of an enterprise have.
+var repositoryForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}$`)
+
+// CheckRepository refuses a name that is not "owner/name".
+func CheckRepository(name string) error {
+	if !repositoryForm.MatchString(name) || strings.HasSuffix(name, "/.") || strings.HasSuffix(name, "/..") {
+		return fmt.Errorf("%q is no repository: it is written as owner/name", name)
+	}
+	return nil
+}
+
+// New checks a configuration.
+func New(c Config) (*Client, error) {
+	base, err := CheckAddress(c.APIURL)
+	if err != nil {
+		return nil, fmt.Errorf("address of the API: %w", err)
+	}
+	server, err := CheckAddress(c.ServerURL)
+	if err != nil {
+		return nil, fmt.Errorf("address of the server: %w", err)
+	}
+	if err := CheckRepository(c.Repository); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.HTTP == nil:
+		return nil, errors.New("github: no HTTP client")
+	case c.Token == "" || strings.ContainsAny(c.Token, " \r\n\t"):
+		return nil, errors.New("there is no token for the API, or it is none")
+	}
+	client := &Client{http: *c.HTTP, base: base, server: server, repository: c.Repository, token: c.Token}
+	client.http.Transport = retry.Transport{Timing: c.Timing, Next: c.HTTP.Transport, MaxAnswer: maxAnswer, FollowOnHost: true, SecondaryLimits: true}
+	return client, nil
+}
+
+// CheckAddress returns a server's address without the slash at its end. One that would
+// send a token over an open line is an error; loopback is not one.
+func CheckAddress(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("%q is no address", address)
+	}
+	host := u.Hostname()
+	loopback := host == "127.0.0.1" || host == "::1" || host == "localhost"
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
+		return "", fmt.Errorf("%q is not reached by https", address)
+	}
+	return strings.TrimSuffix(address, "/"), nil
+}
+
+// Repository is "owner/name".
+func (c *Client) Repository() string { return c.repository }
+
+// Server is the address of the pages, without a slash at its end.
+func (c *Client) Server() string { return c.server }
+
+// Path is one of the API below the repository.
+func (c *Client) Path(format string, args ...any) string {
+	return "/repos/" + c.repository + fmt.Sprintf(format, args...)
+}
+
+// Get asks for a page and decodes it. more says that another follows.
+func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) (more bool, err error) {
+	header, err := c.do(ctx, http.MethodGet, path, query, nil, into)
+	return hasNext(header), err
+}
+
+// Send sends a value and decodes the answer. A POST is sent once: what it may have done
+// has to be looked for before it is repeated.
+func (c *Client) Send(ctx context.Context, method, path string, value, into any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = c.do(ctx, method, path, nil, raw, into)
+	return err
+}
+
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, send []byte, into any) (http.Header, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(send))
+	if err != nil {
+		return nil, c.hide(err)
+	}
+	request.URL.RawQuery = query.Encode()
+	if method == http.MethodPost {
+		request.GetBody = nil
+	}
+	request.Header.Set("Accept", "application/vnd.github+json")
+	request.Header.Set("X-GitHub-Api-Version", apiVersion)
+	request.Header.Set("User-Agent", "polex")
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, c.hide(err))
+	}
+	defer response.Body.Close() //nolint:errcheck // only read
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK && (method == http.MethodGet || response.StatusCode != http.StatusCreated) {
+		err = retry.Returned(response.StatusCode, body)
+	}
+	if err == nil {
+		if err = json.Unmarshal(body, into); err != nil {
+			err = fmt.Errorf("it returned something that is no answer of this API: %w", err)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, c.hide(err))
+	}
+	return response.Header, nil
+}
+
+// hidden is an error without the token in its text.
+type hidden struct {
+	error
+	token string
+}
+
+func (h hidden) Error() string { return strings.ReplaceAll(h.error.Error(), h.token, "[secret]") }
+func (h hidden) Unwrap() error { return h.error }
+
+// hide leaves out the token, and the address that net/http puts into its errors.
+func (c *Client) hide(err error) error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return hidden{err, c.token}
+}
+
+// Pages asks for one page after the other and calls visit with what is on each, until
+// it returns false or there is no more. More than 30 pages are an error.
+func Pages[T any](ctx context.Context, c *Client, path string, visit func([]T) (more bool)) error {
+	for page := 1; page <= maxPages; page++ {
+		var items []T
+		more, err := c.Get(ctx, path, url.Values{"per_page": {strconv.Itoa(perPage)}, "page": {strconv.Itoa(page)}}, &items)
+		if err != nil {
+			return err
+		}
+		// The server's word that there is no more counts only beside a page that is not
+		// full: a later page may hold what takes an approval away.
+		if !visit(items) || !more && len(items) < perPage {
+			return nil
+		}
+	}
+	return fmt.Errorf("GET %s: there are more than %d pages", path, maxPages)
+}
+
+// hasNext reports whether the answer names a next page. Its address is not used.
+func hasNext(header http.Header) bool {
+	for _, link := range header.Values("Link") {
+		if strings.Contains(link, `rel="next"`) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,38 @@
+package github_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/github"
+)
+
+func TestConfig(t *testing.T) {
+	for name, change := range map[string]func(*github.Config){
+		"no client":                  func(c *github.Config) { c.HTTP = nil },
+		"an open line":               func(c *github.Config) { c.APIURL = "http://api.github.com" },
+		"an open line to the server": func(c *github.Config) { c.ServerURL = "http://github.com" },
+		"a query":                    func(c *github.Config) { c.APIURL += "/?x=1" },
+		"a password":                 func(c *github.Config) { c.APIURL = "https://a:b@api.github.com" },
+		"no server":                  func(c *github.Config) { c.ServerURL = "" },
+		"no repository":              func(c *github.Config) { c.Repository = "" },
+		"a path":                     func(c *github.Config) { c.Repository = "acme/exceptions/x" },
+		"a parent":                   func(c *github.Config) { c.Repository = "acme/.." },
+		"no token":                   func(c *github.Config) { c.Token = "" },
+		"a broken token":             func(c *github.Config) { c.Token = "a\r\nX: b" },
+		"nothing wrong":              nil,
+	} {
+		c := github.Config{HTTP: http.DefaultClient, APIURL: "https://api.github.com/", ServerURL: "https://github.com", Repository: "acme/exceptions", Token: "token-of-somebody"}
+		if change != nil {
+			change(&c)
+		}
+		_, err := github.New(c)
+		if (err == nil) != (change == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && c.Token != "" && strings.Contains(err.Error(), c.Token) {
+			t.Errorf("%s: it says the token: %v", name, err)
+		}
+	}
+}
