@@ -11,7 +11,7 @@ import (
 // is, and no OIDC issuer.
 func TestExplainCertified(t *testing.T) {
 	for _, c := range corpus(t) {
-		if c.Name != "certified-a-mailbox" {
+		if c.Name != "verified/certified-a-mailbox" {
 			continue
 		}
 		out, _ := judge(t, c, "--explain")
