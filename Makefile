@@ -1,6 +1,6 @@
 # `make` lists the targets. Building and testing need Go, git and make, no more.
 
-CLI      := github.com/polex-dev/polex/cmd/internal/cli
+CLI      := github.com/polex-dev/polex/internal/command/cli
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 30s
 TOOLS    := bin/tools
@@ -42,7 +42,7 @@ dist: ## build what is released into dist/: archives, checksums, and what the im
 	go run ./internal/release -version $(VERSION) -out dist
 
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis and Chromium)
-	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./cmd/polex-audit
+	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./internal/command/audit
 
 e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller promtool) ## build the programs that those tests run
 

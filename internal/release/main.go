@@ -82,7 +82,7 @@ func committed() (time.Time, error) {
 // build builds every command for a platform: static, and without a path of this
 // machine.
 func build(p platform, version, dir string) error {
-	const stamp = "github.com/polex-dev/polex/cmd/internal/cli.Version="
+	const stamp = "github.com/polex-dev/polex/internal/command/cli.Version="
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X "+stamp+version, "-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- a version without a space
 	cmd.Env = slices.Concat(cmd.Environ(), []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0"})
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr

@@ -45,6 +45,10 @@ var public = []string{"exception", "seal", "shape", "sign", "trust", "verify"}
 // workshop are packages under internal/ that serve tests, releases and the sandbox.
 var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest"}
 
+// commands stands above the house: it may import all of it, and none of it may import
+// a command.
+const commands = "internal/command"
+
 // pure do no I/O and have no clock: the same input gives the same answer.
 var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "notify"}
 
@@ -82,7 +86,7 @@ func room(path string) string {
 		rest, ok = strings.CutPrefix(path, module+"/internal/")
 	}
 	name, _, _ := strings.Cut(rest, "/")
-	if !ok || slices.Contains(workshop, name) {
+	if !ok || slices.Contains(workshop, name) || covers(module+"/"+commands, path) {
 		return ""
 	}
 	for own := range house {
@@ -186,6 +190,8 @@ func TestViolations(t *testing.T) {
 		{"pkg/sign", module + "/internal/retry", 0},
 		{"pkg/verify", module + "/internal/retry", 1},
 		{"internal/retry", "os", 1},
+		{"internal/promote", module + "/internal/command/cli", 1},
+		{"pkg/verify", module + "/internal/command/verify", 1},
 		{"internal/notify", "net/http", 1},
 		{"internal/notify/send", "net/http", 0},
 		{"internal/notify/send", "os", 1},
@@ -284,32 +290,43 @@ func TestNothingThatShipsPullsIn(t *testing.T) {
 	}
 }
 
+// only holds that importers, and what lies below them, alone import a package or what
+// lies below that.
+func only(t *testing.T, all []pkg, path string, importers ...string) {
+	t.Helper()
+	for _, p := range all {
+		if covers(path, p.rel()) || slices.ContainsFunc(importers, func(i string) bool { return covers(i, p.rel()) }) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if covers(module+"/"+path, imported) {
+				t.Errorf("%s imports %s: only %s may", p.rel(), imported, strings.Join(importers, ", "))
+			}
+		}
+	}
+}
+
 // TestNothingThatVerifiesFetches: a trusted root is fetched when somebody asks
 // for that, and by nothing else.
 func TestNothingThatVerifiesFetches(t *testing.T) {
-	fetching := module + "/pkg/trust/tufroot"
-	for _, p := range list(t, "./...") {
-		if covers(fetching, p.ImportPath) || p.rel() == "cmd/polex-sign" {
-			continue
-		}
-		if slices.Contains(p.Imports, fetching) {
-			t.Errorf("%s imports %s: only cmd/polex-sign may", p.rel(), fetching)
-		}
-	}
+	only(t, list(t, "./..."), "pkg/trust/tufroot", commands+"/sign")
 }
 
 // TestSandboxStaysOut: the sandbox makes trust out of nothing, so only the
 // command that says so, and tests, may use it.
 func TestSandboxStaysOut(t *testing.T) {
-	sandbox := module + "/internal/sandbox"
-	for _, p := range list(t, "./...") {
-		if covers(sandbox, p.ImportPath) || covers("cmd/polex-sandbox", p.rel()) || covers("test", p.rel()) {
-			continue
-		}
-		for _, path := range p.Imports {
-			if covers(sandbox, path) {
-				t.Errorf("%s imports %s: only cmd/polex-sandbox and tests may", p.rel(), path)
-			}
-		}
+	only(t, list(t, "./..."), "internal/sandbox", commands+"/sandbox", "test")
+}
+
+// TestGatesStaySmall: a command links no other one. The binary for people has them all.
+func TestGatesStaySmall(t *testing.T) {
+	binaries, err := filepath.Glob("../../cmd/polex-*")
+	if err != nil || len(binaries) == 0 {
+		t.Fatal(binaries, err)
+	}
+	all := list(t, "./...")
+	for _, binary := range binaries {
+		_, name, _ := strings.Cut(filepath.Base(binary), "-")
+		only(t, all, commands+"/"+name, "cmd/polex-"+name, commands+"/polex")
 	}
 }

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Streams is everything that a command takes from outside.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer // results
+	Err io.Writer // everything else
+	Now func() time.Time
+}
+
+// Run runs the command that build makes and returns its exit status.
+func Run(ctx context.Context, build func(Streams) *cobra.Command, args []string, streams Streams) int {
+	return execute(ctx, build(streams), args, streams)
+}
+
+func execute(ctx context.Context, root *cobra.Command, args []string, streams Streams) int {
+	root.SetArgs(args)
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Version = VersionText()
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return &UsageError{Err: err, Hint: fmt.Sprintf("run %s --help", c.CommandPath())}
+	})
+
+	err := CheckGiven(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
+	var status StatusError
+	switch {
+	case err == nil:
+		return Passed
+	case errors.As(err, &status):
+		return int(status)
+	}
+	name := root.Name()
+	fmt.Fprintf(streams.Err, "%s: error: %s\n", name, Escape(err.Error()))
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, Escape(hint))
+	}
+	var usage *UsageError
+	if errors.As(err, &usage) {
+		return Usage
+	}
+	return Undecided
+}

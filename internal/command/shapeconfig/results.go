@@ -1,0 +1,39 @@
+package shapeconfig
+
+import (
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// Docs says in a line what each reason means, a configuration's own rules
+// included.
+func Docs(config shape.Config) map[string]string {
+	docs := map[string]string{}
+	for _, r := range config.Rules {
+		docs[r.Name] = r.Message
+	}
+	for _, r := range shape.Reasons() {
+		docs[r.Name] = r.Doc
+	}
+	return docs
+}
+
+// Results turns what was found in a document into results.
+func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
+	results := make([]cli.Result, 0, len(found))
+	for _, f := range found {
+		r := cli.ResultFor(doc)
+		r.Outcome = cli.Refuse
+		if f.Severity == shape.Warning {
+			r.Outcome = cli.Warn
+		}
+		r.Line, r.Column = f.Position.Line, f.Position.Column
+		r.Reason, r.Message, r.Hint = f.Reason, f.Message, f.Hint
+		if len(f.Path) > 0 {
+			r.Path = f.Path.String()
+		}
+		results = append(results, r)
+	}
+	return results
+}
