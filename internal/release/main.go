@@ -35,7 +35,7 @@ func release(version, out string) error {
 	if version == "" || strings.ContainsAny(version, `/\ `) || flag.NArg() > 0 {
 		return fmt.Errorf("-version is %q: name one", version)
 	}
-	commands, err := filepath.Glob(filepath.Join("cmd", "polex-*"))
+	commands, err := filepath.Glob(filepath.Join("cmd", "polex*"))
 	if err != nil || len(commands) == 0 {
 		return fmt.Errorf("there are no commands in cmd: run it at the repository's root: %w", err)
 	}

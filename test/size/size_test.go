@@ -25,6 +25,7 @@ var shipped = []struct {
 	{"polex-request", "--version", 40e6},
 	{"polex-audit", "--version", 30e6},
 	{"polex-guard", "--version", 60e6},
+	{"polex", "--version", 70e6},
 	{"polex-sandbox", "--help", 0},
 }
 

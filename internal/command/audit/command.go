@@ -78,7 +78,7 @@ func New(streams cli.Streams) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args:                  cli.NoPath,
 	}
-	cmd.AddCommand(newNotify(streams))
+	cmd.AddCommand(Notify(streams))
 	format := addFormatFlag(cmd)
 	flags := cmd.Flags()
 	o.given = flags.Changed

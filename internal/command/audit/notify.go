@@ -64,7 +64,8 @@ type notifyOptions struct {
 	dryRun      bool
 }
 
-func newNotify(streams cli.Streams) *cobra.Command {
+// Notify makes the command polex-audit notify.
+func Notify(streams cli.Streams) *cobra.Command {
 	o := &notifyOptions{}
 	cmd := &cobra.Command{
 		Use:                   "notify [flags]",

@@ -46,10 +46,10 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	case errors.As(err, &status):
 		return int(status)
 	}
-	name := root.Name()
+	name := nameOf(root, args)
 	fmt.Fprintf(streams.Err, "%s: error: %s\n", name, Escape(err.Error()))
 	if hint := hintOf(err); hint != "" {
-		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, Escape(hint))
+		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, Escape(asCalled(root, hint)))
 	}
 	var usage *UsageError
 	if errors.As(err, &usage) {

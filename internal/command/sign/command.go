@@ -23,7 +23,17 @@ PATH is a file, a folder or - for standard input. The sealed documents go to
 standard output, or to --output; comments and the order of keys stay as they
 were.
 
-With --promote, everything that waits under unsigned/ in the commit that HEAD or
+With --promote, e` + promoting + "\n\n" + identity + `
+
+With --bundle, the evidence of one document is written beside it as well. The
+bundle signs the message that the seal holds, for cosign verify-blob and
+polex-verify --bundle.
+
+` + statuses
+
+// The parts of the help that promotion has, too.
+const (
+	promoting = `verything that waits under unsigned/ in the commit that HEAD or
 --source names, and that still waits on the target branch, which is fetched first,
 is sealed and moved to signed/, all of it or nothing. With --keep-going, files that
 cannot be promoted stay where they are and are reported, and the others are
@@ -34,9 +44,9 @@ would be done. A run that was cut off anywhere is finished or taken back by the 
 
 With --sealed-output, the sealed files go to a folder, for a second job to verify
 and commit with --sealed-input: the job that signs need not write, and the job
-that writes need not sign.
+that writes need not sign.`
 
-The identity comes from --identity-token, from the environment that the command
+	identity = `The identity comes from --identity-token, from the environment that the command
 runs in (GitHub Actions with id-token: write), or, on a terminal, from signing
 in with a browser. One certificate serves the whole batch. A duration in the
 annotation polex.dev/expires-in becomes a time, counted from now. Everything is
@@ -46,21 +56,20 @@ it has one.
 The public Sigstore, which signs by default, publishes who signs for ever: an e-mail
 address, or the name of the repository and the workflow (docs/privacy.md). On a
 terminal, polex-sign asks before that; --yes answers. A private Sigstore (--fulcio-url,
---rekor-url) publishes nothing.
+--rekor-url) publishes nothing.`
 
-With --bundle, the evidence of one document is written beside it as well. The
-bundle signs the message that the seal holds, for cosign verify-blob and
-polex-verify --bundle.
-
-Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
+	statuses = `Exits 0 if everything was sealed (or the queue was empty), 1 if a document was
 refused (with --keep-going, the others were sealed), 2 for a command line that
 cannot be meant, and 3 if Sigstore, a file or the repository failed. Then nothing
 was written, or the next run completes it.`
+)
 
 const example = `  # one file, by hand
   polex-sign unsigned/mongo.yaml --output signed/mongo.yaml
 
-  # what a workflow runs after a merge
+` + promoteExample
+
+const promoteExample = `  # what a workflow runs after a merge
   polex-sign --promote --push --source "$GITHUB_SHA"`
 
 type options struct {
@@ -90,21 +99,31 @@ type options struct {
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
-	cmd := &cobra.Command{
-		Use:                   "polex-sign [flags] PATH... | polex-sign --promote [flags] | polex-sign trusted-root [flags]",
-		Short:                 "Seal exceptions with your own identity",
-		Long:                  help,
-		Example:               example,
-		DisableFlagsInUseLine: true,
-		Args:                  cobra.ArbitraryArgs, // paths, and no misspelt commands
-	}
-	cmd.AddCommand(newTrustedRoot(streams))
-	format := cli.AddFormatFlag(cmd)
+	cmd := newCommand(streams, o)
+	cmd.Use, cmd.Short = "polex-sign [flags] PATH... | polex-sign --promote [flags] | polex-sign trusted-root [flags]", "Seal exceptions with your own identity"
+	cmd.Long, cmd.Example = help, example
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
 	flags.StringVar(&o.output, "output", "", "`file` to write the sealed documents to (default: standard output)")
 	flags.StringVar(&o.bundle, "bundle", "", "`file` to write the Sigstore bundle (v0.3) of the one document to, which signs the message in its seal")
 	flags.BoolVar(&o.promote, "promote", false, "seal what waits in the repository's unsigned folder and move it to the signed one")
+	cmd.AddCommand(newTrustedRoot(streams))
+	return cmd
+}
+
+// Promote makes the command that is polex-sign --promote.
+func Promote(streams cli.Streams) *cobra.Command {
+	cmd := newCommand(streams, &options{promote: true})
+	cmd.Use, cmd.Short = "polex-sign --promote [flags]", "Seal what waits in the unsigned folder and move it to the signed one"
+	cmd.Long, cmd.Example = "E"+promoting+"\n\n"+identity+"\n\n"+statuses, promoteExample
+	return cmd
+}
+
+// newCommand makes what signing files and promoting have in common.
+func newCommand(streams cli.Streams, o *options) *cobra.Command {
+	cmd := &cobra.Command{DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs} // paths, and no misspelt commands
+	format := cli.AddFormatFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
 	o.addPromote(flags)
 	flags.StringVar(&o.key, "key", "", "`file` with an encrypted private key, as cosign makes it, instead of a keyless identity")
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity `token` to sign with, or the file that holds it")
