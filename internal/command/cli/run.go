@@ -29,9 +29,11 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.Version = VersionText()
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.Flags().VarPF(asked{}, "version", "v", "version for "+root.Name()).NoOptDefVal = "true"
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if errors.Is(err, errVersion) {
+			return errVersion
+		}
 		return &UsageError{Err: err, Hint: fmt.Sprintf("run %s --help", c.CommandPath())}
 	})
 
@@ -41,6 +43,9 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 	}
 	var status StatusError
 	switch {
+	case errors.Is(err, errVersion):
+		fmt.Fprintf(streams.Out, "%s %s\n", root.Name(), VersionText())
+		return Passed
 	case err == nil:
 		return Passed
 	case errors.As(err, &status):

@@ -54,7 +54,7 @@ func run(m *testing.M) int {
 }
 
 func start(ctx context.Context) error {
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", folder, "./cmd/polex-guard") // as it ships
+	build := exec.CommandContext(ctx, "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", folder, "./cmd/polex-guard") // as it ships
 	build.Dir = fromRoot("")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build polex-guard: %w\n%s", err, out)
