@@ -45,7 +45,7 @@ dist: ## build what is released into dist/: archives, checksums, and what the im
 	go run ./internal/release -version $(VERSION) -out dist
 
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis and Chromium)
-	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./internal/command/audit
+	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./internal/report
 
 e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller promtool) ## build the programs that those tests run
 

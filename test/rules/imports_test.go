@@ -35,6 +35,8 @@ var house = map[string][]string{
 	// would bring CEL's compiler.
 	"guard":       {"exception", "gittree", "kyverno", "seal", "trust", "verify", "lifetime"},
 	"ledger":      {"exception", "gittree", "verify", "lifetime", "promote"},
+	"report":      {"ledger", "lifetime", "plain"},
+	"plain":       {},
 	"notify":      {"exception", "ledger"},
 	"notify/send": {"notify", "retry"},
 }
@@ -50,7 +52,7 @@ var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest
 const commands = "internal/command"
 
 // pure do no I/O and have no clock: the same input gives the same answer.
-var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "notify"}
+var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "report", "plain", "notify"}
 
 // powers are what a package can do to the world by importing something, and
 // the packages of the house that may. A path covers what lies below it, unless it

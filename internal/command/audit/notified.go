@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/notify"
 	"github.com/polex-dev/polex/internal/notify/send"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 const (
@@ -168,7 +169,7 @@ func (n *notification) where(e notify.Event) string {
 	case e.Verified || e.Commit != "":
 		return ", nowhere: no verified record names a pull request of the repository"
 	case o.merged != "":
-		return ", in the pull request of " + cli.Escape(o.merged)
+		return ", in the pull request of " + plain.Line(o.merged)
 	case o.pullRequest != 0:
 		return fmt.Sprintf(", in pull request %d", o.pullRequest)
 	default:

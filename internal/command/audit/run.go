@@ -17,6 +17,8 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/gittree"
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/report"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -25,7 +27,7 @@ import (
 type run struct {
 	options  *options
 	streams  cli.Streams
-	format   *format
+	format   *cli.Output[*report.Report]
 	verifier *verify.Verifier
 
 	now, at          time.Time
@@ -152,13 +154,13 @@ func (r *run) audit(ctx context.Context) error {
 	if err := r.compare(ctx, l); err != nil {
 		return err
 	}
-	v := r.view(l)
-	if err := r.format.write(r.streams.Out, v); err != nil {
+	v := r.report(l)
+	if err := r.format.Write(r.streams.Out, v); err != nil {
 		return err
 	}
-	if v.status != cli.Passed {
+	if v.Status != cli.Passed {
 		r.explain(l, v)
-		return cli.StatusError(v.status)
+		return cli.StatusError(v.Status)
 	}
 	return nil
 }
@@ -206,7 +208,7 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	}
 	if err := r.memory.save(tip); err != nil {
 		// The ledger is right without it, and the next run slower.
-		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: what was read is not remembered: %s\n", cli.Escape(err.Error()))
+		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: what was read is not remembered: %s\n", plain.Line(err.Error()))
 	}
 	return l, nil
 }
@@ -229,20 +231,20 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
 }
 
 // explain says on standard error why the status is not 0, where the results do not.
-func (r *run) explain(l *ledger.Ledger, v *view) {
+func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 	say := func(format string, args ...any) {
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: "+format+"\n", args...)
 	}
 	switch {
 	case len(l.Entries) == 0:
-		say("there is nothing to tell: no exception was ever in %s or %s", cli.Escape(r.signed), cli.Escape(r.unsigned))
+		say("there is nothing to tell: no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
 		say("hint: name other folders with --path, or with directories in --config, or another --ref")
-	case v.status == cli.Undecided && l.Shallow:
+	case v.Status == cli.Undecided && l.Shallow:
 		say("the clone does not have all of the history, so this is not all that happened")
 		say("hint: git fetch --unshallow, or --allow-shallow if what is there now is all that is asked about")
-	case v.status == cli.Undecided:
+	case v.Status == cli.Undecided:
 		say("a part of what the cluster holds could not be read")
 	default:
-		say("--fail-on: %s", strings.Join(v.failed, ", "))
+		say("--fail-on: %s", strings.Join(v.Failed, ", "))
 	}
 }

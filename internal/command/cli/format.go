@@ -1,118 +1,23 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/plain"
 )
 
-// formats are the values of -o, each with the function that writes it.
-var formats = map[string]func(io.Writer, *Report) error{
-	"text":     writeText,
-	"json":     writeJSON,
-	"sarif":    writeSARIF,
-	"github":   writeGitHub,
-	"markdown": writeMarkdown,
-}
-
-// formatNames are their names, in the order of help texts.
-var formatNames = []string{"text", "json", "sarif", "github", "markdown"}
-
-// Format is how a command writes its results: in the format of -o, and into the
-// file of each --report.
-type Format struct {
-	name    string // of formats
-	reports []reportFile
-}
-
-type reportFile struct{ format, path string }
+// Format is how a command writes its report.
+type Format = Output[*Report]
 
 // AddFormatFlag gives a command the flags -o and --report.
 func AddFormatFlag(cmd *cobra.Command) *Format {
-	format := &Format{name: "text"}
-	cmd.Flags().VarP(format, "output-format", "o", "`format` of the results: "+strings.Join(formatNames, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(formatNames, cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().Var(reports{format}, "report", "write the results to a file as well, as `format=file`; can be repeated")
-	return format
-}
-
-// String returns the format's name.
-func (f *Format) String() string { return f.name }
-
-// Type names the value in help texts.
-func (f *Format) Type() string { return "format" }
-
-// Set takes a format's name.
-func (f *Format) Set(name string) error {
-	if err := checkFormat(name); err != nil {
-		return err
-	}
-	f.name = name
-	return nil
-}
-
-func checkFormat(name string) error {
-	if formats[name] == nil {
-		return fmt.Errorf("%q is not one of %s", name, strings.Join(formatNames, ", "))
-	}
-	return nil
-}
-
-// reports is the value of --report.
-type reports struct{ *Format }
-
-// String returns nothing: there is no default to show.
-func (reports) String() string { return "" }
-
-// Repeats says that it can be given several times.
-func (reports) Repeats() {}
-
-// Set takes a format's name and a file.
-func (r reports) Set(value string) error {
-	name, path, ok := strings.Cut(value, "=")
-	if !ok || path == "" {
-		return fmt.Errorf("%q is not written as format=file", value)
-	}
-	if err := checkFormat(name); err != nil {
-		return err
-	}
-	r.reports = append(r.reports, reportFile{name, path})
-	return nil
-}
-
-// Writes reports whether the results are written in the format called name.
-func (f *Format) Writes(name string) bool {
-	return f.name == name || slices.ContainsFunc(f.reports, func(r reportFile) bool { return r.format == name })
-}
-
-// ListsPassed reports whether a format names documents that passed without a
-// word, too.
-func (f *Format) ListsPassed() bool { return f.Writes("json") }
-
-// Write writes the report in the format, and into the files.
-func (f *Format) Write(w io.Writer, r *Report) error {
-	for _, report := range f.reports {
-		var b bytes.Buffer
-		if err := formats[report.format](&b, r); err != nil {
-			return fmt.Errorf("write results: %w", err)
-		}
-		if err := WriteFile(report.path, b.Bytes()); err != nil {
-			return err
-		}
-	}
-	buffered := bufio.NewWriter(w)
-	if err := formats[f.name](buffered, r); err != nil {
-		return fmt.Errorf("write results: %w", err)
-	}
-	if err := buffered.Flush(); err != nil {
-		return fmt.Errorf("write results: %w", err)
-	}
-	return nil
+	return AddOutputFlags(cmd, "results", []Writer[*Report]{
+		{"text", writeText}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub}, {"markdown", writeMarkdown},
+	})
 }
 
 // writeText writes file:line:col: message [reason], the hint below it, and a
@@ -122,7 +27,7 @@ func writeText(w io.Writer, r *Report) error {
 		if res.silent() {
 			continue
 		}
-		where := Escape(res.File)
+		where := plain.Line(res.File)
 		if res.Line > 0 {
 			where += fmt.Sprintf(":%d:%d", res.Line, res.Column)
 		}
@@ -132,11 +37,11 @@ func writeText(w io.Writer, r *Report) error {
 		if res.Outcome == Warn {
 			where += "warning: "
 		}
-		if _, err := fmt.Fprintf(w, "%s%s [%s]\n", where, Escape(res.Message), res.Reason); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%s [%s]\n", where, plain.Line(res.Message), res.Reason); err != nil {
 			return err
 		}
 		if res.Hint != "" {
-			if _, err := fmt.Fprintf(w, "    hint: %s\n", Escape(res.Hint)); err != nil {
+			if _, err := fmt.Fprintf(w, "    hint: %s\n", plain.Line(res.Hint)); err != nil {
 				return err
 			}
 		}
@@ -155,7 +60,7 @@ func writeFacts(w io.Writer, facts []Fact) error {
 		width = max(width, len(f.Label))
 	}
 	for _, f := range facts {
-		if _, err := fmt.Fprintf(w, "    %-*s  %s\n", width, f.Label, Escape(f.Value)); err != nil {
+		if _, err := fmt.Fprintf(w, "    %-*s  %s\n", width, f.Label, plain.Line(f.Value)); err != nil {
 			return err
 		}
 	}
@@ -219,12 +124,12 @@ func writeGitHub(w io.Writer, r *Report) error {
 		case Warn:
 			command = "warning"
 		}
-		message := Escape(res.Message) + " [" + res.Reason + "]"
+		message := plain.Line(res.Message) + " [" + res.Reason + "]"
 		if res.Hint != "" {
-			message += "\n" + Escape(res.Hint)
+			message += "\n" + plain.Line(res.Hint)
 		}
 		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", command,
-			githubProperty(Escape(res.File)), max(res.Line, 1), max(res.Column, 1), githubProperty(res.Reason), githubData(message)); err != nil {
+			githubProperty(plain.Line(res.File)), max(res.Line, 1), max(res.Column, 1), githubProperty(res.Reason), githubData(message)); err != nil {
 			return err
 		}
 	}

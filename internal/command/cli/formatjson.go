@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"io"
+
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 func writeJSON(w io.Writer, r *Report) error {
@@ -73,9 +75,9 @@ func writeSARIF(w io.Writer, r *Report) error {
 		if res.Outcome == Warn {
 			level = "warning"
 		}
-		text := Escape(res.Message)
+		text := plain.Line(res.Message)
 		if res.Hint != "" {
-			text += ". " + Escape(res.Hint)
+			text += ". " + plain.Line(res.Hint)
 		}
 		results = append(results, object{
 			"ruleId": res.Reason, "ruleIndex": index, "level": level,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 // maxMarkdownRows keeps a summary below the mebibyte that GitHub shows of one.
@@ -13,7 +15,7 @@ const maxMarkdownRows = 500
 // passed without a word is counted and not listed.
 func writeMarkdown(w io.Writer, r *Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%s\n", MarkdownText(r.Tool), MarkdownText(summaryLine(r)))
+	fmt.Fprintf(&b, "### %s\n\n%s\n", plain.Markdown(r.Tool), plain.Markdown(summaryLine(r)))
 	rows := 0
 	for _, res := range r.Results() {
 		if res.silent() {
@@ -25,15 +27,15 @@ func writeMarkdown(w io.Writer, r *Report) error {
 		if rows == 1 {
 			b.WriteString("\n| where | what | reason |\n| --- | --- | --- |\n")
 		}
-		where := MarkdownText(res.File)
+		where := plain.Markdown(res.File)
 		if res.Line > 0 {
 			where += fmt.Sprintf(":%d:%d", res.Line, res.Column)
 		}
-		what := MarkdownText(res.Message)
+		what := plain.Markdown(res.Message)
 		if res.Hint != "" {
-			what += "<br>" + MarkdownText(res.Hint)
+			what += "<br>" + plain.Markdown(res.Hint)
 		}
-		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", where, markdownMark(res.Outcome), what, MarkdownText(res.Reason))
+		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", where, markdownMark(res.Outcome), what, plain.Markdown(res.Reason))
 	}
 	if rows > maxMarkdownRows {
 		fmt.Fprintf(&b, "\nand %d more\n", rows-maxMarkdownRows)
@@ -51,19 +53,4 @@ func markdownMark(o Outcome) string {
 	default:
 		return ""
 	}
-}
-
-// MarkdownText makes hostile text plain in Markdown: every character that could
-// begin a link, a tag, a mention or a cell becomes a character reference.
-func MarkdownText(text string) string {
-	var b strings.Builder
-	for _, r := range Escape(text) {
-		if strings.ContainsRune("\\`*_{}[]()<>#|&@~!$\"'", r) {
-			fmt.Fprintf(&b, "&#%d;", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	// A bare address would become a link.
-	return strings.ReplaceAll(b.String(), "://", "&#58;//")
 }

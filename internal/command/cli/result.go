@@ -70,8 +70,7 @@ type Report struct {
 	// to them: "removed". The last line says how many those are.
 	Done string
 	// CountPassed is set to count documents that passed without a word, and not to
-	// keep a result for each, of which there may be very many. See
-	// [Format.ListsPassed].
+	// keep a result for each, of which there may be very many: only JSON lists them.
 	CountPassed bool
 
 	results []Result

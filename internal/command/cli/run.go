@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 // Streams is everything that a command takes from outside.
@@ -52,9 +54,9 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 		return int(status)
 	}
 	name := nameOf(root, args)
-	fmt.Fprintf(streams.Err, "%s: error: %s\n", name, Escape(err.Error()))
+	fmt.Fprintf(streams.Err, "%s: error: %s\n", name, plain.Line(err.Error()))
 	if hint := hintOf(err); hint != "" {
-		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, Escape(asCalled(root, hint)))
+		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, plain.Line(asCalled(root, hint)))
 	}
 	var usage *UsageError
 	if errors.As(err, &usage) {

@@ -14,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/gitchange"
 	"github.com/polex-dev/polex/internal/gittree"
 	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/prune"
 )
 
@@ -239,7 +240,7 @@ func (r *run) report(result gitchange.Result) error {
 		_, _ = fmt.Fprintln(r.streams.Err, "nothing is committed: commit the change, or run it with --commit or --push; git restore undoes it")
 	}
 	if result.Left != "" {
-		_, _ = fmt.Fprintln(r.streams.Err, cli.Escape(result.Left))
+		_, _ = fmt.Fprintln(r.streams.Err, plain.Line(result.Left))
 	}
 	return report.Err()
 }

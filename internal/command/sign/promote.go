@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/gitchange"
 	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -201,7 +202,7 @@ func (p *promotion) follow(tip plumbing.Hash) {
 		return
 	}
 	if err := p.clone.Follow(p.author, p.push, tip); err != nil {
-		_, _ = fmt.Fprintln(p.streams.Err, cli.Escape(fmt.Sprintf("the local branch and the work tree are not at %s: %v", p.push.To, err)))
+		_, _ = fmt.Fprintln(p.streams.Err, plain.Line(fmt.Sprintf("the local branch and the work tree are not at %s: %v", p.push.To, err)))
 	}
 }
 

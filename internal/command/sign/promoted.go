@@ -7,6 +7,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/internal/promote/trailer"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -98,7 +99,7 @@ func (p *promotion) done(done *promote.Done) error {
 		_, _ = fmt.Fprintf(p.streams.Err, "%s %s\n", p.committed(), done.Commit)
 	}
 	if done.Left != "" {
-		_, _ = fmt.Fprintln(p.streams.Err, cli.Escape(done.Left))
+		_, _ = fmt.Fprintln(p.streams.Err, plain.Line(done.Left))
 	}
 	return errors.Join(err, p.report.Err())
 }

@@ -1,19 +1,19 @@
-package audit
+package report
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 // maxMarkdownRows keeps a job's summary below the mebibyte that GitHub shows.
 const maxMarkdownRows = 500
 
-func writeMarkdown(w io.Writer, v *view) error {
+func Markdown(w io.Writer, v *Report) error {
 	var b strings.Builder
-	text := cli.MarkdownText
+	text := plain.Markdown
 	fmt.Fprintf(&b, "## Exceptions\n\n%s\n\n%s\n", text(headline(v)), text(tally(v)))
 	if len(v.Findings) > 0 {
 		b.WriteString("\n### To look at\n\n| about | what | kind |\n| --- | --- | --- |\n")
@@ -34,10 +34,10 @@ func writeMarkdown(w io.Writer, v *view) error {
 		}
 		more(&b, len(listed))
 	}
-	if v.sums.Of > 0 {
+	if v.Totals.Of > 0 {
 		fmt.Fprintf(&b, "\n%s\n", text(waited(v)))
 	}
-	for _, c := range v.sums.Often {
+	for _, c := range v.Totals.Often {
 		fmt.Fprintf(&b, "\n%s\n", text(often(c)))
 	}
 	for _, s := range sums(v) {

@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 //go:embed page.html
@@ -85,9 +85,9 @@ const (
 	unverified = "unverified"
 )
 
-// writeHTML writes one page that needs nothing else: its policy lets it fetch
+// HTML writes one page that needs nothing else: its policy lets it fetch
 // nothing, run nothing and send nothing.
-func writeHTML(w io.Writer, v *view) error {
+func HTML(w io.Writer, v *Report) error {
 	parsed, err := template.New("page").Parse(pageHTML)
 	if err != nil {
 		return err
@@ -96,11 +96,11 @@ func writeHTML(w io.Writer, v *view) error {
 	p := &page{
 		CSP:   "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
 		Style: template.CSS(pageCSS), //nolint:gosec // it is a file of this folder
-		Day:   day(v.At), At: clock(v.At), Tool: cli.VersionText(), Revision: v.revision, Commits: counted(v.Commits, "commit", "commits"),
-		Tip: fmt.Sprintf("%.12s", v.Tip), Root: fmt.Sprintf("%.12s", v.Root), WaitedOf: v.sums.Of,
+		Day:   day(v.At), At: clock(v.At), Tool: v.Version, Revision: v.Revision, Commits: counted(v.Commits, "commit", "commits"),
+		Tip: fmt.Sprintf("%.12s", v.Tip), Root: fmt.Sprintf("%.12s", v.Root), WaitedOf: v.Totals.Of,
 	}
-	if v.sums.Of > 0 {
-		p.Waited = lasting(v.sums.Wait)
+	if v.Totals.Of > 0 {
+		p.Waited = lasting(v.Totals.Wait)
 	}
 	states := v.States()
 	for _, state := range ledger.States() {
@@ -109,13 +109,13 @@ func writeHTML(w io.Writer, v *view) error {
 		}
 	}
 	for _, f := range v.Findings[:min(len(v.Findings), maxPageFindings)] {
-		p.Findings = append(p.Findings, pageFinding{string(f.Kind), f.Kind.Doc(), plain(strings.TrimSuffix(about(f), ": ")), plain(f.Message), plain(f.Hint)})
+		p.Findings = append(p.Findings, pageFinding{string(f.Kind), f.Kind.Doc(), plain.Line(strings.TrimSuffix(about(f), ": ")), plain.Line(f.Message), plain.Line(f.Hint)})
 	}
 	p.MoreFindings = max(0, len(v.Findings)-maxPageFindings)
-	for _, c := range v.sums.Often {
-		p.Often = append(p.Often, plain(often(c)))
+	for _, c := range v.Totals.Often {
+		p.Often = append(p.Often, plain.Line(often(c)))
 	}
-	if n := v.sums.NotCounted; n > 0 {
+	if n := v.Totals.NotCounted; n > 0 {
 		p.NotCounted = counted(n, "is", "are")
 	}
 	p.Timeline, p.TimelineCaption = timeline(v)
@@ -126,7 +126,7 @@ func writeHTML(w io.Writer, v *view) error {
 		}
 	}
 	for _, c := range v.Chains[:min(len(v.Chains), maxBars)] {
-		p.Chains = append(p.Chains, pageChain{plain(renewedMost(c)), lasts(c), counted(c.Renewals, "time", "times"), c.Last().State})
+		p.Chains = append(p.Chains, pageChain{plain.Line(renewedMost(c)), lasts(c), counted(c.Renewals, "time", "times"), c.Last().State})
 	}
 	p.MoreChains = max(0, len(v.Chains)-maxBars)
 	// What is there now comes first.
@@ -153,17 +153,14 @@ var stateLabels = map[ledger.State]string{
 	ledger.Waiting: "waiting to be signed", ledger.Removed: "gone", ledger.Dropped: "asked for, and taken back",
 }
 
-// plain makes characters visible that change how others are shown.
-func plain(text string) string { return cli.Escape(text) }
-
 func pageEntryOf(e *ledger.Entry) pageEntry {
-	out := pageEntry{State: e.State, Name: plain(e.Identity.Namespace + "/" + e.Identity.Name), Reason: plain(e.Said.Reason),
-		Policies: plain(policyNames(e)), Approved: plain(e.Said.ApprovedBy), Until: day(e.ExpiresAt)}
+	out := pageEntry{State: e.State, Name: plain.Line(e.Identity.Namespace + "/" + e.Identity.Name), Reason: plain.Line(e.Said.Reason),
+		Policies: plain.Line(policyNames(e)), Approved: plain.Line(e.Said.ApprovedBy), Until: day(e.ExpiresAt)}
 	if e.Version > 1 {
 		out.Name += fmt.Sprintf(" (approval %d)", e.Version)
 	}
 	who, signed := askedBy(e)
-	out.Asked = plain(who)
+	out.Asked = plain.Line(who)
 	mark := ""
 	if !e.Verified {
 		mark = unverified
@@ -197,7 +194,7 @@ func facts(e *ledger.Entry, mark string) []fact {
 	var all []fact
 	say := func(label, mark, value string) {
 		if value != "" {
-			all = append(all, fact{label, mark, plain(value)})
+			all = append(all, fact{label, mark, plain.Line(value)})
 		}
 	}
 	say("object", "", e.Identity.String())

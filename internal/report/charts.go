@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 // The charts are SVG that is made here: shapes with numbers, and texts that were
@@ -19,13 +20,13 @@ type drawing struct{ strings.Builder }
 func (d *drawing) add(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
 func (d *drawing) text(x, y float64, class, anchor, text string) {
-	d.add(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, template.HTMLEscapeString(plain(text)))
+	d.add(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, template.HTMLEscapeString(plain.Line(text)))
 }
 
 // done returns the drawing, which says in words what it shows.
 func (d *drawing) done(width, height int, class, title string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %d %d" class="%s" role="img" aria-label="%s">%s</svg>`, //nolint:gosec // every text was escaped
-		width, height, class, template.HTMLEscapeString(plain(title)), d.String()))
+		width, height, class, template.HTMLEscapeString(plain.Line(title)), d.String()))
 }
 
 // bars draws how many there are of something: what is open, and what was.
@@ -57,7 +58,7 @@ func bars(name string, counts []ledger.Count) template.HTML {
 const maxMonths = 24
 
 // months draws how many exceptions were signed in each month; one is no chart.
-func months(v *view) template.HTML {
+func months(v *Report) template.HTML {
 	signed := map[string]int{}
 	first := v.At
 	for _, e := range v.Entries {

@@ -1,4 +1,4 @@
-package cli
+package plain
 
 import (
 	"strings"
@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Escape makes hostile text safe to print on one line of a terminal or of a CI
+// Line makes hostile text safe to print on one line of a terminal or of a CI
 // log. Control, format and other unprintable characters become \u escapes, and
 // the two openings of a runner command ("::" and "##[") are broken, so that a
 // document's text is never taken for a command to the runner.
-func Escape(text string) string {
+func Line(text string) string {
 	var b strings.Builder
 	for i, w := 0, 0; i < len(text); i += w {
 		var r rune

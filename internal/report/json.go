@@ -1,11 +1,10 @@
-package audit
+package report
 
 import (
 	"encoding/json"
 	"io"
 	"time"
 
-	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/ledger"
 )
 
@@ -169,17 +168,17 @@ type (
 	}
 )
 
-func writeJSON(w io.Writer, v *view) error {
+func JSON(w io.Writer, v *Report) error {
 	out := jsonLedger{
-		APIVersion: "polex.dev/v1alpha1", Kind: "Ledger", Tool: jsonTool{"polex-audit", cli.VersionText()},
-		Source:   jsonSource{v.revision, v.Tip, v.Root, v.Commits, v.Merged, v.Shallow},
+		APIVersion: "polex.dev/v1alpha1", Kind: "Ledger", Tool: jsonTool{"polex-audit", v.Version},
+		Source:   jsonSource{v.Revision, v.Tip, v.Root, v.Commits, v.Merged, v.Shallow},
 		At:       clock(v.At),
-		Summary:  jsonSummary{v.States(), len(v.Findings), v.failed, v.status},
+		Summary:  jsonSummary{v.States(), len(v.Findings), v.Failed, v.Status},
 		Findings: []jsonFinding{}, Entries: []jsonEntry{},
 		Sums: jsonSums{
-			Policies: counts(v.sums.Policies), Rules: counts(v.sums.Rules), Namespaces: counts(v.sums.Namespaces), Owners: counts(v.sums.Owners),
-			Ages: counts(v.sums.Ages), Often: counts(v.sums.Often), Renewals: counts(v.sums.Renewals), Chains: []jsonChain{}, NotCounted: v.sums.NotCounted,
-			Wait: jsonWait{int64(v.sums.Wait / time.Second), v.sums.Of, v.sums.LeftOut},
+			Policies: counts(v.Totals.Policies), Rules: counts(v.Totals.Rules), Namespaces: counts(v.Totals.Namespaces), Owners: counts(v.Totals.Owners),
+			Ages: counts(v.Totals.Ages), Often: counts(v.Totals.Often), Renewals: counts(v.Totals.Renewals), Chains: []jsonChain{}, NotCounted: v.Totals.NotCounted,
+			Wait: jsonWait{int64(v.Totals.Wait / time.Second), v.Totals.Of, v.Totals.LeftOut},
 		},
 	}
 	if out.Summary.Failed == nil {

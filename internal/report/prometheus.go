@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // maxSeries bounds what one kind of metric brings into a Prometheus.
 const maxSeries = 1000
 
-// writePrometheus writes the text format, as the textfile collector of the node
+// Prometheus writes the text format, as the textfile collector of the node
 // exporter reads it.
-func writePrometheus(w io.Writer, v *view) error {
+func Prometheus(w io.Writer, v *Report) error {
 	var b strings.Builder
 	metric := func(name, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name) }
 	metric("polex_audit_exceptions", "Exceptions by what has become of them.")
@@ -35,14 +35,14 @@ func writePrometheus(w io.Writer, v *view) error {
 	for _, by := range []struct {
 		name   string
 		counts []ledger.Count
-	}{{"policy", v.sums.Policies}, {"namespace", v.sums.Namespaces}} {
+	}{{"policy", v.Totals.Policies}, {"namespace", v.Totals.Namespaces}} {
 		metric("polex_audit_open_by_"+by.name, "Open exceptions by "+by.name+", those with the most.")
 		for _, c := range by.counts[:min(len(by.counts), maxSeries)] {
 			fmt.Fprintf(&b, "polex_audit_open_by_%s{%s=%s} %d\n", by.name, by.name, label(c.Name), c.Open)
 		}
 	}
 	metric("polex_audit_renewals_by_policy", "Approvals that renewed another exception by policy, those of the most open ones first.")
-	for _, c := range v.sums.Renewals[:min(len(v.sums.Renewals), maxSeries)] {
+	for _, c := range v.Totals.Renewals[:min(len(v.Totals.Renewals), maxSeries)] {
 		fmt.Fprintf(&b, "polex_audit_renewals_by_policy{policy=%s} %d\n", label(c.Name), c.Ever)
 	}
 	metric("polex_audit_expiry_timestamp_seconds", "When an exception under signed/ ends, where that was verified.")
@@ -61,9 +61,9 @@ func writePrometheus(w io.Writer, v *view) error {
 		}
 		return e.Chain.From.Unix(), true
 	})
-	if v.sums.Of > 0 {
+	if v.Totals.Of > 0 {
 		metric("polex_audit_request_to_signature_median_seconds", "Median time from the request, as Git tells it, to the signature.")
-		fmt.Fprintf(&b, "polex_audit_request_to_signature_median_seconds %.0f\n", v.sums.Wait.Seconds())
+		fmt.Fprintf(&b, "polex_audit_request_to_signature_median_seconds %.0f\n", v.Totals.Wait.Seconds())
 	}
 	metric("polex_audit_shallow", "1 if the clone does not have all of the history.")
 	shallow := 0
@@ -78,7 +78,7 @@ func writePrometheus(w io.Writer, v *view) error {
 }
 
 // each writes a value of every exception under signed/ that was verified and has one.
-func each(b *strings.Builder, name string, v *view, value func(*ledger.Entry) (int64, bool)) {
+func each(b *strings.Builder, name string, v *Report, value func(*ledger.Entry) (int64, bool)) {
 	met := map[string]bool{}
 	for _, e := range v.Entries {
 		key := e.Identity.String()

@@ -1,6 +1,6 @@
 //go:build e2e
 
-package audit
+package report
 
 import (
 	"bufio"

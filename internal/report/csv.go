@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"encoding/csv"
@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 var csvHeader = []string{
@@ -22,8 +22,8 @@ var csvHeader = []string{
 	"renews", "message renewed", "renewal", "renewed by", "chain from", "chain until",
 }
 
-// writeCSV writes a line an entry, as RFC 4180 has it.
-func writeCSV(w io.Writer, v *view) error {
+// CSV writes a line an entry, as RFC 4180 has it.
+func CSV(w io.Writer, v *Report) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
 	if err := out.Write(csvHeader); err != nil {
@@ -45,7 +45,7 @@ func writeCSV(w io.Writer, v *view) error {
 // csvCell keeps a text from being a formula: spreadsheets run what begins like one,
 // and let it fetch and send. A quotation mark before it makes it text.
 func csvCell(text string) string {
-	text = cli.Escape(text)
+	text = plain.Line(text)
 	if text != "" && strings.ContainsRune("=+-@\t\r|%", rune(text[0])) || strings.HasPrefix(text, "＝") || strings.HasPrefix(text, "＋") || strings.HasPrefix(text, "－") || strings.HasPrefix(text, "＠") {
 		return "'" + text
 	}

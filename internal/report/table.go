@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
-// writeTable writes for a terminal: what there is, what to look at, and what it adds
+// Table writes for a terminal: what there is, what to look at, and what it adds
 // up to.
-func writeTable(w io.Writer, v *view) error {
+func Table(w io.Writer, v *Report) error {
 	var b strings.Builder
 	v.fold(&b, headline(v), 0)
 	if line := tally(v); line != "" {
@@ -22,7 +22,7 @@ func writeTable(w io.Writer, v *view) error {
 	}
 	if listed := v.listed(); len(listed) > 0 {
 		b.WriteString("\n")
-		writeRows(&b, listed, v.width)
+		writeRows(&b, listed, v.Width)
 		b.WriteString("\n? by Git or the file alone: nobody vouches for it. All days are UTC.\n")
 	}
 	if len(v.Findings) > 0 {
@@ -41,11 +41,11 @@ func writeTable(w io.Writer, v *view) error {
 }
 
 // headline says what the ledger is of.
-func headline(v *view) string {
+func headline(v *Report) string {
 	if v.Commits == 0 {
-		return fmt.Sprintf("%s has no commit at %s", v.revision, clock(v.At))
+		return fmt.Sprintf("%s has no commit at %s", v.Revision, clock(v.At))
 	}
-	line := fmt.Sprintf("%s of %s to %.12s", counted(v.Commits, "commit", "commits"), v.revision, v.Tip)
+	line := fmt.Sprintf("%s of %s to %.12s", counted(v.Commits, "commit", "commits"), v.Revision, v.Tip)
 	if v.Merged > 0 {
 		line += fmt.Sprintf(" (and %d merged)", v.Merged)
 	}
@@ -53,7 +53,7 @@ func headline(v *view) string {
 }
 
 // tally says how many exceptions there are of each state.
-func tally(v *view) string {
+func tally(v *Report) string {
 	states := v.States()
 	var parts []string
 	for _, state := range ledger.States() {
@@ -146,7 +146,7 @@ func policyNames(e *ledger.Entry) string {
 
 // fit makes a cell of a text: escaped, cut where it is too long, and filled up.
 func fit(text string, width int) string {
-	text = cli.Escape(text)
+	text = plain.Line(text)
 	if n := utf8.RuneCountInString(text); n <= width {
 		return text + strings.Repeat(" ", width-n)
 	}
@@ -154,16 +154,16 @@ func fit(text string, width int) string {
 }
 
 // fold writes a hostile text, on a terminal on lines of its width.
-func (v *view) fold(b *strings.Builder, text string, indent int) {
-	text = cli.Escape(text)
+func (v *Report) fold(b *strings.Builder, text string, indent int) {
+	text = plain.Line(text)
 	line := strings.Repeat(" ", indent)
-	if !v.terminal {
+	if !v.Terminal {
 		b.WriteString(line + text + "\n")
 		return
 	}
 	empty := true
 	for word := range strings.FieldsSeq(text) {
-		if !empty && utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > v.width {
+		if !empty && utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > v.Width {
 			b.WriteString(line + "\n")
 			line, empty = strings.Repeat(" ", indent+2), true
 		}
@@ -178,19 +178,19 @@ func (v *view) fold(b *strings.Builder, text string, indent int) {
 // maxSums is how many lines a sum has in a table.
 const maxSums = 5
 
-func writeSums(b *strings.Builder, v *view) {
-	if v.sums.Of > 0 {
+func writeSums(b *strings.Builder, v *Report) {
+	if v.Totals.Of > 0 {
 		b.WriteString("\n")
 		v.fold(b, waited(v), 0)
 	}
-	for _, c := range v.sums.Often {
+	for _, c := range v.Totals.Often {
 		v.fold(b, often(c), 0)
 	}
 	for _, sum := range sums(v) {
 		if len(sum.counts) == 0 {
 			continue
 		}
-		wide := v.width - 16
+		wide := v.Width - 16
 		fmt.Fprintf(b, "\n%s %7s %7s\n", fit("by "+sum.name, wide), "open", "ever")
 		for _, c := range sum.counts[:min(len(sum.counts), maxSums)] {
 			fmt.Fprintf(b, "%s %7d %7d\n", fit(named(c.Name), wide), c.Open, c.Ever)
@@ -200,7 +200,7 @@ func writeSums(b *strings.Builder, v *view) {
 		}
 	}
 	if len(v.Chains) > 0 {
-		wide := v.width - 10
+		wide := v.Width - 10
 		fmt.Fprintf(b, "\n%s %9s\n", fit("renewed most", wide), "renewals")
 		for _, c := range v.Chains[:min(len(v.Chains), maxSums)] {
 			fmt.Fprintf(b, "%s %9d\n", fit(renewedMost(c)+", "+lasts(c), wide), c.Renewals)
@@ -209,8 +209,8 @@ func writeSums(b *strings.Builder, v *view) {
 			fmt.Fprintf(b, "and %d more\n", more)
 		}
 	}
-	if v.sums.NotCounted > 0 {
-		fmt.Fprintf(b, "\n%s not counted, since the seal does not hold\n", counted(v.sums.NotCounted, "exception is", "exceptions are"))
+	if v.Totals.NotCounted > 0 {
+		fmt.Fprintf(b, "\n%s not counted, since the seal does not hold\n", counted(v.Totals.NotCounted, "exception is", "exceptions are"))
 	}
 }
 
@@ -219,14 +219,14 @@ type sum struct {
 	counts []ledger.Count
 }
 
-func sums(v *view) []sum {
+func sums(v *Report) []sum {
 	var aged []ledger.Count
-	for _, c := range v.sums.Ages {
+	for _, c := range v.Totals.Ages {
 		if c.Ever > 0 {
 			aged = append(aged, c)
 		}
 	}
-	return []sum{{"policy", v.sums.Policies}, {"rule", v.sums.Rules}, {"namespace", v.sums.Namespaces}, {"owner", v.sums.Owners}, {"age", aged}, {"policy, of renewals", v.sums.Renewals}}
+	return []sum{{"policy", v.Totals.Policies}, {"rule", v.Totals.Rules}, {"namespace", v.Totals.Namespaces}, {"owner", v.Totals.Owners}, {"age", aged}, {"policy, of renewals", v.Totals.Renewals}}
 }
 
 // named is the name of a count that may have none.
@@ -237,10 +237,10 @@ func named(name string) string {
 	return name
 }
 
-func waited(v *view) string {
-	line := fmt.Sprintf("median time from the request (by Git) to the signature: %s, of %d", lasting(v.sums.Wait), v.sums.Of)
-	if v.sums.LeftOut > 0 {
-		line += fmt.Sprintf("; %d left out, whose request is not known or runs ahead", v.sums.LeftOut)
+func waited(v *Report) string {
+	line := fmt.Sprintf("median time from the request (by Git) to the signature: %s, of %d", lasting(v.Totals.Wait), v.Totals.Of)
+	if v.Totals.LeftOut > 0 {
+		line += fmt.Sprintf("; %d left out, whose request is not known or runs ahead", v.Totals.LeftOut)
 	}
 	return line
 }

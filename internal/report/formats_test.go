@@ -1,10 +1,11 @@
-package audit
+package report
 
 import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ import (
 const hostile = "=HYPERLINK(\"http://evil.example\")</style><script>fetch('http://evil.example/x')</script><img src=http://evil.example/i onerror=alert(1)>\"' onload=alert(2) \n::error::x\u202e\x1b[31m|`@everyone` [a](http://evil.example)"
 
 // large is a ledger of many exceptions, in every state, with hostile texts.
-func large(n int) *view {
+func large(n int) *Report {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := &ledger.Ledger{Tip: strings.Repeat("a", 40), Root: strings.Repeat("b", 40), Commits: 3 * n, Merged: n, At: now}
 	states := ledger.States()
@@ -55,7 +56,7 @@ func large(n int) *view {
 	for _, kind := range ledger.Kinds() {
 		l.Findings = append(l.Findings, ledger.Finding{Kind: kind, Object: hostile, File: hostile, Message: hostile, Hint: "look at it"})
 	}
-	return &view{Ledger: l, revision: "main", sums: l.Sums(2), often: 2, all: true, width: usualWidth, failed: []string{"expired"}, status: 1}
+	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(2), All: true, Width: 100, Failed: []string{"expired"}, Status: 1}
 }
 
 // renew makes every third and fourth of what was verified the renewal of the one
@@ -84,7 +85,10 @@ func renew(l *ledger.Ledger) {
 	}
 }
 
-func written(t *testing.T, format string, v *view) string {
+// formats are all that there are.
+var formats = map[string]func(io.Writer, *Report) error{"table": Table, "json": JSON, "csv": CSV, "markdown": Markdown, "html": HTML, "prometheus": Prometheus}
+
+func written(t *testing.T, format string, v *Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := formats[format](&b, v); err != nil {
@@ -105,10 +109,10 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("%s is no UTF-8", format)
 		}
 	}
-	v.terminal = true
+	v.Terminal = true
 	for line := range strings.Lines(written(t, "table", v)) {
 		// A single word is not broken.
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > usualWidth && !strings.Contains(line, "evil.example") {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > v.Width && !strings.Contains(line, "evil.example") {
 			t.Errorf("a line has %d characters: %s", n, line)
 		}
 	}
@@ -151,7 +155,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%d %s are opened and %d closed", open, tag, closed)
 		}
 	}
-	if empty := written(t, "html", &view{Ledger: &ledger.Ledger{}, revision: "main"}); !strings.Contains(empty, "Nothing was found") {
+	if empty := written(t, "html", &Report{Ledger: &ledger.Ledger{}, Revision: "main"}); !strings.Contains(empty, "Nothing was found") {
 		t.Error("an empty ledger has no page")
 	}
 }
@@ -181,58 +185,8 @@ func TestMetrics(t *testing.T) {
 // TestEmpty: a ledger without anything is one in every format.
 func TestEmpty(t *testing.T) {
 	for name := range formats {
-		if out := written(t, name, &view{Ledger: &ledger.Ledger{At: time.Unix(0, 0)}, revision: "main", width: usualWidth}); out == "" {
+		if out := written(t, name, &Report{Ledger: &ledger.Ledger{At: time.Unix(0, 0)}, Revision: "main", Width: 100}); out == "" {
 			t.Errorf("%s is empty", name)
 		}
-	}
-}
-
-func TestAt(t *testing.T) {
-	for text, want := range map[string]string{
-		"2026-09-30":                "2026-09-30T23:59:59Z",
-		"2026-09-30T10:00:00Z":      "2026-09-30T10:00:00Z",
-		"2026-09-30T01:00:00+02:00": "2026-09-29T23:00:00Z",
-		"2026-9-30":                 "",
-		"2026-09-30T10:00:00":       "", // in which zone?
-		"2026-02-30":                "",
-		"":                          "",
-	} {
-		at, err := parseAt(text)
-		if (err != nil) != (want == "") || err == nil && clock(at) != want {
-			t.Errorf("%q is %s, %v", text, clock(at), err)
-		}
-	}
-}
-
-func TestDump(t *testing.T) {
-	const item = `{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": {"name": "a", "namespace": "b"}}`
-	for name, tc := range map[string]struct {
-		text            string
-		objects, broken int
-		fails           bool
-	}{
-		"JSON":              {text: `{"apiVersion": "v1", "kind": "List", "items": [` + item + `]}`, objects: 1},
-		"YAML":              {text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: kyverno.io/v2\n  kind: PolicyException\n  metadata: {name: a, namespace: b}\n", objects: 1},
-		"a typed list":      {text: `{"kind": "PolicyExceptionList", "items": [` + item + `]}`, objects: 1},
-		"no exceptions":     {text: `{"kind": "List", "items": []}`},
-		"a broken object":   {text: `{"kind": "List", "items": [` + item + `, {"a": 1, "a": 2}]}`, objects: 1, broken: 1},
-		"nothing":           {text: "\n", fails: true},
-		"null items":        {text: `{"kind": "List", "items": null}`, fails: true},
-		"a report":          {text: `{"kind": "PolicyReport", "results": []}`, fails: true},
-		"a list of reports": {text: `{"kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}]}`, fails: true},
-		"an exception":      {text: item, fails: true},
-		"keys twice":        {text: "kind: List\nitems: []\nkind: List\n", fails: true},
-		"no YAML":           {text: "kind: [", fails: true},
-		"cut off":           {text: `{"kind": "List", "items": [`, fails: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, err := parseDump([]byte(tc.text))
-			if (err != nil) != tc.fails {
-				t.Fatal(err)
-			}
-			if err == nil && (len(c.Objects) != tc.objects || len(c.Unreadable) != tc.broken) {
-				t.Errorf("%d objects, %q", len(c.Objects), c.Unreadable)
-			}
-		})
 	}
 }

@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
 )
 
 // maxLines is how many exceptions a timeline shows.
@@ -47,7 +48,7 @@ type row struct {
 }
 
 // rows are the lines: what is there first, then by how late it ends.
-func rows(v *view) []*row {
+func rows(v *Report) []*row {
 	var all []*row
 	of := map[*ledger.Chain]*row{}
 	for _, e := range v.Entries {
@@ -84,7 +85,7 @@ func rows(v *view) []*row {
 
 // timeline draws when exceptions count. Those that end next come first; those that
 // renew each other stand in one line, and are joined.
-func timeline(v *view) (template.HTML, string) {
+func timeline(v *Report) (template.HTML, string) {
 	all := rows(v)
 	if len(all) == 0 {
 		return "", ""
@@ -130,7 +131,7 @@ func timeline(v *view) (template.HTML, string) {
 		}
 		for _, s := range r.spans {
 			d.add(`<rect class="s-%s%s" x="%.1f" y="%.1f" width="%.1f" height="13" rx="3"><title>%s</title></rect>`, s.entry.State, r.link(), x(s.from), y+3,
-				max(x(s.to)-x(s.from), 3), template.HTMLEscapeString(plain(s.words())))
+				max(x(s.to)-x(s.from), 3), template.HTMLEscapeString(plain.Line(s.words())))
 		}
 	}
 	d.add(`<line class="now" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(v.At), top-6, x(v.At), height)

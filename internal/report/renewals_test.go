@@ -1,4 +1,4 @@
-package audit
+package report
 
 import (
 	"encoding/csv"
@@ -14,7 +14,7 @@ import (
 
 // renewed is a ledger of one chain of three, and of an exception whose predecessor
 // nobody has.
-func renewed() *view {
+func renewed() *Report {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := &ledger.Ledger{Tip: strings.Repeat("a", 40), Commits: 4, At: now}
 	kind := exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
@@ -39,7 +39,7 @@ func renewed() *view {
 	ghost.Renews = &ledger.Renewal{Renewal: exception.Renewal{Name: "ghost", Digest: "sha256:" + strings.Repeat("f", 64), Number: 5}}
 	ghost.Chain = &ledger.Chain{Entries: l.Entries[3:], Renewals: 5, From: ghost.Seal.SignedAt}
 	l.Chains = []*ledger.Chain{ghost.Chain, c}
-	return &view{Ledger: l, revision: "main", sums: l.Sums(0), all: true, width: usualWidth}
+	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(0), All: true, Width: 100}
 }
 
 // TestRenewalsTold: every format says which renews which, how often and how long.
@@ -122,7 +122,7 @@ func TestChainInTimeline(t *testing.T) {
 	if !strings.Contains(caption, "of 4 exceptions") || !strings.Contains(caption, "in one line") || !strings.Contains(out, "renewal 2</title>") {
 		t.Errorf("%s\n%s", caption, out)
 	}
-	alone := &view{Ledger: &ledger.Ledger{Entries: renewed().Entries[3:], At: renewed().At}}
+	alone := &Report{Ledger: &ledger.Ledger{Entries: renewed().Entries[3:], At: renewed().At}}
 	if out, caption := timeline(alone); strings.Contains(string(out), "chain") || strings.Contains(caption, "one line") {
 		t.Errorf("one alone is a chain: %s", caption)
 	}
