@@ -25,6 +25,7 @@ var house = map[string][]string{
 	"trust":     {"exception", "lifetime"},
 	"verify":    {"exception", "seal", "trust", "lifetime"},
 	"retry":     {},
+	"apiserver": {},
 	"sign":      {"exception", "seal", "trust", "verify", "lifetime", "retry"},
 	"gittree":   {},
 	"gitchange": {"gittree"},
@@ -64,10 +65,10 @@ var powers = []struct {
 }{
 	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "gittree", "gitchange", "promote", "guard", "ledger"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "gitchange", "guard", "ledger"}},
-	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "sign", "review", "notify/send", "guard"}},
+	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "sign", "review", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
 	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "gitchange", "promote", "prune", "ledger"}},
-	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard"}},
+	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},
 }
 
 // covers reports whether path is pattern or lies below it.

@@ -8,20 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
+	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -32,9 +23,6 @@ const (
 	// maxDump is the most bytes of what kubectl wrote: 5,000 sealed exceptions have
 	// 60 MB.
 	maxDump = 256 << 20
-	// perPage is how many objects are asked for at once, and askFor how long.
-	perPage = 250
-	askFor  = 30 * time.Second
 )
 
 // clusterFile reads what kubectl wrote.
@@ -106,28 +94,17 @@ func clusterOf(items []json.RawMessage) (ledger.Cluster, error) {
 
 // readCluster asks an API server for every exception.
 func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error) {
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err != nil {
-		return ledger.Cluster{}, &cli.UsageError{Err: fmt.Errorf("read kubeconfig: %w", err)}
-	}
-	config.GroupVersion, config.Timeout = &schema.GroupVersion{}, askFor
-	// An API server says in a Status why it refuses: what is no known kind reads "unknown".
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	client, err := rest.UnversionedRESTClientFor(config)
+	s, err := apiserver.Open(kubeconfig, "")
 	if err != nil {
 		return ledger.Cluster{}, &cli.UsageError{Err: err}
 	}
-	s := &server{client: client}
 	var all ledger.Cluster
 	served := false
 	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
-		found, there, err := s.group(ctx, group)
+		found, there, err := readGroup(ctx, s, group)
 		if err != nil {
 			hint := "does kubectl reach it, with the same file?"
-			if apierrors.IsForbidden(err) {
+			if apiserver.Is(err, http.StatusForbidden) {
 				hint = "it takes list on policyexceptions of both groups, in all namespaces"
 			}
 			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", group, err), hint)
@@ -141,68 +118,45 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 	return all, nil
 }
 
-// server is an API server.
-type server struct{ client rest.Interface }
-
-// get returns a page, or nil where it is not served.
-func (s *server) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	request := s.client.Get().AbsPath(path)
-	for key := range query {
-		request = request.Param(key, query.Get(key))
-	}
-	answer := request.Do(ctx)
-	raw, _ := answer.Raw() // its error does not have the API server's words
-	err := answer.Error()
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Code == http.StatusNotFound {
-		return nil, nil
-	}
-	return raw, err
-}
-
-// group lists the exceptions of a group in the version that the API server prefers.
+// readGroup lists the exceptions of a group in the version that the API server prefers.
 // One that was signed in another is read in that: it is what was signed in no other
 // form.
-func (s *server) group(ctx context.Context, group string) (c ledger.Cluster, there bool, err error) {
-	raw, err := s.get(ctx, "/apis/"+group, nil)
-	if raw == nil || err != nil {
+func readGroup(ctx context.Context, s *apiserver.Server, group string) (c ledger.Cluster, there bool, err error) {
+	raw, err := s.Get(ctx, "/apis/"+group, nil)
+	if apiserver.Is(err, http.StatusNotFound) {
+		return c, false, nil
+	}
+	if err != nil {
 		return c, false, err
 	}
+	type version struct {
+		Version string `json:"version"`
+	}
 	var found struct {
-		Preferred struct {
-			Version string `json:"version"`
-		} `json:"preferredVersion"`
-		Versions []struct {
-			Version string `json:"version"`
-		} `json:"versions"`
+		Preferred version   `json:"preferredVersion"`
+		Versions  []version `json:"versions"`
 	}
 	if err := json.Unmarshal(raw, &found); err != nil {
 		return c, false, err
-	}
-	c, there, err = s.list(ctx, group, found.Preferred.Version)
-	if err != nil {
-		return c, there, err
-	}
-	if !there {
-		for _, v := range found.Versions {
-			if c, there, err = s.list(ctx, group, v.Version); there || err != nil {
-				break
-			}
-		}
-		if !there || err != nil {
-			return c, there, err
-		}
 	}
 	versions := make([]string, len(found.Versions))
 	for i, v := range found.Versions {
 		versions[i] = v.Version
 	}
-	return c, there, s.asSigned(ctx, group, versions, c.Objects)
+	for _, v := range append([]string{found.Preferred.Version}, versions...) {
+		if c, there, err = list(ctx, s, group, v); err != nil {
+			return c, there, err
+		}
+		if there {
+			return c, true, asSigned(ctx, s, group, versions, c.Objects)
+		}
+	}
+	return c, false, nil
 }
 
 // asSigned reads in their own version the objects whose message names another one
 // that is served.
-func (s *server) asSigned(ctx context.Context, group string, served []string, docs []*exception.Document) error {
+func asSigned(ctx context.Context, s *apiserver.Server, group string, served []string, docs []*exception.Document) error {
 	others := map[string]map[exception.IdentityKey]*exception.Document{}
 	for i, doc := range docs {
 		sealed, err := seal.Read(doc)
@@ -216,7 +170,7 @@ func (s *server) asSigned(ctx context.Context, group string, served []string, do
 		version := message.Version()
 		if others[version] == nil {
 			others[version] = map[exception.IdentityKey]*exception.Document{}
-			listed, _, err := s.list(ctx, group, version)
+			listed, _, err := list(ctx, s, group, version)
 			if err != nil {
 				return err
 			}
@@ -231,36 +185,22 @@ func (s *server) asSigned(ctx context.Context, group string, served []string, do
 	return nil
 }
 
-// list reads all objects of a version, page by page.
-func (s *server) list(ctx context.Context, group, version string) (c ledger.Cluster, there bool, err error) {
+// list reads all objects of a version, or reports that it is not served.
+func list(ctx context.Context, s *apiserver.Server, group, version string) (c ledger.Cluster, there bool, err error) {
 	var items []json.RawMessage
-	query := url.Values{"limit": {strconv.Itoa(perPage)}}
-	for {
-		raw, err := s.get(ctx, "/apis/"+group+"/"+version+"/policyexceptions", query)
-		if raw == nil || err != nil {
-			return c, false, err
+	of := apiserver.List{APIVersion: group + "/" + version, Plural: "policyexceptions"}
+	err = s.Each(ctx, of, func(item json.RawMessage, _, _ string) error {
+		if items = append(items, typed(item, of.APIVersion)); len(items) > ledger.MaxObjects {
+			return fmt.Errorf("more than %d objects", ledger.MaxObjects)
 		}
-		var page struct {
-			Metadata struct {
-				Continue string `json:"continue"`
-			} `json:"metadata"`
-			Items []json.RawMessage `json:"items"`
-		}
-		if err := json.Unmarshal(raw, &page); err != nil {
-			return c, false, err
-		}
-		for _, item := range page.Items {
-			items = append(items, typed(item, group+"/"+version))
-		}
-		if len(items) > ledger.MaxObjects {
-			return c, true, fmt.Errorf("more than %d objects", ledger.MaxObjects)
-		}
-		if page.Metadata.Continue == "" {
-			break
-		}
-		query.Set("continue", page.Metadata.Continue)
+		return nil
+	})
+	if apiserver.Is(err, http.StatusNotFound) {
+		return c, false, nil
 	}
-	c, err = clusterOf(items)
+	if err == nil {
+		c, err = clusterOf(items)
+	}
 	return c, true, err
 }
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/spf13/pflag"
 
+	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -66,7 +66,7 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 	var found []request.Violation
 	there := 0
 	for _, of := range reportLists {
-		served, err := server.each(ctx, of.in(r.options.choice.in), func(doc *exception.Document) error {
+		served, err := each(ctx, server, of.in(r.options.choice.in), func(doc *exception.Document) error {
 			report, problem := request.FromReport(doc)
 			if problem != nil {
 				return errors.New(problem.Message)
@@ -95,10 +95,10 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 	return found, r.readWorkloads(ctx, server, found)
 }
 
-func clusterPolicies(ctx context.Context, server *server) (*shape.PolicySet, error) {
+func clusterPolicies(ctx context.Context, server *apiserver.Server) (*shape.PolicySet, error) {
 	var docs []*exception.Document
 	for _, of := range policyLists {
-		if _, err := server.each(ctx, of, func(doc *exception.Document) error {
+		if _, err := each(ctx, server, of.in(""), func(doc *exception.Document) error {
 			docs = append(docs, doc)
 			return nil
 		}); err != nil {
@@ -110,7 +110,7 @@ func clusterPolicies(ctx context.Context, server *server) (*shape.PolicySet, err
 
 // readWorkloads reads the workloads of the namespaces that violations are in: whose
 // Pods they are, and what would be exempt now.
-func (r *run) readWorkloads(ctx context.Context, server *server, found []request.Violation) error {
+func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, found []request.Violation) error {
 	met := map[string]bool{"": true}
 	for _, v := range found {
 		namespace := v.Resource.Namespace
@@ -119,7 +119,7 @@ func (r *run) readWorkloads(ctx context.Context, server *server, found []request
 		}
 		met[namespace] = true
 		for _, of := range workloadLists {
-			if _, err := server.each(ctx, of.in(namespace), func(doc *exception.Document) error {
+			if _, err := each(ctx, server, of.in(namespace), func(doc *exception.Document) error {
 				if r.objects = append(r.objects, doc); len(r.objects) > mostObjects {
 					return cli.Hint(fmt.Errorf("there are more than %d workloads", mostObjects), "name a namespace: --in")
 				}
@@ -140,6 +140,3 @@ const mostObjects = 20_000
 func unreachable(err error) error {
 	return cli.Hint(err, "does kubectl reach it, with the same --kubeconfig and --context?")
 }
-
-// isAbsent reports whether an answer means that the cluster has no such kind.
-func isAbsent(status int) bool { return status == http.StatusNotFound }

@@ -4,197 +4,89 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-
+	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// list is a collection of an API server: of all namespaces, or of one.
+// list is a collection of a cluster.
 type list struct {
 	apiVersion, plural string
 	namespaced         bool
-	namespace          string // "" is all
 }
 
-// in narrows a collection down to a namespace, or to nothing where it has none.
-func (l list) in(namespace string) list {
-	if l.namespaced {
-		l.namespace = namespace
+// in narrows a collection down to a namespace, where it has any; "" is all.
+func (l list) in(namespace string) apiserver.List {
+	if !l.namespaced {
+		namespace = ""
 	}
-	return l
-}
-
-// String is what it is called in a rule of who may read it.
-func (l list) String() string {
-	group, _, grouped := strings.Cut(l.apiVersion, "/")
-	if !grouped {
-		return l.plural
-	}
-	return l.plural + "." + group
-}
-
-func (l list) root() string {
-	if !strings.Contains(l.apiVersion, "/") {
-		return "/api/" + l.apiVersion
-	}
-	return "/apis/" + l.apiVersion
-}
-
-// server is an API server that is only read.
-type server struct {
-	client *http.Client
-	root   *url.URL
+	return apiserver.List{APIVersion: l.apiVersion, Plural: l.plural, Namespace: namespace}
 }
 
 // server opens the connection that the flags and the kubeconfig name.
-func (r *run) server() (*server, error) {
-	flags := r.options.cluster
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = flags.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: flags.context}).ClientConfig()
+func (r *run) server() (*apiserver.Server, error) {
+	server, err := apiserver.Open(r.options.cluster.kubeconfig, r.options.cluster.context)
 	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("read kubeconfig: %w", err), Hint: "name it with --kubeconfig, and its context with --context"}
+		return nil, &cli.UsageError{Err: err, Hint: "name it with --kubeconfig, and its context with --context"}
 	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("read kubeconfig: %w", err)}
-	}
-	root, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("read kubeconfig: %w", err)}
-	}
-	return &server{client: client, root: root}, nil
+	return server, nil
 }
 
-const (
-	pageItems = 250
-	pageBytes = 64 << 20 // of one answer
-	mostPages = 1000
-)
-
-// page is one answer about a collection.
-type page struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
-		Continue string `json:"continue"`
-	} `json:"metadata"`
-	Items []json.RawMessage `json:"items"`
-}
-
-// each calls visit for every object of a collection, page by page. It returns false
-// where the server has no such collection.
-func (s *server) each(ctx context.Context, of list, visit func(*exception.Document) error) (served bool, err error) {
-	next := ""
-	for range mostPages {
-		p, status, err := s.page(ctx, of, next)
-		if err != nil {
-			return false, unreachable(fmt.Errorf("read %s: %w", of, err))
+// each calls visit for every object of a collection. It returns false where the server
+// has no such collection.
+func each(ctx context.Context, s *apiserver.Server, of apiserver.List, visit func(*exception.Document) error) (served bool, err error) {
+	var failed error
+	err = s.Each(ctx, of, func(item json.RawMessage, apiVersion, kind string) error {
+		var doc *exception.Document
+		if doc, failed = document(item, apiVersion, kind); failed == nil {
+			failed = visit(doc)
 		}
-		if isAbsent(status) {
-			return false, nil
-		}
-		if status == http.StatusForbidden {
-			return s.forbidden(ctx, of)
-		}
-		kind := strings.TrimSuffix(p.Kind, "List")
-		for _, item := range p.Items {
-			doc, err := document(item, p.APIVersion, kind)
-			if err != nil {
-				return true, fmt.Errorf("read %s: %w", of, err)
-			}
-			if err := visit(doc); err != nil {
-				return true, fmt.Errorf("read %s: %w", of, err)
-			}
-		}
-		if next = p.Metadata.Continue; next == "" {
-			return true, nil
-		}
+		return failed
+	})
+	switch {
+	case err == nil:
+		return true, nil
+	case failed != nil:
+		return true, fmt.Errorf("read %s: %w", of, failed)
+	case apiserver.Is(err, http.StatusNotFound):
+		return false, nil
+	case apiserver.Is(err, http.StatusForbidden):
+		return forbidden(ctx, s, of)
 	}
-	return true, fmt.Errorf("read %s: there are more than %d", of, mostPages*pageItems)
+	return false, unreachable(fmt.Errorf("read %s: %w", of, err))
 }
 
 // forbidden ends with what may not be read. An API server that has no such collection
 // says the same to somebody without the right to it, and is asked for its kinds: that
 // everybody may.
-func (s *server) forbidden(ctx context.Context, of list) (served bool, err error) {
-	raw, status, err := s.get(ctx, of.root(), nil)
+func forbidden(ctx context.Context, s *apiserver.Server, of apiserver.List) (served bool, err error) {
+	raw, err := s.Get(ctx, of.Root(), nil)
 	var kinds struct {
 		Resources []struct {
 			Name string `json:"name"`
 		} `json:"resources"`
 	}
 	switch {
-	case err != nil:
-		return false, unreachable(fmt.Errorf("read %s: %w", of, err))
-	case isAbsent(status):
+	case apiserver.Is(err, http.StatusNotFound):
 		return false, nil
-	case status == http.StatusOK:
+	case err != nil && !apiserver.Is(err, http.StatusForbidden):
+		return false, unreachable(fmt.Errorf("read %s: %w", of, err))
+	case err == nil:
 		if err := json.Unmarshal(raw, &kinds); err != nil {
-			return false, fmt.Errorf("read the kinds of %s: %w", of.apiVersion, err)
+			return false, fmt.Errorf("read the kinds of %s: %w", of.APIVersion, err)
 		}
 		there := false
 		for _, kind := range kinds.Resources {
-			there = there || kind.Name == of.plural
+			there = there || kind.Name == of.Plural
 		}
 		if !there {
 			return false, nil
 		}
 	}
 	return true, cli.Hint(fmt.Errorf("read %s: the API server forbids it", of), "it takes list on reports, policies and workloads: docs/request.md names them")
-}
-
-func (s *server) page(ctx context.Context, of list, next string) (*page, int, error) {
-	path := of.root() + "/" + of.plural
-	if of.namespace != "" {
-		path = of.root() + "/namespaces/" + of.namespace + "/" + of.plural
-	}
-	raw, status, err := s.get(ctx, path, url.Values{"limit": {strconv.Itoa(pageItems)}, "continue": {next}})
-	if err != nil || status != http.StatusOK {
-		return nil, status, err
-	}
-	p := &page{}
-	if err := json.Unmarshal(raw, p); err != nil {
-		return nil, 0, fmt.Errorf("read the answer: %w", err)
-	}
-	return p, status, nil
-}
-
-// get asks for a path. What is neither there nor permitted is no error, but a status.
-func (s *server) get(ctx context.Context, path string, query url.Values) (raw []byte, status int, err error) {
-	at := *s.root
-	at.Path = strings.TrimSuffix(at.Path, "/") + path
-	at.RawQuery = query.Encode()
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	ask.Header.Set("Accept", "application/json")
-	answer, err := s.client.Do(ask)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer answer.Body.Close() //nolint:errcheck // only read
-	raw, err = io.ReadAll(io.LimitReader(answer.Body, pageBytes+1))
-	switch {
-	case err != nil:
-		return nil, 0, err
-	case isAbsent(answer.StatusCode), answer.StatusCode == http.StatusForbidden:
-		return nil, answer.StatusCode, nil
-	case answer.StatusCode != http.StatusOK:
-		return nil, 0, fmt.Errorf("the API server answers %s", answer.Status)
-	case len(raw) > pageBytes:
-		return nil, 0, fmt.Errorf("an answer is larger than %d MiB", pageBytes>>20)
-	}
-	return raw, answer.StatusCode, nil
 }
 
 // document is an item of a list, which does not say its own kind.

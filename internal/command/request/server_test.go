@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -37,13 +39,16 @@ func TestServer(t *testing.T) {
 		}
 	}))
 	defer api.Close()
-	root, err := url.Parse(api.URL)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: "+api.URL+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := apiserver.Open(kubeconfig, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{client: api.Client(), root: root}
 	for _, tc := range []struct {
-		of     list
+		of     apiserver.List
 		path   string
 		served bool
 		fails  bool
@@ -51,17 +56,17 @@ func TestServer(t *testing.T) {
 		{of: list{apiVersion: "apps/v1", plural: "deployments", namespaced: true}.in("team-a"), path: "GET /apis/apps/v1/namespaces/team-a/deployments", served: true},
 		{of: list{apiVersion: "apps/v1", plural: "deployments", namespaced: true}.in(""), path: "GET /apis/apps/v1/deployments", served: true},
 		{of: list{apiVersion: "v1", plural: "nodes"}.in("team-a"), path: "GET /api/v1/nodes", served: true},
-		{of: list{apiVersion: "absent/v1", plural: "reports"}, path: "GET /apis/absent/v1/reports"},
-		{of: list{apiVersion: "forbidden/v1", plural: "reports"}, path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
-		{of: list{apiVersion: "silent/v1", plural: "reports"}, path: "GET /apis/silent/v1/reports", served: true, fails: true},
+		{of: apiserver.List{APIVersion: "absent/v1", Plural: "reports"}, path: "GET /apis/absent/v1/reports"},
+		{of: apiserver.List{APIVersion: "forbidden/v1", Plural: "reports"}, path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
+		{of: apiserver.List{APIVersion: "silent/v1", Plural: "reports"}, path: "GET /apis/silent/v1/reports", served: true, fails: true},
 		// Who has no right to a kind that the server does not have is forbidden it, too.
-		{of: list{apiVersion: "forbidden/v1", plural: "clusterreports"}, path: "GET /apis/forbidden/v1/clusterreports"},
-		{of: list{apiVersion: "unserved/v1", plural: "reports"}, path: "GET /apis/unserved/v1/reports"},
-		{of: list{apiVersion: "odd/v1", plural: "reports"}, path: "GET /apis/odd/v1/reports", fails: true},
+		{of: apiserver.List{APIVersion: "forbidden/v1", Plural: "clusterreports"}, path: "GET /apis/forbidden/v1/clusterreports"},
+		{of: apiserver.List{APIVersion: "unserved/v1", Plural: "reports"}, path: "GET /apis/unserved/v1/reports"},
+		{of: apiserver.List{APIVersion: "odd/v1", Plural: "reports"}, path: "GET /apis/odd/v1/reports", fails: true},
 	} {
 		asked = nil
 		var names []string
-		served, err := s.each(t.Context(), tc.of, func(doc *exception.Document) error {
+		served, err := each(t.Context(), s, tc.of, func(doc *exception.Document) error {
 			names = append(names, doc.Identity().String())
 			if _, there := doc.Lookup("metadata", "managedFields"); there {
 				t.Error("managedFields are kept")
