@@ -30,8 +30,10 @@ var house = map[string][]string{
 	"gittree":   {},
 	"gitchange": {"gittree"},
 	"review":    {"exception", "retry"},
-	"promote":   {"exception", "gitchange", "gittree", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
-	"prune":     {"exception", "gitchange", "gittree", "lifetime", "promote"},
+	// Above review, which knows no repository, and no signature.
+	"review/record": {"exception", "gittree", "review", "verify"},
+	"promote":       {"exception", "gitchange", "gittree", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
+	"prune":         {"exception", "gitchange", "gittree", "lifetime", "promote"},
 	// What no exception may reach is for internal/kyverno to say, whoever asks: pkg/shape
 	// would bring CEL's compiler.
 	"guard":       {"exception", "gittree", "kyverno", "seal", "trust", "verify", "lifetime"},
@@ -67,7 +69,7 @@ var powers = []struct {
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "gitchange", "guard", "ledger"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "sign", "review", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
-	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "gitchange", "promote", "prune", "ledger"}},
+	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "gitchange", "promote", "prune", "ledger", "review/record"}},
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -97,7 +98,7 @@ func (c *clone) gitHub() *httptest.Server {
 	return server
 }
 
-func (c *clone) recorder(promote string) *reviewconfig.Recorder {
+func (c *clone) recorder(promote string) *record.Recorder {
 	c.t.Helper()
 	repository, err := gogit.PlainOpen(c.dir)
 	if err != nil {
@@ -114,7 +115,7 @@ func (c *clone) recorder(promote string) *reviewconfig.Recorder {
 	return recorder
 }
 
-func (c *clone) file(origin string) reviewconfig.File {
+func (c *clone) file(origin string) record.File {
 	c.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(c.dir, "unsigned/mongo.yaml"))
 	if err != nil {
@@ -124,7 +125,7 @@ func (c *clone) file(origin string) reviewconfig.File {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return reviewconfig.File{Path: "unsigned/mongo.yaml", Origin: origin, Documents: []*exception.Document{doc}}
+	return record.File{Path: "unsigned/mongo.yaml", Origin: origin, Documents: []*exception.Document{doc}}
 }
 
 // The record is that of a real repository's merge, by the rules from before it.
@@ -136,7 +137,7 @@ func TestRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClone(t, request)
-			docs, err := c.recorder(tc.promote).Record(t.Context(), []reviewconfig.File{c.file(c.head)})
+			docs, err := c.recorder(tc.promote).Record(t.Context(), []record.File{c.file(c.head)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +156,7 @@ func TestRecord(t *testing.T) {
 // What is lacking of any file is told of every file.
 func TestRefused(t *testing.T) {
 	c := newClone(t, strings.Replace(request, "{name", "{annotations: {polex.dev/approved-by: bob}, name", 1))
-	files := []reviewconfig.File{c.file(c.head), c.file(c.base)}
+	files := []record.File{c.file(c.head), c.file(c.base)}
 	_, err := c.recorder("requireApprovals: 2").Record(t.Context(), files[:1])
 	var refusals exception.Refusals
 	if !errors.As(err, &refusals) || len(refusals) != 2 || refusals[0].Reason != review.ReasonClaimsReview || refusals[1].Reason != review.ReasonNotApproved {
@@ -184,7 +185,7 @@ func TestShallow(t *testing.T) {
 				from.git("clone", "-q", "--depth", "1", "file://"+c.dir, ".")
 				from.git("fetch", "-q", "--depth", "1", "origin", "mongo:mongo")
 			}
-			_, err := from.recorder(tc.promote).Record(t.Context(), []reviewconfig.File{from.file(tc.origin)})
+			_, err := from.recorder(tc.promote).Record(t.Context(), []record.File{from.file(tc.origin)})
 			var unknown *review.UnknownError
 			if !errors.As(err, &unknown) || !strings.Contains(unknown.Advice, "fetch-depth: 0") {
 				t.Errorf("it is %v", err)

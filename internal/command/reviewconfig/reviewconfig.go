@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -25,7 +26,7 @@ const (
 	publicServer = "https://github.com"
 )
 
-// Options are what a [Recorder] is made from.
+// Options are what a [record.Recorder] is made from.
 type Options struct {
 	Config *cli.Config
 	// Getenv reads the workflow's environment: GITHUB_ACTIONS, GITHUB_API_URL,
@@ -46,7 +47,7 @@ type Options struct {
 // New returns what makes the records, or nil when none are made. A configuration
 // that cannot be meant is a [cli.UsageError]; an environment that does not show
 // what the configuration asks for is another error.
-func New(o Options) (*Recorder, error) {
+func New(o Options) (*record.Recorder, error) {
 	var p cli.Promote
 	if err := o.Config.Section(section, &p); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func New(o Options) (*Recorder, error) {
 		return nil, err
 	}
 	c := review.Config{
-		Source: source, Branch: o.branch(), History: history{o.Objects},
+		Source: source, Branch: o.branch(), History: record.History(o.Objects),
 		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
 		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
@@ -79,9 +80,9 @@ func New(o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/approvals.md says what goes together"}
 	}
-	recorder := &Recorder{reviewer: reviewer, history: history{o.Objects}, source: o.Source}
+	recorder := &record.Recorder{Reviewer: reviewer, Objects: o.Objects, Source: o.Source}
 	if p.Renewals.RequireNewApprover {
-		recorder.verify = o.Verify
+		recorder.Verify = o.Verify
 	}
 	return recorder, nil
 }

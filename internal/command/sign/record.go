@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -33,9 +34,9 @@ func (p *promotion) record(ctx context.Context, queue *promote.Queue, plan *prom
 	if err != nil || recorder == nil {
 		return docs, err
 	}
-	var files []reviewconfig.File
+	var files []record.File
 	for _, m := range plan.Moves {
-		f := reviewconfig.File{Path: m.From, Documents: m.Documents, Predecessors: m.Predecessors}
+		f := record.File{Path: m.From, Documents: m.Documents, Predecessors: m.Predecessors}
 		if m.Origin != nil {
 			f.Origin = m.Origin.Commit.String()
 		}

@@ -1,4 +1,4 @@
-package reviewconfig
+package record
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func (r *Recorder) renewals(files []File, records map[string]*review.Record) (ex
 			if err != nil {
 				return nil, fmt.Errorf("verify the predecessor of %s, %s: %w", f.Documents[i].Identity(), signed.Position(), err)
 			}
-			if refusal := r.reviewer.Renewal(f.Documents[i], records[f.Origin], before); refusal != nil {
+			if refusal := r.Reviewer.Renewal(f.Documents[i], records[f.Origin], before); refusal != nil {
 				refusals = append(refusals, refusal)
 			}
 		}
@@ -32,10 +32,10 @@ func (r *Recorder) renewals(files []File, records map[string]*review.Record) (ex
 
 // predecessor verifies what a document renews, where that is looked at.
 func (r *Recorder) predecessor(signed *exception.Document) (review.Predecessor, error) {
-	if r.verify == nil {
+	if r.Verify == nil {
 		return review.Predecessor{}, nil
 	}
-	message, err := r.verify(signed)
+	message, err := r.Verify(signed)
 	var rejected *verify.Rejected
 	switch {
 	case errors.As(err, &rejected):

@@ -1,4 +1,4 @@
-package reviewconfig
+package record
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -26,10 +27,12 @@ type File struct {
 
 // Recorder writes into documents how they came to be signed.
 type Recorder struct {
-	reviewer *review.Reviewer
-	history  history
-	source   string
-	verify   func(*exception.Document) (*exception.Document, error) // nil where no predecessor is looked at
+	Reviewer *review.Reviewer
+	Objects  storer.EncodedObjectStorer // of the repository
+	Source   string                     // the hash of the commit whose files are signed
+	// Verify verifies the predecessor of a renewal and returns what was signed of it. Nil is
+	// that no predecessor is looked at.
+	Verify func(*exception.Document) (*exception.Document, error)
 }
 
 // Record returns the documents of all files in their order, each with its record.
@@ -48,7 +51,7 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 	}
 	records := map[string]*review.Record{}
 	for _, commit := range order {
-		record, err := r.reviewer.Record(ctx, *origins[commit])
+		record, err := r.Reviewer.Record(ctx, *origins[commit])
 		var refused exception.Refusals
 		switch {
 		case errors.As(err, &refused):
@@ -97,7 +100,7 @@ func (r *Recorder) origins(files []File) (map[string]*review.Origin, []string, e
 			return nil, nil, &review.UnknownError{What: fmt.Sprintf("find the commit that brought %q", f.Path), Err: errors.New("the history does not go back to it"),
 				Advice: "in GitHub Actions, check it out with fetch-depth: 0"}
 		}
-		content, err := r.history.ReadFile(r.source, f.Path)
+		content, err := History(r.Objects).ReadFile(r.Source, f.Path)
 		if err != nil {
 			return nil, nil, err
 		}

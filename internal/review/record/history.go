@@ -1,4 +1,4 @@
-package reviewconfig
+package record
 
 import (
 	"fmt"
@@ -11,7 +11,9 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 )
 
-// history is a repository's, out of its objects alone.
+// History is that of a repository, out of its objects alone.
+func History(objects storer.EncodedObjectStorer) review.History { return history{objects} }
+
 type history struct{ objects storer.EncodedObjectStorer }
 
 const maxCommit = 1 << 20 // bytes
