@@ -6,7 +6,6 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/trustflags"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 const help = `Tell what became of every exception, from a repository's history and the seals
@@ -64,7 +63,20 @@ type options struct {
 	noCache         bool
 	acceptRewritten bool
 
-	given func(flag string) bool
+	trusted *trustflags.Flags
+	given   func(flag string) bool
+}
+
+// addHistory adds the flags that say which history is read, and whose signatures count.
+func (o *options) addHistory(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	o.given = flags.Changed
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration: its trust policy and its directories are used")
+	o.trusted = trustflags.Add(cmd)
+	o.trusted.AddKey(cmd)
+	flags.StringVar(&o.git, "git", ".", "`folder` of a Git repository, with or without a work tree")
+	flags.StringVar(&o.ref, "ref", "HEAD", "the `commit` that the history leads to: HEAD, a branch, a tag or a whole hash")
+	flags.StringVar(&o.path, "path", ".", "`folder` of the commit in which the folders signed and unsigned lie")
 }
 
 // New makes the command.
@@ -81,13 +93,7 @@ func New(streams cli.Streams) *cobra.Command {
 	cmd.AddCommand(Notify(streams))
 	format := addFormatFlag(cmd)
 	flags := cmd.Flags()
-	o.given = flags.Changed
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration: its trust policy and its directories are used")
-	trusted := trustflags.Add(cmd)
-	trusted.AddKey(cmd)
-	flags.StringVar(&o.git, "git", ".", "`folder` of a Git repository, with or without a work tree")
-	flags.StringVar(&o.ref, "ref", "HEAD", "the `commit` that the history leads to: HEAD, a branch, a tag or a whole hash")
-	flags.StringVar(&o.path, "path", ".", "`folder` of the commit in which the folders signed and unsigned lie")
+	o.addHistory(cmd)
 	flags.StringVar(&o.at, "at", "", "tell it as of a `time`: a date (the end of that day in UTC) or an RFC 3339 time")
 	flags.StringVar(&o.clusterFile, "cluster-file", "", "compare with a cluster: `file` with its exceptions, as kubectl get -A -o yaml or json writes them, or -")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "compare with a cluster: `file` that says how to reach it")
@@ -101,19 +107,8 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.cacheDir, "cache-dir", "", "`folder` for what is remembered from run to run (default: polex in the user's cache)")
 	flags.BoolVar(&o.noCache, "no-cache", false, "remember nothing, and use nothing that is remembered")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := cli.LoadConfig(o.config)
-		if err != nil {
-			return err
-		}
 		r := &run{options: o, streams: streams, format: format}
-		if err := r.prepare(cfg); err != nil {
-			return err
-		}
-		policy, err := trusted.Policy(cfg)
-		if err != nil {
-			return err
-		}
-		if r.verifier, err = verify.New(policy); err != nil {
+		if err := r.prepare(); err != nil {
 			return err
 		}
 		return r.audit(cmd.Context())

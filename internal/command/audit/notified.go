@@ -52,7 +52,7 @@ func (n *notification) notify(ctx context.Context) error {
 	for _, some := range results {
 		n.report.Add(some...)
 	}
-	return errors.Join(n.format.Write(n.streams.Out, n.report), n.report.Err())
+	return cli.Finish(n.format, n.streams.Out, n.report)
 }
 
 // events are what there is to tell.

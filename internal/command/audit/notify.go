@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/lifetime"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 const notifyHelp = `Tell people what became of exceptions: in the pull request that asked for one, and
@@ -77,13 +75,8 @@ func Notify(streams cli.Streams) *cobra.Command {
 	}
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	o.given, o.noCache = flags.Changed, true
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration: its trust policy and its directories are used")
-	trusted := trustflags.Add(cmd)
-	trusted.AddKey(cmd)
-	flags.StringVar(&o.git, "git", ".", "`folder` of a Git repository, with or without a work tree")
-	flags.StringVar(&o.ref, "ref", "HEAD", "the `commit` that is told about: HEAD, a branch, a tag or a whole hash")
-	flags.StringVar(&o.path, "path", ".", "`folder` of the commit in which the folders signed and unsigned lie")
+	o.noCache = true
+	o.addHistory(cmd)
 	flags.BoolVar(&o.changes, "changes", false, "tell what the commit has put under signed/, and what had ended and left with it")
 	flags.StringVar(&o.ending, "ending", "", "tell what ends within this `duration`, such as 72h or 2w")
 	flags.StringVar(&o.refused, "refused", "", "tell the refusals of a report: `file` that a command wrote with -o json")
@@ -100,19 +93,8 @@ func Notify(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		if o.changes || o.ending != "" {
-			cfg, err := cli.LoadConfig(o.config)
-			if err != nil {
-				return err
-			}
 			n.history = &run{options: &o.options, streams: streams}
-			if err := n.history.prepare(cfg); err != nil {
-				return err
-			}
-			policy, err := trusted.Policy(cfg)
-			if err != nil {
-				return err
-			}
-			if n.history.verifier, err = verify.New(policy); err != nil {
+			if err := n.history.prepare(); err != nil {
 				return err
 			}
 		}

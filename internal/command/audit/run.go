@@ -38,8 +38,12 @@ type run struct {
 }
 
 // prepare refuses what cannot be meant, before anything is read.
-func (r *run) prepare(cfg *cli.Config) error {
+func (r *run) prepare() error {
 	o := r.options
+	cfg, err := cli.LoadConfig(o.config)
+	if err != nil {
+		return err
+	}
 	r.now = r.streams.Now().UTC().Truncate(time.Second)
 	var bad *gittree.RevisionError
 	if err := gittree.CheckRevision(o.ref); errors.As(err, &bad) {
@@ -79,7 +83,11 @@ func (r *run) prepare(cfg *cli.Config) error {
 	case o.noCache && o.cacheDir != "":
 		return cli.Usagef("--no-cache remembers nothing, and --cache-dir says where")
 	}
-	return r.failures(cluster)
+	if err := r.failures(cluster); err != nil {
+		return err
+	}
+	r.verifier, err = o.trusted.Verifier(cfg)
+	return err
 }
 
 // folders says where exceptions lie in the commit.

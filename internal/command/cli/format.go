@@ -20,6 +20,14 @@ func AddFormatFlag(cmd *cobra.Command) *Format {
 	})
 }
 
+// Finish writes a report and returns its status as an error, or nil.
+func Finish(format *Format, w io.Writer, report *Report) error {
+	if err := format.Write(w, report); err != nil {
+		return err
+	}
+	return report.Err()
+}
+
 // writeText writes file:line:col: message [reason], the hint below it, and a
 // last line that sums up.
 func writeText(w io.Writer, r *Report) error {

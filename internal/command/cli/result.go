@@ -51,6 +51,12 @@ func ResultFor(doc *exception.Document) Result {
 	return Result{File: at.File, Line: at.Line, Column: at.Column, Object: doc.Identity().String()}
 }
 
+// ResultOf is the result for what a refusal is about.
+func ResultOf(r *exception.Refusal) Result {
+	at := r.Position
+	return Result{Outcome: Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: r.Reason, Message: r.Message, Hint: r.Hint}
+}
+
 // silent reports whether a result says that a document passed, and no more.
 // Formats for people count those.
 func (r *Result) silent() bool { return r.Outcome == Pass && r.Message == "" }

@@ -62,10 +62,7 @@ func newCheckCommand(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := format.Write(streams.Out, report); err != nil {
-			return err
-		}
-		return report.Err()
+		return cli.Finish(format, streams.Out, report)
 	}
 	return cmd
 }

@@ -140,10 +140,7 @@ func (r *run) nothing() error {
 }
 
 func (r *run) end() error {
-	if err := r.format.Write(r.results(), r.report); err != nil {
-		return err
-	}
-	return r.report.Err()
+	return cli.Finish(r.format, r.results(), r.report)
 }
 
 func (r *run) add(result cli.Result) { r.report.Documents++; r.report.Add(result) }

@@ -149,6 +149,10 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		trustConfig, err := trusted.Config(cfg)
+		if err != nil {
+			return err
+		}
 		asked, err := shapeconfig.Config(cfg, cmd.Flags())
 		if err != nil {
 			return err
@@ -163,7 +167,8 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, checker: checker, overlaps: asked.Levels[shape.ReasonOverlaps],
+		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, trust: trustConfig, checker: checker,
+			rules: sign.Rules{InsecureAllowUnbounded: trustConfig.InsecureAllowUnbounded, Forms: o.forms}, overlaps: asked.Levels[shape.ReasonOverlaps],
 			format: format, report: report, now: streams.Now()}
 		if o.promote {
 			return run.promote(cmd.Context())

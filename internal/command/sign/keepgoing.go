@@ -43,13 +43,9 @@ func (p *promotion) plan(ctx context.Context, queue *promote.Queue, on plumbing.
 // rejected returns what rejects documents of a plan before they are signed, or the
 // documents with their record.
 func (p *promotion) rejected(ctx context.Context, queue *promote.Queue, plan *promote.Plan) ([]*exception.Document, exception.Refusals, error) {
-	c, err := p.trusted.Config(p.config)
-	if err != nil {
-		return nil, nil, err
-	}
 	said := p.report
 	p.report = &cli.Report{Tool: said.Tool}
-	err = errors.Join(p.refuseOverlaps(plan), p.check(plan.Documents(), p.rules(c), c))
+	err := errors.Join(p.refuseOverlaps(plan), p.check(plan.Documents()))
 	var found exception.Refusals
 	for _, result := range p.report.Results() {
 		if result.Outcome == cli.Refuse {

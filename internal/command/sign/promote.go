@@ -15,7 +15,6 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // promotion is one run of polex-sign --promote.
@@ -49,7 +48,7 @@ func (r *run) promote(ctx context.Context) error {
 	if errors.As(err, &refused) {
 		r.refuse(refused)
 		r.report.Documents = max(r.report.Documents, len(refused))
-		return errors.Join(r.format.Write(r.streams.Out, r.report), r.report.Err())
+		return cli.Finish(r.format, r.streams.Out, r.report)
 	}
 	var revision *gittree.RevisionError
 	if errors.As(err, &revision) {
@@ -178,17 +177,10 @@ func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recor
 	if p.options.sealedInput == "" {
 		return p.seal(ctx, docs, record, p.streams.Out)
 	}
-	c, err := p.trusted.Config(p.config)
-	if err != nil {
+	if err := p.pass(docs, p.streams.Out); err != nil {
 		return nil, err
 	}
-	if err := p.check(docs, p.rules(c), c); err != nil {
-		return nil, err
-	}
-	if err := p.report.Err(); err != nil {
-		return nil, errors.Join(p.format.Write(p.streams.Out, p.report), err)
-	}
-	verifier, err := p.verifier()
+	verifier, err := p.trusted.Verifier(p.config)
 	if err != nil {
 		return nil, err
 	}
@@ -206,19 +198,10 @@ func (p *promotion) follow(tip plumbing.Hash) {
 	}
 }
 
-// verifier verifies by the trust policy.
-func (p *promotion) verifier() (*verify.Verifier, error) {
-	policy, err := p.trusted.Policy(p.config)
-	if err != nil {
-		return nil, err
-	}
-	return verify.New(policy)
-}
-
 // nothing ends a run that had nothing to sign.
 func (p *promotion) nothing() error {
 	p.report.Idle = "nothing waits to be signed"
-	return errors.Join(p.format.Write(p.streams.Out, p.report), p.report.Err())
+	return cli.Finish(p.format, p.streams.Out, p.report)
 }
 
 // skip puts on the report what is not this run's to sign, as soon as that is

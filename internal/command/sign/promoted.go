@@ -26,20 +26,13 @@ const (
 // foresee says what a run would do, once everything is checked that a run checks
 // before it signs.
 func (p *promotion) foresee(plan *promote.Plan, record recording) error {
-	c, err := p.trusted.Config(p.config)
-	if err != nil {
+	if err := p.check(plan.Documents()); err != nil {
 		return err
 	}
-	rules := p.rules(c)
-	if err := p.check(plan.Documents(), rules, c); err != nil {
+	if _, err := p.verifier(); err != nil {
 		return err
 	}
-	if len(c.Authorities) > 0 {
-		if _, err := p.trusted.Policy(p.config); err != nil {
-			return err
-		}
-	}
-	if _, err := trust.LoadRoot(c.TrustedRoot); err != nil {
+	if _, err := trust.LoadRoot(p.trust.TrustedRoot); err != nil {
 		return &cli.UsageError{Err: err}
 	}
 	if p.report.Err() == nil {
@@ -47,7 +40,7 @@ func (p *promotion) foresee(plan *promote.Plan, record recording) error {
 		if err != nil {
 			return err
 		}
-		prepared, err := sign.Prepare(recorded, p.now, rules)
+		prepared, err := sign.Prepare(recorded, p.now, p.rules)
 		if err != nil {
 			return err
 		}

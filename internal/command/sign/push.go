@@ -11,7 +11,6 @@ import (
 	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/gitchange"
 	"github.com/polex-dev/polex/internal/promote"
-	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // findRemote finds the target branch, where the promotion is pushed to. Only a clone
@@ -23,10 +22,8 @@ func (p *promotion) findRemote() error {
 		}
 	}
 	var err error
-	if p.push, err = p.options.To(p.clone); err != nil {
-		return err
-	}
-	return nil
+	p.push, err = p.options.To(p.clone)
+	return err
 }
 
 // target returns the commit that the queue is planned on.
@@ -50,15 +47,9 @@ func (p *promotion) pushedTo() gitchange.Remote {
 // proposed reports whether the branch for the pull request holds this promotion already.
 // Without a trust policy nothing says whose signatures those are.
 func (p *promotion) proposed(ctx context.Context, plan *promote.Plan) (plumbing.Hash, bool, error) {
-	c, err := p.trusted.Config(p.config)
+	verifier, err := p.verifier()
 	if err != nil {
 		return plumbing.ZeroHash, false, err
-	}
-	var verifier *verify.Verifier
-	if len(c.Authorities) > 0 {
-		if verifier, err = p.verifier(); err != nil {
-			return plumbing.ZeroHash, false, err
-		}
 	}
 	return plan.OnBranch(ctx, p.pushedTo(), p.author, verifier)
 }

@@ -23,6 +23,8 @@ type run struct {
 	streams cli.Streams
 	config  *cli.Config
 	trusted *trustflags.Flags
+	trust   trust.Config // what trusted and config add up to
+	rules   sign.Rules
 	checker *shape.Checker
 	// overlaps is what exempting the same as a signed exception weighs.
 	overlaps shape.Level
@@ -69,30 +71,21 @@ type recording func() ([]*exception.Document, error)
 // somebody wrote, so that messages name its lines; a record, where it is not nil,
 // is of the same documents.
 func (r *run) seal(ctx context.Context, docs []*exception.Document, record recording, refusedTo io.Writer) ([]*exception.Document, error) {
-	c, err := r.trusted.Config(r.config)
+	err := r.pass(docs, refusedTo)
+	if err == nil && record != nil {
+		docs, err = record()
+	}
 	if err != nil {
 		return nil, err
 	}
-	rules := r.rules(c)
-	if err := r.check(docs, rules, c); err != nil {
-		return nil, err
-	}
-	if err := r.report.Err(); err != nil {
-		return nil, errors.Join(r.format.Write(refusedTo, r.report), err)
-	}
-	if record != nil {
-		if docs, err = record(); err != nil {
-			return nil, err
-		}
-	}
-	signer, err := r.signer(ctx, c, rules)
+	signer, err := r.signer(ctx)
 	if err != nil {
 		return nil, err
 	}
 	sealed, err := signer.Seal(ctx, docs, r.now)
 	if refused := (exception.Refusals)(nil); errors.As(err, &refused) {
 		r.refuse(refused)
-		return nil, errors.Join(r.format.Write(refusedTo, r.report), r.report.Err())
+		return nil, cli.Finish(r.format, refusedTo, r.report)
 	}
 	var unverified *sign.UnverifiedError
 	var rejected *verify.Rejected
@@ -100,7 +93,7 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, record recor
 		at := unverified.Position
 		r.report.Add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: string(rejected.Reason),
 			Message: "the trust policy would not accept it: " + rejected.Detail, Hint: "nothing was written; have it signed by whom the trust policy names, or change the policy"})
-		return nil, errors.Join(r.format.Write(refusedTo, r.report), r.report.Err())
+		return nil, cli.Finish(r.format, refusedTo, r.report)
 	}
 	if err != nil {
 		return nil, undone(err)
@@ -108,15 +101,31 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, record recor
 	return sealed, nil
 }
 
-// rules are those of signing.
-func (r *run) rules(c trust.Config) sign.Rules {
-	return sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, Forms: r.options.forms}
+// pass checks documents. What keeps one of them from being signed ends the run, with the
+// report.
+func (r *run) pass(docs []*exception.Document, refusedTo io.Writer) error {
+	if err := r.check(docs); err != nil {
+		return err
+	}
+	if r.report.Err() != nil {
+		return cli.Finish(r.format, refusedTo, r.report)
+	}
+	return nil
+}
+
+// verifier verifies by the trust policy, or is nil where that names nobody: then nothing
+// says whose signatures count.
+func (r *run) verifier() (*verify.Verifier, error) {
+	if len(r.trust.Authorities) == 0 {
+		return nil, nil
+	}
+	return r.trusted.Verifier(r.config)
 }
 
 // check puts on the report everything that keeps a document from being signed:
 // what its shape says, and what signing itself asks.
-func (r *run) check(docs []*exception.Document, rules sign.Rules, c trust.Config) error {
-	kinds, err := trust.NewKinds(c.Kinds)
+func (r *run) check(docs []*exception.Document) error {
+	kinds, err := trust.NewKinds(r.trust.Kinds)
 	if err != nil {
 		return &cli.UsageError{Err: err}
 	}
@@ -141,7 +150,7 @@ func (r *run) check(docs []*exception.Document, rules sign.Rules, c trust.Config
 	if refused {
 		return nil // what signing asks would only say it twice
 	}
-	_, err = sign.Prepare(docs, r.now, rules)
+	_, err = sign.Prepare(docs, r.now, r.rules)
 	var problems exception.Refusals
 	if errors.As(err, &problems) {
 		r.refuse(problems)
@@ -152,7 +161,6 @@ func (r *run) check(docs []*exception.Document, rules sign.Rules, c trust.Config
 
 func (r *run) refuse(refusals exception.Refusals) {
 	for _, f := range refusals {
-		r.report.Add(cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
-			Reason: f.Reason, Message: f.Message, Hint: f.Hint})
+		r.report.Add(cli.ResultOf(f))
 	}
 }

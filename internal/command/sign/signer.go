@@ -18,14 +18,14 @@ import (
 )
 
 // signer makes the signer that the flags ask for.
-func (r *run) signer(ctx context.Context, c trust.Config, rules sign.Rules) (*sign.Signer, error) {
-	root, err := trust.LoadRoot(c.TrustedRoot)
+func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
+	root, err := trust.LoadRoot(r.trust.TrustedRoot)
 	if err != nil {
 		return nil, &cli.UsageError{Err: err}
 	}
 	config := sign.Config{RekorURL: r.options.rekorURL, RekorVersion: r.options.rekorVersion, TimestampURL: r.options.timestampURL,
-		BundleFormat: sign.BundleFormat(r.options.bundleFormat), Concurrency: r.options.concurrency, Root: root, Rules: rules, Progress: r.progress()}
-	if len(c.Authorities) > 0 {
+		BundleFormat: sign.BundleFormat(r.options.bundleFormat), Concurrency: r.options.concurrency, Root: root, Rules: r.rules, Progress: r.progress()}
+	if len(r.trust.Authorities) > 0 {
 		if config.Policy, err = r.trusted.Policy(r.config); err != nil {
 			return nil, err
 		}

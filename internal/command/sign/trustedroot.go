@@ -85,7 +85,7 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 		if err := refresh(source, output, report); err != nil {
 			return err
 		}
-		return errors.Join(format.Write(streams.Out, report), report.Err())
+		return cli.Finish(format, streams.Out, report)
 	}
 	return cmd
 }

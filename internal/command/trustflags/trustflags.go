@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // Flags are the values of the flags. Flags win over the configuration.
@@ -106,6 +107,16 @@ func (f *Flags) Policy(cfg *cli.Config) (*trust.Policy, error) {
 		return nil, &cli.UsageError{Err: err}
 	}
 	return policy, nil
+}
+
+// Verifier verifies by the policy that configuration and flags add up to. One that names
+// nobody, or cannot be meant, is a [cli.UsageError].
+func (f *Flags) Verifier(cfg *cli.Config) (*verify.Verifier, error) {
+	policy, err := f.Policy(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return verify.New(policy)
 }
 
 func whoHint() string {

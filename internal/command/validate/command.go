@@ -123,10 +123,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if waiting != nil {
 			waiting.check(report)
 		}
-		if err := format.Write(streams.Out, report); err != nil {
-			return err
-		}
-		return report.Err()
+		return cli.Finish(format, streams.Out, report)
 	}
 	return cmd
 }

@@ -1,8 +1,6 @@
 package validate
 
 import (
-	"errors"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -71,8 +69,8 @@ func unwritten(doc *exception.Document, err error) cli.Result {
 // finish writes the documents where every one of them could be, and the report
 // where it is not taken for one.
 func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
-	if status := f.report.Err(); status != nil {
-		return errors.Join(format.Write(streams.Err, f.report), status)
+	if f.report.Err() != nil {
+		return cli.Finish(format, streams.Err, f.report)
 	}
 	content, err := f.out.Bytes()
 	if err == nil {

@@ -239,6 +239,7 @@ func (q *queue) refuse(report *cli.Report, name string, r *exception.Refusal) {
 }
 
 func (q *queue) result(r *exception.Refusal) cli.Result {
-	at := r.Position
-	return cli.Result{Outcome: cli.Refuse, File: q.path(changed.File{Path: at.File}), Line: at.Line, Column: at.Column, Reason: r.Reason, Message: r.Message, Hint: r.Hint}
+	result := cli.ResultOf(r)
+	result.File = q.path(changed.File{Path: result.File})
+	return result
 }

@@ -90,11 +90,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		policy, err := trusted.Policy(cfg)
-		if err != nil {
-			return err
-		}
-		verifier, err := verify.New(policy)
+		verifier, err := trusted.Verifier(cfg)
 		if err != nil {
 			return err
 		}
