@@ -168,6 +168,7 @@ type (
 	}
 )
 
+// JSON writes all of it, in the form that docs/ledger.schema.json describes.
 func JSON(w io.Writer, v *Report) error {
 	out := jsonLedger{
 		APIVersion: "polex.dev/v1alpha1", Kind: "Ledger", Tool: jsonTool{"polex-audit", v.Version},

@@ -11,6 +11,7 @@ import (
 // maxMarkdownRows keeps a job's summary below the mebibyte that GitHub shows.
 const maxMarkdownRows = 500
 
+// Markdown writes tables for a job's summary. Lists are cut at 500 rows.
 func Markdown(w io.Writer, v *Report) error {
 	var b strings.Builder
 	text := plain.Markdown

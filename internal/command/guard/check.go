@@ -126,7 +126,7 @@ func (f *checkFlags) static() (*admissionregistrationv1.ValidatingWebhookConfigu
 	if f.Static == "" {
 		return nil, nil
 	}
-	text, err := readBounded(f.Static)
+	text, err := cli.ReadFileUpTo(f.Static, maxNamed)
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/guard"
@@ -60,24 +57,11 @@ func digestOf(text []byte, config trust.Config) (string, error) {
 		if path == "" {
 			continue
 		}
-		raw, err := readBounded(path)
+		raw, err := cli.ReadFileUpTo(path, maxNamed)
 		if err != nil {
 			return "", err
 		}
 		add(raw)
 	}
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxNamed+1))
-	if err == nil && len(raw) > maxNamed {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxNamed)
-	}
-	return raw, err
 }

@@ -142,7 +142,7 @@ func (r *run) drafted(d request.Draft, file, reason string) {
 	if checker, err := shape.New(r.config); err == nil && r.config.Resources != nil {
 		if now := checker.Exempted(d.Document); now.Known {
 			result.Message += "; now: " + exempted(now)
-			result.Details["exempts"], result.Details["count"] = names(now.Resources), now.Count
+			result.Details["exempts"], result.Details["count"] = shapeconfig.Names(now.Resources), now.Count
 		}
 	}
 	r.add(result)
@@ -157,26 +157,12 @@ func answers(d request.Draft) []string {
 	return slices.Compact(all)
 }
 
-func names(ids []exception.Identity) []string {
-	all := make([]string, len(ids))
-	for i, id := range ids {
-		all[i] = id.String()
-	}
-	return all
-}
-
 // exempted names the first of what is exempt, and how many there are.
 func exempted(e shape.Exemption) string {
-	const most = 5
 	if e.Count == 0 {
 		return "none of the resources given"
 	}
-	all := names(e.Resources)
-	text := strings.Join(all[:min(most, len(all))], ", ")
-	if more := e.Count - min(most, len(all)); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return shapeconfig.Exempted(e)
 }
 
 func (r *run) print(drafts []request.Draft) error {

@@ -76,6 +76,6 @@ func printClaims() {
 		os.Exit(1)
 	}
 	for name, value := range claims {
-		fmt.Printf("%s=%v\n", name, value)
+		fmt.Fprintf(os.Stdout, "%s=%v\n", name, value)
 	}
 }

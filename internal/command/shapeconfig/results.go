@@ -1,6 +1,9 @@
 package shapeconfig
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -36,4 +39,29 @@ func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
 		results = append(results, r)
 	}
 	return results
+}
+
+// Exempted names the first of what an exception exempts, and how many there are.
+func Exempted(e shape.Exemption) string {
+	const most = 5
+	all := Names(e.Resources)
+	text := strings.Join(all[:min(most, len(all))], ", ")
+	switch more := e.Count - min(most, len(all)); {
+	case e.Cut && len(all) == 0:
+		text = "resources that are too many, or too costly to try, to be told"
+	case e.Cut:
+		text += fmt.Sprintf(" and more than %d others", more)
+	case more > 0:
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Names are the identities as texts.
+func Names(ids []exception.Identity) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = id.String()
+	}
+	return all
 }

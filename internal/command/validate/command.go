@@ -2,7 +2,6 @@
 package validate
 
 import (
-	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -171,37 +170,13 @@ func (r *run) settle(doc *exception.Document, a answer) {
 	result := cli.ResultFor(doc)
 	result.Outcome, result.Reason = cli.Pass, "well-shaped"
 	if exempts := a.exempts; exempts.Count > 0 || exempts.Cut {
-		result.Message = "would exempt " + listed(exempts)
+		result.Message = "would exempt " + shapeconfig.Exempted(exempts)
 		if len(exempts.Assumed) > 0 {
 			result.Message += ", assuming " + strings.Join(exempts.Assumed, ", and ")
 		}
-		result.Details = map[string]any{"exempts": names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
+		result.Details = map[string]any{"exempts": shapeconfig.Names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
 	}
 	if !r.renewals.keep(doc, result) {
 		r.report.Add(result)
 	}
-}
-
-// listed names the first of what an exception exempts, and how many there are.
-func listed(e shape.Exemption) string {
-	const most = 5
-	all := names(e.Resources)
-	text := strings.Join(all[:min(most, len(all))], ", ")
-	switch more := e.Count - min(most, len(all)); {
-	case e.Cut && len(all) == 0:
-		text = "resources that are too many, or too costly to try, to be told"
-	case e.Cut:
-		text += fmt.Sprintf(" and more than %d others", more)
-	case more > 0:
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-func names(ids []exception.Identity) []string {
-	all := make([]string, len(ids))
-	for i, id := range ids {
-		all[i] = id.String()
-	}
-	return all
 }
