@@ -19,5 +19,5 @@ if [ -n "${POLEX_BIN:-}" ]; then
 fi
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 mkdir -p "$folder"
-CGO_ENABLED=0 go -C "$root" build -trimpath -o "$folder/" "${@/#/./cmd/}" >&2 || exit 3
+CGO_ENABLED=0 go -C "$root" build -tags grpcnotrace -trimpath -o "$folder/" "${@/#/./cmd/}" >&2 || exit 3
 echo "$folder"

@@ -2,6 +2,9 @@
 // what was signed and when, until when it counts, and how it left.
 package main
 
-import "github.com/polex-dev/polex/cmd/internal/cli"
+import (
+	"github.com/polex-dev/polex/internal/command/audit"
+	"github.com/polex-dev/polex/internal/command/cli"
+)
 
-func main() { cli.Main(newCommand) }
+func main() { cli.Main(audit.New) }

@@ -3,6 +3,9 @@
 // expired.
 package main
 
-import "github.com/polex-dev/polex/cmd/internal/cli"
+import (
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/guard"
+)
 
-func main() { cli.Serve(newCommand) }
+func main() { cli.Main(guard.New) }

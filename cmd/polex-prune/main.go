@@ -2,6 +2,9 @@
 // commit.
 package main
 
-import "github.com/polex-dev/polex/cmd/internal/cli"
+import (
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/prune"
+)
 
-func main() { cli.Main(newCommand) }
+func main() { cli.Main(prune.New) }

@@ -3,6 +3,9 @@
 // folder or the branch that it writes drafts to.
 package main
 
-import "github.com/polex-dev/polex/cmd/internal/cli"
+import (
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/request"
+)
 
-func main() { cli.Main(newCommand) }
+func main() { cli.Main(request.New) }

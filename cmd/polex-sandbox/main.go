@@ -2,15 +2,8 @@
 package main
 
 import (
-	"context"
-	"os"
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/sandbox"
 )
 
-func main() {
-	os.Exit(execute(context.Background(), os.Args[1:], environment{
-		stdin:   os.Stdin,
-		stdout:  os.Stdout,
-		stderr:  os.Stderr,
-		environ: os.Environ(),
-	}))
-}
+func main() { cli.Main(sandbox.New) }

@@ -2,6 +2,9 @@
 // promotes them from unsigned/ to signed/.
 package main
 
-import "github.com/polex-dev/polex/cmd/internal/cli"
+import (
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/sign"
+)
 
-func main() { cli.Main(newCommand) }
+func main() { cli.Main(sign.New) }

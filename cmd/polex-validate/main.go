@@ -2,6 +2,9 @@
 // bounded in time and accounted for. It uses no network and writes nothing.
 package main
 
-import "github.com/polex-dev/polex/cmd/internal/cli"
+import (
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/validate"
+)
 
-func main() { cli.Main(newCommand) }
+func main() { cli.Main(validate.New) }

@@ -2,6 +2,9 @@
 // trusted, unchanged and unexpired. It uses no network and writes nothing.
 package main
 
-import "github.com/polex-dev/polex/cmd/internal/cli"
+import (
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/verify"
+)
 
-func main() { cli.Main(newCommand) }
+func main() { cli.Main(verify.New) }

@@ -35,7 +35,7 @@ func release(version, out string) error {
 	if version == "" || strings.ContainsAny(version, `/\ `) || flag.NArg() > 0 {
 		return fmt.Errorf("-version is %q: name one", version)
 	}
-	commands, err := filepath.Glob(filepath.Join("cmd", "polex-*"))
+	commands, err := filepath.Glob(filepath.Join("cmd", "polex*"))
 	if err != nil || len(commands) == 0 {
 		return fmt.Errorf("there are no commands in cmd: run it at the repository's root: %w", err)
 	}
@@ -79,11 +79,11 @@ func committed() (time.Time, error) {
 	return time.Unix(seconds, 0), err
 }
 
-// build builds every command for a platform: static, and without a path of this
-// machine.
+// build builds every command for a platform: static, without a path of this machine,
+// and as the Makefile does without gRPC's pages, which are a quarter of some commands.
 func build(p platform, version, dir string) error {
-	const stamp = "github.com/polex-dev/polex/cmd/internal/cli.Version="
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X "+stamp+version, "-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- a version without a space
+	const stamp = "github.com/polex-dev/polex/internal/command/cli.Version="
+	cmd := exec.Command("go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w -X "+stamp+version, "-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- a version without a space
 	cmd.Env = slices.Concat(cmd.Environ(), []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0"})
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {

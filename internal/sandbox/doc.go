@@ -15,5 +15,5 @@
 //
 // Nothing it issues is worth anything outside of it: its keys are made at Start, live in memory and die at
 // Close, and whoever can read its folder is given any identity they name. No package outside of tests and
-// cmd/polex-sandbox may import it, and it is a trust root only where somebody wrote its path.
+// internal/command/sandbox may import it, and it is a trust root only where somebody wrote its path.
 package sandbox

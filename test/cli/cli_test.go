@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, sigstore...)
 			env.Setenv("PATH", binaries+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			env.Setenv("BINARIES", binaries)
 			env.Setenv("IN_AN_HOUR", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("HOME", env.WorkDir)
@@ -61,6 +62,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      scripttest.Exits,
+			"same":       same,
 			"token":      token,
 			"filler":     filler,
 			"binary":     binary,

@@ -101,7 +101,7 @@ var subcommands = map[string][][]string{"polex-sign": {{"trusted-root", "--help"
 // TestFlags checks that every flag that the pages name is one that a command has, and
 // that the README names every command that is built.
 func TestFlags(t *testing.T) {
-	commands, err := filepath.Glob("../../cmd/polex-*")
+	commands, err := filepath.Glob("../../cmd/polex*")
 	if err != nil || len(commands) == 0 {
 		t.Fatal("no commands:", err)
 	}

@@ -108,7 +108,7 @@ func compare(t *testing.T, dir string, all []*contestant, exceptions func(n int)
 func build(t *testing.T, dir, command string) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.Base(command))
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, command)
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", path, command)
 	build.Dir = fixture.FromRoot(".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

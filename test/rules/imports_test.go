@@ -25,17 +25,22 @@ var house = map[string][]string{
 	"trust":     {"exception", "lifetime"},
 	"verify":    {"exception", "seal", "trust", "lifetime"},
 	"retry":     {},
+	"apiserver": {},
 	"sign":      {"exception", "seal", "trust", "verify", "lifetime", "retry"},
 	"gittree":   {},
 	"gitchange": {"gittree"},
 	"github":    {"retry"},
 	"review":    {"exception", "github", "retry"},
-	"promote":   {"exception", "gitchange", "gittree", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
-	"prune":     {"exception", "gitchange", "gittree", "lifetime", "promote"},
+	// Above review, which knows no repository, and no signature.
+	"review/record": {"exception", "gittree", "review", "verify"},
+	"promote":       {"exception", "gitchange", "gittree", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
+	"prune":         {"exception", "gitchange", "gittree", "lifetime", "promote"},
 	// What no exception may reach is for internal/kyverno to say, whoever asks: pkg/shape
 	// would bring CEL's compiler.
 	"guard":       {"exception", "gittree", "kyverno", "seal", "trust", "verify", "lifetime"},
 	"ledger":      {"exception", "gittree", "verify", "lifetime", "promote"},
+	"report":      {"ledger", "lifetime", "plain"},
+	"plain":       {},
 	"notify":      {"exception", "ledger"},
 	"notify/send": {"notify", "github", "retry"},
 }
@@ -46,8 +51,12 @@ var public = []string{"exception", "seal", "shape", "sign", "trust", "verify"}
 // workshop are packages under internal/ that serve tests, releases and the sandbox.
 var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest"}
 
+// commands stands above the house: it may import all of it, and none of it may import
+// a command.
+const commands = "internal/command"
+
 // pure do no I/O and have no clock: the same input gives the same answer.
-var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "notify"}
+var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "report", "plain", "notify"}
 
 // powers are what a package can do to the world by importing something, and
 // the packages of the house that may. A path covers what lies below it, unless it
@@ -59,10 +68,10 @@ var powers = []struct {
 }{
 	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "gittree", "gitchange", "promote", "guard", "ledger"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "gitchange", "guard", "ledger"}},
-	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "sign", "github", "review", "notify/send", "guard"}},
+	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "sign", "github", "review", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
-	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "gitchange", "promote", "prune", "ledger"}},
-	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard"}},
+	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "gitchange", "promote", "prune", "ledger", "review/record"}},
+	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},
 }
 
 // covers reports whether path is pattern or lies below it.
@@ -83,7 +92,7 @@ func room(path string) string {
 		rest, ok = strings.CutPrefix(path, module+"/internal/")
 	}
 	name, _, _ := strings.Cut(rest, "/")
-	if !ok || slices.Contains(workshop, name) {
+	if !ok || slices.Contains(workshop, name) || covers(module+"/"+commands, path) {
 		return ""
 	}
 	for own := range house {
@@ -187,6 +196,8 @@ func TestViolations(t *testing.T) {
 		{"pkg/sign", module + "/internal/retry", 0},
 		{"pkg/verify", module + "/internal/retry", 1},
 		{"internal/retry", "os", 1},
+		{"internal/promote", module + "/internal/command/cli", 1},
+		{"pkg/verify", module + "/internal/command/verify", 1},
 		{"internal/notify", "net/http", 1},
 		{"internal/notify/send", "net/http", 0},
 		{"internal/notify/send", "os", 1},
@@ -285,32 +296,43 @@ func TestNothingThatShipsPullsIn(t *testing.T) {
 	}
 }
 
+// only holds that importers, and what lies below them, alone import a package or what
+// lies below that.
+func only(t *testing.T, all []pkg, path string, importers ...string) {
+	t.Helper()
+	for _, p := range all {
+		if covers(path, p.rel()) || slices.ContainsFunc(importers, func(i string) bool { return covers(i, p.rel()) }) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if covers(module+"/"+path, imported) {
+				t.Errorf("%s imports %s: only %s may", p.rel(), imported, strings.Join(importers, ", "))
+			}
+		}
+	}
+}
+
 // TestNothingThatVerifiesFetches: a trusted root is fetched when somebody asks
 // for that, and by nothing else.
 func TestNothingThatVerifiesFetches(t *testing.T) {
-	fetching := module + "/pkg/trust/tufroot"
-	for _, p := range list(t, "./...") {
-		if covers(fetching, p.ImportPath) || p.rel() == "cmd/polex-sign" {
-			continue
-		}
-		if slices.Contains(p.Imports, fetching) {
-			t.Errorf("%s imports %s: only cmd/polex-sign may", p.rel(), fetching)
-		}
-	}
+	only(t, list(t, "./..."), "pkg/trust/tufroot", commands+"/sign")
 }
 
 // TestSandboxStaysOut: the sandbox makes trust out of nothing, so only the
 // command that says so, and tests, may use it.
 func TestSandboxStaysOut(t *testing.T) {
-	sandbox := module + "/internal/sandbox"
-	for _, p := range list(t, "./...") {
-		if covers(sandbox, p.ImportPath) || covers("cmd/polex-sandbox", p.rel()) || covers("test", p.rel()) {
-			continue
-		}
-		for _, path := range p.Imports {
-			if covers(sandbox, path) {
-				t.Errorf("%s imports %s: only cmd/polex-sandbox and tests may", p.rel(), path)
-			}
-		}
+	only(t, list(t, "./..."), "internal/sandbox", commands+"/sandbox", "test")
+}
+
+// TestGatesStaySmall: a command links no other one. The binary for people has them all.
+func TestGatesStaySmall(t *testing.T) {
+	binaries, err := filepath.Glob("../../cmd/polex-*")
+	if err != nil || len(binaries) == 0 {
+		t.Fatal(binaries, err)
+	}
+	all := list(t, "./...")
+	for _, binary := range binaries {
+		_, name, _ := strings.Cut(filepath.Base(binary), "-")
+		only(t, all, commands+"/"+name, "cmd/polex-"+name, commands+"/polex")
 	}
 }

@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/internal/notify/send"
+	"github.com/polex-dev/polex/internal/retry"
+)
+
+// addressee is somebody who is told.
+type addressee struct {
+	name string // as --to has it
+	// body is what is sent.
+	body func(notify.Event) (string, error)
+	// tell sends it, and returns what was done in a few words.
+	tell func(context.Context, notify.Event) (string, error)
+}
+
+// errNowhere says that an event has no place with an addressee.
+var errNowhere = errors.New("there is no pull request to comment on")
+
+// addressees reads --to. In a dry run the secrets are not read.
+func (n *notification) addressees() error {
+	for _, to := range n.options.to {
+		whom, from, ok := strings.Cut(to, "=")
+		kind, where, named := strings.Cut(from, ":")
+		if !ok || !named || where == "" || kind != "env" && kind != "file" {
+			// The value may be a secret that somebody has put there.
+			return &cli.UsageError{Err: errors.New("a value of --to is not written as whom=env:NAME or whom=file:PATH"), Hint: "a secret does not belong on a command line, where others see it"}
+		}
+		a := addressee{name: whom}
+		secret, err := n.secret(kind, where)
+		if err != nil {
+			return err
+		}
+		switch form := send.Form(whom); {
+		case whom == "github":
+			err = n.gitHub(&a, secret)
+		case form == send.JSON || form == send.Slack || form == send.Teams:
+			err = n.webhook(&a, form, secret)
+		default:
+			return cli.Usagef("--to %s: nobody of github, json, slack and teams", whom)
+		}
+		if err != nil {
+			return &cli.UsageError{Err: fmt.Errorf("--to %s=%s:%s: %w", whom, kind, where, err)}
+		}
+		n.told = append(n.told, a)
+	}
+	return nil
+}
+
+func (n *notification) secret(kind, where string) (string, error) {
+	if n.options.dryRun {
+		return "", nil
+	}
+	text := ""
+	if kind == "env" {
+		text = os.Getenv(where)
+	} else {
+		raw, err := cli.ReadFile(where)
+		if err != nil {
+			return "", &cli.UsageError{Err: err}
+		}
+		text = string(raw)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return "", cli.Usagef("--to: %s %s is empty", map[string]string{"env": "the environment variable", "file": "the file"}[kind], where)
+	}
+	return text, nil
+}
+
+func (n *notification) webhook(a *addressee, form send.Form, secret string) error {
+	a.body = func(e notify.Event) (string, error) {
+		raw, err := send.Render(form, e)
+		return string(raw), err
+	}
+	if n.options.dryRun {
+		return nil
+	}
+	hook, err := send.NewWebhook(&http.Client{}, retry.Timing{}, form, secret)
+	if err != nil {
+		return err
+	}
+	a.tell = func(ctx context.Context, e notify.Event) (string, error) {
+		return "told " + string(form), hook.Send(ctx, e)
+	}
+	return nil
+}
+
+func (n *notification) gitHub(a *addressee, token string) error {
+	a.body = func(e notify.Event) (string, error) { return notify.Markdown(e), nil }
+	if n.options.dryRun {
+		return nil
+	}
+	api, err := github.New(github.Config{HTTP: &http.Client{}, APIURL: setting("GITHUB_API_URL", "https://api.github.com"),
+		ServerURL: serverURL(), Repository: n.repository(), Token: token})
+	if err != nil {
+		return err
+	}
+	client := &send.GitHub{Client: api, Login: cmp.Or(n.options.login, send.DefaultLogin)}
+	a.tell = func(ctx context.Context, e notify.Event) (string, error) {
+		number, err := n.pullRequest(ctx, client, e)
+		if err != nil {
+			return "", err
+		}
+		did, err := client.Comment(ctx, number, e)
+		return fmt.Sprintf("comment on pull request %d %s", number, did), err
+	}
+	return nil
+}
+
+// setting is what the runner says in the environment, or something else.
+func setting(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}
+
+func serverURL() string { return setting("GITHUB_SERVER_URL", "https://github.com") }
+
+// repository is the one that is commented in, or "".
+func (n *notification) repository() string {
+	if n.options.repository != "" {
+		return n.options.repository
+	}
+	return setting("GITHUB_REPOSITORY", "")
+}
+
+// pullRequest is the one that an event is said in: that of the signed record, or, of
+// what a report refused, the one that the command line names.
+func (n *notification) pullRequest(ctx context.Context, client *send.GitHub, e notify.Event) (int, error) {
+	o := n.options
+	if e.Verified {
+		if number, ok := client.NumberOf(e.PullRequest); ok {
+			return number, nil
+		}
+		return 0, errNowhere
+	}
+	switch {
+	case e.Commit != "": // nothing verified says where it comes from
+		return 0, errNowhere
+	case o.merged != "":
+		return client.PullRequestOf(ctx, o.merged)
+	case o.pullRequest != 0:
+		return o.pullRequest, nil
+	default:
+		return 0, errNowhere
+	}
+}

@@ -1,0 +1,155 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// apiServer answers what an API server does: which versions it serves, and lists in
+// pages of two, whose items leave out of what kind they are.
+type apiServer struct {
+	versions map[string][]string // by group, the preferred first
+	names    map[string][]string // by group
+	items    func(apiVersion, name string) map[string]any
+	refuse   string // a path that is forbidden
+	asked    []string
+}
+
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.asked = append(s.asked, r.URL.Path)
+	answer := func(status int, body any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(body)
+	}
+	failure := func(status int, reason string) {
+		answer(status, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": reason + " to the auditor", "code": status})
+	}
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/apis/"), "/")
+	versions := s.versions[parts[0]]
+	switch {
+	case r.URL.Path == s.refuse:
+		failure(http.StatusForbidden, "Forbidden")
+	case versions == nil:
+		failure(http.StatusNotFound, "NotFound")
+	case len(parts) == 1:
+		var all []map[string]any
+		for _, v := range versions {
+			all = append(all, map[string]any{"groupVersion": parts[0] + "/" + v, "version": v})
+		}
+		answer(http.StatusOK, map[string]any{"kind": "APIGroup", "versions": all, "preferredVersion": all[0]})
+	case len(parts) == 3 && parts[2] == "policyexceptions" && slices.Contains(versions, parts[1]):
+		names, from, next := s.names[parts[0]], 0, ""
+		fmt.Sscan(r.URL.Query().Get("continue"), &from)
+		to := min(from+2, len(names))
+		if to < len(names) {
+			next = fmt.Sprint(to)
+		}
+		items := []any{}
+		for _, name := range names[from:to] {
+			items = append(items, s.items(parts[0]+"/"+parts[1], name))
+		}
+		answer(http.StatusOK, map[string]any{"kind": "PolicyExceptionList", "metadata": map[string]any{"continue": next}, "items": items})
+	default:
+		failure(http.StatusNotFound, "NotFound")
+	}
+}
+
+func plainItem(_, name string) map[string]any {
+	return map[string]any{"metadata": map[string]any{"name": name, "namespace": "platform"}}
+}
+
+// reach writes a kubeconfig for a server on loopback.
+func reach(t *testing.T, s *apiServer) string {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: " + server.URL + "}}]\nusers: [{name: a, user: {token: x}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func names(c ledger.Cluster) string {
+	var all []string
+	for _, doc := range c.Objects {
+		all = append(all, doc.APIVersion()+" "+doc.Identity().Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestReadCluster(t *testing.T) {
+	both := map[string][]string{"kyverno.io": {"v2", "v2beta1"}, "policies.kyverno.io": {"v1", "v1beta1"}}
+	for name, tc := range map[string]struct {
+		server apiServer
+		want   string
+		fails  string
+	}{
+		"pages of both groups": {
+			server: apiServer{versions: both, names: map[string][]string{"kyverno.io": {"a", "b", "c", "d", "e"}, "policies.kyverno.io": {"x"}}},
+			want:   "kyverno.io/v2 a, kyverno.io/v2 b, kyverno.io/v2 c, kyverno.io/v2 d, kyverno.io/v2 e, policies.kyverno.io/v1 x"},
+		"one group":  {server: apiServer{versions: map[string][]string{"policies.kyverno.io": {"v1"}}, names: map[string][]string{"policies.kyverno.io": {"x"}}}, want: "policies.kyverno.io/v1 x"},
+		"none there": {server: apiServer{versions: both}},
+		"no kyverno": {server: apiServer{}, fails: "it serves exceptions of neither group"},
+		"forbidden":  {server: apiServer{versions: both, refuse: "/apis/policies.kyverno.io/v1/policyexceptions"}, fails: "policies.kyverno.io: Forbidden to the auditor"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.server.items = plainItem
+			c, err := readCluster(t.Context(), reach(t, &tc.server))
+			if tc.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.fails) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil || names(c) != tc.want || len(c.Unreadable) > 0 {
+				t.Errorf("%s, %q, %v", names(c), c.Unreadable, err)
+			}
+		})
+	}
+}
+
+// TestVersions: an object is read in the version that was signed, if that is served.
+// What a seal says, which anybody can write, chooses between these and asks for
+// nothing else.
+func TestVersions(t *testing.T) {
+	for signed, want := range map[string]string{"v2": "kyverno.io/v2 a", "v2beta1": "kyverno.io/v2beta1 a", "v9": "kyverno.io/v2 a"} {
+		t.Run(signed, func(t *testing.T) {
+			message := fmt.Sprintf("apiVersion: kyverno.io/%s\nkind: PolicyException\nmetadata:\n  name: a\n  namespace: platform\n", signed)
+			s := &apiServer{versions: map[string][]string{"kyverno.io": {"v2", "v2beta1"}}, names: map[string][]string{"kyverno.io": {"a"}}}
+			s.items = func(apiVersion, name string) map[string]any {
+				doc, err := exception.Parse([]byte("apiVersion: "+apiVersion+"\nkind: PolicyException\nmetadata:\n  name: "+name+"\n  namespace: platform\n"), "object")
+				if err != nil {
+					t.Fatal(err)
+				}
+				sealed, err := seal.Attach(doc, &seal.Seal{Message: []byte(message), Signatures: []seal.Signature{{Signature: []byte("x")}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sealed.Object()
+			}
+			c, err := readCluster(t.Context(), reach(t, s))
+			if err != nil || names(c) != want {
+				t.Errorf("%s, %v", names(c), err)
+			}
+			for _, path := range s.asked {
+				if strings.Contains(path, "v9") {
+					t.Errorf("it asks for %s", path)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/notify"
+	"github.com/polex-dev/polex/internal/notify/send"
+	"github.com/polex-dev/polex/internal/plain"
+)
+
+const (
+	maxReport = 32 << 20 // bytes
+	// maxSingly is how many events people are told one by one. More are summed up.
+	maxSingly = 50
+)
+
+// Reasons of results.
+const (
+	reasonTold    = "told"
+	reasonNowhere = "no-pull-request"
+	reasonNotTold = "not-told"
+)
+
+const nothingToTell = "there is nothing to tell"
+
+var notifyDocs = map[string]string{
+	reasonTold:    "somebody was told",
+	reasonNowhere: "no verified record names a pull request of the repository to comment on",
+	reasonNotTold: "somebody was not told",
+}
+
+func (n *notification) notify(ctx context.Context) error {
+	events, err := n.events()
+	if err != nil {
+		return err
+	}
+	n.report.Documents = len(events)
+	if n.options.dryRun {
+		return n.print(events)
+	}
+	// Each has its own line: whoever does not answer keeps nobody else waiting.
+	results := make([][]cli.Result, len(n.told))
+	var line sync.WaitGroup
+	for i, a := range n.told {
+		line.Go(func() { results[i] = n.tellAll(ctx, a, events) })
+	}
+	line.Wait()
+	for _, some := range results {
+		n.report.Add(some...)
+	}
+	return cli.Finish(n.format, n.streams.Out, n.report)
+}
+
+// events are what there is to tell.
+func (n *notification) events() ([]notify.Event, error) {
+	o := n.options
+	var events []notify.Event
+	if n.history != nil {
+		l, err := n.history.ledger()
+		if err != nil {
+			return nil, err
+		}
+		if o.changes {
+			if l.Shallow {
+				return nil, cli.Hint(errors.New("the clone does not have all of the history, so what the commit changed is not known"), "git fetch --unshallow, or fetch-depth: 0")
+			}
+			events = append(events, notify.Changes(l)...)
+		}
+		if o.ending != "" {
+			events = append(events, notify.EndingWithin(l, n.soon)...)
+		}
+	}
+	if o.refused != "" {
+		raw, err := cli.ReadFileUpTo(o.refused, maxReport)
+		if err != nil {
+			return nil, err
+		}
+		refused, err := notify.RefusedIn(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.refused, err)
+		}
+		events = append(events, refused...)
+	}
+	return events, nil
+}
+
+// tellAll tells all events to one addressee, within the time that there is for it.
+func (n *notification) tellAll(ctx context.Context, a addressee, events []notify.Event) []cli.Result {
+	timely, cancel := context.WithTimeout(ctx, n.timeout)
+	defer cancel()
+	var results []cli.Result
+	for _, e := range a.singly(events) {
+		result := n.tell(timely, a, e)
+		if result.Outcome == cli.Unknown && timely.Err() != nil {
+			result.Message = fmt.Sprintf("%s %s: %s not told: telling it everything took longer than %s (--timeout)", e.Name(), e.Kind, a.name, n.timeout)
+			if ctx.Err() != nil {
+				result.Message = fmt.Sprintf("%s %s: %s not told: the run was ended", e.Name(), e.Kind, a.name)
+			}
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+// singly returns the events as an addressee is told them: programs each of them, and
+// people not more than a few.
+func (a addressee) singly(events []notify.Event) []notify.Event {
+	if a.name == string(send.JSON) || len(events) <= maxSingly {
+		return events
+	}
+	return notify.Summarize(events)
+}
+
+// tell tells one event to one addressee. Others are told whatever becomes of it.
+func (n *notification) tell(ctx context.Context, a addressee, e notify.Event) cli.Result {
+	result := cli.Result{Outcome: cli.Pass, Reason: reasonTold, File: e.File, Details: map[string]any{"event": string(e.Kind), "id": e.ID(), "to": a.name}}
+	if e.Identity.Name != "" {
+		result.Object = e.Identity.String()
+	}
+	did, err := a.tell(ctx, e)
+	switch {
+	case errors.Is(err, errNowhere):
+		result.Outcome, result.Reason = cli.Warn, reasonNowhere
+		did = "nobody told in a pull request: no verified record names one of the repository"
+	case err != nil:
+		result.Outcome, result.Reason = cli.Unknown, reasonNotTold
+		did = fmt.Sprintf("%s not told: %s", a.name, err)
+	}
+	result.Message = fmt.Sprintf("%s %s: %s", e.Name(), e.Kind, did)
+	return result
+}
+
+// print writes what would be sent.
+func (n *notification) print(events []notify.Event) error {
+	if len(events) == 0 {
+		_, err := fmt.Fprintln(n.streams.Out, nothingToTell)
+		return err
+	}
+	for _, a := range n.told {
+		for _, e := range a.singly(events) {
+			body, err := a.body(e)
+			if err != nil {
+				return err
+			}
+			where := ""
+			if a.name == "github" {
+				where = n.where(e)
+			}
+			if _, err := fmt.Fprintf(n.streams.Out, "to %s%s:\n%s\n", a.name, where, body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// where says in a dry run which pull request is meant, as far as the network need not
+// be asked.
+func (n *notification) where(e notify.Event) string {
+	o := n.options
+	number, known := send.NumberOf(serverURL(), n.repository(), e.PullRequest)
+	switch {
+	case e.Verified && known:
+		return fmt.Sprintf(", in pull request %d", number)
+	case e.Verified || e.Commit != "":
+		return ", nowhere: no verified record names a pull request of the repository"
+	case o.merged != "":
+		return ", in the pull request of " + plain.Line(o.merged)
+	case o.pullRequest != 0:
+		return fmt.Sprintf(", in pull request %d", o.pullRequest)
+	default:
+		return ", nowhere: nothing names a pull request"
+	}
+}

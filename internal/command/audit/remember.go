@@ -1,0 +1,105 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/ledger"
+)
+
+// maxSteps is the most bytes of remembered steps.
+const maxSteps = 512 << 20
+
+// memory is what is kept from run to run, in a folder of the user's own and not in
+// the repository, which others may have written: the steps of the history, and the
+// commit that the last ledger ended at.
+type memory struct {
+	steps               *ledger.Steps // nil remembers nothing
+	seen                plumbing.Hash
+	stepsPath, seenPath string
+}
+
+// remember reads what is remembered of the repository, and of a reference. Steps that cannot be read are
+// read from the repository again. The commit seen last cannot be had again, so there
+// it is an error.
+func (o *options) remember(ref, signed, unsigned string) (*memory, error) {
+	if o.noCache {
+		return &memory{}, nil
+	}
+	dir := o.cacheDir
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			// Without a home there is nowhere to remember.
+			return &memory{}, nil //nolint:nilerr // the ledger is right without it
+		}
+		dir = filepath.Join(cache, "polex", "audit")
+	}
+	repository, err := filepath.Abs(o.git)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", o.git, err)
+	}
+	m := &memory{
+		stepsPath: filepath.Join(dir, "steps-"+keyOf(repository, signed, unsigned)+".json"),
+		seenPath:  filepath.Join(dir, "seen-"+keyOf(repository, ref, signed)),
+	}
+	raw, err := cli.ReadFileUpTo(m.stepsPath, maxSteps)
+	if err == nil {
+		m.steps, err = ledger.ReadSteps(raw, signed, unsigned)
+	}
+	if err != nil {
+		m.steps = ledger.NewSteps(signed, unsigned)
+	}
+	text, err := cli.ReadFile(m.seenPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	hash := strings.TrimSpace(string(text))
+	if err == nil && !plumbing.IsHash(hash) {
+		err = fmt.Errorf("%s holds no hash", m.seenPath)
+	}
+	if err != nil {
+		return nil, cli.Hint(fmt.Errorf("read where the last ledger ended: %w", err), "if nobody knows why, remove that file: then whether the history was rewritten since is not told this once")
+	}
+	m.seen = plumbing.NewHash(hash)
+	return m, nil
+}
+
+// save writes what is new. Where there is no tip, the one that was seen last stays.
+func (m *memory) save(tip plumbing.Hash) error {
+	if m.steps == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(m.stepsPath), 0o700); err != nil {
+		return err
+	}
+	if m.steps.Grown() {
+		raw, err := m.steps.Marshal()
+		if err != nil {
+			return err
+		}
+		if len(raw) <= maxSteps {
+			if err := cli.WriteFile(m.stepsPath, raw); err != nil {
+				return err
+			}
+		}
+	}
+	if tip.IsZero() || tip == m.seen {
+		return nil
+	}
+	return cli.WriteFile(m.seenPath, []byte(tip.String()+"\n"))
+}
+
+func keyOf(parts ...string) string {
+	digest := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(digest[:16])
+}

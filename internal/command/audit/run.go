@@ -1,0 +1,258 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/report"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// run is one run of the command.
+type run struct {
+	options  *options
+	streams  cli.Streams
+	format   *cli.Output[*report.Report]
+	verifier *verify.Verifier
+
+	now, at          time.Time
+	signed, unsigned string
+	seen             plumbing.Hash
+	fails            map[ledger.Kind]bool
+	memory           *memory
+}
+
+// prepare refuses what cannot be meant, before anything is read.
+func (r *run) prepare() error {
+	o := r.options
+	cfg, err := cli.LoadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	r.now = r.streams.Now().UTC().Truncate(time.Second)
+	var bad *gittree.RevisionError
+	if err := gittree.CheckRevision(o.ref); errors.As(err, &bad) {
+		return &cli.UsageError{Err: err, Hint: bad.Hint()}
+	}
+	if err := r.folders(cfg); err != nil {
+		return err
+	}
+	if o.at != "" {
+		at, err := parseAt(o.at)
+		if err != nil {
+			return err
+		}
+		if at.After(r.now) {
+			// The end of today is still to come, and today is meant.
+			if len(o.at) != len(time.DateOnly) || at.Sub(r.now) > 24*time.Hour {
+				return cli.Usagef("--at %s is still to come", o.at)
+			}
+			at = r.now
+		}
+		r.at = at
+	}
+	if o.seen != "" {
+		if !plumbing.IsHash(o.seen) {
+			return &cli.UsageError{Err: fmt.Errorf("--seen %q is no whole hash", o.seen), Hint: "it stands under source.commit in the JSON of an earlier run"}
+		}
+		r.seen = plumbing.NewHash(o.seen)
+	}
+	cluster := o.given("cluster-file") || o.given("kubeconfig")
+	switch {
+	case o.given("cluster-file") && o.given("kubeconfig"):
+		return cli.Usagef("--cluster-file and --kubeconfig are two clusters, and one is compared")
+	case cluster && !r.at.IsZero():
+		return &cli.UsageError{Err: errors.New("a cluster is as it is now, and --at asks about another time"), Hint: "leave one of them away"}
+	case o.often < 0, o.renewed < 0:
+		return cli.Usagef("--often and --renewed are not negative")
+	case o.noCache && o.cacheDir != "":
+		return cli.Usagef("--no-cache remembers nothing, and --cache-dir says where")
+	}
+	if err := r.failures(cluster); err != nil {
+		return err
+	}
+	r.verifier, err = o.trusted.Verifier(cfg)
+	return err
+}
+
+// folders says where exceptions lie in the commit.
+func (r *run) folders(cfg *cli.Config) error {
+	d := cli.Directories{}
+	if err := cfg.Section("directories", &d); err != nil {
+		return err
+	}
+	if d.Signed == "" {
+		d.Signed = "signed"
+	}
+	if d.Unsigned == "" {
+		d.Unsigned = "unsigned"
+	}
+	within := path.Clean(filepath.ToSlash(r.options.path))
+	if r.options.path == "" || !fs.ValidPath(within) {
+		return cli.Usagef("the path %q does not lie inside of the repository", r.options.path)
+	}
+	r.signed, r.unsigned = path.Join(within, filepath.ToSlash(d.Signed)), path.Join(within, filepath.ToSlash(d.Unsigned))
+	return nil
+}
+
+// parseAt reads a date, which is the end of that day in UTC, or a time. The zone of
+// the machine has no say.
+func parseAt(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.Add(24*time.Hour - time.Second), nil
+	}
+	at, err := exception.ParseTime(text)
+	if err != nil {
+		return at, &cli.UsageError{Err: fmt.Errorf("--at %q is neither a date nor a time", text), Hint: "write 2026-09-30, which is the end of that day in UTC, or 2026-09-30T17:00:00+02:00"}
+	}
+	return at.UTC(), nil
+}
+
+// failures reads --fail-on. Asking about a cluster without naming one would pass
+// whatever it holds.
+func (r *run) failures(cluster bool) error {
+	r.fails = map[ledger.Kind]bool{}
+	drift := false
+	for _, name := range r.options.failOn {
+		met := false
+		for _, kind := range ledger.Kinds() {
+			if name == "any" || name == string(kind) || name == "drift" && kind.IsDrift() || name == "expired" && kind.IsExpired() {
+				r.fails[kind], met = true, true
+			}
+		}
+		if !met {
+			names := []string{"drift", "expired", "any"}
+			for _, kind := range ledger.Kinds() {
+				names = append(names, string(kind))
+			}
+			slices.Sort(names[3:])
+			return &cli.UsageError{Err: fmt.Errorf("--fail-on %q is no kind of finding", name), Hint: "it is one of " + strings.Join(names, ", ")}
+		}
+		drift = drift || name == "drift" || strings.HasPrefix(name, "cluster-")
+	}
+	if slices.Contains(r.options.failOn, string(ledger.RenewedOften)) && r.options.renewed == 0 {
+		return &cli.UsageError{Err: errors.New("--fail-on asks how often an exception was renewed, and nothing says how often is too often"), Hint: "say it with --renewed"}
+	}
+	if drift && !cluster {
+		return &cli.UsageError{Err: errors.New("--fail-on asks about a cluster, and none is compared"), Hint: "name one with --cluster-file or --kubeconfig"}
+	}
+	return nil
+}
+
+func (r *run) audit(ctx context.Context) error {
+	l, err := r.ledger()
+	if err != nil {
+		return err
+	}
+	if err := r.compare(ctx, l); err != nil {
+		return err
+	}
+	v := r.report(l)
+	if err := r.format.Write(r.streams.Out, v); err != nil {
+		return err
+	}
+	if v.Status != cli.Passed {
+		r.explain(l, v)
+		return cli.StatusError(v.Status)
+	}
+	return nil
+}
+
+// ledger reads the history.
+func (r *run) ledger() (*ledger.Ledger, error) {
+	repository, err := gittree.Open(r.options.git)
+	if err != nil {
+		return nil, cli.Hint(err, "name a repository with --git")
+	}
+	defer repository.Close() //nolint:errcheck // only read
+	tip, err := repository.Resolve(r.options.ref)
+	if err != nil {
+		return nil, err
+	}
+	// Where HEAD is a branch, that is what is remembered: another one is no history
+	// that was rewritten.
+	ref := r.options.ref
+	if ref == "HEAD" {
+		if branch, err := repository.Branch(); err != nil {
+			return nil, err
+		} else if branch != "" {
+			ref = branch
+		}
+	}
+	if r.memory, err = r.options.remember(ref, r.signed, r.unsigned); err != nil {
+		return nil, err
+	}
+	if r.seen.IsZero() && !r.options.acceptRewritten {
+		r.seen = r.memory.seen
+	}
+	bar := newBar(r.streams.Err)
+	l, err := ledger.Read(repository, tip, ledger.Options{Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier,
+		Now: r.now, At: r.at, Seen: r.seen, Renewed: r.options.renewed, Steps: r.memory.steps, Progress: bar.tell})
+	bar.clear()
+	if errors.Is(err, ledger.ErrFolders) {
+		return nil, &cli.UsageError{Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A history that was rewritten is said in the next run as well.
+	if !r.at.IsZero() || slices.ContainsFunc(l.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.Rewritten }) {
+		tip = plumbing.ZeroHash
+	}
+	if err := r.memory.save(tip); err != nil {
+		// The ledger is right without it, and the next run slower.
+		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: what was read is not remembered: %s\n", plain.Line(err.Error()))
+	}
+	return l, nil
+}
+
+func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
+	var cluster ledger.Cluster
+	var err error
+	switch {
+	case r.options.clusterFile != "":
+		cluster, err = r.clusterFile()
+	case r.options.kubeconfig != "":
+		cluster, err = readCluster(ctx, r.options.kubeconfig)
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return l.Compare(cluster, r.verifier, runtime.GOMAXPROCS(0))
+}
+
+// explain says on standard error why the status is not 0, where the results do not.
+func (r *run) explain(l *ledger.Ledger, v *report.Report) {
+	say := func(format string, args ...any) {
+		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: "+format+"\n", args...)
+	}
+	switch {
+	case len(l.Entries) == 0:
+		say("there is nothing to tell: no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
+		say("hint: name other folders with --path, or with directories in --config, or another --ref")
+	case v.Status == cli.Undecided && l.Shallow:
+		say("the clone does not have all of the history, so this is not all that happened")
+		say("hint: git fetch --unshallow, or --allow-shallow if what is there now is all that is asked about")
+	case v.Status == cli.Undecided:
+		say("a part of what the cluster holds could not be read")
+	default:
+		say("--fail-on: %s", strings.Join(v.Failed, ", "))
+	}
+}

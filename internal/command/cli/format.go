@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/plain"
+)
+
+// Format is how a command writes its report.
+type Format = Output[*Report]
+
+// AddFormatFlag gives a command the flags -o and --report.
+func AddFormatFlag(cmd *cobra.Command) *Format {
+	return AddOutputFlags(cmd, "results", []Writer[*Report]{
+		{"text", writeText}, {"json", writeJSON}, {"sarif", writeSARIF}, {"github", writeGitHub}, {"markdown", writeMarkdown},
+	})
+}
+
+// Finish writes a report and returns its status as an error, or nil.
+func Finish(format *Format, w io.Writer, report *Report) error {
+	if err := format.Write(w, report); err != nil {
+		return err
+	}
+	return report.Err()
+}
+
+// writeText writes file:line:col: message [reason], the hint below it, and a
+// last line that sums up.
+func writeText(w io.Writer, r *Report) error {
+	for _, res := range r.Results() {
+		if res.silent() {
+			continue
+		}
+		where := plain.Line(res.File)
+		if res.Line > 0 {
+			where += fmt.Sprintf(":%d:%d", res.Line, res.Column)
+		}
+		if where != "" {
+			where += ": "
+		}
+		if res.Outcome == Warn {
+			where += "warning: "
+		}
+		if _, err := fmt.Fprintf(w, "%s%s [%s]\n", where, plain.Line(res.Message), res.Reason); err != nil {
+			return err
+		}
+		if res.Hint != "" {
+			if _, err := fmt.Fprintf(w, "    hint: %s\n", plain.Line(res.Hint)); err != nil {
+				return err
+			}
+		}
+		if err := writeFacts(w, res.Facts); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w, summaryLine(r))
+	return err
+}
+
+// writeFacts writes a line for each, the values below each other.
+func writeFacts(w io.Writer, facts []Fact) error {
+	width := 0
+	for _, f := range facts {
+		width = max(width, len(f.Label))
+	}
+	for _, f := range facts {
+		if _, err := fmt.Fprintf(w, "    %-*s  %s\n", width, f.Label, plain.Line(f.Value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func summaryLine(r *Report) string {
+	if r.Idle != "" && r.Documents == 0 && len(r.counts) == 0 {
+		return r.Idle
+	}
+	line := plural(r.Documents, "document")
+	if r.Source != nil {
+		line += fmt.Sprintf(" of commit %.12s", r.Source.Commit)
+	}
+	if r.Unchanged > 0 {
+		line += " (and " + plural(r.Unchanged, "unchanged file") + ")"
+	}
+	var parts []string
+	if n := r.Count(Refuse); n > 0 {
+		parts = append(parts, plural(n, "refusal"))
+	}
+	if n := r.Count(Unknown); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d undecided", n))
+	}
+	if n := r.Count(Warn); n > 0 {
+		parts = append(parts, plural(n, "warning"))
+	}
+	switch n := r.Count(Pass); {
+	case r.Done != "" && n > 0:
+		parts = append([]string{fmt.Sprintf("%d %s", n, r.Done)}, parts...)
+	case r.Done != "":
+	case r.Status() == Passed && r.Idle != "" && n == 0:
+		parts = append([]string{r.Idle}, parts...)
+	case r.Status() == Passed:
+		parts = append([]string{"all passed"}, parts...)
+	}
+	if len(parts) == 0 {
+		return line + " checked"
+	}
+	return line + ": " + strings.Join(parts, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// writeGitHub writes workflow commands, which GitHub shows as annotations on
+// the lines of the pull request.
+func writeGitHub(w io.Writer, r *Report) error {
+	for _, res := range r.Results() {
+		if res.silent() {
+			continue
+		}
+		command := "error"
+		switch res.Outcome {
+		case Pass:
+			command = "notice"
+		case Warn:
+			command = "warning"
+		}
+		message := plain.Line(res.Message) + " [" + res.Reason + "]"
+		if res.Hint != "" {
+			message += "\n" + plain.Line(res.Hint)
+		}
+		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", command,
+			githubProperty(plain.Line(res.File)), max(res.Line, 1), max(res.Column, 1), githubProperty(res.Reason), githubData(message)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w, summaryLine(r))
+	return err
+}
+
+// githubData and githubProperty escape as the runner unescapes.
+func githubData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func githubProperty(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubData(s))
+}

@@ -1,0 +1,176 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/modcache"
+)
+
+// hostile is what a pull request may put into names, messages and values.
+const hostile = "a\n::error::x\u202e <img src=x> [y](https://evil.example) | @team `z` %0A"
+
+func report() *cli.Report {
+	r := &cli.Report{Tool: "polex-validate", Documents: 3, Docs: map[string]string{"no-expiry": "the exception does not say when it ends"},
+		Source: &cli.Source{Revision: hostile, Commit: "0123456789abcdef0123456789abcdef01234567"}}
+	r.Add(
+		cli.Result{Outcome: cli.Refuse, File: "unsigned/" + hostile + ".yaml", Line: 3, Column: 7, Reason: "no-expiry", Message: hostile, Hint: hostile, Path: "spec", Object: hostile,
+			Facts: []cli.Fact{{Label: "signed by", Value: hostile}, {Label: "run", Value: "1"}}},
+		cli.Result{Outcome: cli.Warn, File: "b.yaml", Line: 1, Column: 1, Reason: "wildcard-rule", Message: "a pattern"},
+		cli.Result{Outcome: cli.Unknown, File: "c.yaml", Reason: "unreadable", Message: "no such file"},
+		cli.Result{Outcome: cli.Pass, File: "d.yaml", Line: 1, Column: 1, Reason: "well-shaped"},
+	)
+	return r
+}
+
+func written(t *testing.T, name string, r *cli.Report) string {
+	t.Helper()
+	format := cli.AddFormatFlag(&cobra.Command{})
+	if err := format.Set(name); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := format.Write(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestSchemas holds JSON against our JSON Schema, and SARIF against the one that
+// is published.
+func TestSchemas(t *testing.T) {
+	for format, schema := range map[string]struct{ path, right, wrong string }{
+		"json":  {filepath.Join("..", "..", "..", "docs", "report.schema.json"), `"kind": "Report"`, `"kind": "Reports"`},
+		"sarif": {filepath.Join(modcache.Dir(t, modcache.SARIF), "report", "sarif", "testdata", "sarif-schema-2.1.0.json"), `"version": "2.1.0"`, `"version": "2.0"`},
+	} {
+		compiled := compile(t, schema.path)
+		for name, r := range map[string]*cli.Report{"findings": report(), "nothing found": {Tool: "polex-verify", Documents: 1}} {
+			text := written(t, format, r)
+			if err := compiled.Validate(value(t, text)); err != nil {
+				t.Errorf("%s, %s: %v\n%s", format, name, err, text)
+			}
+			if compiled.Validate(value(t, strings.Replace(text, schema.right, schema.wrong, 1))) == nil {
+				t.Errorf("%s, %s: the schema accepts %s", format, name, schema.wrong)
+			}
+		}
+	}
+}
+
+func compile(t *testing.T, path string) *jsonschema.Schema {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", value(t, string(raw))); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+func value(t *testing.T, text string) any {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestHostileTextStaysText: in no format does a document's text end a line,
+// turn the direction of writing, or become a command, a tag, a link or a cell.
+func TestHostileTextStaysText(t *testing.T) {
+	for format, never := range map[string][]string{
+		"text":     {"\u202e", "\n::", "\x1b"},
+		"github":   {"\u202e", "\n::error::x", "::error::x"},
+		"markdown": {"\u202e", "<img", "](", "https://", "@team", "`"},
+		"json":     {"\u202e <", "<img", "\n::"},
+		"sarif":    {"\u202e", "<img", "\n::"},
+	} {
+		text := written(t, format, report())
+		for _, s := range never {
+			if strings.Contains(text, s) {
+				t.Errorf("%s has %q:\n%s", format, s, text)
+			}
+		}
+		if !strings.Contains(text, "no-expiry") {
+			t.Errorf("%s does not give the reason:\n%s", format, text)
+		}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(written(t, "markdown", report())), "\n")[4:] {
+		if strings.Count(line, "|") != 4 {
+			t.Errorf("a row of %d cells: %s", strings.Count(line, "|")-1, line)
+		}
+	}
+}
+
+// TestCountPassed: a report can leave out documents that passed without a word,
+// and the formats that do not list them say the same of it.
+func TestCountPassed(t *testing.T) {
+	all := report()
+	counting := &cli.Report{Tool: all.Tool, Source: all.Source, Documents: all.Documents, Docs: all.Docs, CountPassed: true}
+	counting.Add(all.Results()...)
+	if kept := len(counting.Results()); kept != len(all.Results())-1 || counting.Count(cli.Pass) != 1 {
+		t.Errorf("%d results are kept, %d passed", kept, counting.Count(cli.Pass))
+	}
+	for _, name := range []string{"text", "json", "sarif", "github", "markdown"} {
+		format := cli.AddFormatFlag(&cobra.Command{})
+		if err := format.Set(name); err != nil {
+			t.Fatal(err)
+		}
+		if same := written(t, name, counting) == written(t, name, all); same == format.Writes("json") {
+			t.Errorf("%s:\n%s", name, written(t, name, counting))
+		}
+	}
+}
+
+// TestText: facts stand below their line, the values below each other.
+func TestText(t *testing.T) {
+	text := written(t, "text", report())
+	for _, want := range []string{"\n    signed by  a\\n:\\x3aerror", "\n    run        1\n", "\n3 documents of commit 0123456789ab: 1 refusal"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestMarkdownIsBounded(t *testing.T) {
+	r := &cli.Report{Tool: "polex-validate", Documents: 1}
+	for range 5000 {
+		r.Add(cli.Result{Outcome: cli.Refuse, File: "a.yaml", Reason: "no-expiry", Message: strings.Repeat("x", 100)})
+	}
+	text := written(t, "markdown", r)
+	if len(text) > 1<<20 || !strings.Contains(text, "and 4500 more") {
+		t.Errorf("%d bytes", len(text))
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var out struct {
+		APIVersion, Kind string
+		Summary          map[string]int
+		Results          []cli.Result
+	}
+	if err := json.Unmarshal([]byte(written(t, "json", report())), &out); err != nil {
+		t.Fatal(err)
+	}
+	if out.APIVersion != "polex.dev/v1alpha1" || out.Kind != "Report" || len(out.Results) != 4 || out.Summary["exitStatus"] != cli.Undecided {
+		t.Errorf("%+v", out)
+	}
+	if out.Results[3].Message != hostile {
+		t.Errorf("the message is %q", out.Results[3].Message)
+	}
+}

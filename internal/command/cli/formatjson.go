@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/polex-dev/polex/internal/plain"
+)
+
+func writeJSON(w io.Writer, r *Report) error {
+	type summary struct {
+		Documents int `json:"documents"`
+		Passed    int `json:"passed"`
+		Refused   int `json:"refused"`
+		Undecided int `json:"undecided"`
+		Warnings  int `json:"warnings"`
+		Unchanged int `json:"unchangedFiles"`
+		Status    int `json:"exitStatus"`
+	}
+	type tool struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	results := r.Results()
+	if results == nil {
+		results = []Result{}
+	}
+	out := struct {
+		APIVersion string   `json:"apiVersion"`
+		Kind       string   `json:"kind"`
+		Tool       tool     `json:"tool"`
+		Source     *Source  `json:"source,omitempty"`
+		Summary    summary  `json:"summary"`
+		Results    []Result `json:"results"`
+	}{
+		APIVersion: "polex.dev/v1alpha1", Kind: "Report",
+		Tool: tool{r.Tool, VersionText()}, Source: r.Source,
+		Summary: summary{Documents: r.Documents, Passed: r.Count(Pass), Refused: r.Count(Refuse),
+			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Status: r.Status()},
+		Results: results,
+	}
+	return encode(w, out)
+}
+
+// encode writes indented JSON; the encoder itself escapes what could end a
+// script or a line.
+func encode(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// writeSARIF writes SARIF 2.1.0, which code scanning reads. Passed documents
+// are no findings and stay out.
+func writeSARIF(w io.Writer, r *Report) error {
+	type object = map[string]any
+	results := []object{}
+	rules := []object{}
+	ruleIndex := map[string]int{}
+	for _, res := range r.Results() {
+		if res.Outcome == Pass {
+			continue
+		}
+		index, known := ruleIndex[res.Reason]
+		if !known {
+			index = len(rules)
+			ruleIndex[res.Reason] = index
+			rule := object{"id": res.Reason}
+			if doc := r.Docs[res.Reason]; doc != "" {
+				rule["shortDescription"] = object{"text": doc}
+			}
+			rules = append(rules, rule)
+		}
+		level := "error"
+		if res.Outcome == Warn {
+			level = "warning"
+		}
+		text := plain.Line(res.Message)
+		if res.Hint != "" {
+			text += ". " + plain.Line(res.Hint)
+		}
+		results = append(results, object{
+			"ruleId": res.Reason, "ruleIndex": index, "level": level,
+			"message": object{"text": text},
+			"locations": []object{{"physicalLocation": object{
+				"artifactLocation": object{"uri": sarifURI(res.File)},
+				"region":           object{"startLine": max(res.Line, 1), "startColumn": max(res.Column, 1)},
+			}}},
+		})
+	}
+	return encode(w, object{
+		"$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+		"version": "2.1.0",
+		"runs": []object{{
+			"tool": object{"driver": object{
+				"name": r.Tool, "version": VersionText(),
+				"informationUri": "https://github.com/polex-dev/polex", "rules": rules,
+			}},
+			"invocations": []object{{"executionSuccessful": r.Count(Unknown) == 0, "exitCode": r.Status()}},
+			"results":     results,
+		}},
+	})
+}

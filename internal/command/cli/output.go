@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Writer writes a T in the format of a name.
+type Writer[T any] struct {
+	Name  string
+	Write func(io.Writer, T) error
+}
+
+// Output is how a command writes a T: in the format of -o, and into the file of each
+// --report.
+type Output[T any] struct {
+	what    string // is written, in a word
+	writers []Writer[T]
+	chosen  Writer[T]
+	files   []file[T]
+}
+
+type file[T any] struct {
+	Writer[T]
+	path string
+}
+
+// AddOutputFlags gives a command the flags -o and --report. The first writer is the one
+// that is taken where -o is not given.
+func AddOutputFlags[T any](cmd *cobra.Command, what string, writers []Writer[T]) *Output[T] {
+	o := &Output[T]{what: what, writers: writers, chosen: writers[0]}
+	cmd.Flags().VarP(o, "output-format", "o", "`format` of the "+what+": "+strings.Join(o.names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(o.names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().Var(reports[T]{o}, "report", "write the "+what+" to a file as well, as `format=file`; can be repeated")
+	return o
+}
+
+func (o *Output[T]) names() []string {
+	names := make([]string, len(o.writers))
+	for i, w := range o.writers {
+		names[i] = w.Name
+	}
+	return names
+}
+
+func (o *Output[T]) named(name string) (Writer[T], error) {
+	i := slices.Index(o.names(), name)
+	if i < 0 {
+		return Writer[T]{}, fmt.Errorf("%q is not one of %s", name, strings.Join(o.names(), ", "))
+	}
+	return o.writers[i], nil
+}
+
+// String returns the format's name.
+func (o *Output[T]) String() string { return o.chosen.Name }
+
+// Type names the value in help texts.
+func (o *Output[T]) Type() string { return "format" }
+
+// Set takes a format's name.
+func (o *Output[T]) Set(name string) (err error) {
+	o.chosen, err = o.named(name)
+	return err
+}
+
+// reports is the value of --report.
+type reports[T any] struct{ *Output[T] }
+
+// String returns nothing: there is no default to show.
+func (reports[T]) String() string { return "" }
+
+// Repeats says that it can be given several times.
+func (reports[T]) Repeats() {}
+
+// Set takes a format's name and a file.
+func (r reports[T]) Set(value string) error {
+	name, path, ok := strings.Cut(value, "=")
+	if !ok || path == "" {
+		return fmt.Errorf("%q is not written as format=file", value)
+	}
+	w, err := r.named(name)
+	r.files = append(r.files, file[T]{w, path})
+	return err
+}
+
+// Writes reports whether anything is written in the format called name.
+func (o *Output[T]) Writes(name string) bool {
+	return o.chosen.Name == name || slices.ContainsFunc(o.files, func(f file[T]) bool { return f.Name == name })
+}
+
+// Write writes v in the format, and into the files.
+func (o *Output[T]) Write(w io.Writer, v T) error {
+	for _, f := range o.files {
+		var b bytes.Buffer
+		if err := f.Write(&b, v); err != nil {
+			return fmt.Errorf("write %s: %w", o.what, err)
+		}
+		if err := WriteFile(f.path, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	buffered := bufio.NewWriter(w)
+	err := o.chosen.Write(buffered, v)
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", o.what, err)
+	}
+	return nil
+}

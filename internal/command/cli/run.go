@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/plain"
+)
+
+// Streams is everything that a command takes from outside.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer // results
+	Err io.Writer // everything else
+	Now func() time.Time
+}
+
+// Run runs the command that build makes and returns its exit status.
+func Run(ctx context.Context, build func(Streams) *cobra.Command, args []string, streams Streams) int {
+	return execute(ctx, build(streams), args, streams)
+}
+
+func execute(ctx context.Context, root *cobra.Command, args []string, streams Streams) int {
+	root.SetArgs(args)
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Flags().VarPF(asked{}, "version", "v", "version for "+root.Name()).NoOptDefVal = "true"
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if errors.Is(err, errVersion) {
+			return errVersion
+		}
+		return &UsageError{Err: err, Hint: fmt.Sprintf("run %s --help", c.CommandPath())}
+	})
+
+	err := CheckGiven(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
+	var status StatusError
+	switch {
+	case errors.Is(err, errVersion):
+		fmt.Fprintf(streams.Out, "%s %s\n", root.Name(), VersionText())
+		return Passed
+	case err == nil:
+		return Passed
+	case errors.As(err, &status):
+		return int(status)
+	}
+	name := nameOf(root, args)
+	fmt.Fprintf(streams.Err, "%s: error: %s\n", name, plain.Line(err.Error()))
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, plain.Line(asCalled(root, hint)))
+	}
+	var usage *UsageError
+	if errors.As(err, &usage) {
+		return Usage
+	}
+	return Undecided
+}

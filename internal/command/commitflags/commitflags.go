@@ -1,0 +1,136 @@
+// Package commitflags is how the binaries that commit take who commits, and where
+// the commit is pushed to.
+package commitflags
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/mail"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/gitchange"
+)
+
+// Flags are the values of the flags.
+type Flags struct {
+	Commit     bool
+	Push       bool
+	Author     string
+	SignCommit bool
+	Remote     string
+	Branch     string
+	Attempts   int
+}
+
+// Add gives a command the flags. what names the change, "the promotion" say.
+func (f *Flags) Add(flags *pflag.FlagSet, what string) {
+	flags.BoolVar(&f.Commit, "commit", false, "commit "+what)
+	flags.StringVar(&f.Author, "author", "", "`name` <address> of the commit (default: the one that Git would write, by user.name and user.email)")
+	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey); commit.gpgSign does so, too")
+	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on what the remote has, and push it")
+	flags.StringVar(&f.Remote, "remote", "", "`name` of the remote that has the target branch (default: the one that HEAD's branch follows, or origin)")
+	flags.StringVar(&f.Branch, "branch", "", "target `branch` (default: the one that HEAD's branch follows)")
+	flags.IntVar(&f.Attempts, "push-attempts", 0, "`number` of times that a push is tried while others push (default: 10)")
+}
+
+// Commits reports whether a commit is made.
+func (f *Flags) Commits() bool { return f.Commit || f.Push }
+
+// Check refuses flags that go with a commit or a push where none is made.
+func (f *Flags) Check() error { return f.CheckFor(f.Commits(), f.Push) }
+
+// CheckFor is [Flags.Check] for a command that commits or pushes for other reasons,
+// too.
+func (f *Flags) CheckFor(commits, pushes bool) error {
+	switch {
+	case !commits && f.SignCommit:
+		return cli.Usagef("--sign-commit signs the commit that --commit or --push makes")
+	case !commits && f.Author != "":
+		return cli.Usagef("--author is of the commit that --commit or --push makes")
+	case !pushes && (f.Remote != "" || f.Branch != "" || f.Attempts != 0):
+		return cli.Usagef("--remote, --branch and --push-attempts go with --push")
+	case f.Attempts < 0 || f.Attempts > 100:
+		return cli.Usagef("--push-attempts is 1 to 100")
+	}
+	return CheckBranch("branch", f.Branch)
+}
+
+// CheckBranch refuses the value of a flag that is to name a branch and does not.
+func CheckBranch(flag, name string) error {
+	if name == "" {
+		return nil
+	}
+	if err := gitchange.CheckBranch(name); err != nil {
+		return &cli.UsageError{Err: fmt.Errorf("--%s %w", flag, err), Hint: "git check-ref-format --branch says which names Git takes; HEAD and what begins with refs/ is not a branch"}
+	}
+	return nil
+}
+
+// Open opens the clone that the working directory lies in, and says what it made
+// of a run that was cut off.
+func Open(said io.Writer) (*gitchange.Clone, error) {
+	clone, err := gitchange.Open(gitchange.Options{Dir: "."})
+	if errors.Is(err, gitchange.ErrBusy) {
+		return nil, cli.Hint(err, "wait for it to end, and run this again")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if clone.Recovered != "" {
+		_, _ = fmt.Fprintln(said, clone.Recovered)
+	}
+	return clone, nil
+}
+
+// By says who commits. Nobody is a [cli.UsageError].
+func (f *Flags) By(clone *gitchange.Clone, now time.Time) (gitchange.Author, error) {
+	by := gitchange.Author{When: now, Sign: f.SignCommit || clone.SignsCommits()}
+	if f.Author != "" {
+		address, err := mail.ParseAddress(f.Author)
+		if err != nil || address.Name == "" {
+			return by, cli.Usagef("--author %q is not written as Name <address>", f.Author)
+		}
+		by.Name, by.Email = address.Name, address.Address
+	}
+	_, err := clone.Signature(by)
+	if errors.Is(err, gitchange.ErrNoAuthor) {
+		return by, &cli.UsageError{Err: err, Hint: "set Git's user.name and user.email, or pass --author 'Name <address>'"}
+	}
+	return by, err
+}
+
+// The pauses between attempts to push, while others push.
+const (
+	firstPause = 200 * time.Millisecond
+	mostPause  = 15 * time.Second
+)
+
+// To says where it is pushed to. No remote is a [cli.UsageError].
+func (f *Flags) To(clone *gitchange.Clone) (gitchange.Push, error) {
+	to, err := clone.Remote(gitchange.Remote{Name: f.Remote, Branch: f.Branch})
+	if errors.Is(err, gitchange.ErrNoRemote) {
+		return gitchange.Push{}, &cli.UsageError{Err: err, Hint: "name it with --remote and --branch"}
+	}
+	return gitchange.Push{To: to, Attempts: f.Attempts,
+		Pause: gitchange.Backoff(firstPause, mostPause, rand.Int64N)}, err
+}
+
+// Hint says what to do about a change that did not come through. otherwise is what
+// else there is to do about a protected branch, or "".
+func Hint(err error, otherwise string) error {
+	var refused *gitchange.RefusedError
+	switch {
+	case errors.Is(err, gitchange.ErrOutrun):
+		return cli.Hint(err, "nothing was changed; run it again when fewer push at once")
+	case errors.As(err, &refused):
+		return cli.Hint(err, "nothing was changed; if the branch is protected, let this identity push to it"+otherwise)
+	case errors.Is(err, gitchange.ErrMoved), errors.Is(err, gitchange.ErrInTheWay):
+		return cli.Hint(err, "nothing was changed")
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package guard
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/doctor"
+	"github.com/polex-dev/polex/policies/guard/protect"
+)
+
+const checkHelp = `Say what would let an exception past the guard, or keep the guard from doing what
+it is there for: how the webhook is registered, its certificate, what converts, serves or
+changes exceptions and the guard's own objects on their way, the policies that
+protect the guard, Kyverno's flags, what the guard is permitted to do, and its clock.
+
+Run it in a Pod with the guard's ServiceAccount, whose permissions it asks about.
+It changes nothing.
+
+Exits 0 if everything is as it should be, 1 if something is wrong, 2 for a command
+line or a configuration that cannot be meant, and 3 if something could not be
+found out.`
+
+type checkFlags struct {
+	cluster     clusterFlags
+	Config      string
+	Webhook     string
+	Namespace   string
+	Static      string
+	SelfManaged string
+	Kyverno     string
+	Deadline    time.Duration
+}
+
+func newCheckCommand(streams cli.Streams) *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:                   "check --config FILE",
+		Short:                 "Say what is wrong with how the guard is installed",
+		Long:                  checkHelp,
+		Example:               "  kubectl exec -n polex-system deploy/polex-guard -- /polex-guard check --config /etc/polex/config.yaml",
+		Args:                  noArguments,
+		DisableFlagsInUseLine: true,
+	}
+	format := cli.AddFormatFlag(cmd)
+	f.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		report, err := f.check(cmd.Context(), streams.Now)
+		if err != nil {
+			return err
+		}
+		return cli.Finish(format, streams.Out, report)
+	}
+	return cmd
+}
+
+func (f *checkFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.cluster.add(cmd)
+	flags.StringVar(&f.Config, "config", "", "`file` with the guard's configuration")
+	flags.StringVar(&f.Webhook, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration")
+	flags.StringVar(&f.Static, "static-webhook", "", "`file` with the ValidatingWebhookConfiguration, where the API server reads it from its own disk (staticManifestsDir) and not from the API")
+	flags.StringVar(&f.Namespace, "namespace", "", "`namespace` of the guard and its Lease (default: that of the Pod)")
+	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of the Secret that the guard keeps a certificate of its own in, where it does")
+	flags.StringVar(&f.Kyverno, "kyverno-namespace", "kyverno", "`namespace` of Kyverno")
+	flags.DurationVar(&f.Deadline, "deadline", guard.DefaultDeadline, "how `long` the guard lets a request take")
+}
+
+func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Report, error) {
+	if f.Config == "" {
+		return nil, errNoConfig
+	}
+	namespace, err := namespaceOf(f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	f.Namespace = namespace
+	rules, err := loader(f.Config, f.Namespace)("")
+	if err != nil {
+		return nil, asUsage(err)
+	}
+	static, err := f.static()
+	if err != nil {
+		return nil, &cli.UsageError{Err: fmt.Errorf("--static-webhook: %w", err)}
+	}
+	config, err := f.cluster.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = 10 * time.Second
+	http, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	live, err := client.New(config, client.Options{HTTPClient: http})
+	if err != nil {
+		return nil, err
+	}
+	report := &cli.Report{Tool: "polex-guard"}
+	for _, found := range doctor.Run(ctx, doctor.Config{
+		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
+		Webhook: f.Webhook, Static: static, Protect: protect.Files, Deadline: f.Deadline, Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,
+	}) {
+		report.Documents++
+		report.Add(cli.Result{Outcome: outcomes[found.Outcome], File: found.Subject, Reason: found.Reason, Message: found.Message, Hint: found.Hint})
+	}
+	return report, nil
+}
+
+// static reads the webhook's configuration from a file, as strictly as an API server
+// does, or returns nil where there is none.
+func (f *checkFlags) static() (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
+	if f.Static == "" {
+		return nil, nil
+	}
+	text, err := cli.ReadFileUpTo(f.Static, maxNamed)
+	if err != nil {
+		return nil, err
+	}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	first, err := documents.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Static, err)
+	}
+	var config admissionregistrationv1.ValidatingWebhookConfiguration
+	if err := yaml.UnmarshalStrict(first, &config); err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Static, err)
+	}
+	if _, err := documents.Read(); !errors.Is(err, io.EOF) || config.Kind != "ValidatingWebhookConfiguration" || config.APIVersion != admissionregistrationv1.SchemeGroupVersion.String() {
+		return nil, fmt.Errorf("%s has to hold one ValidatingWebhookConfiguration of %s, and nothing else", f.Static, admissionregistrationv1.SchemeGroupVersion)
+	}
+	return &config, nil
+}
+
+var outcomes = map[doctor.Outcome]cli.Outcome{doctor.Fine: cli.Pass, doctor.Doubtful: cli.Warn, doctor.Unknown: cli.Unknown, doctor.Wrong: cli.Refuse}

@@ -1,0 +1,54 @@
+package guard
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/repository"
+)
+
+// checkGit refuses flags about the repository that cannot be meant. Whether there
+// is one is seen while the guard runs: what fetches it may start later.
+func (f *serveFlags) checkGit() error {
+	if !f.given("git") {
+		if f.given("git-ref") || f.given("git-path") {
+			return &cli.UsageError{Err: errors.New("--git-ref and --git-path say what to read of a repository, and none is named"), Hint: "name it with --git"}
+		}
+		return nil
+	}
+	var bad *gittree.RevisionError
+	if err := gittree.CheckRevision(f.GitRevision); errors.As(err, &bad) {
+		return &cli.UsageError{Err: err, Hint: bad.Hint()}
+	}
+	for i, name := range f.GitPaths {
+		if f.GitPaths[i] = path.Clean(filepath.ToSlash(name)); name == "" || !fs.ValidPath(f.GitPaths[i]) {
+			return cli.Usagef("the path %q does not lie inside of the repository", name)
+		}
+	}
+	return nil
+}
+
+// readGit sets up the reading of the repository, which every guard does, so that
+// the one that takes up the Lease knows it.
+func (g *guarding) readGit() error {
+	if g.flags.Git == "" {
+		return nil
+	}
+	reader := repository.Reader{Dir: g.flags.Git, Revision: g.flags.GitRevision, Paths: g.flags.GitPaths}
+	g.git = &guard.Git{
+		Read: reader.Read, Every: g.flags.ReloadInterval, Clock: g.clock, Metrics: g.metrics,
+		Moved: func(c *guard.Commit) { g.log.Info("git", "commit", c.Hash, "messages", len(c.Messages)) },
+		Unreadable: func(err error) {
+			g.log.Error("the repository cannot be read, and nothing is called unknown to it", "error", err.Error())
+			g.teller.GitUnreadable(g.pod, err)
+		},
+	}
+	return g.manager.Add(manager.RunnableFunc(g.git.Run))
+}

@@ -1,0 +1,67 @@
+package guard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+var errNoSubcommand = errors.New("it says neither serve nor check")
+
+// maxNamed is the most bytes of a file that a trust policy names.
+const maxNamed = 4 << 20
+
+// loader loads the configuration at a path, with the files that it names, for a guard in
+// a namespace. It returns nil where nothing of them has changed.
+func loader(path, namespace string) guard.Load {
+	return func(digest string) (*guard.Rules, error) {
+		cfg, err := cli.LoadConfig(path)
+		if err != nil {
+			return nil, err
+		}
+		config, err := trust.Read(cfg.Document(), cfg.Dir)
+		if err != nil {
+			return nil, err
+		}
+		var settings guard.Settings
+		if err := cfg.Section("guard", &settings); err != nil {
+			return nil, err
+		}
+		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // whatever it is called
+		now, err := digestOf(cfg.Document().Source(), config)
+		if err != nil || now == digest {
+			return nil, err
+		}
+		return guard.NewRules(config, settings, now)
+	}
+}
+
+// digestOf tells a configuration from others: by its own text and by what is in
+// the files that it names.
+func digestOf(text []byte, config trust.Config) (string, error) {
+	sum := sha256.New()
+	add := func(raw []byte) {
+		part := sha256.Sum256(raw)
+		sum.Write(part[:])
+	}
+	add(text)
+	named := []string{config.TrustedRoot}
+	for _, a := range config.Authorities {
+		named = append(named, a.KeyFile, a.CertificateAuthorityFile)
+	}
+	for _, path := range named {
+		if path == "" {
+			continue
+		}
+		raw, err := cli.ReadFileUpTo(path, maxNamed)
+		if err != nil {
+			return "", err
+		}
+		add(raw)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,258 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/doctor"
+	"github.com/polex-dev/polex/internal/guard/server"
+)
+
+const serveHelp = `Answer the admission reviews of a cluster, look again at what is stored in it, and
+delete an exception when its time has come.
+
+Who is trusted comes from --config alone: a file of kind Config with the sections
+trust and guard, or a trust policy. It is looked at every few seconds, with the
+files that it names. A new one that cannot be meant is refused, and the old one
+stays. Nothing is fetched, and no environment variable has a say.
+
+With --git it also says which exceptions stand in the cluster and not in the
+repository. That is told, and with --enforce-existing acted upon; whether a request
+is let in never hangs on it.
+
+Several can run side by side. Each answers reviews; one of them, which holds the
+Lease, writes: events, reports, and deletions.`
+
+const serveExample = `  polex-guard serve --config /etc/polex/config.yaml --cluster prod \
+    --tls-cert /tls/tls.crt --tls-key /tls/tls.key`
+
+// Where the API server's reviews are answered, those of deletions on their own, and
+// the questions of others.
+const (
+	admitPath   = "/admit"
+	deletedPath = doctor.DeletedPath
+	verifyPath  = "/verify"
+)
+
+func newServeCommand(streams cli.Streams) *cobra.Command {
+	var flags serveFlags
+	cmd := &cobra.Command{
+		Use:                   "serve --config FILE --tls-cert FILE --tls-key FILE",
+		Short:                 "Answer admission reviews, look again, end what has expired",
+		Long:                  serveHelp,
+		Example:               serveExample,
+		Args:                  noArguments,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			flags.given = cmd.Flags().Changed
+			if err := flags.check(); err != nil {
+				return err
+			}
+			log := slog.New(slog.NewJSONHandler(streams.Err, nil))
+			return serve(cmd.Context(), &flags, log)
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+// serve runs the guard until the context ends.
+func serve(ctx context.Context, flags *serveFlags, log *slog.Logger) error {
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	g, err := newGuard(flags, log)
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go g.drain(ctx, flags.ShutdownDelay, stop)
+	return g.manager.Start(running)
+}
+
+// guarding is a guard that is put together and not started.
+type guarding struct {
+	flags   *serveFlags
+	log     *slog.Logger
+	clock   clock.WithTicker
+	rest    *rest.Config
+	manager manager.Manager
+	rules   *guard.Current
+	metrics *guard.Metrics
+	git     *guard.Git // nil without --git
+	keeping
+
+	draining chan struct{} // closed once the process was told to end
+}
+
+func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
+	g := &guarding{flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{})}
+	var err error
+	if g.metrics, err = guard.NewMetrics(ctrlmetrics.Registry, g.clock.Now); err != nil {
+		return nil, err
+	}
+	reloader := g.reloader()
+	if err := reloader.Once(); err != nil {
+		return nil, asUsage(err)
+	}
+	if g.rest, err = flags.cluster.restConfig(); err != nil {
+		return nil, err
+	}
+	if g.manager, err = ctrl.NewManager(g.rest, g.managerOptions()); err != nil {
+		return nil, fmt.Errorf("set up: %w", err)
+	}
+	if err := g.readGit(); err != nil {
+		return nil, err
+	}
+	if err := g.keep(); err != nil {
+		return nil, err
+	}
+	handler, err := guard.NewHandler(guard.Config{
+		Rules: g.rules, Cluster: flags.Cluster, Now: g.clock.Now, Count: g.store.Count,
+		Deadline: flags.Deadline, Concurrent: flags.Concurrent, Observe: g.observe,
+	})
+	if err != nil {
+		return nil, err
+	}
+	answers, err := g.answers(handler)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.addServer(answers); err != nil {
+		return nil, err
+	}
+	for _, run := range []manager.RunnableFunc{reloader.Run, releaseMemory} {
+		if err := g.manager.Add(run); err != nil {
+			return nil, err
+		}
+	}
+	return g, g.addProbes()
+}
+
+// answers says who answers at which path.
+func (g *guarding) answers(handler *guard.Handler) (http.Handler, error) {
+	admit, deleted := http.Handler(handler), http.Handler(http.HandlerFunc(handler.ServeDeletion))
+	if g.flags.ClientCA != "" {
+		clients, err := g.clientCA()
+		if err != nil {
+			return nil, err
+		}
+		admit, deleted = clients.Require(admit), clients.Require(deleted)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(admitPath, admit)
+	mux.Handle(deletedPath, deleted)
+	mux.HandleFunc(verifyPath, handler.ServeVerify)
+	return g.parting(mux), nil
+}
+
+func (g *guarding) managerOptions() ctrl.Options {
+	return ctrl.Options{
+		Cache:                  cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Logger:                 logr.FromSlogHandler(g.log.Handler()),
+		Metrics:                metricsserver.Options{BindAddress: orOff(g.flags.MetricsAddress)},
+		HealthProbeBindAddress: orOff(g.flags.HealthAddress),
+		PprofBindAddress:       orOff(g.flags.PprofAddress),
+	}
+}
+
+func (g *guarding) reloader() *guard.Reloader {
+	return &guard.Reloader{
+		Current: g.rules, Load: loader(g.flags.Config, g.flags.Namespace), Every: g.flags.ReloadInterval, Clock: g.clock, Metrics: g.metrics,
+		Changed: func(r *guard.Rules) { g.log.Info("configuration", "digest", r.Digest()) },
+		Refused: g.refusedConfiguration,
+	}
+}
+
+// refusedConfiguration is told of a configuration that is not taken up: at start,
+// when nobody can be told, the command ends with it.
+func (g *guarding) refusedConfiguration(err error) {
+	if g.teller == nil {
+		return
+	}
+	g.log.Error("the configuration is refused, and the old one stays", "error", err.Error())
+	g.teller.ConfigurationRefused(g.pod, err)
+}
+
+func (g *guarding) observe(d *guard.Decision, took time.Duration) {
+	g.metrics.Decided(d, took)
+	guard.LogDecision(g.log, d, took)
+}
+
+// addProbes: alive is who answers; ready is who has rules, reaches the API server
+// and is not about to end.
+func (g *guarding) addProbes() error {
+	return errors.Join(
+		g.manager.AddHealthzCheck("ping", healthz.Ping),
+		g.manager.AddReadyzCheck("webhook", func(r *http.Request) error { return server.Answers(r.Context(), g.flags.WebhookAddress) }),
+		g.manager.AddReadyzCheck("rules", func(*http.Request) error {
+			if g.rules.Rules() == nil {
+				return errors.New("no configuration")
+			}
+			return nil
+		}),
+		g.manager.AddReadyzCheck("draining", func(*http.Request) error {
+			select {
+			case <-g.draining:
+				return errors.New("told to end")
+			default:
+				return nil
+			}
+		}),
+		g.manager.AddReadyzCheck("api-server", g.reachesAPIServer),
+	)
+}
+
+// drain says first that it is not ready any more, and ends once the API server
+// has had time to ask others.
+func (g *guarding) drain(ctx context.Context, delay time.Duration, stop func()) {
+	<-ctx.Done()
+	close(g.draining)
+	<-g.clock.After(delay)
+	stop()
+}
+
+// parting lets nobody keep a connection once the guard was told to end: a request that
+// is sent on one in the moment in which it is closed is not answered, and refused.
+func (g *guarding) parting(answer http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-g.draining:
+			w.Header().Set("Connection", "close")
+		default:
+		}
+		answer.ServeHTTP(w, r)
+	})
+}
+
+// orOff is what controller-runtime calls no address.
+func orOff(address string) string {
+	if address == "" {
+		return "0"
+	}
+	return address
+}
+
+func asUsage(err error) error {
+	var usage *cli.UsageError
+	if errors.As(err, &usage) {
+		return err
+	}
+	return &cli.UsageError{Err: err}
+}

@@ -1,0 +1,106 @@
+package guard
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"path/filepath"
+
+	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/guard/server"
+)
+
+// addServer serves from the start or, where the guard makes its certificate itself,
+// once there is one.
+func (g *guarding) addServer(answers http.Handler) error {
+	if g.flags.SelfManaged == "" {
+		return g.serveBy(context.Background(), answers)
+	}
+	ready, err := g.certifyItself()
+	if err != nil {
+		return err
+	}
+	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		select {
+		case <-ready:
+			return g.serveBy(ctx, answers)
+		case <-ctx.Done():
+			return nil
+		}
+	}))
+}
+
+// serveBy serves with the files' certificate, and with the new one once they
+// change.
+func (g *guarding) serveBy(ctx context.Context, answers http.Handler) error {
+	watcher, err := certwatcher.New(g.flags.TLSCert, g.flags.TLSKey)
+	if err != nil {
+		return &cli.UsageError{Err: fmt.Errorf("--tls-cert, --tls-key: %w", err)}
+	}
+	watcher.RegisterCallback(func(c tls.Certificate) {
+		if c.Leaf != nil {
+			g.metrics.CertifiedUntil(c.Leaf.NotAfter)
+		}
+	})
+	if err := g.manager.Add(watcher); err != nil {
+		return err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}
+	if g.flags.ClientCA != "" {
+		config.ClientAuth = tls.RequestClientCert // which paths require one, and whose, answers says
+	}
+	serving, err := server.Listen(ctx, server.Config{Address: g.flags.WebhookAddress, Handler: answers, TLS: config, Deadline: g.flags.Deadline, Log: g.log})
+	if err != nil {
+		return &cli.UsageError{Err: fmt.Errorf("--webhook-address: %w", err)}
+	}
+	return g.manager.Add(serving)
+}
+
+// clientCA says whose reviews are answered, by a file that is looked at as often as the
+// configuration is.
+func (g *guarding) clientCA() (*server.ClientCA, error) {
+	clients := &server.ClientCA{File: g.flags.ClientCA, Names: g.flags.ClientNames, Now: g.clock.Now}
+	if err := clients.Load(); err != nil {
+		return nil, &cli.UsageError{Err: fmt.Errorf("--client-ca: %w", err)}
+	}
+	return clients, g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		told := ""
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-g.clock.After(g.flags.ReloadInterval):
+			}
+			problem := ""
+			if err := clients.Load(); err != nil {
+				problem = err.Error()
+			}
+			if problem != "" && problem != told {
+				g.log.Error("--client-ca cannot be read, and the authorities that it named count on", "error", problem)
+			}
+			told = problem
+		}
+	}))
+}
+
+// certifyItself keeps a certificate in the Secret, and who certified it in the
+// webhook's caBundle. It closes ready once the Secret lies where it is mounted.
+func (g *guarding) certifyItself() (ready chan struct{}, err error) {
+	ready = make(chan struct{})
+	name := g.flags.DNSName
+	if name == "" {
+		name = "polex-guard." + g.flags.Namespace + ".svc"
+	}
+	return ready, rotator.AddRotator(g.manager, &rotator.CertRotator{
+		SecretKey: types.NamespacedName{Namespace: g.flags.Namespace, Name: g.flags.SelfManaged},
+		CertDir:   filepath.Dir(g.flags.TLSCert), CertName: filepath.Base(g.flags.TLSCert), KeyName: filepath.Base(g.flags.TLSKey),
+		CAName: "polex-guard", CAOrganization: "polex", DNSName: name, IsReady: ready, FieldOwner: "polex-guard",
+		Webhooks: []rotator.WebhookInfo{{Name: g.flags.WebhookName, Type: rotator.Validating}},
+	})
+}

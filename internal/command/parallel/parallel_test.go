@@ -1,0 +1,95 @@
+package parallel_test
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/command/parallel"
+)
+
+// TestOrder: what comes out comes in the order of what went in, whichever is
+// ready first.
+func TestOrder(t *testing.T) {
+	for _, workers := range []int{0, 1, 3, 64} {
+		const n = 500
+		var got []int
+		parallel.Ordered[int, int]{Workers: workers,
+			Work: func(i int) int {
+				// The earlier of a batch take longer.
+				for range (n - i) * 50 {
+					_ = make([]byte, 1)
+				}
+				return i * i
+			},
+			Done: func(in, out int) {
+				if out != in*in {
+					t.Errorf("%d gives %d", in, out)
+				}
+				got = append(got, in)
+			},
+		}.Each(func(hand func(int)) {
+			for i := range n {
+				hand(i)
+			}
+		})
+		if len(got) != n || !slices.IsSorted(got) {
+			t.Errorf("%d workers: %d of %d, in order: %v", workers, len(got), n, slices.IsSorted(got))
+		}
+	}
+}
+
+// TestAtOnce: as many are worked on at once as there are workers. They wait for
+// each other, so with fewer the test would not end.
+func TestAtOnce(t *testing.T) {
+	const workers = 4
+	var together sync.WaitGroup
+	together.Add(workers)
+	done := 0
+	parallel.Ordered[int, struct{}]{Workers: workers,
+		Work: func(int) struct{} { together.Done(); together.Wait(); return struct{}{} },
+		Done: func(int, struct{}) { done++ },
+	}.Each(func(hand func(int)) {
+		for i := range workers {
+			hand(i)
+		}
+	})
+	if done != workers {
+		t.Errorf("%d of %d", done, workers)
+	}
+}
+
+// TestHeld: the source waits while too many are held, so memory does not grow
+// with their number.
+func TestHeld(t *testing.T) {
+	const workers = 3
+	var running atomic.Int64
+	handed, done := 0, 0
+	parallel.Ordered[int, struct{}]{Workers: workers,
+		Work: func(int) struct{} {
+			if running.Add(1) > workers {
+				t.Error("more are worked on at once than there are workers")
+			}
+			running.Add(-1)
+			return struct{}{}
+		},
+		Done: func(int, struct{}) { done++ },
+	}.Each(func(hand func(int)) {
+		for i := range 1000 {
+			hand(i)
+			handed++
+			if held := handed - done; held > 2*workers {
+				t.Fatalf("%d are held", held)
+			}
+		}
+	})
+	if done != 1000 {
+		t.Errorf("%d of 1000", done)
+	}
+}
+
+// TestNothing ends where nothing is handed over.
+func TestNothing(t *testing.T) {
+	parallel.Ordered[int, int]{Workers: 2}.Each(func(func(int)) {})
+}

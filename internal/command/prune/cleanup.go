@@ -1,0 +1,118 @@
+package prune
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+const cleanupHelp = `Print a policy for each exception that has Kyverno's cleanup controller delete it
+once it has ended: for clusters without polex-guard, which does that by itself.
+
+Cron knows no year. So each policy names the exception and the very end that it
+states, and leaves alone what has that name a year later. Only the end is read;
+whether the signature holds is for polex-verify. Policies are printed once there
+is one for every document, and what is wrong goes to standard error.
+
+Kyverno has to be permitted to delete exceptions, and its controller to run in
+UTC, as its images do.
+
+Exits 0 if every document got a policy, 1 if one has no end, has ended or is no
+exception, 2 for a command line that cannot be meant, and 3 if a file could not
+be read or there was none.`
+
+const cleanupExample = `  polex-prune cleanup-policies signed/ | kubectl apply -f -
+
+  # for Kyverno before 1.17
+  polex-prune cleanup-policies --form ClusterCleanupPolicy signed/`
+
+// maxPolicies is how much is held back until there is a policy for everything, in
+// bytes.
+const maxPolicies = 64 << 20
+
+// Reasons of results.
+const (
+	reasonPolicy      = "cleanup-policy"
+	reasonNoPolicy    = "no-cleanup-policy"
+	reasonNoException = "kind-not-allowed"
+)
+
+func newCleanupPolicies(streams cli.Streams) *cobra.Command {
+	form := string(lifetime.DeletingPolicy)
+	cmd := &cobra.Command{
+		Use:                   "cleanup-policies [flags] PATH...",
+		Short:                 "Print policies that have Kyverno delete exceptions once they have ended",
+		Long:                  cleanupHelp,
+		Example:               cleanupExample,
+		DisableFlagsInUseLine: true,
+		Args:                  cli.AtLeastOnePath,
+	}
+	format := cli.AddFormatFlag(cmd)
+	cmd.Flags().StringVar(&form, "form", form, "`kind` of the policies: DeletingPolicy, or ClusterCleanupPolicy, which Kyverno calls deprecated")
+	_ = cmd.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{string(lifetime.DeletingPolicy), string(lifetime.ClusterCleanupPolicy)}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RunE = func(_ *cobra.Command, paths []string) error {
+		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), held: exception.Stream{Limit: maxPolicies},
+			report: &cli.Report{Tool: "polex-prune", Docs: docs}}
+		if c.form != lifetime.DeletingPolicy && c.form != lifetime.ClusterCleanupPolicy {
+			return cli.Usagef("--form is DeletingPolicy or ClusterCleanupPolicy, and not %q", form)
+		}
+		cli.Inputs{Paths: paths, Stdin: streams.In, Report: c.report}.Each(c.document)
+		if err := format.Write(streams.Err, c.report); err != nil {
+			return err
+		}
+		if c.report.Status() == cli.Passed {
+			content, err := c.held.Bytes()
+			if err == nil {
+				_, err = streams.Out.Write(content)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return c.report.Err()
+	}
+	return cmd
+}
+
+// cleanup makes policies of documents.
+type cleanup struct {
+	streams cli.Streams
+	form    lifetime.CleanupForm
+	held    exception.Stream
+	report  *cli.Report
+}
+
+func (c *cleanup) document(doc *exception.Document) {
+	result := cli.ResultFor(doc)
+	result.Outcome = cli.Refuse
+	e, ok := doc.Exception()
+	if !ok {
+		result.Reason, result.Message = reasonNoException, "this is no PolicyException"
+		c.report.Add(result)
+		return
+	}
+	policy, err := lifetime.CleanupPolicy(e, c.form, c.streams.Now())
+	var written *exception.Document
+	if err == nil {
+		written, err = exception.Parse(policy, "")
+	}
+	if err == nil {
+		err = c.held.Add(written)
+	}
+	var bad *lifetime.Error
+	switch {
+	case errors.As(err, &bad):
+		at := doc.PositionOf(bad.Path)
+		result.Line, result.Column = at.Line, at.Column
+		result.Reason, result.Message, result.Hint = reasonNoPolicy, bad.Message, bad.Hint
+	case err != nil:
+		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNoPolicy, err.Error()
+	default:
+		result.Outcome, result.Reason = cli.Pass, reasonPolicy
+	}
+	c.report.Add(result)
+}

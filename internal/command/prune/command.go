@@ -1,0 +1,263 @@
+// Package prune is the command polex-prune.
+package prune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/prune"
+)
+
+const help = `Take exceptions that have ended out of signed/, so that what deploys the folder
+takes them out of the cluster, and nothing brings them back.
+
+What HEAD holds counts, or with --push what the remote has. An exception has
+ended when the time that it states has come; whether its signature holds is for
+polex-verify. Of a file that holds others too, those stay as they are. A file of
+which the times cannot be read is left alone and named, and the others are pruned
+all the same.
+
+Without --commit or --push, polex-prune changes the files of the work tree, and the
+commit is yours to make; --dry-run changes nothing. With --warn-before, what ends within that time is named as well.
+
+Exits 0 if nothing is left that has ended, or nothing had, 2 for a command line
+that cannot be meant, and 3 if a document could not be read or the repository
+failed.`
+
+const example = `  # what is about to happen
+  polex-prune --dry-run --warn-before 72h
+
+  # what a schedule runs
+  polex-prune --push --author 'Exceptions workflow <workflow@example.com>'`
+
+// Reasons of results.
+const (
+	reasonPruned    = "expired"
+	reasonEndsSoon  = "ends-soon"
+	reasonMalformed = "malformed"
+)
+
+type options struct {
+	config     string
+	signed     string
+	warnBefore string
+	dryRun     bool
+	commit     commitflags.Flags
+}
+
+// New makes the command.
+func New(streams cli.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:                   "polex-prune [flags] | polex-prune cleanup-policies PATH...",
+		Short:                 "Take exceptions that have ended out of signed/",
+		Long:                  help,
+		Example:               example,
+		DisableFlagsInUseLine: true,
+		Args:                  cli.NoPath,
+	}
+	cmd.AddCommand(newCleanupPolicies(streams))
+	format := cli.AddFormatFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
+	flags.StringVar(&o.warnBefore, "warn-before", "", "name what ends within this `duration`, such as 72h or 2w")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be taken away, and change nothing")
+	o.commit.Add(flags, "what is taken away")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		r, err := o.load(streams, format)
+		if err != nil {
+			return err
+		}
+		return r.prune(cmd.Context())
+	}
+	return cmd
+}
+
+// load refuses what cannot be meant, before anything is done.
+func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
+	if err := o.commit.Check(); err != nil {
+		return nil, err
+	}
+	cfg, err := cli.LoadRepositoryConfig(o.config)
+	if err != nil {
+		return nil, err
+	}
+	var d cli.Directories
+	if err := cfg.Section("directories", &d); err != nil {
+		return nil, err
+	}
+	if o.signed == "" {
+		o.signed = d.Signed
+	}
+	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: o.signed, Now: streams.Now()}}
+	if o.warnBefore != "" {
+		if r.look.Soon, err = lifetime.ParseDuration(o.warnBefore); err != nil {
+			return nil, &cli.UsageError{Err: fmt.Errorf("--warn-before: %w", err)}
+		}
+	}
+	return r, nil
+}
+
+// run is one run of the command.
+type run struct {
+	options *options
+	streams cli.Streams
+	format  *cli.Format
+	look    prune.Options
+	found   *prune.Found
+	// committed says where the commit is.
+	committed string
+}
+
+func (r *run) prune(ctx context.Context) error {
+	clone, err := commitflags.Open(r.streams.Err)
+	if err != nil {
+		return err
+	}
+	defer clone.Close() //nolint:errcheck // the kernel would do it
+	result, err := r.carryOut(ctx, clone)
+	if errors.Is(err, prune.ErrOutside) {
+		return &cli.UsageError{Err: err}
+	}
+	if err != nil {
+		return commitflags.Hint(err, "")
+	}
+	return r.report(result)
+}
+
+func (r *run) carryOut(ctx context.Context, clone *gitchange.Clone) (gitchange.Result, error) {
+	flags := &r.options.commit
+	var by gitchange.Author
+	var to gitchange.Push
+	var err error
+	signedOffBy := ""
+	if flags.Commits() {
+		if by, err = flags.By(clone, r.look.Now); err != nil {
+			return gitchange.Result{}, err
+		}
+		author, err := clone.Signature(by)
+		if err != nil {
+			return gitchange.Result{}, err
+		}
+		signedOffBy = fmt.Sprintf("%s <%s>", author.Name, author.Email)
+	}
+	if flags.Push {
+		if to, err = flags.To(clone); err != nil {
+			return gitchange.Result{}, err
+		}
+	}
+	propose := func(tree *gittree.Tree) (gitchange.Change, error) {
+		var err error
+		if r.found, err = prune.Look(tree, r.look); err != nil {
+			return gitchange.Change{}, err
+		}
+		return r.found.Change(signedOffBy), nil
+	}
+	switch {
+	case r.options.dryRun:
+		return gitchange.Result{}, r.only(ctx, clone, to, propose)
+	case flags.Push:
+		r.committed = "pushed to " + to.To.String()
+		return clone.Push(ctx, by, to, propose)
+	case flags.Commit:
+		r.committed = "committed"
+		return clone.Commit(ctx, by, propose)
+	default:
+		return clone.Apply(propose)
+	}
+}
+
+// only looks at what a run would take away.
+func (r *run) only(ctx context.Context, clone *gitchange.Clone, to gitchange.Push, propose gitchange.Propose) error {
+	head, err := clone.Head()
+	if err != nil {
+		return err
+	}
+	at := head.Commit
+	if r.options.commit.Push {
+		if at, err = clone.Fetch(ctx, to.To); err != nil {
+			return err
+		}
+	}
+	tree, err := clone.Tree(at)
+	if err != nil {
+		return err
+	}
+	_, err = propose(tree)
+	return err
+}
+
+// report says what became of it.
+func (r *run) report(result gitchange.Result) error {
+	report := &cli.Report{Tool: "polex-prune", Docs: docs, Idle: "nothing has expired", Documents: len(r.found.Ended) + len(r.found.Soon) + len(r.found.Unreadable)}
+	verb := "removed"
+	report.Done = verb
+	changed := !r.options.dryRun && !r.options.commit.Commits() && len(r.found.Ended) > 0
+	switch {
+	case r.options.dryRun:
+		verb, report.Done = "would be removed", "would be removed"
+	case changed:
+		report.Done = "removed from the work tree"
+	}
+	for _, e := range r.found.Ended {
+		line := resultFor(e)
+		line.Outcome, line.Reason = cli.Pass, reasonPruned
+		line.Message = fmt.Sprintf("%s expired at %s: %s", e.Identity, clock(e.ExpiresAt), verb)
+		if !result.Commit.IsZero() {
+			line.Details["commit"] = result.Commit.String()
+		}
+		report.Add(line)
+	}
+	for _, e := range r.found.Soon {
+		line := resultFor(e)
+		line.Outcome, line.Reason = cli.Warn, reasonEndsSoon
+		line.Message = fmt.Sprintf("%s expires at %s", e.Identity, clock(e.ExpiresAt))
+		line.Hint = "fix what it excuses, or have a new one approved"
+		report.Add(line)
+	}
+	for _, bad := range r.found.Unreadable {
+		report.Add(cli.Result{Outcome: cli.Unknown, File: bad.Position.File, Line: bad.Position.Line, Column: bad.Position.Column,
+			Reason: reasonMalformed, Message: bad.Message, Hint: "its file stays as it is: mend it, or take it away by hand"})
+	}
+	if err := r.format.Write(r.streams.Out, report); err != nil {
+		return err
+	}
+	if !result.Commit.IsZero() {
+		_, _ = fmt.Fprintf(r.streams.Err, "%s %s\n", r.committed, result.Commit)
+	}
+	if changed {
+		_, _ = fmt.Fprintln(r.streams.Err, "nothing is committed: commit the change, or run it with --commit or --push; git restore undoes it")
+	}
+	if result.Left != "" {
+		_, _ = fmt.Fprintln(r.streams.Err, plain.Line(result.Left))
+	}
+	return report.Err()
+}
+
+var docs = map[string]string{
+	reasonPruned:    "its end has come, and it leaves the folder",
+	reasonEndsSoon:  "its end comes within the time that was asked about",
+	reasonMalformed: "the document, or a time in it, cannot be read",
+
+	reasonPolicy:      "a policy deletes it once it has ended",
+	reasonNoPolicy:    "it has no end to come that a policy could wait for",
+	reasonNoException: "it is no PolicyException",
+}
+
+func resultFor(e prune.Exception) cli.Result {
+	return cli.Result{File: e.Position.File, Line: e.Position.Line, Column: e.Position.Column, Object: e.Identity.String(),
+		Details: map[string]any{"expiresAt": clock(e.ExpiresAt)}}
+}
+
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,72 @@
+package request
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/request"
+)
+
+// choice says which violations are meant, or the one that there is.
+type choice struct {
+	policy, rule, about, in string
+	resource                request.Resource // that about names
+}
+
+func (c *choice) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.policy, "policy", "", "`name` of the policy that is violated, or namespace/name")
+	flags.StringVar(&c.rule, "rule", "", "`name` of its rule, as Kyverno runs it for the resource; none for policies.kyverno.io")
+	flags.StringVar(&c.about, "about", "", "`resource` that violates it: KIND[.GROUP]/[NAMESPACE/]NAME, such as Deployment/team-a/web")
+	flags.StringVar(&c.in, "in", "", "`namespace` that violations are looked for in")
+}
+
+func (c *choice) any() bool { return c.policy != "" || c.rule != "" || c.about != "" || c.in != "" }
+
+var aboutForm = regexp.MustCompile(`^([A-Z][A-Za-z0-9]*)((?:\.[a-z0-9-]+)*)/(?:([a-z0-9-]+)/)?([A-Za-z0-9.:_-]+)$`)
+
+// check reads --about. The version of a group is of no account: an exception is for
+// all of them.
+func (c *choice) check() error {
+	if c.about == "" {
+		return nil
+	}
+	parts := aboutForm.FindStringSubmatch(c.about)
+	if parts == nil {
+		return cli.Usagef("--about %q is not written as KIND[.GROUP]/[NAMESPACE/]NAME", c.about)
+	}
+	c.resource = request.Resource{Kind: parts[1], Namespace: parts[3], Name: parts[4]}
+	if parts[2] != "" {
+		c.resource.APIVersion = strings.TrimPrefix(parts[2], ".") + "/v1"
+	}
+	return nil
+}
+
+// takes reports whether a violation is one of those that are meant.
+func (c *choice) takes(v request.Violation) bool {
+	r := v.Resource
+	return (c.policy == "" || c.policy == v.Policy) && (c.rule == "" || c.rule == v.Rule) && (c.in == "" || c.in == r.Namespace) &&
+		(c.about == "" || c.resource.Kind == r.Kind && c.resource.Namespace == r.Namespace && c.resource.Name == r.Name && sameGroup(c.resource.APIVersion, r.APIVersion))
+}
+
+// sameGroup compares the groups of two API versions, where both are known.
+func sameGroup(a, b string) bool {
+	if a == "" || b == "" {
+		return true
+	}
+	groupOf := func(apiVersion string) string {
+		group, _, grouped := strings.Cut(apiVersion, "/")
+		if !grouped {
+			return ""
+		}
+		return group
+	}
+	return groupOf(a) == groupOf(b)
+}
+
+// violation is what the flags say is violated.
+func (c *choice) violation() request.Violation {
+	return request.Violation{Policy: c.policy, Rule: c.rule, Resource: c.resource}
+}

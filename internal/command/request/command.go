@@ -1,0 +1,120 @@
+// Package request is the command polex-request.
+package request
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
+)
+
+const help = `Draft the narrowest exception that answers a violation, to be proposed in a pull
+request: for the rules of one policy and one workload, by exact names. A wildcard
+stands only where a controller makes the names, and violations of one cause are one
+request. Its name follows from what it exempts: to ask twice is to ask once.
+
+PATH is a report of policies (PolicyReport, ClusterPolicyReport, Report,
+ClusterReport, lists of them; a file, a folder, or - for standard input), or with
+--from what "kyverno apply" printed, or what Kyverno said when it denied a request.
+With --cluster, the reports, policies and resources of a cluster are read. Without
+either, --policy, --rule and --about say what is violated; with them, they choose.
+
+What the exception says of itself (--reason, --ticket, --owner, --for) is never
+guessed. On a terminal it is asked for.
+
+Drafts go to unsigned/ where the repository has a .polex.yaml, and to standard
+output elsewhere. Each is checked as polex-validate would; one that is refused is
+not written.
+
+Exits 0 if every violation has its draft, 1 if there is none for one of them, 2 for
+a command line that cannot be meant, and 3 if something could not be read or there
+is no violation.`
+
+const example = `  # from a report, into unsigned/
+  polex-request --reason 'the vendor has no probe' --ticket SEC-12 --owner team-a --for 7d report.yaml
+
+  # from what was denied just now
+  kubectl apply -f pod.yaml 2>&1 | polex-request --from denial --policies policies/ --resources pod.yaml ... -
+
+  # from the cluster, on a branch for a pull request
+  polex-request --cluster --in team-a --policy require-probes --branch polex/web --push ...
+
+  # once more, for another week
+  polex-request --renew web-require-probes-1a2b3c4d5e --for 7d`
+
+// options are the values of the flags.
+type options struct {
+	config    string
+	from      string
+	policies  []string
+	resources []string
+	choice    choice
+	namespace string
+	renew     string
+	say       statements
+	output    output
+	cluster   clusterFlags
+}
+
+// New makes the command.
+func New(streams cli.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:                   "polex-request [flags] [PATH...]",
+		Short:                 "Draft the narrowest exception that answers a violation",
+		Long:                  help,
+		Example:               example,
+		DisableFlagsInUseLine: true,
+	}
+	format := cli.AddFormatFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	flags.StringVar(&o.from, "from", fromReport, "`what` PATH holds: report, apply or denial")
+	flags.StringSliceVar(&o.policies, "policies", nil, "`paths` of the Kyverno policies: which rules they have, for what (default: directories.policies of the configuration)")
+	flags.StringSliceVar(&o.resources, "resources", nil, "`paths` of manifests: whose Pods, which images, and what would be exempt")
+	flags.StringVar(&o.namespace, "namespace", "", "`namespace` that the exceptions live in (default: the one that shape.namespaces names, or that of each resource)")
+	flags.StringVar(&o.renew, "renew", "", "`name` of a signed exception to draft the successor of")
+	o.choice.addFlags(flags)
+	o.say.addFlags(flags)
+	o.output.addFlags(flags)
+	o.cluster.addFlags(flags)
+	shapeconfig.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		if err := o.check(paths); err != nil {
+			return err
+		}
+		r, err := o.load(cmd, streams, format)
+		if err != nil {
+			return err
+		}
+		if o.renew != "" {
+			return r.renew(cmd.Context())
+		}
+		return r.request(cmd.Context(), paths)
+	}
+	return cmd
+}
+
+// check refuses what cannot be meant together.
+func (o *options) check(paths []string) error {
+	switch {
+	case o.renew != "" && (len(paths) > 0 || o.cluster.on || o.choice.any()):
+		return cli.Usagef("--renew says what is asked for, and nothing else may")
+	case o.cluster.on && len(paths) > 0:
+		return cli.Usagef("--cluster reads the reports of the cluster, and %q is given as well", paths[0])
+	case o.from != fromReport && o.from != fromApply && o.from != fromDenial:
+		return cli.Usagef("--from is %s, %s or %s, and not %q", fromReport, fromApply, fromDenial, o.from)
+	case o.from != fromReport && len(paths) == 0:
+		return cli.Usagef("--from says what PATH holds, and there is none")
+	}
+	if err := o.cluster.check(); err != nil {
+		return err
+	}
+	if err := o.choice.check(); err != nil {
+		return err
+	}
+	if err := o.say.check(); err != nil {
+		return err
+	}
+	return o.output.check()
+}

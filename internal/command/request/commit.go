@@ -1,0 +1,186 @@
+package request
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/request"
+)
+
+// commit puts drafts on a branch of their own, for a pull request.
+func (r *run) commit(ctx context.Context, drafts []request.Draft) error {
+	clone, err := commitflags.Open(r.streams.Err)
+	if err != nil {
+		return err
+	}
+	defer clone.Close() //nolint:errcheck // the kernel would do it
+	flags := &r.options.output.commit
+	by, err := flags.By(clone, r.now)
+	if err != nil {
+		return err
+	}
+	author, err := clone.Signature(by)
+	if err != nil {
+		return err
+	}
+	p := &proposal{folder: r.folders.Unsigned, drafts: drafts, signedOffBy: fmt.Sprintf("%s <%s>", author.Name, author.Email)}
+	result, err := r.branch(ctx, clone, by, p)
+	if err != nil {
+		return branchHint(err)
+	}
+	reason := reasonDrafted
+	if result.Change.Message == "" {
+		reason = reasonThere
+	}
+	for _, d := range drafts {
+		r.drafted(d, p.path(d), reason)
+	}
+	_, _ = fmt.Fprintf(r.streams.Err, "%s: %s\n", flags.Branch, result.Commit)
+	return nil
+}
+
+// branch makes the branch, here or on the remote.
+func (r *run) branch(ctx context.Context, clone *gitchange.Clone, by gitchange.Author, p *proposal) (gitchange.Result, error) {
+	flags := r.options.output.commit
+	if !flags.Push {
+		return clone.Branch(ctx, by, flags.Branch, p.propose)
+	}
+	onto := flags
+	onto.Branch = "" // that of HEAD
+	to, err := onto.To(clone)
+	if err != nil {
+		return gitchange.Result{}, err
+	}
+	pushed, err := clone.Remote(gitchange.Remote{Name: to.To.Name, Branch: flags.Branch})
+	if err != nil {
+		return gitchange.Result{}, &cli.UsageError{Err: err}
+	}
+	if _, there, err := clone.Ask(ctx, pushed); err != nil || there {
+		return r.onBranch(ctx, clone, to.To, pushed, p, err)
+	}
+	to.As = flags.Branch
+	return clone.Push(ctx, by, to, p.propose)
+}
+
+// onBranch ends a run whose branch the remote has already. Anybody may have pushed that: it
+// has to be one commit on what the target branch has or had, which adds the drafts and
+// does nothing else.
+func (r *run) onBranch(ctx context.Context, clone *gitchange.Clone, target, pushed gitchange.Remote, p *proposal, err error) (gitchange.Result, error) {
+	if err != nil {
+		return gitchange.Result{}, err
+	}
+	tip, err := clone.Fetch(ctx, pushed)
+	if err != nil {
+		return gitchange.Result{}, err
+	}
+	main, err := clone.Fetch(ctx, target)
+	if err != nil {
+		return gitchange.Result{}, err
+	}
+	holds, err := clone.Holds(tip, p.propose)
+	if err == nil && holds {
+		holds, err = isProposal(clone, tip, main, p)
+	}
+	if err == nil && !holds {
+		err = fmt.Errorf("%w: %s", gitchange.ErrBranchExists, pushed)
+	}
+	return gitchange.Result{Commit: tip}, err
+}
+
+// isProposal reports whether a commit that holds the drafts is one of main, or one commit
+// on it that does nothing but add drafts.
+func isProposal(clone *gitchange.Clone, tip, main plumbing.Hash, p *proposal) (bool, error) {
+	if merged, err := clone.Contains(main, tip); err != nil || merged {
+		return merged, err
+	}
+	did, err := clone.Replay(tip)
+	if err != nil {
+		return false, nil //nolint:nilerr // a merge, or the first commit of another history
+	}
+	for _, name := range did.Written {
+		if !slices.ContainsFunc(p.drafts, func(d request.Draft) bool { return p.path(d) == name }) {
+			return false, nil
+		}
+	}
+	if len(did.Removed) > 0 {
+		return false, nil
+	}
+	return clone.Contains(main, did.Parent)
+}
+
+func branchHint(err error) error {
+	switch {
+	case errors.Is(err, gitchange.ErrBranchExists), errors.Is(err, errInTheWay):
+		return cli.Hint(err, "nothing was changed; name another branch, or delete that one")
+	}
+	return commitflags.Hint(err, "")
+}
+
+// proposal is what a branch is to hold.
+type proposal struct {
+	folder      string
+	drafts      []request.Draft
+	signedOffBy string
+}
+
+func (p *proposal) path(d request.Draft) string { return path.Join(p.folder, fileOf(d)) }
+
+var errInTheWay = errors.New("it is there, and says something else")
+
+// propose adds the files that a tree has not.
+func (p *proposal) propose(tree *gittree.Tree) (gitchange.Change, error) {
+	change := gitchange.Change{Write: map[string][]byte{}}
+	for _, d := range p.drafts {
+		name := p.path(d)
+		entry, err := tree.Find(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			change.Write[name] = d.Source
+			continue
+		case err != nil:
+			return change, err
+		case entry.Mode != filemode.Regular:
+			return change, fmt.Errorf("%s: %w", name, errInTheWay)
+		}
+		there, err := tree.Read(entry)
+		if err != nil {
+			return change, err
+		}
+		if !bytes.Equal(there, d.Source) {
+			return change, fmt.Errorf("%s: %w", name, errInTheWay)
+		}
+	}
+	if len(change.Write) > 0 {
+		change.Message = p.message()
+	}
+	return change, nil
+}
+
+// message says what is asked for. The names in it are plain, or there would be no
+// draft; what people say of it stands in the file.
+func (p *proposal) message() string {
+	var b strings.Builder
+	if len(p.drafts) == 1 {
+		fmt.Fprintf(&b, "Request %s\n\n", p.drafts[0].Document.Identity().Name)
+	} else {
+		fmt.Fprintf(&b, "Request %d exceptions\n\n", len(p.drafts))
+	}
+	for _, d := range p.drafts {
+		fmt.Fprintf(&b, "%s: %s.\n", d.Document.Identity().Name, d.Words)
+	}
+	fmt.Fprintf(&b, "\nSigned-off-by: %s\n", p.signedOffBy)
+	return b.String()
+}

@@ -1,0 +1,44 @@
+package request
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// TestDocs: each reason that is the command's own is explained, and only those.
+func TestDocs(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "request.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(raw), "\n## Results\n")
+	if !found {
+		t.Fatal("there is no section on results")
+	}
+	own := []string{reasonDrafted, reasonThere, reasonLive, reasonInTheWay, reasonNoViolations, reasonNote}
+	for _, reason := range request.Reasons() {
+		own = append(own, reason.Name)
+	}
+	for _, reason := range own {
+		if !strings.Contains(table, "`"+reason+"`") {
+			t.Errorf("docs/request.md does not explain %s", reason)
+		}
+		if docs(shape.Config{})[reason] == "" {
+			t.Errorf("%s has no line of its own", reason)
+		}
+	}
+	rows := 0
+	for line := range strings.Lines(table) {
+		if first, _, isRow := strings.Cut(strings.TrimPrefix(line, "| "), " |"); isRow && strings.HasPrefix(line, "| `") {
+			rows += strings.Count(first, "`") / 2
+		}
+	}
+	if rows != len(own) {
+		t.Errorf("docs/request.md explains %d reasons, and there are %d", rows, len(own))
+	}
+}

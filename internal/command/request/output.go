@@ -1,0 +1,230 @@
+package request
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// output says where drafts go.
+type output struct {
+	path   string
+	commit commitflags.Flags
+}
+
+const stdout = "-"
+
+func (o *output) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.path, "output", "", "`file` or folder to write to, or - for standard output (default: unsigned/ in a repository with "+cli.ConfigName+", and - elsewhere)")
+	flags.StringVar(&o.commit.Branch, "branch", "", "`name` of a new branch to commit drafts on; the work tree stays as it is")
+	flags.BoolVar(&o.commit.Push, "push", false, "make the branch on what the remote has, and push it")
+	flags.StringVar(&o.commit.Remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")
+	flags.StringVar(&o.commit.Author, "author", "", "`name` <address> of the commit (default: Git's user.name and user.email)")
+	flags.BoolVar(&o.commit.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey)")
+}
+
+func (o *output) check() error {
+	switch {
+	case o.commit.Branch != "" && o.path != "":
+		return cli.Usagef("--branch commits drafts, and --output writes them: only one of the two can be meant")
+	case o.commit.Branch == "" && (o.commit.Push || o.commit.Remote != "" || o.commit.Author != "" || o.commit.SignCommit):
+		return cli.Usagef("--push, --remote, --author and --sign-commit are about the commit that --branch makes")
+	case !o.commit.Push && o.commit.Remote != "":
+		return cli.Usagef("--remote goes with --push")
+	}
+	return commitflags.CheckBranch("branch", o.commit.Branch)
+}
+
+// results is where the report goes: beside the drafts where those are printed.
+func (r *run) results() io.Writer {
+	if r.toStdout() {
+		return r.streams.Err
+	}
+	return r.streams.Out
+}
+
+func (r *run) toStdout() bool {
+	o := r.options.output
+	return o.path == stdout || o.path == "" && o.commit.Branch == "" && (r.cfg.Dir == "" || r.root == "")
+}
+
+// put checks drafts as polex-validate would, and writes those that pass.
+func (r *run) put(ctx context.Context, drafts []request.Draft) error {
+	checker, err := shapeconfig.Checker(r.config)
+	if err != nil {
+		return err
+	}
+	live := r.live()
+	var good []request.Draft
+	for _, d := range drafts {
+		if r.passes(checker, d, live) {
+			good = append(good, d)
+		}
+	}
+	switch {
+	case len(good) == 0:
+	case r.options.output.commit.Branch != "":
+		err = r.commit(ctx, good)
+	case r.toStdout():
+		err = r.print(good)
+	default:
+		err = r.write(good)
+	}
+	if err != nil {
+		return err
+	}
+	return r.end()
+}
+
+// live returns where the signed exceptions are that have not ended, by identity.
+func (r *run) live() map[exception.IdentityKey]exception.Position {
+	found := map[exception.IdentityKey]exception.Position{}
+	folder := r.inRepository(r.folders.Signed)
+	if _, err := os.Stat(folder); r.root == "" || err != nil {
+		return found
+	}
+	for doc := range cli.Documents([]string{folder}, r.report, cli.Warn) {
+		if life, err := lifetime.OfDocument(doc); err == nil && (life.ExpiresAt.IsZero() || r.now.Before(life.ExpiresAt)) {
+			found[doc.Identity().Key()] = doc.Position()
+		}
+	}
+	return found
+}
+
+// passes puts what is wrong with a draft on the report, and says whether it may be
+// written.
+func (r *run) passes(checker *shape.Checker, d request.Draft, live map[exception.IdentityKey]exception.Position) bool {
+	if at, there := live[d.Document.Identity().Key()]; there {
+		r.add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: reasonLive, Object: d.Document.Identity().String(),
+			Message: "this is signed already, and has not ended", Hint: "when it is needed for longer: --renew " + d.Document.Identity().Name})
+		return false
+	}
+	results := shapeconfig.Results(d.Document, checker.Check(d.Document, r.now))
+	passed := true
+	for _, result := range results {
+		passed = passed && result.Outcome != cli.Refuse
+		result.Message = fmt.Sprintf("%s: %s", d.Words, result.Message)
+	}
+	for _, note := range d.Notes {
+		result := cli.ResultFor(d.Document)
+		result.Outcome, result.Reason, result.Message = cli.Warn, reasonNote, note
+		results = append(results, result)
+	}
+	if !passed {
+		r.report.Documents++
+	}
+	r.report.Add(results...)
+	return passed
+}
+
+// drafted is the line about a draft: what it exempts, and whom now.
+func (r *run) drafted(d request.Draft, file, reason string) {
+	result := cli.ResultFor(d.Document)
+	result.Outcome, result.File, result.Reason, result.Message = cli.Pass, file, reason, d.Words
+	result.Details = map[string]any{"answers": answers(d)}
+	if checker, err := shape.New(r.config); err == nil && r.config.Resources != nil {
+		if now := checker.Exempted(d.Document); now.Known {
+			result.Message += "; now: " + exempted(now)
+			result.Details["exempts"], result.Details["count"] = shapeconfig.Names(now.Resources), now.Count
+		}
+	}
+	r.add(result)
+}
+
+func answers(d request.Draft) []string {
+	all := make([]string, len(d.Answers))
+	for i, v := range d.Answers {
+		all[i] = strings.TrimSpace(v.Policy+" "+v.Rule) + ": " + v.Resource.String()
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// exempted names the first of what is exempt, and how many there are.
+func exempted(e shape.Exemption) string {
+	if e.Count == 0 {
+		return "none of the resources given"
+	}
+	return shapeconfig.Exempted(e)
+}
+
+func (r *run) print(drafts []request.Draft) error {
+	var stream exception.Stream
+	for _, d := range drafts {
+		if err := stream.Add(d.Document); err != nil {
+			return err
+		}
+		r.drafted(d, "<stdout>", reasonDrafted)
+	}
+	content, err := stream.Bytes()
+	if err == nil {
+		_, err = r.streams.Out.Write(content)
+	}
+	return err
+}
+
+// write writes drafts to files. One that is there stays as it is: it may have been
+// narrowed since.
+func (r *run) write(drafts []request.Draft) error {
+	target := r.options.output.path
+	folder := target == "" || strings.HasSuffix(target, "/")
+	if target == "" {
+		target = r.inRepository(r.folders.Unsigned)
+	} else if info, err := os.Stat(target); err == nil && info.IsDir() {
+		folder = true
+	}
+	if !folder && len(drafts) > 1 {
+		return cli.Usagef("--output %s is one file, and there are %d drafts: name a folder, as %s/", target, len(drafts), target)
+	}
+	if folder {
+		if err := os.MkdirAll(target, 0o755); err != nil { // #nosec G301 -- as Git makes folders
+			return fmt.Errorf("make folder: %w", err)
+		}
+	}
+	for _, d := range drafts {
+		path := target
+		if folder {
+			path = filepath.Join(target, fileOf(d))
+		}
+		there, err := cli.ReadFile(path)
+		switch {
+		case err == nil && bytes.Equal(there, d.Source):
+			r.drafted(d, path, reasonThere)
+			continue
+		case err == nil:
+			r.inTheWay(d, path)
+			continue
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("look at %s: %w", path, err)
+		}
+		if err := cli.WriteFile(path, d.Source); err != nil {
+			return err
+		}
+		r.drafted(d, path, reasonDrafted)
+	}
+	return nil
+}
+
+func fileOf(d request.Draft) string { return d.Document.Identity().Name + ".yaml" }
+
+func (r *run) inTheWay(d request.Draft, path string) {
+	r.add(cli.Result{Outcome: cli.Refuse, File: path, Reason: reasonInTheWay, Object: d.Document.Identity().String(),
+		Message: "it is there, and says something else", Hint: "remove it to have it drafted anew, or change it by hand"})
+}

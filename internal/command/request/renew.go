@@ -1,0 +1,94 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// renew drafts the successor of a signed exception. The other statements may be
+// given anew.
+func (r *run) renew(ctx context.Context) error {
+	signed, err := r.signed(r.options.renew)
+	if err != nil {
+		return err
+	}
+	say := &r.options.say
+	if err := say.complete(say.questions(nil), r.streams); err != nil {
+		return err
+	}
+	result := cli.ResultFor(signed)
+	result.Outcome, result.Reason = cli.Refuse, request.ReasonNotRenewable
+	draft, err := request.Renew(signed, say.Statements)
+	var not *request.NotRenewableError
+	if errors.As(err, &not) {
+		result.Message, result.Hint = not.Message, not.Hint
+		r.add(result)
+		return r.end()
+	}
+	if err != nil {
+		return err
+	}
+	verified, err := r.verify(signed)
+	var rejected *verify.Rejected
+	switch {
+	case errors.As(err, &rejected):
+		result.Reason, result.Message = string(rejected.Reason), rejected.Detail
+		r.add(result)
+		return r.end()
+	case err != nil:
+		return err
+	case !verified:
+		draft.Notes = append(draft.Notes, "nobody has verified who signed the predecessor: the configuration has no trust policy")
+	}
+	return r.put(ctx, []request.Draft{*draft})
+}
+
+// signed returns the one signed exception of a name.
+func (r *run) signed(name string) (*exception.Document, error) {
+	folder := r.inRepository(r.folders.Signed)
+	var found []*exception.Document
+	for doc := range cli.Documents([]string{folder}, r.report, cli.Warn) {
+		if id := doc.Identity(); id.Name == name || id.Namespace+"/"+id.Name == name {
+			found = append(found, doc)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, cli.Hint(fmt.Errorf("%s has no exception %q", folder, name), "what was withdrawn or has been pruned is requested anew, and not renewed")
+	case len(found) > 1:
+		return nil, cli.Usagef("%q is at %s and at %s: name it as namespace/name", name, found[0].Position(), found[1].Position())
+	}
+	return found[0], nil
+}
+
+// verify verifies an exception where the configuration says who has to have signed
+// it. One that has ended can be renewed still.
+func (r *run) verify(signed *exception.Document) (verified bool, err error) {
+	if !r.cfg.Has(sectionTrust) {
+		return false, nil
+	}
+	c, err := trust.Read(r.cfg.Document(), r.cfg.Dir)
+	if err != nil {
+		return false, &cli.UsageError{Err: err}
+	}
+	policy, err := trust.Load(c)
+	if err != nil {
+		return false, &cli.UsageError{Err: err}
+	}
+	verifier, err := verify.New(policy)
+	if err != nil {
+		return false, err
+	}
+	_, err = verifier.Predecessor(signed, r.now)
+	return err == nil, err
+}
+
+// sectionTrust is the section with the trust policy.
+const sectionTrust = "trust"

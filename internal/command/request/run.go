@@ -1,0 +1,171 @@
+package request
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// run is one run of the command.
+type run struct {
+	options *options
+	streams cli.Streams
+	format  *cli.Format
+	cfg     *cli.Config
+	root    string // of the repository, as who works in it would write it; "" where there is none
+	folders cli.Directories
+	config  shape.Config
+	objects []*exception.Document // manifests
+	report  *cli.Report
+	now     time.Time
+	foreign int // results of others than Kyverno
+}
+
+// Reasons of results that are the command's own.
+const (
+	reasonDrafted      = "drafted"
+	reasonThere        = "already-requested"
+	reasonLive         = "already-signed"
+	reasonInTheWay     = "in-the-way"
+	reasonNoViolations = "no-violations"
+	reasonNote         = "to-be-checked"
+)
+
+// load refuses what cannot be meant, and reads what violations are held against.
+func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Format) (*run, error) {
+	cfg, err := cli.LoadRepositoryConfig(o.config)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{options: o, streams: streams, format: format, cfg: cfg, now: streams.Now()}
+	if r.root, err = repositoryRoot(); err != nil {
+		return nil, err
+	}
+	if err := cfg.Section("directories", &r.folders); err != nil {
+		return nil, err
+	}
+	r.folders.Unsigned, r.folders.Signed = orElse(r.folders.Unsigned, "unsigned"), orElse(r.folders.Signed, "signed")
+	if r.config, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
+		return nil, err
+	}
+	r.report = &cli.Report{Tool: "polex-request", Docs: docs(r.config)}
+	if r.config.Policies, err = shapeconfig.Policies(cfg, o.policies, r.report); err != nil {
+		return nil, err
+	}
+	if len(o.resources) > 0 {
+		r.objects = slices.Collect(cli.Documents(o.resources, r.report, cli.Warn))
+		r.config.Resources = shape.ReadResources(r.objects)
+	}
+	if o.namespace == "" && len(r.config.Namespaces) == 1 && !strings.ContainsAny(r.config.Namespaces[0], "*?") {
+		o.namespace = r.config.Namespaces[0]
+	}
+	return r, nil
+}
+
+// inRepository is a folder of the repository.
+func (r *run) inRepository(folder string) string {
+	return filepath.Join(r.root, filepath.FromSlash(folder))
+}
+
+// repositoryRoot returns the root of the repository, from the working directory.
+func repositoryRoot() (string, error) {
+	root, err := cli.RepositoryRoot(".")
+	if err != nil || root == "" {
+		return "", err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	return filepath.Rel(here, root)
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// request drafts exceptions for violations.
+func (r *run) request(ctx context.Context, paths []string) error {
+	found, err := r.violations(ctx, paths)
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(found, func(v request.Violation) bool { return !r.options.choice.takes(v) })
+	if len(found) == 0 {
+		return r.nothing()
+	}
+	say := &r.options.say
+	if err := say.complete(say.questions(r.config.Require), r.streams); err != nil {
+		return err
+	}
+	drafts, problems, err := request.New(found, request.Options{Policies: r.config.Policies, Objects: r.objects, Namespace: r.options.namespace, Statements: say.Statements})
+	if err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	for _, p := range problems {
+		r.refuse(p)
+	}
+	return r.put(ctx, drafts)
+}
+
+// nothing ends a run that has no violation to draft for.
+func (r *run) nothing() error {
+	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 {
+		return r.end() // which says what there was instead
+	}
+	message := "there is no violation to draft an exception for"
+	if r.options.choice.any() {
+		message += " among those that are meant"
+	}
+	if r.foreign > 0 {
+		message += fmt.Sprintf("; %d results are of others than Kyverno, and no exception answers them", r.foreign)
+	}
+	r.report.Add(cli.Result{Outcome: cli.Unknown, Reason: reasonNoViolations, Message: message})
+	return r.end()
+}
+
+func (r *run) end() error {
+	return cli.Finish(r.format, r.results(), r.report)
+}
+
+func (r *run) add(result cli.Result) { r.report.Documents++; r.report.Add(result) }
+
+// refuse puts a violation without a draft on the report.
+func (r *run) refuse(p request.Problem) {
+	at := p.Violation.Position
+	result := cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: p.Reason, Message: p.Message, Hint: p.Hint}
+	if p.Violation.Resource.Kind != "" {
+		result.Object = p.Violation.Resource.String()
+	}
+	r.add(result)
+}
+
+// docs says in a line what each reason means.
+func docs(config shape.Config) map[string]string {
+	all := shapeconfig.Docs(config)
+	for _, reason := range request.Reasons() {
+		all[reason.Name] = reason.Doc
+	}
+	all[reasonDrafted] = "the exception is drafted"
+	all[reasonThere] = "the same draft is there already"
+	all[reasonLive] = "an exception for the same is signed already"
+	all[reasonInTheWay] = "a file of the draft's name holds something else"
+	all[reasonNoViolations] = "there is nothing that an exception is needed for"
+	all[reasonNote] = "the draft could not take something into account"
+	return all
+}

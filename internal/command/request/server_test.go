@@ -1,0 +1,83 @@
+package request
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/apiserver"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// TestServer reads a collection page by page, from the whole cluster or a namespace.
+func TestServer(t *testing.T) {
+	var asked []string
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.Path)
+		switch next := r.URL.Query().Get("continue"); {
+		case strings.HasPrefix(r.URL.Path, "/apis/absent/"):
+			http.NotFound(w, r)
+		case r.URL.Path == "/apis/forbidden/v1":
+			_, _ = fmt.Fprint(w, `{"resources":[{"name":"reports"}]}`)
+		case r.URL.Path == "/apis/silent/v1":
+			http.Error(w, "no", http.StatusForbidden)
+		case r.URL.Path == "/apis/unserved/v1":
+			http.NotFound(w, r)
+		case strings.HasPrefix(r.URL.Path, "/apis/forbidden/"), strings.HasPrefix(r.URL.Path, "/apis/silent/"), strings.HasPrefix(r.URL.Path, "/apis/unserved/"):
+			http.Error(w, "no", http.StatusForbidden)
+		case strings.HasPrefix(r.URL.Path, "/apis/odd/"):
+			_, _ = fmt.Fprint(w, "<html>")
+		case next == "":
+			_, _ = fmt.Fprint(w, `{"apiVersion":"apps/v1","kind":"DeploymentList","metadata":{"continue":"2"},"items":[{"metadata":{"name":"a","managedFields":[1]},"spec":{"replicas":3,"x":1.5}}]}`)
+		default:
+			_, _ = fmt.Fprint(w, `{"apiVersion":"apps/v1","kind":"DeploymentList","metadata":{},"items":[{"metadata":{"name":"b"}},{"metadata":{"name":"c"}}]}`)
+		}
+	}))
+	defer api.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: "+api.URL+"}}]\ncontexts: [{name: a, context: {cluster: a}}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := apiserver.Open(kubeconfig, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		of     apiserver.List
+		path   string
+		served bool
+		fails  bool
+	}{
+		{of: list{apiVersion: "apps/v1", plural: "deployments", namespaced: true}.in("team-a"), path: "GET /apis/apps/v1/namespaces/team-a/deployments", served: true},
+		{of: list{apiVersion: "apps/v1", plural: "deployments", namespaced: true}.in(""), path: "GET /apis/apps/v1/deployments", served: true},
+		{of: list{apiVersion: "v1", plural: "nodes"}.in("team-a"), path: "GET /api/v1/nodes", served: true},
+		{of: apiserver.List{APIVersion: "absent/v1", Plural: "reports"}, path: "GET /apis/absent/v1/reports"},
+		{of: apiserver.List{APIVersion: "forbidden/v1", Plural: "reports"}, path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
+		{of: apiserver.List{APIVersion: "silent/v1", Plural: "reports"}, path: "GET /apis/silent/v1/reports", served: true, fails: true},
+		// Who has no right to a kind that the server does not have is forbidden it, too.
+		{of: apiserver.List{APIVersion: "forbidden/v1", Plural: "clusterreports"}, path: "GET /apis/forbidden/v1/clusterreports"},
+		{of: apiserver.List{APIVersion: "unserved/v1", Plural: "reports"}, path: "GET /apis/unserved/v1/reports"},
+		{of: apiserver.List{APIVersion: "odd/v1", Plural: "reports"}, path: "GET /apis/odd/v1/reports", fails: true},
+	} {
+		asked = nil
+		var names []string
+		served, err := each(t.Context(), s, tc.of, func(doc *exception.Document) error {
+			names = append(names, doc.Identity().String())
+			if _, there := doc.Lookup("metadata", "managedFields"); there {
+				t.Error("managedFields are kept")
+			}
+			return nil
+		})
+		if served != tc.served || (err != nil) != tc.fails || asked[0] != tc.path {
+			t.Errorf("%s: served %v, %v, want %s", asked, served, err, tc.path)
+		}
+		if want := []string{"Deployment.apps a", "Deployment.apps b", "Deployment.apps c"}; tc.served && !tc.fails && !slices.Equal(names, want) {
+			t.Errorf("%s: %q", tc.path, names)
+		}
+	}
+}

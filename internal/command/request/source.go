@@ -1,0 +1,184 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// What a path can hold. The user says which: what a text looks like does not.
+const (
+	fromReport = "report"
+	fromApply  = "apply"
+	fromDenial = "denial"
+)
+
+// maxText is the most bytes of what a command printed.
+const maxText = 64 << 20
+
+// violations reads them from wherever the flags say.
+func (r *run) violations(ctx context.Context, paths []string) ([]request.Violation, error) {
+	switch {
+	case r.options.cluster.on:
+		return r.fromCluster(ctx)
+	case len(paths) == 0:
+		return r.fromFlags()
+	case r.options.from == fromReport:
+		return r.fromReports(paths), nil
+	default:
+		return r.fromTexts(paths), nil
+	}
+}
+
+// fromFlags is the one violation that the flags name, or that is asked for.
+func (r *run) fromFlags() ([]request.Violation, error) {
+	c := &r.options.choice
+	var missing []question
+	if c.policy == "" {
+		missing = append(missing, question{flag: "policy", asks: "which policy is violated?", into: &c.policy})
+	}
+	if c.about == "" {
+		missing = append(missing, question{flag: "about", asks: "by which resource (KIND[.GROUP]/[NAMESPACE/]NAME)?", into: &c.about})
+	}
+	if len(missing) == 0 {
+		return []request.Violation{c.violation()}, nil
+	}
+	if c.any() || !cli.IsTerminal(r.streams.In) {
+		return nil, &cli.UsageError{Err: errors.New("nothing says what is violated"), Hint: "give a report, or --policy, --rule and --about"}
+	}
+	if err := ask(missing, r.streams); err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if c.rule == "" && r.config.Policies == nil {
+		if err := ask([]question{{flag: "rule", asks: "which rule?", into: &c.rule}}, r.streams); err != nil {
+			return nil, err
+		}
+	}
+	return []request.Violation{c.violation()}, nil
+}
+
+func (r *run) fromReports(paths []string) []request.Violation {
+	var found []request.Violation
+	visit := func(doc *exception.Document) {
+		report, problem := request.FromReport(doc)
+		if problem != nil {
+			r.refuse(*problem)
+			return
+		}
+		found = append(found, report.Violations...)
+		r.foreign += report.Foreign
+	}
+	aside := &cli.Report{}
+	for _, path := range paths {
+		in := cli.Inputs{Paths: []string{path}, Report: aside, Large: true}
+		if info, err := os.Stat(path); path != "-" && (err != nil || info.IsDir()) {
+			in.Each(visit)
+			continue
+		}
+		text, err := r.text(path)
+		if err != nil {
+			aside.Add(cli.Result{Outcome: cli.Unknown, File: path, Reason: cli.ReasonUnreadable, Message: err.Error()})
+			continue
+		}
+		in.Stream(strings.NewReader(withoutWarnings(text)), nameOf(path), visit)
+	}
+	for _, result := range aside.Results() {
+		if result.Reason == cli.ReasonMalformed && result.Hint == "" {
+			result.Hint = "for what kyverno printed, say so: --from apply or --from denial"
+		}
+		r.add(result)
+	}
+	return found
+}
+
+func nameOf(path string) string {
+	if path == "-" {
+		return "<stdin>"
+	}
+	return path
+}
+
+// withoutWarnings makes comments of the warnings that "kyverno apply" prints before
+// its report, and YAML of JSON documents with lines of "---" between, which is how
+// it prints more than one. Lines keep their numbers.
+func withoutWarnings(text string) string {
+	const warning = "Warning: "
+	lines := strings.SplitAfter(text, "\n")
+	warned := false
+	for i, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if !strings.HasPrefix(line, warning) {
+			if strings.HasPrefix(line, "{") && !warned {
+				return strings.ReplaceAll(text, "\n---\n", "\n\n")
+			}
+			break
+		}
+		lines[i], warned = "# "+line, true
+	}
+	return strings.Join(lines, "")
+}
+
+// fromTexts reads what commands printed.
+func (r *run) fromTexts(paths []string) []request.Violation {
+	var found []request.Violation
+	for _, path := range paths {
+		text, err := r.text(path)
+		if err != nil {
+			r.add(cli.Result{Outcome: cli.Unknown, File: path, Reason: cli.ReasonUnreadable, Message: err.Error()})
+			continue
+		}
+		read := request.FromApply
+		if r.options.from == fromDenial {
+			read = func(text, file string) ([]request.Violation, *request.Problem) {
+				return request.FromDenial(text, file, r.about())
+			}
+		}
+		violations, problem := read(text, nameOf(path))
+		if problem != nil {
+			r.refuse(*problem)
+			continue
+		}
+		found = append(found, violations...)
+	}
+	return found
+}
+
+// about is the resource that a request was for: the one that --about names, or the
+// one manifest that --resources has.
+func (r *run) about() request.Resource {
+	if r.options.choice.about != "" || len(r.objects) != 1 {
+		return r.options.choice.resource
+	}
+	only := r.objects[0]
+	id := only.Identity()
+	return request.Resource{APIVersion: only.APIVersion(), Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+}
+
+func (r *run) text(path string) (string, error) {
+	in := r.streams.In
+	if path != "-" {
+		f, err := os.Open(path) // #nosec G304 -- the user names what is read
+		if err != nil {
+			return "", err
+		}
+		defer f.Close() //nolint:errcheck // only read
+		in = f
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, maxText+1))
+	if err == nil && len(raw) > maxText {
+		err = fmt.Errorf("it is larger than %d MiB", maxText>>20)
+	}
+	return string(raw), err
+}

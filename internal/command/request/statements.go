@@ -1,0 +1,100 @@
+package request
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// statements are what the requester says.
+type statements struct{ request.Statements }
+
+func (s *statements) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.Reason, "reason", "", "`why` it is needed")
+	flags.StringVar(&s.Ticket, "ticket", "", "`ticket` that it is decided in")
+	flags.StringVar(&s.Owner, "owner", "", "`who` answers for it")
+	flags.StringVar(&s.ExpiresIn, "for", "", "`duration` from its signing to its end, such as 4h or 7d")
+	flags.StringVar(&s.Category, "category", "", "`category`: waiver, where the risk is accepted, or mitigated")
+}
+
+func (s *statements) check() error {
+	if s.ExpiresIn != "" {
+		if _, err := lifetime.ParseDuration(s.ExpiresIn); err != nil {
+			return cli.Usagef("--for: %w", err)
+		}
+	}
+	if s.Category != "" && s.Category != shape.CategoryWaiver && s.Category != shape.CategoryMitigated {
+		return cli.Usagef("--category is %s or %s, and not %q", shape.CategoryWaiver, shape.CategoryMitigated, s.Category)
+	}
+	return nil
+}
+
+// question is one thing that a request has to say, or may.
+type question struct {
+	flag, asks string
+	into       *string
+	needed     bool
+}
+
+// questions are those that are still to be answered. How long it is for is always
+// one; the others are where the configuration requires them.
+func (s *statements) questions(required []string) []question {
+	all := []question{
+		{"reason", "why is it needed?", &s.Reason, slices.Contains(required, shape.RequireReason)},
+		{"ticket", "in which ticket is it decided?", &s.Ticket, slices.Contains(required, shape.RequireTicket)},
+		{"owner", "who answers for it?", &s.Owner, slices.Contains(required, shape.RequireOwner)},
+		{"category", "waiver (the risk is accepted) or mitigated?", &s.Category, slices.Contains(required, shape.RequireCategory)},
+		{"for", "for how long, from its signing (4h, 7d, 2w)?", &s.ExpiresIn, true},
+	}
+	return slices.DeleteFunc(all, func(q question) bool { return *q.into != "" || !q.needed })
+}
+
+// complete asks on a terminal for what is still to be said, and refuses what nobody
+// says elsewhere.
+func (s *statements) complete(questions []question, streams cli.Streams) error {
+	if len(questions) == 0 {
+		return nil
+	}
+	if !cli.IsTerminal(streams.In) {
+		flags := make([]string, len(questions))
+		for i, q := range questions {
+			flags[i] = "--" + q.flag
+		}
+		return &cli.UsageError{Err: fmt.Errorf("the request does not say %s", strings.Join(flags, ", ")), Hint: "nothing of this is guessed; on a terminal it is asked for"}
+	}
+	if err := ask(questions, streams); err != nil {
+		return err
+	}
+	return s.check()
+}
+
+// longestAnswer is the most bytes of one answer.
+const longestAnswer = 4096
+
+// ask asks one question after the other, each on a line.
+func ask(questions []question, streams cli.Streams) error {
+	in := bufio.NewReaderSize(streams.In, longestAnswer)
+	for _, q := range questions {
+		if _, err := fmt.Fprintf(streams.Err, "%s: %s ", q.flag, q.asks); err != nil {
+			return err
+		}
+		line, err := in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read the answer to --%s: %w", q.flag, err)
+		}
+		if *q.into = strings.TrimSpace(string(line)); *q.into == "" {
+			return cli.Usagef("no answer to --%s", q.flag)
+		}
+	}
+	return nil
+}

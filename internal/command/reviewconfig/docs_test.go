@@ -1,0 +1,95 @@
+package reviewconfig_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/reviewconfig"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// The page on approvals names every setting and every reason, and no other.
+func TestDocs(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/approvals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	documented := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-zA-Z.-]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(page, -1) {
+		documented[row[1]] = row[2]
+	}
+	for reason, meaning := range reviewconfig.Docs() {
+		if documented[reason] != meaning {
+			t.Errorf("%s is documented as %q, and means %q", reason, documented[reason], meaning)
+		}
+		delete(documented, reason)
+	}
+	for _, name := range settings(reflect.TypeFor[cli.Review](), "") {
+		if documented[name] == "" {
+			t.Errorf("the setting %s is not documented", name)
+		}
+		delete(documented, name)
+	}
+	if len(documented) > 0 {
+		t.Errorf("there is no %v", documented)
+	}
+}
+
+// settings are the keys of a section, those of a section within it included.
+func settings(section reflect.Type, above string) []string {
+	var names []string
+	for field := range section.Fields() {
+		name := above + field.Tag.Get("json")
+		if field.Type.Kind() == reflect.Struct {
+			names = append(names, settings(field.Type, name+".")...)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// Each configuration on the page can be meant in a workflow.
+func TestDocsConfigurations(t *testing.T) {
+	raw, err := os.ReadFile("../../../docs/approvals.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := 0
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(raw), -1) {
+		if !strings.Contains(block[1], "promote:") {
+			continue
+		}
+		met++
+		text := block[1]
+		if !strings.Contains(text, "kind: Config") {
+			text = "apiVersion: polex.dev/v1alpha1\nkind: Config\n" + text
+		}
+		path := filepath.Join(t.TempDir(), ".polex.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := options(t, "", workflow(t), memory.NewStorage())
+		o.Verify = func(*exception.Document) (*exception.Document, error) {
+			return nil, errors.New("nothing is verified here")
+		}
+		if o.Config, err = cli.LoadConfig(path); err != nil {
+			t.Fatal(err)
+		}
+		if recorder, err := reviewconfig.New(o); err != nil || recorder == nil {
+			t.Errorf("%s\n%v", block[1], err)
+		}
+	}
+	if met != 3 {
+		t.Errorf("the page shows %d configurations", met)
+	}
+}

@@ -1,0 +1,195 @@
+package reviewconfig_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gogit "github.com/go-git/go-git/v5"
+
+	"github.com/polex-dev/polex/internal/command/reviewconfig"
+	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/internal/review/record"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+const request = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: mongo, namespace: platform}
+spec: {}
+`
+
+// clone is a repository whose last commit merged a request.
+type clone struct {
+	t          *testing.T
+	dir        string
+	head, base string // commits
+}
+
+func newClone(t *testing.T, content string) *clone {
+	t.Helper()
+	c := &clone{t: t, dir: t.TempDir()}
+	c.git("init", "-q", "-b", "main")
+	c.write(".github/CODEOWNERS", "* @bob\n")
+	c.git("add", "-A")
+	c.git("commit", "-q", "-m", "Begin")
+	c.base = c.git("rev-parse", "HEAD")
+	c.git("checkout", "-q", "-b", "mongo")
+	c.write("unsigned/mongo.yaml", content)
+	c.write(".github/CODEOWNERS", "* @mallory\n")
+	c.git("add", "-A")
+	c.git("commit", "-q", "-m", "Ask for mongo")
+	c.git("checkout", "-q", "main")
+	c.git("merge", "-q", "--no-ff", "-m", "Merge pull request #12\n\nApproved-by: Bob <bob@example.com>", "mongo")
+	c.head = c.git("rev-parse", "HEAD")
+	return c
+}
+
+func (c *clone) git(args ...string) string {
+	c.t.Helper()
+	command := exec.Command("git", append([]string{"-c", "user.name=Alice", "-c", "user.email=alice@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	command.Dir = c.dir
+	out, err := command.CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (c *clone) write(name, content string) {
+	c.t.Helper()
+	path := filepath.Join(c.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// gitHub answers about pull request 12, which bob approved as it is in the clone.
+func (c *clone) gitHub() *httptest.Server {
+	type object = map[string]any
+	type list = []any
+	approved := c.git("rev-parse", "mongo")
+	alice, bob := object{"id": 1, "login": "alice", "type": "User"}, object{"id": 2, "login": "bob", "type": "User"}
+	root, folder, blob := c.git("rev-parse", "mongo^{tree}"), c.git("rev-parse", "mongo:unsigned"), c.git("rev-parse", "mongo:unsigned/mongo.yaml")
+	answers := map[string]any{
+		"/commits/" + c.head + "/pulls": list{object{"number": 12, "html_url": "https://github.com/acme/exceptions/pull/12", "user": alice, "merged_at": "2026-11-20T10:11:12Z",
+			"merge_commit_sha": c.head, "head": object{"sha": approved}, "base": object{"ref": "main", "repo": object{"full_name": "acme/exceptions"}}}},
+		"/pulls/12/reviews":             list{object{"id": 1, "user": bob, "state": "APPROVED", "commit_id": approved, "submitted_at": "2026-11-20T09:00:00Z"}},
+		"/commits/" + approved:          object{"sha": approved, "author": alice, "commit": object{"tree": object{"sha": root}}},
+		"/collaborators/bob/permission": object{"permission": "write", "user": bob},
+		"/git/trees/" + root:            object{"tree": list{object{"path": "unsigned", "type": "tree", "mode": "040000", "sha": folder}}},
+		"/git/trees/" + folder:          object{"tree": list{object{"path": "mongo.yaml", "type": "blob", "mode": "100644", "sha": blob}}},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, there := answers[strings.TrimPrefix(r.URL.Path, "/repos/acme/exceptions")]
+		if !there {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	c.t.Cleanup(server.Close)
+	return server
+}
+
+func (c *clone) recorder(promote string) *record.Recorder {
+	c.t.Helper()
+	repository, err := gogit.PlainOpen(c.dir)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	environment := workflow(c.t)
+	environment["GITHUB_API_URL"] = c.gitHub().URL
+	o := options(c.t, promote, environment, repository.Storer)
+	o.Source = c.head
+	recorder, err := reviewconfig.New(o)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return recorder
+}
+
+func (c *clone) file(origin string) record.File {
+	c.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(c.dir, "unsigned/mongo.yaml"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	doc, err := exception.Parse(raw, "unsigned/mongo.yaml")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return record.File{Path: "unsigned/mongo.yaml", Origin: origin, Documents: []*exception.Document{doc}}
+}
+
+// The record is that of a real repository's merge, by the rules from before it.
+func TestRecord(t *testing.T) {
+	for name, tc := range map[string]struct{ promote, approved, from string }{
+		"from the API":  {"requireApprovals: 1, requireCodeOwners: true", "bob", "api"},
+		"from trailers": {"record: trailers", "Bob <bob@example.com>", "trailers"},
+		"from an event": {"record: event", "", "event"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t, request)
+			docs, err := c.recorder(tc.promote).Record(t.Context(), []record.File{c.file(c.head)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(docs) != 1 {
+				t.Fatalf("there are %d documents", len(docs))
+			}
+			for key, want := range map[string]string{exception.AnnotationApprovedBy: tc.approved, exception.AnnotationMergeCommit: c.head, exception.AnnotationRecordedFrom: tc.from} {
+				if got := docs[0].Annotation(key); got != want {
+					t.Errorf("%s is %q, and should be %q", key, got, want)
+				}
+			}
+		})
+	}
+}
+
+// What is lacking of any file is told of every file.
+func TestRefused(t *testing.T) {
+	c := newClone(t, strings.Replace(request, "{name", "{annotations: {polex.dev/approved-by: bob}, name", 1))
+	files := []record.File{c.file(c.head), c.file(c.base)}
+	_, err := c.recorder("requireApprovals: 2").Record(t.Context(), files[:1])
+	var refusals exception.Refusals
+	if !errors.As(err, &refusals) || len(refusals) != 2 || refusals[0].Reason != review.ReasonClaimsReview || refusals[1].Reason != review.ReasonNotApproved {
+		t.Errorf("it is %v", err)
+	}
+	var unknown *review.UnknownError
+	if _, err := c.recorder("requireApprovals: 1").Record(t.Context(), files); !errors.As(err, &unknown) { // nobody knows the second commit
+		t.Errorf("it is %v", err)
+	}
+}
+
+// A clone that does not go back far enough decides nothing.
+func TestShallow(t *testing.T) {
+	c := newClone(t, request)
+	for name, tc := range map[string]struct {
+		promote, origin string
+		shallow         bool
+	}{
+		"no origin":           {"", "", false},
+		"no commit before it": {"requireCodeOwners: true", c.head, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := c
+			if tc.shallow {
+				from = &clone{t: t, dir: t.TempDir(), head: c.head}
+				from.git("clone", "-q", "--depth", "1", "file://"+c.dir, ".")
+				from.git("fetch", "-q", "--depth", "1", "origin", "mongo:mongo")
+			}
+			_, err := from.recorder(tc.promote).Record(t.Context(), []record.File{from.file(tc.origin)})
+			var unknown *review.UnknownError
+			if !errors.As(err, &unknown) || !strings.Contains(unknown.Advice, "fetch-depth: 0") {
+				t.Errorf("it is %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,167 @@
+// Package reviewconfig is how a binary that signs takes what is recorded of a
+// review, and what is asked of it: from the section promote of the configuration,
+// and from the environment of a workflow. The environment says where to ask, and
+// never that less is asked for.
+package reviewconfig
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/github"
+	"github.com/polex-dev/polex/internal/review"
+	"github.com/polex-dev/polex/internal/review/record"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+const section = "promote"
+
+// The addresses of GitHub where the environment names no other.
+const (
+	publicAPI    = "https://api.github.com"
+	publicServer = "https://github.com"
+)
+
+// Options are what a [record.Recorder] is made from.
+type Options struct {
+	Config *cli.Config
+	// Getenv reads the workflow's environment: GITHUB_ACTIONS, GITHUB_API_URL,
+	// GITHUB_EVENT_PATH, GITHUB_REF, GITHUB_REPOSITORY, GITHUB_SERVER_URL and
+	// GITHUB_TOKEN.
+	Getenv func(string) string
+	Client *http.Client
+	// Objects are those of the repository, Source is the commit whose files are
+	// signed, and Branch the branch that it is on; an empty one is GITHUB_REF.
+	Objects        storer.EncodedObjectStorer
+	Source, Branch string
+	// Verify verifies the predecessor of a renewal, as pkg/verify
+	// does, and returns what was signed of it; nil is that nothing says whose signature
+	// counts.
+	Verify func(*exception.Document) (*exception.Document, error)
+}
+
+// New returns what makes the records, or nil when none are made. A configuration
+// that cannot be meant is a [cli.UsageError]; an environment that does not show
+// what the configuration asks for is another error.
+func New(o Options) (*record.Recorder, error) {
+	var p cli.Promote
+	if err := o.Config.Section(section, &p); err != nil {
+		return nil, err
+	}
+	if p.Renewals.RequireNewApprover && o.Verify == nil {
+		return nil, &cli.UsageError{Err: fmt.Errorf("%s.renewals.requireNewApprover: who approved a predecessor is what was signed of it, and nothing says whose signature counts", section),
+			Hint: "name who signs in the section trust of the configuration, or with --certificate-identity and --certificate-oidc-issuer"}
+	}
+	source, err := o.source(p.Review, p.AsksApprovals())
+	if err != nil || source == "" {
+		return nil, err
+	}
+	c := review.Config{
+		Source: source, Branch: o.branch(), History: record.History(o.Objects),
+		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
+		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
+		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
+		GitHub: github.Config{HTTP: o.Client, APIURL: o.getenv("GITHUB_API_URL", publicAPI), ServerURL: o.getenv("GITHUB_SERVER_URL", publicServer),
+			Repository: o.Getenv("GITHUB_REPOSITORY"), Token: o.Getenv("GITHUB_TOKEN")},
+	}
+	if c.Branch == "" {
+		return nil, cli.Hint(errors.New("nothing says which branch is signed, and so which pull requests were merged into it"), "check out a branch, or set GITHUB_REF")
+	}
+	if source == review.SourceEvent {
+		if c.Event, err = cli.ReadFileUpTo(o.Getenv("GITHUB_EVENT_PATH"), review.MaxEvent); err != nil {
+			return nil, fmt.Errorf("read the workflow's event: %w", err)
+		}
+	}
+	reviewer, err := review.New(c)
+	if err != nil {
+		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/approvals.md says what goes together"}
+	}
+	recorder := &record.Recorder{Reviewer: reviewer, Objects: o.Objects, Source: o.Source}
+	if p.Renewals.RequireNewApprover {
+		recorder.Verify = o.Verify
+	}
+	return recorder, nil
+}
+
+// source returns where records come from, or "".
+func (o *Options) source(r cli.Review, asked bool) (review.Source, error) {
+	switch r.ApprovalsFrom {
+	case "", string(review.SourceAPI), string(review.SourceTrailers):
+	default:
+		return "", cli.Usagef("%s.approvalsFrom: there is no %q: api and trailers are known", section, r.ApprovalsFrom)
+	}
+	switch r.Record {
+	case "", cli.RecordAuto:
+		return o.shown(asked)
+	case cli.RecordNone:
+		if asked {
+			return "", cli.Usagef("%s.record: none looks at no review, and approvals are asked for", section)
+		}
+		return "", nil
+	case string(review.SourceAPI), string(review.SourceEvent), string(review.SourceTrailers):
+		return review.Source(r.Record), o.complete(review.Source(r.Record))
+	default:
+		return "", cli.Usagef("%s.record: there is no %q: auto, none, api, event and trailers are known", section, r.Record)
+	}
+}
+
+// shown returns the best source that the environment shows.
+func (o *Options) shown(asked bool) (review.Source, error) {
+	switch {
+	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_TOKEN") != "":
+		return review.SourceAPI, o.complete(review.SourceAPI)
+	case asked:
+		return "", cli.Hint(errors.New("approvals are asked for, and nothing here can show them"),
+			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job pull-requests: read; elsewhere see docs/approvals.md")
+	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_EVENT_PATH") != "":
+		return review.SourceEvent, o.complete(review.SourceEvent)
+	default:
+		return "", nil
+	}
+}
+
+// complete says what of the environment a source lacks.
+func (o *Options) complete(source review.Source) error {
+	needed := map[review.Source][]string{
+		review.SourceAPI:   {"GITHUB_TOKEN", "GITHUB_REPOSITORY"},
+		review.SourceEvent: {"GITHUB_EVENT_PATH", "GITHUB_REPOSITORY"},
+	}
+	for _, name := range needed[source] {
+		if o.Getenv(name) == "" {
+			return cli.Hint(fmt.Errorf("records are made from the %s, and %s is not set", source, name), "docs/approvals.md says where each comes from")
+		}
+	}
+	return nil
+}
+
+func (o *Options) getenv(name, otherwise string) string {
+	if value := o.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}
+
+func (o *Options) branch() string {
+	if o.Branch != "" {
+		return o.Branch
+	}
+	branch, found := strings.CutPrefix(o.Getenv("GITHUB_REF"), "refs/heads/")
+	if !found {
+		return ""
+	}
+	return branch
+}
+
+// Docs says in a line what each reason means, for formats that list them.
+func Docs() map[string]string {
+	docs := map[string]string{}
+	for _, r := range review.Reasons() {
+		docs[r.Name] = r.Doc
+	}
+	return docs
+}

@@ -1,0 +1,114 @@
+package reviewconfig_test
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/reviewconfig"
+)
+
+// workflow is what GitHub Actions sets, and a token that was passed.
+func workflow(t *testing.T) map[string]string {
+	t.Helper()
+	event := filepath.Join(t.TempDir(), "event.json")
+	if err := os.WriteFile(event, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "acme/exceptions", "GITHUB_REF": "refs/heads/main",
+		"GITHUB_EVENT_PATH": event, "GITHUB_TOKEN": "ghs_0123456789"}
+}
+
+func options(t *testing.T, promote string, environment map[string]string, objects storer.EncodedObjectStorer) reviewconfig.Options {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\npromote: {"+promote+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := cli.LoadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reviewconfig.Options{Config: cfg, Getenv: func(name string) string { return environment[name] }, Client: &http.Client{}, Objects: objects}
+}
+
+// What the configuration asks for, and the environment shows. What is asked for
+// and cannot be shown is never passed over.
+func TestSettings(t *testing.T) {
+	lacks := func(names ...string) func(map[string]string) {
+		return func(environment map[string]string) {
+			for _, name := range names {
+				delete(environment, name)
+			}
+		}
+	}
+	for name, tc := range map[string]struct {
+		promote string
+		change  func(map[string]string)
+		want    string // "records", "none", "usage: …" or "error: …"
+	}{
+		"in a workflow":                       {want: "records"},
+		"in a workflow without a token":       {change: lacks("GITHUB_TOKEN"), want: "records"},
+		"in a workflow without an event":      {change: lacks("GITHUB_TOKEN", "GITHUB_EVENT_PATH"), want: "none"},
+		"by hand":                             {change: lacks("GITHUB_ACTIONS"), want: "none"},
+		"by hand, from the API":               {promote: "record: api", change: lacks("GITHUB_ACTIONS"), want: "records"},
+		"from the API without a token":        {promote: "record: api", change: lacks("GITHUB_TOKEN"), want: "error: GITHUB_TOKEN is not set"},
+		"from the API without a repository":   {promote: "record: api", change: lacks("GITHUB_REPOSITORY"), want: "error: GITHUB_REPOSITORY is not set"},
+		"from an event that is not there":     {promote: "record: event", change: func(e map[string]string) { e["GITHUB_EVENT_PATH"] = "/nowhere" }, want: "error: no such file"},
+		"from trailers":                       {promote: "record: trailers", want: "records"},
+		"none":                                {promote: "record: none", want: "none"},
+		"approvals":                           {promote: "requireApprovals: 1", want: "records"},
+		"approvals, by hand":                  {promote: "requireApprovals: 1", change: lacks("GITHUB_ACTIONS"), want: "error: nothing here can show them"},
+		"approvals without a token":           {promote: "requireApprovals: 1", change: lacks("GITHUB_TOKEN"), want: "error: nothing here can show them"},
+		"owners without a token":              {promote: "requireCodeOwners: true", change: lacks("GITHUB_TOKEN"), want: "error: nothing here can show them"},
+		"approvals of no record":              {promote: "record: none, requireApprovals: 1", want: "usage: none looks at no review"},
+		"owners of no record":                 {promote: "record: none, requireCodeOwners: true", want: "usage: none looks at no review"},
+		"approvals of an event":               {promote: "record: event, requireApprovals: 1", want: "usage: an event shows none"},
+		"approvals of trailers":               {promote: "record: trailers, requireApprovals: 1", want: "usage: only what its author wrote"},
+		"approvals of trailers, counted":      {promote: "record: trailers, requireApprovals: 1, approvalsFrom: trailers", want: "records"},
+		"trailers counted beside the API":     {promote: "approvalsFrom: trailers", want: "usage: to be counted from trailers"},
+		"approvals from elsewhere":            {promote: "approvalsFrom: chat", want: `usage: there is no "chat"`},
+		"records from elsewhere":              {promote: "record: chat", want: `usage: there is no "chat"`},
+		"fewer than none":                     {promote: "requireApprovals: -1", want: "usage: 0 to 100"},
+		"of a renewal, by hand":               {promote: "renewals: {requireApprovals: 1}", change: lacks("GITHUB_ACTIONS"), want: "error: nothing here can show them"},
+		"of a renewal":                        {promote: "renewals: {requireApprovals: 1}", want: "records"},
+		"of a renewal, fewer than of a first": {promote: "requireApprovals: 2, renewals: {requireApprovals: 1}", want: "usage: never asked for less"},
+		"of a renewal, of no record":          {promote: "record: none, renewals: {requireApprovals: 1}", want: "usage: none looks at no review"},
+		"of a renewal, of an event":           {promote: "record: event, renewals: {requireApprovals: 1}", want: "usage: an event shows none"},
+		"a new approver, and nobody verifies": {promote: "renewals: {requireNewApprover: true}", want: "usage: nothing says whose signature counts"},
+		"an unknown setting":                  {promote: "requireApproval: 1", want: "usage: unknown field"},
+		"an open line":                        {change: func(e map[string]string) { e["GITHUB_API_URL"] = "http://github.example" }, want: "usage: not reached by https"},
+		"no branch":                           {change: lacks("GITHUB_REF"), want: "error: which branch"},
+		"a tag":                               {change: func(e map[string]string) { e["GITHUB_REF"] = "refs/tags/v1" }, want: "error: which branch"},
+		"approvals where the API is no API's": {promote: "requireApprovals: 1", change: func(e map[string]string) { e["GITHUB_REPOSITORY"] = "acme" }, want: "usage: no repository"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			environment := workflow(t)
+			if tc.change != nil {
+				tc.change(environment)
+			}
+			recorder, err := reviewconfig.New(options(t, tc.promote, environment, memory.NewStorage()))
+			got := "records"
+			var usage *cli.UsageError
+			switch {
+			case errors.As(err, &usage):
+				got = "usage: " + err.Error()
+			case err != nil:
+				got = "error: " + err.Error()
+			case recorder == nil:
+				got = "none"
+			}
+			kind, part, _ := strings.Cut(tc.want, ": ")
+			if !strings.HasPrefix(got, kind) || !strings.Contains(got, part) {
+				t.Errorf("it is %q, and should be %q", got, tc.want)
+			}
+		})
+	}
+}

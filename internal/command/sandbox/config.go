@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+func newConfig(streams cli.Streams) *cobra.Command {
+	var dir string
+	command := &cobra.Command{
+		Use:   "config [flags] [FILE]",
+		Short: "Print your own configuration with the sandbox in place of your Sigstore",
+		Long: `config prints FILE, a .polex.yaml of your own, with the Sigstore of the running sandbox in
+place of yours: the section sigstore, and of the section trust the trustedRoot and the
+authorities. Everything else stays: shape, promote, directories and the limits of trust.
+Without FILE it is the .polex.yaml of the repository; where there is none, what is printed is
+the sandbox's own polex.yaml.
+
+Write it beside FILE, since paths in a configuration are relative to it:
+
+  polex-sandbox run -- sh -c '
+    polex-sandbox config >.polex-sandbox.yaml &&
+    polex-sign --config .polex-sandbox.yaml exception.yaml'
+
+The sandbox is the one of $POLEX_SANDBOX, which run sets, or of --dir.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("polex-sandbox config --help", "config takes one file")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			sandbox, err := folder(dir)
+			if err != nil {
+				return err
+			}
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			} else if name, err = repositoryConfig(); err != nil {
+				return err
+			}
+			merged, err := merge(name, sandbox)
+			if err != nil {
+				return err
+			}
+			_, err = streams.Out.Write(merged)
+			return err
+		},
+	}
+	command.Flags().StringVar(&dir, "dir", "", "`folder` of the running sandbox (default $POLEX_SANDBOX)")
+	return command
+}
+
+// repositoryConfig is the configuration that the other commands take up here, or "".
+func repositoryConfig() (string, error) {
+	root, err := cli.RepositoryRoot(".")
+	if err != nil || root == "" {
+		return "", err
+	}
+	name := filepath.Join(root, cli.ConfigName)
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return name, nil
+}
+
+// merge returns a configuration with the Sigstore of a sandbox in it.
+func merge(name, sandbox string) ([]byte, error) {
+	theirs, err := readConfig(filepath.Join(sandbox, "polex.yaml"))
+	if err != nil {
+		return nil, cli.Hint(err, "is the sandbox still running?")
+	}
+	root, err := filepath.Abs(filepath.Join(sandbox, "trusted_root.json"))
+	if err != nil {
+		return nil, err
+	}
+	own := theirs
+	if name != "" {
+		if own, err = readConfig(name); err != nil {
+			return nil, usage("name a configuration of kind Config", "%w", err)
+		}
+	}
+	if own["kind"] != "Config" {
+		return nil, usage("name a configuration of kind Config, such as .polex.yaml", "%s: its kind is %v", name, own["kind"])
+	}
+	trust, _ := own["trust"].(map[string]any)
+	if trust == nil {
+		trust = map[string]any{}
+	}
+	trusted, _ := theirs["trust"].(map[string]any)
+	trust["authorities"], trust["trustedRoot"] = trusted["authorities"], root
+	own["sigstore"], own["trust"] = theirs["sigstore"], trust
+	out, err := yaml.Marshal(own)
+	return append([]byte("# Written by polex-sandbox config, for the sandbox that is running: trust it for trying and testing, nowhere else.\n"), out...), err
+}
+
+func readConfig(name string) (map[string]any, error) {
+	raw, err := cli.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	doc, err := exception.Parse(raw, name)
+	if err != nil {
+		return nil, err
+	}
+	return doc.Object(), nil
+}

@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/sandbox"
+)
+
+// banner is what nobody shall be able to say they were not told.
+const banner = `polex-sandbox: THIS IS A SANDBOX. Its keys die with it, and it gives any identity to whoever asks:
+polex-sandbox: what it signs proves nothing. Never add its trusted root to a real trust policy.
+`
+
+// identityFlags declares a flag for each part of the identity that a person would want to change.
+func identityFlags(flags *pflag.FlagSet, id *sandbox.Identity) {
+	flags.StringVar(&id.Repository, "repository", "", "repository of the workflow, as `owner/name` (default acme/exceptions)")
+	flags.StringVar(&id.WorkflowFile, "workflow", "", "`path` of the workflow file (default .github/workflows/sign.yaml)")
+	flags.StringVar(&id.Ref, "ref", "", "full Git `ref` that the workflow runs on (default refs/heads/main)")
+	flags.StringVar(&id.SHA, "sha", "", "`commit` that the workflow runs on")
+	flags.StringVar(&id.EventName, "event", "", "`name` of the event that started it (default push)")
+	flags.StringVar(&id.RunnerEnvironment, "runner-environment", "", "`kind` of runner, github-hosted or self-hosted (default github-hosted)")
+	flags.DurationVar(&id.TokenLifetime, "token-lifetime", 0, "how long a token is good for; negative: it has expired (default 10m)")
+}
+
+func checkIdentity(id sandbox.Identity) error {
+	if err := id.Validate(); err != nil {
+		return usage("for example --repository acme/exceptions --ref refs/heads/main", "%w", err)
+	}
+	return nil
+}
+
+// startOptions are the flags that run and serve share.
+type startOptions struct {
+	dir      string
+	identity sandbox.Identity
+	rekor    []int
+	log      bool
+}
+
+func (o *startOptions) register(flags *pflag.FlagSet) {
+	identityFlags(flags, &o.identity)
+	flags.IntSliceVar(&o.rekor, "rekor-versions", []int{1, 2}, "`versions` of Rekor to run, 1 or 2 or both")
+	flags.BoolVar(&o.log, "log", false, "write a line to stderr for every request")
+}
+
+// start brings the sandbox up and says what it is.
+func (o *startOptions) start(ctx context.Context, streams cli.Streams) (*sandbox.Sandbox, error) {
+	if err := checkIdentity(o.identity); err != nil {
+		return nil, err
+	}
+	for _, version := range o.rekor {
+		if version != 1 && version != 2 {
+			return nil, usage("--rekor-versions 1, --rekor-versions 2 or --rekor-versions 1,2", "there is no version %d of Rekor", version)
+		}
+	}
+	options := sandbox.Options{Dir: o.dir, Identity: o.identity, RekorVersions: o.rekor}
+	if o.log {
+		options.Log = streams.Err
+	}
+	s, err := sandbox.Start(ctx, options)
+	if err != nil {
+		return nil, cli.Hint(fmt.Errorf("start the sandbox: %w", err), "it needs a folder it can write to and free ports on 127.0.0.1")
+	}
+	fmt.Fprint(streams.Err, banner)
+	fmt.Fprintf(streams.Err, "polex-sandbox: signing as %s\n", o.identity.Subject())
+	return s, nil
+}
+
+// temporaryFolder makes the folder for a run that names none. The second result removes it.
+func temporaryFolder() (string, func(), error) {
+	dir, err := os.MkdirTemp("", "polex-sandbox-")
+	if err != nil {
+		return "", nil, cli.Hint(fmt.Errorf("make a folder: %w", err), "name one with --dir")
+	}
+	return dir, func() { _ = os.RemoveAll(dir) }, nil // what is left is the system's to clean
+}

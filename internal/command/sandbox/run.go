@@ -1,0 +1,110 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+)
+
+func newRun(streams cli.Streams) *cobra.Command {
+	var o startOptions
+	command := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG...]",
+		Short: "Run a command against a sandbox of its own",
+		Long: `run starts a sandbox, runs COMMAND, stops the sandbox and exits as COMMAND did. COMMAND
+finds in its environment
+
+  ACTIONS_ID_TOKEN_REQUEST_URL     as a GitHub Actions job does: whoever asks there gets
+  ACTIONS_ID_TOKEN_REQUEST_TOKEN   a token for the identity that the flags describe
+  POLEX_SANDBOX                    the folder with polex.yaml and trusted_root.json
+
+and polex.yaml trusts exactly that identity. For a token of another one, to see it refused,
+COMMAND can call polex-sandbox token.`,
+		Example: `  polex-sandbox run -- sh -c '
+    polex-sign --config "$POLEX_SANDBOX/polex.yaml" exception.yaml |
+    polex-verify --config "$POLEX_SANDBOX/polex.yaml" -'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("polex-sandbox run -- COMMAND [ARG...]; to leave a sandbox running, polex-sandbox serve",
+					"run needs a command")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return runCommand(c.Context(), o, streams, args) },
+	}
+	// Flags end where the command begins: the rest is the command's.
+	command.Flags().SetInterspersed(false)
+	command.Flags().StringVar(&o.dir, "dir", "", "`folder` for the sandbox's files (default a temporary one, removed afterwards)")
+	o.register(command.Flags())
+	return command
+}
+
+func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args []string) error {
+	if o.dir == "" {
+		dir, remove, err := temporaryFolder()
+		if err != nil {
+			return err
+		}
+		defer remove()
+		o.dir = dir
+	}
+	// From here on a signal is the child's to answer, or the sandbox would leave its folder behind.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+
+	s, err := o.start(ctx, streams)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }() // the command's status is what counts now
+
+	child := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // running what it is given is its job
+	child.Stdin, child.Stdout, child.Stderr = streams.In, streams.Out, streams.Err
+	child.Env = append(os.Environ(), s.Environ()...)
+	if err := child.Start(); err != nil {
+		return cli.Hint(fmt.Errorf("run %q: %w", args[0], err), "the command is looked up in PATH; a shell line needs a shell: polex-sandbox run -- sh -c '...'")
+	}
+	done := make(chan error, 1)
+	go func() { done <- child.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			if !fromTerminal(s, streams.In) {
+				_ = child.Process.Signal(s) // it has ended already
+			}
+		case err := <-done:
+			return childStatus(err)
+		}
+	}
+}
+
+// fromTerminal says whether the child has the signal already: a terminal sends those of its keys to everyone in front of it.
+func fromTerminal(s os.Signal, stdin io.Reader) bool {
+	return (s == os.Interrupt || s == syscall.SIGQUIT) && cli.IsTerminal(stdin)
+}
+
+// childStatus turns how the command ended into how polex-sandbox ends, with a shell's 128 and more for a signal.
+func childStatus(err error) error {
+	if err == nil {
+		return nil
+	}
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) {
+		return fmt.Errorf("wait for the command: %w", err)
+	}
+	status := ended.ExitCode()
+	if w, ok := ended.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		status = 128 + int(w.Signal())
+	}
+	return cli.StatusError(status)
+}

@@ -1,0 +1,94 @@
+// Package shapeconfig is how the binaries that look at an exception's shape take
+// their settings: from the shape section of the configuration, and from flags.
+package shapeconfig
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// The flags. Lifetime and allow-unbounded mean the same where a trust policy is meant.
+const (
+	flagPreset         = "preset"
+	flagMaxLifetime    = "max-lifetime"
+	flagAllowUnbounded = "allow-unbounded"
+	flagRequire        = "require"
+	flagKyvernoVersion = "kyverno-version"
+)
+
+// AddFlags gives a command the flags that [Config] looks at.
+func AddFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.String(flagPreset, "", "`name` of the settings to start from: baseline or strict; the settings of a preset win over those of the configuration (default: baseline)")
+	flags.String(flagMaxLifetime, "", "longest `duration` that an exception may live, such as 90d (default: no limit)")
+	flags.Bool(flagAllowUnbounded, false, "permit exceptions that never expire")
+	flags.StringSlice(flagRequire, nil, "`what` an exception has to say, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
+	flags.String(flagKyvernoVersion, "", "`release` of Kyverno, such as 1.19, that has to serve and heed the exception (default: not asked)")
+}
+
+// Config returns what configuration and flags add up to; a flag that is given
+// wins, and a preset that a flag names wins with all that presets set. What cannot be meant is a [cli.UsageError].
+func Config(cfg *cli.Config, flags *pflag.FlagSet) (shape.Config, error) {
+	var s section
+	if err := cfg.Section("shape", &s); err != nil {
+		return shape.Config{}, err
+	}
+	if flags.Changed(flagPreset) {
+		s.startFrom(flags.Lookup(flagPreset).Value.String())
+	}
+	if flags.Changed(flagMaxLifetime) {
+		s.MaxLifetime = flags.Lookup(flagMaxLifetime).Value.String()
+	}
+	if flags.Changed(flagAllowUnbounded) {
+		s.AllowUnbounded = flags.Lookup(flagAllowUnbounded).Value.String() == "true"
+	}
+	if flags.Changed(flagRequire) {
+		var err error
+		if s.Require, err = flags.GetStringSlice(flagRequire); err != nil {
+			return shape.Config{}, err
+		}
+	}
+	if flags.Changed(flagKyvernoVersion) {
+		s.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
+	}
+	config, err := s.config()
+	if err != nil {
+		return shape.Config{}, &cli.UsageError{Err: err}
+	}
+	return config, nil
+}
+
+// Policies reads the Kyverno policies that exceptions are from: those at the
+// paths or, when there are none, in the folder that the configuration names. Nil
+// is none at all. What cannot be read goes on the report, for an exception must
+// not pass for want of the policy that it is from.
+func Policies(cfg *cli.Config, paths []string, report *cli.Report) (*shape.PolicySet, error) {
+	if len(paths) == 0 {
+		var d cli.Directories
+		if err := cfg.Section("directories", &d); err != nil {
+			return nil, err
+		}
+		if d.Policies == "" {
+			return nil, nil
+		}
+		paths = []string{filepath.Join(cfg.Dir, filepath.FromSlash(d.Policies))}
+	}
+	return shape.ReadPolicies(slices.Collect(cli.Documents(paths, report, cli.Refuse))), nil
+}
+
+// Checker makes the checker of a configuration. One that cannot be meant is a
+// [cli.UsageError].
+func Checker(config shape.Config) (*shape.Checker, error) {
+	checker, err := shape.New(config)
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	return checker, nil
+}

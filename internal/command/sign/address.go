@@ -1,0 +1,28 @@
+package sign
+
+import (
+	"errors"
+	"net/url"
+)
+
+// checkAddress refuses an address that would send a token or a signature over
+// an open line; loopback is not one.
+func checkAddress(address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return errors.New("it is no address")
+	}
+	switch h := u.Hostname(); {
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("it carries more than scheme, host and path")
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && (h == "127.0.0.1" || h == "localhost" || h == "::1"):
+		return nil
+	default:
+		return errors.New("it is not reached by https")
+	}
+}

@@ -1,0 +1,82 @@
+package sign
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/commitflags"
+)
+
+// promoteOptions are the flags that only --promote has.
+type promoteOptions struct {
+	unsigned, signed string
+	source           string
+	replace          bool // of the configuration
+
+	commitflags.Flags
+
+	pullRequest     bool
+	pullRequestName string
+
+	dryRun       bool
+	keepGoing    bool
+	sealedOutput string
+	sealedInput  string
+}
+
+func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
+	flags.StringVar(&o.unsigned, "unsigned", "", "`folder` that holds what waits (default: unsigned)")
+	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
+	flags.StringVar(&o.source, "source", "", "`commit` to read the unsigned folder from: HEAD, a branch, a tag or a whole hash (default: HEAD)")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything and say what would be done; sign and write nothing")
+	flags.BoolVar(&o.keepGoing, "keep-going", false, "leave out the files that cannot be promoted, promote the others and exit 1 (default: promote all or none)")
+	o.Add(flags, "the promotion")
+	flags.BoolVar(&o.pullRequest, "pull-request-mode", false, "push the commit to a branch of its own, for a pull request, and leave the work tree as it is")
+	flags.StringVar(&o.pullRequestName, "pull-request-branch", "", "`name` of that branch (default: polex/signed- and the beginning of the source's hash)")
+	flags.StringVar(&o.sealedOutput, "sealed-output", "", "new `folder` to write the sealed files to, for another job to commit; the repository stays as it is")
+	flags.StringVar(&o.sealedInput, "sealed-input", "", "`folder` that --sealed-output wrote, to verify and commit instead of signing")
+}
+
+// commits and pushes report what is to come of a promotion.
+func (o *promoteOptions) commits() bool { return o.Commit || o.pushes() }
+func (o *promoteOptions) pushes() bool  { return o.Push || o.pullRequest }
+
+// checkPromote refuses what contradicts itself. without is what is left out where there
+// is no --promote.
+func (o *promoteOptions) checkPromote(promote bool) error {
+	given := *o
+	given.replace = false
+	switch {
+	case !promote && given != promoteOptions{}:
+		return cli.Usagef("--commit, --push, --source, --dry-run and what else is about a promotion go with --promote")
+	case o.pullRequestName != "" && !o.pullRequest:
+		return cli.Usagef("--pull-request-branch goes with --pull-request-mode")
+	case o.sealedOutput != "" && (o.commits() || o.sealedInput != "" || o.dryRun):
+		return cli.Usagef("--sealed-output leaves the commit to another job: choose one")
+	case o.sealedInput != "" && o.dryRun:
+		return cli.Usagef("--dry-run is about what would be signed, and --sealed-input signs nothing")
+	case o.Attempts != 0 && !o.pushes():
+		return cli.Usagef("--push-attempts requires --push or --pull-request-mode")
+	}
+	if err := commitflags.CheckBranch("pull-request-branch", o.pullRequestName); err != nil {
+		return err
+	}
+	// --remote and --branch name the target branch, which every promotion asks.
+	return o.CheckFor(o.commits(), promote)
+}
+
+// loadPromote takes how a queue is promoted from the configuration.
+func (o *promoteOptions) loadPromote(cfg *cli.Config) error {
+	var p cli.Promote
+	if err := cfg.Section("promote", &p); err != nil {
+		return err
+	}
+	switch p.Updates {
+	case "", "refuse":
+	case "replace":
+		o.replace = true
+	default:
+		return cli.Usagef("promote.updates: there is no %q: refuse and replace are known", p.Updates)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package sign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/retry"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// signer makes the signer that the flags ask for.
+func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
+	root, err := trust.LoadRoot(r.trust.TrustedRoot)
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	config := sign.Config{RekorURL: r.options.rekorURL, RekorVersion: r.options.rekorVersion, TimestampURL: r.options.timestampURL,
+		BundleFormat: sign.BundleFormat(r.options.bundleFormat), Concurrency: r.options.concurrency, Root: root, Rules: r.rules, Progress: r.progress()}
+	if len(r.trust.Authorities) > 0 {
+		if config.Policy, err = r.trusted.Policy(r.config); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.agree(); err != nil {
+		return nil, err
+	}
+	if r.options.key != "" {
+		return r.keySigner(config)
+	}
+	token, err := r.token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := sign.Keyless(ctx, config, r.options.fulcioURL, token, r.streams.Now())
+	if errors.Is(err, sign.ErrTokenExpired) {
+		return nil, cli.Hint(err, "get a fresh one; tokens of a workflow live for minutes")
+	}
+	if err != nil {
+		return nil, undone(err)
+	}
+	return signer, nil
+}
+
+// undone says what to do about an error of whoever is asked for a signature:
+// whatever it was, there is nothing to clear up.
+func undone(err error) error {
+	var rejected *verify.Rejected
+	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonCertificateNotValid {
+		return cli.Hint(err, "nothing was written; the certificate has to outlive the batch: sign less at once, or more at a time with --concurrency")
+	}
+	return cli.Hint(err, "nothing was written; run it again once the cause is gone")
+}
+
+// token finds an identity token: the one that was given, the one that the
+// environment hands out, or the one that a person gets by signing in.
+func (r *run) token(ctx context.Context) (string, error) {
+	if given := r.options.identityToken; given != "" {
+		return readToken(given)
+	}
+	client := r.options.oidcClientID
+	if client == "" {
+		client = sign.DefaultClientID
+	}
+	token, err := sign.AmbientToken(ctx, client, retry.Timing{})
+	if err == nil {
+		return token, nil
+	}
+	if !errors.Is(err, sign.ErrNoToken) {
+		return "", undone(err)
+	}
+	if !cli.IsTerminal(r.streams.In) {
+		return "", cli.Hint(err, "in GitHub Actions, give the job the permission id-token: write; elsewhere pass --identity-token, or --key")
+	}
+	_, _ = fmt.Fprintln(r.streams.Err, "Sign in to say who signs. Your address becomes part of a certificate that is recorded in a public log.")
+	return sign.InteractiveToken(ctx, sign.Flow{Issuer: r.options.oidcIssuer, ClientID: client, Device: r.options.device, In: r.streams.In, Out: r.streams.Err})
+}
+
+// readToken takes a token as it is, or from the file that holds it.
+func readToken(given string) (string, error) {
+	if strings.Count(given, ".") == 2 && !strings.ContainsAny(given, "/\\ \n") && len(given) > 64 {
+		return given, nil
+	}
+	raw, err := cli.ReadFile(given)
+	if err != nil {
+		return "", &cli.UsageError{Err: fmt.Errorf("read identity token: %w", err)}
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+func (r *run) keySigner(config sign.Config) (*sign.Signer, error) {
+	raw, err := cli.ReadFile(r.options.key)
+	if err != nil {
+		return nil, &cli.UsageError{Err: fmt.Errorf("read private key: %w", err)}
+	}
+	password, err := r.password()
+	if err != nil {
+		return nil, err
+	}
+	signer, err := sign.WithKey(config, raw, password)
+	if err != nil {
+		return nil, cli.Hint(err, "is COSIGN_PASSWORD right, and the key one that cosign made?")
+	}
+	return signer, nil
+}
+
+// password takes the key's password from COSIGN_PASSWORD, as cosign does, or
+// asks for it.
+func (r *run) password() ([]byte, error) {
+	if password, set := os.LookupEnv("COSIGN_PASSWORD"); set {
+		return []byte(password), nil
+	}
+	terminal, ok := r.streams.In.(*os.File)
+	if !ok || !cli.IsTerminal(terminal) {
+		return nil, &cli.UsageError{Err: errors.New("there is no password for the key"), Hint: "set COSIGN_PASSWORD"}
+	}
+	_, _ = io.WriteString(r.streams.Err, "Password of the key: ")
+	password, err := term.ReadPassword(int(terminal.Fd()))
+	_, _ = io.WriteString(r.streams.Err, "\n")
+	if err != nil {
+		return nil, fmt.Errorf("read password: %w", err)
+	}
+	return password, nil
+}
+
+// progress counts uploads on a terminal; a CI log is better off without.
+func (r *run) progress() func(done, total int) {
+	if !cli.IsTerminal(r.streams.Err) {
+		return nil
+	}
+	return func(done, total int) {
+		end := ""
+		if done == total {
+			end = "\n"
+		}
+		_, _ = fmt.Fprintf(r.streams.Err, "\rsigned %d of %d%s", done, total, end)
+	}
+}

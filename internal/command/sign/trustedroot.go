@@ -1,0 +1,193 @@
+package sign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/trust/tufroot"
+)
+
+const trustedRootHelp = `Fetch the trusted root of a Sigstore from its TUF repository and write it to a
+file, for --trusted-root and the trust policy's trustedRoot.
+
+What is fetched is verified from the TUF root metadata on: the public-good
+Sigstore's, which is built in, or the file that --root names. Then the file is
+replaced at once, and what it holds is printed. Nothing else is written, and
+nothing that verifies exceptions ever fetches anything: a trusted root changes
+when somebody runs this, reads what is new and commits it.
+
+Exits 0 if the file is up to date now, 2 for a command line that cannot be
+meant, and 3 if the repository could not be reached or is not to be trusted,
+has expired or holds no trusted root. Then the file stays as it was.`
+
+const trustedRootExample = `  # the public-good Sigstore
+  polex-sign trusted-root --output trusted_root.json
+
+  # a private one
+  polex-sign trusted-root --output trusted_root.json --mirror https://tuf.example.com --root root.json`
+
+// fetchTimeout bounds a fetch with all its files, requestTimeout each of them.
+const (
+	fetchTimeout   = 2 * time.Minute
+	requestTimeout = 30 * time.Second
+)
+
+// The reasons that the command gives.
+const (
+	reasonRefreshed = "refreshed"
+	reasonUnchanged = "unchanged"
+	reasonGone      = "gone"
+)
+
+func newTrustedRoot(streams cli.Streams) *cobra.Command {
+	var output, mirror, rootPath string
+	cmd := &cobra.Command{
+		Use:                   "trusted-root --output FILE [flags]",
+		Short:                 "Fetch the trusted root of a Sigstore from its TUF repository",
+		Long:                  trustedRootHelp,
+		Example:               trustedRootExample,
+		DisableFlagsInUseLine: true,
+	}
+	format := cli.AddFormatFlag(cmd)
+	cmd.Flags().StringVar(&output, "output", "", "`file` to write the trusted root to")
+	cmd.Flags().StringVar(&mirror, "mirror", "", "`address` of the TUF repository (default: "+tufroot.PublicMirror+")")
+	cmd.Flags().StringVar(&rootPath, "root", "", "`file` with the repository's TUF root metadata, root.json (default: the public-good Sigstore's, built in)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		source := tufroot.Source{Mirror: mirror}
+		switch err := checkAddress(mirror); {
+		case len(args) > 0:
+			return cli.Usagef("trusted-root takes no paths; --output names the file")
+		case output == "":
+			return &cli.UsageError{Err: errors.New("nothing says where to write the trusted root"), Hint: "name the file with --output"}
+		case err != nil:
+			return &cli.UsageError{Err: fmt.Errorf("address %q: %w", mirror, err), Hint: "write it like https://tuf.example.com"}
+		}
+		if rootPath != "" {
+			var err error
+			if source.Root, err = cli.ReadFile(rootPath); err != nil {
+				return &cli.UsageError{Err: fmt.Errorf("read TUF root: %w", err)}
+			}
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), fetchTimeout)
+		defer cancel()
+		source.Download = download(ctx)
+		report := &cli.Report{Tool: "polex-sign", Documents: 1}
+		if err := refresh(source, output, report); err != nil {
+			return err
+		}
+		return cli.Finish(format, streams.Out, report)
+	}
+	return cmd
+}
+
+// refresh brings a file up to date and puts what it holds on the report.
+func refresh(source tufroot.Source, path string, report *cli.Report) error {
+	old, err := os.ReadFile(path) // #nosec G304 -- the user names it
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fetched, err := tufroot.Fetch(source)
+	if err != nil {
+		return cli.Hint(err, fetchHint(err))
+	}
+	reason := reasonUnchanged
+	if string(old) != string(fetched.JSON) {
+		if err := cli.WriteFile(path, fetched.JSON); err != nil {
+			return err
+		}
+		reason = reasonRefreshed
+	}
+	held := map[string]bool{}
+	for _, h := range fetched.Root.Services() {
+		held[h.Kind+h.ID] = true
+		report.Add(cli.Result{Outcome: cli.Pass, File: path, Reason: h.Kind, Message: describe(h), Details: details(h)})
+	}
+	// A root that was good before and lacks somebody now may be a repository that
+	// went back, or somebody who is not to be trusted any more: a person has to see.
+	if before, err := trust.ParseRoot(old, path); err == nil {
+		for _, h := range before.Services() {
+			if !held[h.Kind+h.ID] {
+				report.Add(cli.Result{Outcome: cli.Warn, File: path, Reason: reasonGone, Message: "the " + h.Kind + " that was in it before is gone: " + describe(h), Details: details(h)})
+			}
+		}
+	}
+	good := fetched.GoodUntil.UTC().Format(time.RFC3339)
+	report.Add(cli.Result{Outcome: cli.Pass, File: path, Reason: reason,
+		Message: fmt.Sprintf("as %s has it under version %d of its root, good until %s", fetched.Mirror, fetched.RootVersion, good),
+		Details: map[string]any{"mirror": fetched.Mirror, "tufRootVersion": fetched.RootVersion, "goodUntil": good}})
+	return nil
+}
+
+func fetchHint(err error) string {
+	const stays = "the file stays as it was; "
+	switch {
+	case errors.Is(err, tufroot.ErrExpired):
+		return stays + "is this machine's clock right? If so, the repository is not kept up, or somebody holds back what is newer"
+	case errors.Is(err, tufroot.ErrUntrusted):
+		return stays + "somebody may be meddling with the repository; if it is a private one, is --root its root.json?"
+	case errors.Is(err, tufroot.ErrUnusable):
+		return stays + "is --mirror the TUF repository of a Sigstore?"
+	default:
+		return stays + "run it again once the cause is gone"
+	}
+}
+
+func describe(h trust.Service) string {
+	text := h.URL
+	if text == "" {
+		text = h.ID
+	}
+	if !h.From.IsZero() {
+		text += " from " + h.From.UTC().Format(time.DateOnly)
+	}
+	if !h.Until.IsZero() {
+		text += " until " + h.Until.UTC().Format(time.DateOnly)
+	}
+	return text
+}
+
+func details(h trust.Service) map[string]any {
+	d := map[string]any{"url": h.URL, "id": h.ID}
+	for name, at := range map[string]time.Time{"from": h.From, "until": h.Until} {
+		if !at.IsZero() {
+			d[name] = at.UTC().Format(time.RFC3339)
+		}
+	}
+	return d
+}
+
+// download gets the files of a repository until ctx ends.
+func download(ctx context.Context) tufroot.Download {
+	client := http.Client{Timeout: requestTimeout}
+	return func(address string, most int64) ([]byte, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("User-Agent", "polex")
+		response, err := client.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close() //nolint:errcheck // only read
+		switch response.StatusCode {
+		case http.StatusOK:
+			// One byte more than is allowed tells a file that is too long.
+			return io.ReadAll(io.LimitReader(response.Body, most+1))
+		case http.StatusNotFound:
+			return nil, tufroot.ErrNotFound
+		default:
+			return nil, fmt.Errorf("get %s: it returned %d", address, response.StatusCode)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package sign
+
+import (
+	"fmt"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+)
+
+// write writes the sealed documents as one stream.
+func (r *run) write(sealed []*exception.Document) error {
+	for _, doc := range sealed {
+		if doc.JSON() != sealed[0].JSON() {
+			return cli.Usagef("YAML and JSON cannot be written as one stream: sign them one by one")
+		}
+	}
+	content, err := exception.Join(sealed)
+	if err != nil {
+		return err
+	}
+	if r.options.output == "" {
+		if _, err := r.streams.Out.Write(content); err != nil {
+			return fmt.Errorf("write sealed documents: %w", err)
+		}
+	} else if err := cli.WriteFile(r.options.output, content); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(r.streams.Err, "sealed %d of %d\n", len(sealed), len(sealed))
+	return err
+}
+
+// writeBundle writes the evidence of a sealed document into a file of its own.
+// It comes before the document: evidence alone does nothing.
+func (r *run) writeBundle(sealed *exception.Document) error {
+	s, err := seal.Read(sealed)
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	return cli.WriteFile(r.options.bundle, append(s.Signatures[0].BundleV03, '\n'))
+}

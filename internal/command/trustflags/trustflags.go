@@ -1,0 +1,128 @@
+// Package trustflags is how the binaries that verify take their trust policy:
+// from a configuration file and from flags named as cosign's users know them.
+package trustflags
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// Flags are the values of the flags. Flags win over the configuration.
+type Flags struct {
+	Identity       string
+	IdentityRegexp string
+	Issuer         string
+	Key            string
+	TrustedRoot    string
+	Kinds          []string
+	MaxLifetime    string
+	AllowUnbounded bool
+
+	given func(name string) bool
+}
+
+// Add gives a command the flags that say whose keyless signatures count.
+func Add(cmd *cobra.Command) *Flags {
+	flags := cmd.Flags()
+	f := &Flags{given: flags.Changed}
+	flags.StringVar(&f.Identity, "certificate-identity", "", "exact `subject` of the signing certificate, such as https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main")
+	flags.StringVar(&f.IdentityRegexp, "certificate-identity-regexp", "", "regular `expression` that the whole subject matches")
+	flags.StringVar(&f.Issuer, "certificate-oidc-issuer", "", "exact `address` of the OIDC issuer, such as https://token.actions.githubusercontent.com")
+	flags.StringVar(&f.TrustedRoot, "trusted-root", "", "`file` with the trusted root (default: the public-good Sigstore, embedded)")
+	flags.StringSliceVar(&f.Kinds, "kinds", nil, "`kinds` that are accepted, as Kind.group, or '*' (default: PolicyException of both groups)")
+	flags.StringVar(&f.MaxLifetime, "max-lifetime", "", "longest `duration` between signing and expiry, such as 90d")
+	flags.BoolVar(&f.AllowUnbounded, "allow-unbounded", false, "accept exceptions that never expire")
+	return f
+}
+
+// AddKey gives a command the flag for a public key.
+func (f *Flags) AddKey(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Key, "key", "", "`file` with the public key that signs, in PEM")
+}
+
+// NamesAuthority reports whether the flags say who has to sign.
+func (f *Flags) NamesAuthority() bool {
+	return f.Identity != "" || f.IdentityRegexp != "" || f.Issuer != "" || f.Key != ""
+}
+
+// Config returns the trust policy of a configuration with the flags over it.
+func (f *Flags) Config(cfg *cli.Config) (trust.Config, error) {
+	c, err := trust.Read(cfg.Document(), cfg.Dir)
+	var syntax *exception.SyntaxError
+	if errors.As(err, &syntax) {
+		return c, &cli.UsageError{Err: err, Hint: syntax.Hint}
+	}
+	if err != nil {
+		return c, &cli.UsageError{Err: err}
+	}
+	if f.NamesAuthority() {
+		c.Authorities, c.Threshold, c.Groups = f.authorities(), 0, nil
+	}
+	if f.TrustedRoot != "" {
+		c.TrustedRoot = f.TrustedRoot
+	}
+	if len(f.Kinds) > 0 {
+		c.Kinds = f.Kinds
+	}
+	if f.MaxLifetime != "" {
+		c.MaxLifetime = f.MaxLifetime
+	}
+	if f.given("allow-unbounded") {
+		c.InsecureAllowUnbounded = f.AllowUnbounded
+	}
+	return c, nil
+}
+
+func (f *Flags) authorities() []trust.AuthorityConfig {
+	var authorities []trust.AuthorityConfig
+	if f.Identity != "" || f.IdentityRegexp != "" || f.Issuer != "" {
+		authorities = append(authorities, trust.AuthorityConfig{Subject: f.Identity, SubjectRegexp: f.IdentityRegexp, Issuer: f.Issuer})
+	}
+	if f.Key != "" {
+		authorities = append(authorities, trust.AuthorityConfig{KeyFile: f.Key})
+	}
+	return authorities
+}
+
+// Policy returns the policy that configuration and flags add up to. One that
+// names nobody, or cannot be meant, is a [cli.UsageError].
+func (f *Flags) Policy(cfg *cli.Config) (*trust.Policy, error) {
+	c, err := f.Config(cfg)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := trust.Load(c)
+	switch {
+	case errors.Is(err, trust.ErrNoAuthority):
+		return nil, &cli.UsageError{Err: errors.New("nothing says who has to have signed"), Hint: whoHint()}
+	case err != nil:
+		return nil, &cli.UsageError{Err: err}
+	}
+	return policy, nil
+}
+
+// Verifier verifies by the policy that configuration and flags add up to. One that names
+// nobody, or cannot be meant, is a [cli.UsageError].
+func (f *Flags) Verifier(cfg *cli.Config) (*verify.Verifier, error) {
+	policy, err := f.Policy(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return verify.New(policy)
+}
+
+func whoHint() string {
+	const flags = "name the signer with --certificate-identity and --certificate-oidc-issuer, a public key with --key, or a configuration with --config"
+	if _, err := os.Lstat(cli.ConfigName); errors.Is(err, fs.ErrNotExist) {
+		return flags
+	}
+	return flags + "; there is a " + cli.ConfigName + " here, which is not read on its own account: a gate must not take its trust from what it judges"
+}

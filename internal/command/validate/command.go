@@ -1,0 +1,182 @@
+// Package validate is the command polex-validate.
+package validate
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/changed"
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/parallel"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+const help = `Check that exceptions are well shaped before anybody reviews or signs them: that
+the API server keeps them as they are written, that they say which resources and
+rules they are for, that they end, that they say what the configuration asks for,
+and that they do not reach what guards them.
+
+PATH is a file, a folder (every .yaml, .yml and .json below it) or - for
+standard input. Without --config, the .polex.yaml of the repository that the
+working directory lies in is used, if there is one. A flag wins over it.
+
+Where PATH is in the folder of pending exceptions (directories.unsigned, or
+unsigned/), every file there is held to the rules of polex-sign --promote as well: a
+file that could not be promoted is refused here, before it stops others.
+
+Nothing loosens the checks on what guards exceptions: an exception that matches
+PolicyException, a policy called polex-*, or the namespaces kyverno and
+polex-system is always refused.
+
+Exits 0 if and only if at least one document was found and every one passed, 1
+if one was refused, 2 for a command line or configuration that cannot be meant,
+and 3 if one could not be read or there was nothing to check. A warning fails
+nothing. With --changed-since, a run that finds only unchanged files exits 0.`
+
+const example = `  # in a pull request, with annotations on its lines
+  polex-validate -o github unsigned/
+
+  # only what the pull request touches
+  polex-validate --changed-since origin/main unsigned/
+
+  # do the policies exist, what would be exempt, and what is live already?
+  polex-validate --policies policies/ --resources apps/ --signed signed/ unsigned/
+
+  # write them for the Kyverno that no longer reads kyverno.io exceptions
+  polex-validate --fix --policies policies/ --whole-policy unsigned/mongo.yaml
+
+  # at most a month, with a ticket
+  polex-validate --max-lifetime 30d --require reason,ticket exception.yaml`
+
+// New makes the command.
+func New(streams cli.Streams) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:                   "polex-validate [flags] PATH...",
+		Short:                 "Check that exceptions are narrow, bounded and accounted for",
+		Long:                  help,
+		Example:               example,
+		DisableFlagsInUseLine: true,
+		Args:                  cli.AtLeastOnePath,
+	}
+	format := cli.AddFormatFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	flags.StringVar(&o.changedSince, "changed-since", "", "branch, tag or `commit`: look only at files that have changed since HEAD parted from it")
+	shapeconfig.AddFlags(cmd)
+	o.around.addFlags(cmd)
+	flags.BoolVar(&o.fix, "fix", false, "print the policies.kyverno.io form of kyverno.io exceptions, where one exempts just the same, instead of checking")
+	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from the whole of a policy whose rules are named, for the new form knows no rules")
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		if o.wholePolicy && !o.fix {
+			return cli.Usagef("--whole-policy goes with --fix")
+		}
+		cfg, err := cli.LoadRepositoryConfig(o.config)
+		if err != nil {
+			return err
+		}
+		config, err := shapeconfig.Config(cfg, flags)
+		if err != nil {
+			return err
+		}
+		if err := shapeconfig.WeighClaims(cfg, &config); err != nil {
+			return err
+		}
+		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), CountPassed: !format.Writes("json")}
+		maps.Copy(report.Docs, renewalDocs())
+		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+		var since *changed.Since
+		if o.changedSince != "" {
+			if since, err = changed.Open(cmd.Context(), ".", o.changedSince); err != nil {
+				return cli.Hint(err, "fetch the branch and its history; in GitHub Actions, check out with fetch-depth: 0")
+			}
+			inputs.Changed = since.Changed
+		}
+		run := &run{report: report, now: streams.Now()}
+		var waiting *queue
+		if !o.fix {
+			if waiting, err = openQueue(cmd.Context(), cfg, paths, since); err != nil {
+				return err
+			}
+		}
+		if err := o.around.read(run, waiting, cfg, &config); err != nil {
+			return err
+		}
+		if run.checker, err = shapeconfig.Checker(config); err != nil {
+			return err
+		}
+		if o.fix {
+			fix := &fixer{policies: run.policies, wholePolicy: o.wholePolicy, report: report}
+			inputs.Each(fix.document)
+			return fix.finish(format, streams)
+		}
+		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: run.settle}.Each(inputs.Each)
+		run.renewals.settle(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // what cannot be read of them is on the report
+		if waiting != nil {
+			waiting.check(report)
+		}
+		return cli.Finish(format, streams.Out, report)
+	}
+	return cmd
+}
+
+type options struct {
+	config, changedSince string
+	around               surroundings
+	fix, wholePolicy     bool
+}
+
+type run struct {
+	checker  *shape.Checker
+	policies *shape.PolicySet // nil when none are given
+	set      shape.Set
+	live     []string  // the paths of the live exceptions
+	renewals *renewals // nil where the live exceptions are not given
+	report   *cli.Report
+	now      time.Time
+}
+
+// answer is what is said of a document for itself.
+type answer struct {
+	found   []shape.Finding
+	exempts shape.Exemption
+}
+
+// check runs for many documents at once.
+func (r *run) check(doc *exception.Document) answer {
+	a := answer{found: r.checker.Check(doc, r.now)}
+	if !slices.ContainsFunc(a.found, func(f shape.Finding) bool { return f.Severity == shape.Error }) {
+		a.exempts = r.checker.Exempted(doc)
+	}
+	return a
+}
+
+// settle puts what is wrong with a document on the report, for itself and beside
+// those before it, or that nothing is, and what it would exempt. It runs for one
+// after the other.
+func (r *run) settle(doc *exception.Document, a answer) {
+	results := shapeconfig.Results(doc, append(a.found, r.checker.Weigh(r.set.Add(doc))...))
+	r.report.Add(results...)
+	if slices.ContainsFunc(results, func(result cli.Result) bool { return result.Outcome == cli.Refuse }) {
+		return
+	}
+	result := cli.ResultFor(doc)
+	result.Outcome, result.Reason = cli.Pass, "well-shaped"
+	if exempts := a.exempts; exempts.Count > 0 || exempts.Cut {
+		result.Message = "would exempt " + shapeconfig.Exempted(exempts)
+		if len(exempts.Assumed) > 0 {
+			result.Message += ", assuming " + strings.Join(exempts.Assumed, ", and ")
+		}
+		result.Details = map[string]any{"exempts": shapeconfig.Names(exempts.Resources), "count": exempts.Count, "assumed": exempts.Assumed}
+	}
+	if !r.renewals.keep(doc, result) {
+		r.report.Add(result)
+	}
+}

@@ -1,0 +1,63 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// surroundings are the paths of what exceptions are held against besides
+// themselves.
+type surroundings struct{ policies, resources, signed, crds []string }
+
+func (s *surroundings) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&s.policies, "policies", nil, "`paths` of the Kyverno policies that exceptions are from: do the policies and rules exist? (default: directories.policies of the configuration)")
+	flags.StringSliceVar(&s.resources, "resources", nil, "`paths` of manifests: which of them would be exempt?")
+	flags.StringSliceVar(&s.crds, "crds", nil, "`paths` of the cluster's own definitions of PolicyException (default: those of Kyverno 1.19.1)")
+	flags.StringSliceVar(&s.signed, "signed", nil, "`paths` of the live exceptions: what is replaced, widened or doubled? (default: the signed folder, when PATH is in the pending one)")
+}
+
+// read puts what the paths hold into the configuration and the set. What cannot
+// be read goes on the report: an exception must not pass for want of the policy
+// that it is from. Manifests may be templates, which are no YAML; those that
+// cannot be read are warned of.
+//
+// waiting, where it is not nil, says where the live exceptions are when no flag does.
+// What cannot be read of those is for polex-verify to reject.
+func (s *surroundings) read(run *run, waiting *queue, cfg *cli.Config, config *shape.Config) error {
+	if len(s.crds) > 0 {
+		defined, err := exception.ReadDefinitions(slices.Collect(cli.Documents(s.crds, run.report, cli.Refuse)))
+		if err != nil {
+			return &cli.UsageError{Err: fmt.Errorf("definitions: %w", err)}
+		}
+		config.Definitions = defined
+	}
+	var err error
+	if config.Policies, err = shapeconfig.Policies(cfg, s.policies, run.report); err != nil {
+		return err
+	}
+	run.policies = config.Policies
+	if len(s.resources) > 0 {
+		config.Resources = shape.ReadResources(slices.Collect(cli.Documents(s.resources, run.report, cli.Warn)))
+	}
+	said := run.report
+	if run.live = s.signed; len(run.live) == 0 && waiting != nil {
+		run.live, said = waiting.signed, &cli.Report{}
+	}
+	if len(run.live) > 0 || waiting != nil {
+		var p cli.Promote
+		if err := cfg.Section("promote", &p); err != nil {
+			return err
+		}
+		run.renewals = &renewals{newApprover: p.Renewals.RequireNewApprover}
+		run.set.Live(cli.Documents(run.live, said, cli.Refuse), run.now)
+	}
+	return nil
+}

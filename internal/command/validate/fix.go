@@ -1,0 +1,80 @@
+package validate
+
+import (
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/shape/translate"
+)
+
+// fixer writes exceptions of kyverno.io as ones of policies.kyverno.io. Others
+// are written as they are, so that the output is the whole of the input.
+type fixer struct {
+	policies    *shape.PolicySet // nil when none are given
+	wholePolicy bool
+	report      *cli.Report
+	out         exception.Stream
+}
+
+func (f *fixer) document(doc *exception.Document) {
+	exc, ok := doc.Exception()
+	if !ok || exc.Identity.Group != exception.KyvernoGroup {
+		f.write(doc, doc)
+		return
+	}
+	how := translate.Translation{WholePolicy: f.wholePolicy}
+	if f.policies != nil {
+		how.PolicyKinds = f.policies.Successors(exc)
+	}
+	source, notes, err := translate.Exception(doc, how)
+	if err != nil {
+		result := cli.ResultFor(doc)
+		result.Outcome, result.Reason, result.Message = cli.Refuse, "no-counterpart", err.Error()
+		f.report.Add(result)
+		return
+	}
+	for _, note := range notes {
+		result := cli.ResultFor(doc)
+		result.Outcome, result.Reason = cli.Refuse, "no-counterpart"
+		result.Line, result.Column, result.Path = note.Position.Line, note.Position.Column, note.Path.String()
+		result.Message, result.Hint = note.Message, note.Hint
+		f.report.Add(result)
+	}
+	if len(notes) == 0 {
+		translated, err := exception.Parse(source, doc.File())
+		if err != nil {
+			f.report.Add(unwritten(doc, err))
+			return
+		}
+		f.write(doc, translated)
+	}
+}
+
+func (f *fixer) write(doc, written *exception.Document) {
+	if err := f.out.Add(written); err != nil {
+		f.report.Add(unwritten(doc, err))
+		return
+	}
+	result := cli.ResultFor(doc)
+	result.Outcome, result.Reason = cli.Pass, "translated"
+	f.report.Add(result)
+}
+
+func unwritten(doc *exception.Document, err error) cli.Result {
+	result := cli.ResultFor(doc)
+	result.Outcome, result.Reason, result.Message = cli.Unknown, "not-written", err.Error()
+	return result
+}
+
+// finish writes the documents where every one of them could be, and the report
+// where it is not taken for one.
+func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
+	if f.report.Err() != nil {
+		return cli.Finish(format, streams.Err, f.report)
+	}
+	content, err := f.out.Bytes()
+	if err == nil {
+		_, err = streams.Out.Write(content)
+	}
+	return err
+}

@@ -1,0 +1,245 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/command/changed"
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// queue is the folder of pending exceptions, as far as the paths of a run cover it.
+// What promotion would reject in it, once it is merged, is rejected now: then it
+// would stop the exceptions of everybody.
+type queue struct {
+	root    string // of the repository
+	folders pending.Folders
+	replace bool
+	files   []changed.File  // of both folders
+	covered map[string]bool // the pending files that this run judges
+	touched map[string]bool // the signed files that have changed
+	said    string          // of git check-attr, of the pending files and where they would lie
+	signed  []string        // the signed files, for what holds exceptions against them
+}
+
+// openQueue returns the queue where a path lies in its folder or around it, and nil
+// where none does, outside of a repository, or where nothing in it has changed.
+func openQueue(ctx context.Context, cfg *cli.Config, paths []string, since *changed.Since) (*queue, error) {
+	root, err := cli.RepositoryRoot(".")
+	if err != nil || root == "" {
+		return nil, err
+	}
+	var d cli.Directories
+	var p cli.Promote
+	if err := errors.Join(cfg.Section("directories", &d), cfg.Section("promote", &p)); err != nil {
+		return nil, err
+	}
+	q := &queue{root: root, replace: p.Updates == "replace", covered: map[string]bool{}, touched: map[string]bool{}}
+	if q.folders, err = (pending.Folders{Unsigned: d.Unsigned, Signed: d.Signed}).Complete(); err != nil {
+		return nil, &cli.UsageError{Err: err, Hint: "see directories in the configuration"}
+	}
+	below := q.below(paths)
+	if len(below) == 0 {
+		return nil, nil
+	}
+	if q.files, err = changed.List(ctx, root, q.folders.Unsigned, q.folders.Signed); err != nil {
+		return nil, cli.Hint(err, "polex-validate asks Git which files of the pending folder would be promoted")
+	}
+	for _, f := range q.files {
+		if since != nil && q.isSigned(f) {
+			if q.touched[f.Path], err = since.Differs(f); err != nil {
+				return nil, err
+			}
+		}
+		if !q.waits(f) || !slices.ContainsFunc(below, func(path string) bool { return path == "." || f.Path == path || strings.HasPrefix(f.Path, path+"/") }) {
+			continue
+		}
+		differs := true
+		if since != nil {
+			if differs, err = since.Differs(f); err != nil {
+				return nil, err
+			}
+		}
+		q.covered[f.Path] = differs
+	}
+	if err := q.attributes(ctx, since); err != nil {
+		return nil, err
+	}
+	differs := func(f changed.File) bool { return q.covered[f.Path] || q.touched[f.Path] }
+	if !slices.ContainsFunc(q.files, differs) && pending.CheckAttributes(q.said) == nil {
+		return nil, nil
+	}
+	for _, f := range q.files {
+		if q.isSigned(f) && f.Mode == pending.Regular && exception.HoldsDocuments(f.Path) {
+			q.signed = append(q.signed, q.path(f))
+		}
+	}
+	return q, nil
+}
+
+// attributes asks Git for the attributes of what this run judges, and of everything that
+// waits where a .gitattributes has changed.
+func (q *queue) attributes(ctx context.Context, since *changed.Since) error {
+	rules, err := changed.List(ctx, q.root, ".gitattributes")
+	if err != nil {
+		return err
+	}
+	all := since == nil
+	for _, f := range append(rules, q.files...) {
+		if !all && path.Base(f.Path) == ".gitattributes" {
+			if all, err = since.Differs(f); err != nil {
+				return err
+			}
+		}
+	}
+	var places []string
+	for _, f := range q.files {
+		if q.waits(f) && (all || q.covered[f.Path]) {
+			places = append(places, f.Path, q.folders.Target(f.Path))
+		}
+	}
+	q.said, err = changed.Attributes(ctx, q.root, places, slices.Concat(pending.Attributes, pending.LineEnds)...)
+	return err
+}
+
+// below returns those of the paths, from the root of the repository, that lie in the
+// pending folder or around it.
+func (q *queue) below(paths []string) []string {
+	var below []string
+	for _, path := range paths {
+		name, inside := cli.PathIn(q.root, path)
+		if path == "-" || !inside {
+			continue
+		}
+		if name == "." || strings.HasPrefix(name+"/", q.folders.Unsigned+"/") || strings.HasPrefix(q.folders.Unsigned, name+"/") {
+			below = append(below, name)
+		}
+	}
+	return below
+}
+
+func (q *queue) waits(f changed.File) bool {
+	return strings.HasPrefix(f.Path+"/", q.folders.Unsigned+"/") && pending.Waits(f.Path)
+}
+
+func (q *queue) isSigned(f changed.File) bool {
+	return strings.HasPrefix(f.Path+"/", q.folders.Signed+"/")
+}
+
+// path is a file as this process reads it.
+func (q *queue) path(f changed.File) string {
+	path := filepath.Join(q.root, filepath.FromSlash(f.Path))
+	if here, err := os.Getwd(); err == nil {
+		if near, err := filepath.Rel(here, path); err == nil {
+			return near
+		}
+	}
+	return path
+}
+
+// check puts on the report what promotion would reject of the files that this run
+// judges.
+func (q *queue) check(report *cli.Report) {
+	if refusal := pending.CheckAttributes(q.said); refusal != nil {
+		report.Add(q.result(refusal))
+	}
+	var signed, before pending.Signed // before is without what this change adds
+	var requests []pending.Request
+	for _, f := range q.files {
+		switch {
+		case q.isSigned(f):
+			all := []*pending.Signed{&signed, &before}
+			if q.touched[f.Path] {
+				all = all[:1]
+			}
+			var ids []exception.Identity
+			signs := pending.Signs(pending.File{Path: f.Path, Mode: f.Mode})
+			if signs {
+				for _, doc := range q.read(f) {
+					ids = append(ids, doc.Identity)
+				}
+			}
+			for _, s := range all {
+				if s.Add(f.Path); signs {
+					s.Holds(f.Path, ids)
+				}
+			}
+		case q.waits(f):
+			if refusal := pending.CheckFile(pending.File{Path: f.Path, Mode: f.Mode}); refusal != nil {
+				q.refuse(report, f.Path, refusal)
+			} else if documents := q.read(f); len(documents) > 0 {
+				requests = append(requests, pending.Request{From: f.Path, To: q.folders.Target(f.Path), Documents: documents})
+			}
+		}
+	}
+	// Those that wait already come first: of two that get into each other's way, the
+	// one that this run judges is at fault.
+	slices.SortStableFunc(requests, func(a, b pending.Request) int { return order(q.covered[a.From]) - order(q.covered[b.From]) })
+	asked := map[exception.Identity]bool{}
+	by := map[exception.Identity]string{}
+	for _, r := range requests {
+		for _, doc := range r.Documents {
+			asked[doc.Identity] = true
+			if first, again := by[doc.Identity]; again && !q.covered[first] { // others see each other in the run itself
+				q.refuse(report, r.From, &exception.Refusal{Position: doc.Position, Reason: shape.ReasonDuplicateIdentity,
+					Message: fmt.Sprintf("%s waits to be signed already, in %s", doc.Identity, first), Hint: "only one of the two can be promoted"})
+			} else if !again {
+				by[doc.Identity] = r.From
+			}
+		}
+	}
+	targets := pending.Targets{}
+	for _, r := range requests {
+		_, refusals := signed.Check(r, asked, q.replace)
+		if !q.covered[r.From] && len(refusals) > 0 {
+			if _, was := before.Check(r, asked, q.replace); len(was) == 0 {
+				report.Add(q.result(refusals[0])) // this change gets in the way of what waits
+			}
+		}
+		for _, refusal := range append(refusals, targets.Add(r)...) {
+			q.refuse(report, r.From, refusal)
+		}
+	}
+}
+
+func order(judged bool) int {
+	if judged {
+		return 1
+	}
+	return 0
+}
+
+// read returns what a file holds. What cannot be read is said elsewhere.
+func (q *queue) read(f changed.File) []pending.Document {
+	var documents []pending.Document
+	for doc := range cli.Documents([]string{q.path(f)}, &cli.Report{}, cli.Warn) {
+		documents = append(documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
+	}
+	return documents
+}
+
+func (q *queue) refuse(report *cli.Report, name string, r *exception.Refusal) {
+	if !q.covered[name] {
+		return
+	}
+	result := q.result(r)
+	result.File = q.path(changed.File{Path: name})
+	if !slices.ContainsFunc(report.Results(), func(said cli.Result) bool { return said.File == result.File && said.Reason == r.Reason }) {
+		report.Add(result)
+	}
+}
+
+func (q *queue) result(r *exception.Refusal) cli.Result {
+	result := cli.ResultOf(r)
+	result.File = q.path(changed.File{Path: result.File})
+	return result
+}

@@ -1,0 +1,232 @@
+// Package verify is the command polex-verify.
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/parallel"
+	"github.com/polex-dev/polex/internal/command/trustflags"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+const help = `Verify that exceptions are sealed by someone who is trusted, that they are
+exactly what was signed, and that they have not expired.
+
+PATH is a file, a folder (every .yaml, .yml and .json below it) or - for
+standard input. Who is trusted comes from flags and from --config alone, never
+from the environment or from what is verified. Nothing is fetched: the trusted
+root is a file, or the public-good one that is built in.
+
+With --git, what one commit of a repository holds is verified, whatever lies in
+the work tree or the index: --ref names the commit and --path files and folders
+in it, which are what the results name.
+
+With --only-exceptions, every file in a folder is rejected that is not a signed
+document, as tools that apply the folder may obey it: a Kustomization, jsonnet,
+a chart, a link. Only README.md, .gitkeep and CODEOWNERS may lie there besides.
+
+With --emit, standard output holds nothing but what was verified, as a stream of
+YAML, and that only if every document passed. The results go to standard error.
+
+With --bundle, one document that carries no seal is verified by the Sigstore
+bundle beside it, as polex-sign --bundle and cosign sign-blob write it: the
+bundle has to sign every byte of the file.
+
+Exits 0 if and only if at least one document was found and every one passed,
+1 if one was refused, 2 for a command line that cannot be meant, and 3 if one
+could not be decided or there was nothing to verify.`
+
+const example = `  # what the workflow of acme/exceptions signed on main
+  polex-verify signed/ \
+    --certificate-identity https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main \
+    --certificate-oidc-issuer https://token.actions.githubusercontent.com
+
+  # what main holds, without a checkout, handed on as it was signed
+  polex-verify --config polex.yaml --git . --ref main --path signed --emit=sealed
+
+  # why, in full
+  polex-verify --config polex.yaml --explain signed/mongo.yaml
+
+  # a document without a seal, which cosign sign-blob --new-bundle-format --bundle signed
+  polex-verify --config polex.yaml --bundle mongo.sigstore.json mongo.yaml
+
+  # what the cluster holds
+  kubectl get policyexception -n platform mongo -o yaml | polex-verify --config polex.yaml -`
+
+// New makes the command.
+func New(streams cli.Streams) *cobra.Command {
+	var configPath string
+	cmd := &cobra.Command{
+		Use:                   "polex-verify [flags] PATH... | --git DIR [--path PATH]...",
+		Short:                 "Verify that exceptions are signed, unchanged and unexpired",
+		Long:                  help,
+		Example:               example,
+		DisableFlagsInUseLine: true,
+	}
+	format := cli.AddFormatFlag(cmd)
+	cmd.Flags().StringVar(&configPath, "config", "", "`file` with the configuration, whose trust policy is used")
+	trusted := trustflags.Add(cmd)
+	trusted.AddKey(cmd)
+	git, explain, emit, detached, only := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(cmd), addOnlyFlag(cmd)
+	cmd.Args = git.check
+	cmd.RunE = func(_ *cobra.Command, paths []string) error {
+		if err := detached.check(paths, git, emit); err != nil {
+			return err
+		}
+		if err := only.check(paths, detached); err != nil {
+			return err
+		}
+		if err := explain.check(format); err != nil {
+			return err
+		}
+		cfg, err := cli.LoadConfig(configPath)
+		if err != nil {
+			return err
+		}
+		verifier, err := trusted.Verifier(cfg)
+		if err != nil {
+			return err
+		}
+		report := &cli.Report{Tool: "polex-verify", Docs: docs()}
+		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+		if only.on {
+			inputs.Screen = only.screen
+		}
+		documents := inputs.Each
+		if git.on() {
+			commit := &commitInputs{flags: git, report: report, screen: inputs.Screen}
+			if commit.paths, err = git.inCommit(cfg); err != nil {
+				return err
+			}
+			documents = commit.each
+		}
+		r := run{verifier: verifier, report: report, now: streams.Now(), explain: explain.on, details: format.Writes("json"), emit: emit}
+		if detached.on() {
+			detached.verify(&r, inputs)
+		} else {
+			parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify, Done: r.settle}.Each(documents)
+		}
+
+		results := streams.Out
+		if emit.on() {
+			results = streams.Err
+		}
+		if err := format.Write(results, report); err != nil {
+			return err
+		}
+		if err := emit.write(streams.Out, report); err != nil {
+			return err
+		}
+		return report.Err()
+	}
+	return cmd
+}
+
+// Reasons that are the command's own.
+const (
+	reasonDuplicate = "duplicate-identity"
+	reasonUndecided = "undecided"
+)
+
+// docs says in a line what each reason means.
+func docs() map[string]string {
+	all := map[string]string{}
+	for _, reason := range verify.Reasons() {
+		all[string(reason)] = reason.Doc()
+	}
+	return all
+}
+
+type run struct {
+	verifier *verify.Verifier
+	report   *cli.Report
+	now      time.Time
+	met      exception.Identities
+	emit     *emission
+	explain  bool                     // in text
+	details  bool                     // for JSON; a report of thousands of documents is small without
+	special  map[verify.Reason]string // hints that win over the general ones
+}
+
+// answer is what the verifier says of a document, and what is printed of one that
+// passes.
+type answer struct {
+	verified *verify.Verified
+	err      error
+
+	emitted *exception.Document
+	emitErr error
+}
+
+// verify runs for many documents at once.
+func (r *run) verify(doc *exception.Document) answer {
+	verified, err := r.verifier.Verify(doc, r.now)
+	return r.answer(doc, verified, err)
+}
+
+func (r *run) answer(doc *exception.Document, verified *verify.Verified, err error) answer {
+	a := answer{verified: verified, err: err}
+	if a.err == nil && r.emit.on() {
+		a.emitted, a.emitErr = r.emit.of(doc, a.verified)
+	}
+	return a
+}
+
+// settle puts a document on the report. It runs for one after the other.
+func (r *run) settle(doc *exception.Document, a answer) {
+	result := cli.ResultFor(doc)
+	var facts verify.Facts
+	var rejected *verify.Rejected
+	switch {
+	case errors.As(a.err, &rejected):
+		facts = rejected.Facts
+		result.Outcome, result.Reason, result.Message = cli.Refuse, string(rejected.Reason), rejected.Detail
+		if result.Hint = r.special[rejected.Reason]; result.Hint == "" {
+			result.Hint = hints[rejected.Reason]
+		}
+		if rejected.Reason == verify.ReasonKindNotAllowed && doc.IsList() {
+			result.Hint = "put each document of the list into a file of its own"
+		}
+	case a.err != nil:
+		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonUndecided, a.err.Error()
+	default:
+		facts = a.verified.Facts()
+		r.accept(doc, a, &result)
+	}
+	if r.explain {
+		result.Facts = explain(facts, result.Outcome == cli.Pass)
+	}
+	if r.details {
+		result.Details = details(facts)
+	}
+	r.report.Add(result)
+}
+
+// accept passes a verified document, unless its object was met before or it is
+// to be printed and cannot be.
+func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
+	if first, again := r.met.Add(doc); again {
+		result.Outcome, result.Reason = cli.Refuse, reasonDuplicate
+		result.Message = fmt.Sprintf("%s is already at %s", doc.Identity(), first)
+		result.Hint = "only one of the two can be applied: keep the one that was approved"
+		return
+	}
+	err := a.emitErr
+	if err == nil && r.emit.on() {
+		err = r.emit.stream.Add(a.emitted)
+	}
+	if err != nil {
+		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNotEmitted, err.Error()
+		return
+	}
+	result.Outcome, result.Reason, result.Message = cli.Pass, "verified", summary(a.verified.Facts())
+}
+
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

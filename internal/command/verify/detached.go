@@ -1,0 +1,71 @@
+package verify
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// detached is a document without a seal, verified by the bundle beside it.
+type detached struct {
+	bundle string // the path; "" for sealed documents
+}
+
+func addBundleFlag(cmd *cobra.Command) *detached {
+	d := &detached{}
+	cmd.Flags().StringVar(&d.bundle, "bundle", "", "`file` with the Sigstore bundle (v0.3) that signs every byte of the one document, which carries no seal")
+	return d
+}
+
+func (d *detached) on() bool { return d.bundle != "" }
+
+// check refuses what one bundle cannot be about.
+func (d *detached) check(paths []string, git *gitFlags, emit *emission) error {
+	switch {
+	case !d.on():
+		return nil
+	case git.on():
+		return cli.Usagef("--bundle is about a file on disk, and --git about a commit")
+	case emit.form == "sealed":
+		return &cli.UsageError{Err: errors.New("a document that --bundle verifies has no seal to print"), Hint: "print the document itself with --emit=message"}
+	}
+	if len(paths) != 1 {
+		return &cli.UsageError{Err: errors.New("--bundle is about one document, and more paths are given"), Hint: "verify them one by one, each with its own bundle"}
+	}
+	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() && paths[0] != "-" {
+		return cli.Usagef("--bundle is about one document, and %s is a folder", paths[0])
+	}
+	return nil
+}
+
+// verify puts what becomes of the document on the report.
+func (d *detached) verify(r *run, in cli.Inputs) {
+	bundle, err := cli.ReadFile(d.bundle)
+	if err != nil {
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		r.report.Add(cli.Result{Outcome: cli.Unknown, File: d.bundle, Reason: cli.ReasonUnreadable, Message: "read bundle: " + err.Error()})
+		return
+	}
+	doc, source := in.Whole()
+	if doc == nil {
+		return
+	}
+	verified, err := r.verifier.VerifyDetached(source, bundle, r.now)
+	r.special = detachedHints
+	r.settle(doc, r.answer(doc, verified, err))
+}
+
+// detachedHints say what to do where a seal would ask for something else.
+var detachedHints = map[verify.Reason]string{
+	verify.ReasonBadMessage:       "verify a sealed document without --bundle",
+	verify.ReasonMalformedSeal:    "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",
+	verify.ReasonEvidenceMismatch: "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a sealed document without --bundle",
+}

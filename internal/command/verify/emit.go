@@ -1,0 +1,100 @@
+package verify
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// maxEmitted is how much is held back until everything is verified, in bytes.
+const maxEmitted = 64 << 20
+
+// reasonNotEmitted is for what is verified and cannot be printed.
+const reasonNotEmitted = "not-emitted"
+
+// emission prints what was verified, once everything was.
+type emission struct {
+	form   string // "" for none
+	stream exception.Stream
+}
+
+// addEmitFlag gives the command --emit, which is --emit=message without a value.
+func addEmitFlag(cmd *cobra.Command) *emission {
+	e := &emission{stream: exception.Stream{Limit: maxEmitted}}
+	cmd.Flags().Var(e, "emit", "if everything passes, print what was verified as YAML, and the results on standard error: the `form` is message, what was signed, or sealed, with its seal")
+	cmd.Flags().Lookup("emit").NoOptDefVal = "message"
+	_ = cmd.RegisterFlagCompletionFunc("emit", cobra.FixedCompletions([]string{"message", "sealed"}, cobra.ShellCompDirectiveNoFileComp))
+	return e
+}
+
+// String returns the form.
+func (e *emission) String() string { return e.form }
+
+// Type names the value in help texts.
+func (e *emission) Type() string { return "form" }
+
+// Set takes the form.
+func (e *emission) Set(form string) error {
+	if form != "message" && form != "sealed" {
+		return fmt.Errorf("%q is not one of message and sealed", form)
+	}
+	e.form = form
+	return nil
+}
+
+// on reports whether anything is printed besides the results.
+func (e *emission) on() bool { return e.form != "" }
+
+// of returns what is printed of a document. It may run for many at once.
+func (e *emission) of(doc *exception.Document, verified *verify.Verified) (*exception.Document, error) {
+	out, err := message(verified)
+	if err == nil && e.form == "sealed" {
+		out, err = resealed(out, doc)
+	}
+	return out, err
+}
+
+// message returns what was signed, as it was signed. JSON becomes YAML of the
+// same values: not every reader of YAML takes JSON in the middle of a stream.
+func message(verified *verify.Verified) (*exception.Document, error) {
+	signed := verified.Message()
+	if !signed.JSON() {
+		return signed, nil
+	}
+	yaml, err := seal.Message(signed)
+	if err != nil {
+		return nil, err
+	}
+	return exception.Parse(yaml, "message")
+}
+
+// resealed returns a message with the seal of the document that it was taken
+// from, and nothing else of that document.
+func resealed(message, doc *exception.Document) (*exception.Document, error) {
+	s, err := seal.Read(doc)
+	if err != nil {
+		return nil, err
+	}
+	return seal.Attach(message, s)
+}
+
+// write prints what is held back, if everything passed.
+func (e *emission) write(w io.Writer, report *cli.Report) error {
+	if !e.on() || report.Status() != cli.Passed {
+		return nil
+	}
+	content, err := e.stream.Bytes()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(content); err != nil {
+		return fmt.Errorf("write documents: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// explanation is the flag --explain. JSON explains always.
+type explanation struct{ on bool }
+
+func addExplainFlag(cmd *cobra.Command) *explanation {
+	e := &explanation{}
+	cmd.Flags().BoolVar(&e.on, "explain", false, "say below each line of text what was verified: who signed, from which run and commit, who witnessed it, until when it counts")
+	return e
+}
+
+// check refuses formats that have no place for it.
+func (e *explanation) check(format *cli.Format) error {
+	if e.on && format.String() != "text" && format.String() != "json" {
+		return &cli.UsageError{Err: fmt.Errorf("--explain has no place in -o %s", format), Hint: "leave -o away, or take -o json, which has it under details"}
+	}
+	return nil
+}
+
+// explain writes the facts in words, for a document that counts or does not.
+func explain(facts verify.Facts, counts bool) []cli.Fact {
+	if len(facts.Signatures) == 0 {
+		return []cli.Fact{{Label: "verified", Value: "nothing: who signed it, if anybody did, is not known"}}
+	}
+	var said []cli.Fact
+	say := func(label, format string, args ...any) {
+		said = append(said, cli.Fact{Label: label, Value: fmt.Sprintf(format, args...)})
+	}
+	if !counts {
+		say("verified", "what follows, and it does not count all the same")
+	}
+	for _, s := range facts.Signatures {
+		said = append(said, explainSignature(s)...)
+	}
+	say("message", "%s", facts.MessageDigest)
+	if n := facts.Renewal.Number; n > 0 {
+		say("renews", "%s, renewal %d in a row", renewed(facts), n)
+	}
+	if a := facts.Approvals; len(a.Names) > 0 {
+		say("approved by", "%s, by its record from %s", people(a.Names), a.From)
+	}
+	if !facts.StartsAt.IsZero() {
+		say("counts from", "%s", clock(facts.StartsAt))
+	}
+	switch {
+	case !facts.ExpiresAt.IsZero():
+		say("counts until", "%s", clock(facts.ExpiresAt))
+	case counts:
+		say("counts until", "withdrawn: it has no end")
+	}
+	return said
+}
+
+func explainSignature(s verify.Signature) []cli.Fact {
+	var said []cli.Fact
+	say := func(label, value string) {
+		if value != "" {
+			said = append(said, cli.Fact{Label: label, Value: value})
+		}
+	}
+	say("signed by", signer(s))
+	if s.Identity.Subject != "" && s.Authority != "" {
+		say("authority", s.Authority)
+	}
+	say("issuer", s.Identity.Issuer)
+	if own := s.Identity.CertificateAuthority; own != nil {
+		say("certified by", own.String()+", which the trust policy names")
+	}
+	claims := s.Identity.Claims
+	say("run", claims["runInvocationURI"])
+	say("trigger", firstOf(claims, "buildTrigger", "githubWorkflowTrigger"))
+	say("repository", firstOf(claims, "sourceRepositoryURI", "githubWorkflowRepository"))
+	say("ref", firstOf(claims, "sourceRepositoryRef", "githubWorkflowRef"))
+	say("commit", firstOf(claims, "sourceRepositoryDigest", "githubWorkflowSHA"))
+	say("runner", claims["runnerEnvironment"])
+	for _, w := range s.Witnesses {
+		say("witnessed", clock(w.At)+" by the "+strings.ReplaceAll(w.Kind, "-", " ")+" "+w.URL)
+	}
+	if len(s.Witnesses) == 0 {
+		say("witnessed", "by nobody")
+	}
+	if s.LogIndex >= 0 {
+		say("log entry", fmt.Sprintf("%d of %s", s.LogIndex, s.LogURL))
+	}
+	if c := s.Certificate; c.Fingerprint != "" {
+		say("certificate", fmt.Sprintf("%s, valid from %s to %s", c.Fingerprint, clock(c.NotBefore), clock(c.NotAfter)))
+	}
+	say("checked", strings.Join(s.Checked, ", "))
+	return said
+}
+
+// firstOf returns a claim under its name of today, or under the one that Fulcio
+// gave it before 2023.
+func firstOf(claims map[string]string, names ...string) string {
+	for _, name := range names {
+		if claims[name] != "" {
+			return claims[name]
+		}
+	}
+	return ""
+}
+
+// signer names who made a signature: by a certificate, or by a key of the policy.
+func signer(s verify.Signature) string {
+	if s.Identity.Subject == "" && s.Authority == "" {
+		return "a key of the trust policy"
+	}
+	if s.Identity.Subject == "" {
+		return fmt.Sprintf("the key %q", s.Authority)
+	}
+	return s.Identity.Subject
+}
+
+// summary says in a line who signed, when, and until when it counts.
+func summary(facts verify.Facts) string {
+	var said []string
+	for _, s := range facts.Signatures {
+		if s.Authority == "" {
+			continue
+		}
+		line := "signed by " + signer(s)
+		if !s.WitnessedAt.IsZero() {
+			line += " at " + clock(s.WitnessedAt)
+		}
+		if s.LogIndex >= 0 {
+			line += fmt.Sprintf(" (log index %d)", s.LogIndex)
+		}
+		said = append(said, line)
+	}
+	if facts.ExpiresAt.IsZero() {
+		return strings.Join(append(said, "without an end"), ", ")
+	}
+	return strings.Join(append(said, "until "+clock(facts.ExpiresAt)), ", ")
+}
+
+// people names the first of those who approved, and how many there are.
+func people(names []string) string {
+	const most = 10
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// renewed names the predecessor as the exception does.
+func renewed(facts verify.Facts) string { return facts.Renewal.Name + "@" + facts.Renewal.Digest }
+
+// details are the facts for JSON, or nil where nothing was verified.
+func details(facts verify.Facts) map[string]any {
+	if len(facts.Signatures) == 0 {
+		return nil
+	}
+	signatures := make([]map[string]any, len(facts.Signatures))
+	for i, s := range facts.Signatures {
+		signatures[i] = signatureDetails(s)
+	}
+	all := map[string]any{"messageDigest": facts.MessageDigest, "signatures": signatures}
+	if n := facts.Renewal.Number; n > 0 {
+		all["renews"], all["renewal"] = renewed(facts), n
+	}
+	if a := facts.Approvals; len(a.Names) > 0 {
+		all["approvedBy"], all["recordedFrom"] = a.Names, a.From
+	}
+	if !facts.StartsAt.IsZero() {
+		all["startsAt"] = clock(facts.StartsAt)
+	}
+	if !facts.ExpiresAt.IsZero() {
+		all["expiresAt"] = clock(facts.ExpiresAt)
+	}
+	return all
+}
+
+func signatureDetails(s verify.Signature) map[string]any {
+	d := map[string]any{"authority": s.Authority, "checked": s.Checked}
+	if s.Identity.Subject != "" {
+		d["issuer"], d["subject"], d["claims"] = s.Identity.Issuer, s.Identity.Subject, claimsOf(s.Identity)
+		d["certificate"] = map[string]any{"fingerprint": s.Certificate.Fingerprint, "notBefore": clock(s.Certificate.NotBefore), "notAfter": clock(s.Certificate.NotAfter)}
+	}
+	if !s.WitnessedAt.IsZero() {
+		d["witnessedAt"] = clock(s.WitnessedAt)
+	}
+	if s.LogIndex >= 0 {
+		d["log"], d["logIndex"] = s.LogURL, s.LogIndex
+	}
+	witnesses := make([]map[string]any, len(s.Witnesses))
+	for i, w := range s.Witnesses {
+		witnesses[i] = map[string]any{"kind": w.Kind, "url": w.URL, "at": clock(w.At)}
+	}
+	d["witnesses"] = witnesses
+	return d
+}
+
+func claimsOf(id trust.Identity) map[string]string {
+	if id.Claims == nil {
+		return map[string]string{}
+	}
+	return id.Claims
+}

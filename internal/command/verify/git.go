@@ -1,0 +1,205 @@
+package verify
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// reasonUnknownRevision is for a --ref that leads to no commit, or to several.
+const reasonUnknownRevision = "unknown-revision"
+
+// gitFlags say which commit of a repository is verified, and what of it.
+type gitFlags struct {
+	dir      string
+	revision string
+	paths    []string
+
+	given func(flag string) bool
+}
+
+func addGitFlags(cmd *cobra.Command) *gitFlags {
+	flags := cmd.Flags()
+	f := &gitFlags{given: flags.Changed}
+	flags.StringVar(&f.dir, "git", "", "`folder` of a Git repository, with or without a work tree: verify what a commit of it holds")
+	flags.StringVar(&f.revision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
+	flags.StringArrayVar(&f.paths, "path", nil, "with --git, a `file` or folder in the commit, or . for all of it; can be repeated (default: directories.signed of --config)")
+	return f
+}
+
+// on reports whether a commit is verified, and not what lies on disk.
+func (f *gitFlags) on() bool { return f.given("git") }
+
+// check refuses a command line that cannot be meant.
+func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
+	if !f.on() {
+		if f.given("ref") || f.given("path") {
+			return &cli.UsageError{Err: errors.New("--ref and --path say what to verify of a repository, and none is named"), Hint: "name it with --git"}
+		}
+		return cli.AtLeastOnePath(cmd, args)
+	}
+	if len(args) > 0 {
+		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]), Hint: "name what to verify in the commit with --path"}
+	}
+	var bad *gittree.RevisionError
+	if err := gittree.CheckRevision(f.revision); errors.As(err, &bad) {
+		return &cli.UsageError{Err: err, Hint: bad.Hint()}
+	}
+	return nil
+}
+
+// inCommit returns what to verify in the commit, as paths from its root.
+func (f *gitFlags) inCommit(cfg *cli.Config) ([]string, error) {
+	paths := f.paths
+	if len(paths) == 0 {
+		var directories cli.Directories
+		if err := cfg.Section("directories", &directories); err != nil {
+			return nil, err
+		}
+		if directories.Signed == "" {
+			return nil, &cli.UsageError{Err: errors.New("nothing says what to verify in the commit"),
+				Hint: "name it with --path, or with directories.signed in --config; --path . is all of it"}
+		}
+		paths = []string{directories.Signed}
+	}
+	clean := make([]string, len(paths))
+	for i, name := range paths {
+		if clean[i] = path.Clean(filepath.ToSlash(name)); name == "" || !fs.ValidPath(clean[i]) {
+			return nil, cli.Usagef("the path %q does not lie inside of the repository", name)
+		}
+	}
+	return clean, nil
+}
+
+// commitInputs are the documents of a commit.
+type commitInputs struct {
+	flags  *gitFlags
+	paths  []string
+	report *cli.Report
+	screen func(path string, mode fs.FileMode) (read bool, refused *cli.Result) // of --only-exceptions, or nil
+	tree   *gittree.Tree
+	first  map[plumbing.Hash]string // where a content was met first
+	copies int
+}
+
+// maxCopies is how many files are verified that have the content of another. A few
+// objects can make 100,000 such files, none of which can pass.
+const maxCopies = 16
+
+// each calls visit for every document, as [cli.Inputs.Each] does for what lies on
+// disk.
+func (c *commitInputs) each(visit func(*exception.Document)) {
+	repository, err := gittree.Open(c.flags.dir)
+	if err != nil {
+		c.unreadable(c.flags.dir, err)
+		return
+	}
+	defer repository.Close() //nolint:errcheck // only read
+	commit, err := repository.Resolve(c.flags.revision)
+	var unknown *gittree.RevisionError
+	if errors.As(err, &unknown) {
+		c.report.Add(cli.Result{Outcome: cli.Unknown, File: c.flags.dir, Reason: reasonUnknownRevision, Message: err.Error(), Hint: unknown.Hint()})
+		return
+	}
+	if err == nil {
+		c.tree, err = repository.Tree(commit)
+	}
+	if err != nil {
+		c.unreadable(c.flags.dir, err)
+		return
+	}
+	c.first = map[plumbing.Hash]string{}
+	c.report.Source = &cli.Source{Revision: c.flags.revision, Commit: c.tree.Commit()}
+	for _, name := range c.paths {
+		c.below(name, visit)
+	}
+}
+
+func (c *commitInputs) below(name string, visit func(*exception.Document)) {
+	found := false
+	each := func(e gittree.Entry, problem string) error {
+		found = true
+		if problem == "" {
+			c.file(e, visit)
+			return nil
+		}
+		what, hint := "this ", "put the file itself here"
+		if e.IsFile() {
+			what, hint = "the file ", "remove the executable bit: git update-index --chmod=-x"
+		}
+		c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
+			Message: what + problem + ", and only regular files (mode 100644) are read in a commit", Hint: hint})
+		return nil
+	}
+	var err error
+	if c.screen == nil {
+		err = c.tree.Documents(name, exception.HoldsDocuments, each)
+	} else {
+		err = c.tree.Walk(name, func(e gittree.Entry) error {
+			found = c.screened(e, visit) || found
+			return nil
+		})
+	}
+	if err != nil {
+		c.unreadable(name, err)
+		return
+	}
+	if !found {
+		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments, Message: "there is no .yaml, .yml or .json file in this folder of the commit"})
+	}
+}
+
+// screened is [cli.Inputs.Each] with a Screen.
+func (c *commitInputs) screened(e gittree.Entry, visit func(*exception.Document)) bool {
+	mode, err := e.Mode.ToOSFileMode()
+	if err != nil {
+		mode = fs.ModeIrregular
+	}
+	read, refused := c.screen(e.Path, mode)
+	switch {
+	case refused != nil:
+		c.report.Add(*refused)
+	case read:
+		c.file(e, visit)
+	}
+	return read || refused != nil
+}
+
+func (c *commitInputs) file(e gittree.Entry, visit func(*exception.Document)) {
+	if first, met := c.first[e.Hash()]; met {
+		if c.copies++; c.copies > maxCopies {
+			c.report.Documents++
+			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Line: 1, Column: 1, Reason: reasonDuplicate,
+				Message: fmt.Sprintf("the file has the very content of %q", first), Hint: "only one of the two can be applied: keep the one that was approved"})
+			return
+		}
+	} else {
+		c.first[e.Hash()] = e.Path
+	}
+	content, err := c.tree.Read(e)
+	if errors.Is(err, gittree.ErrTooLarge) {
+		c.report.Documents++
+		c.report.Add(cli.Malformed(&exception.SyntaxError{Position: exception.Position{File: e.Path, Line: 1, Column: 1},
+			Message: fmt.Sprintf("the file is larger than %d MiB", gittree.MaxFile>>20), Hint: "an exception has a few KiB; is this the right file?"}))
+		return
+	}
+	if err != nil {
+		c.unreadable(e.Path, err)
+		return
+	}
+	cli.Inputs{Report: c.report}.Stream(bytes.NewReader(content), e.Path, visit)
+}
+
+func (c *commitInputs) unreadable(file string, err error) {
+	c.report.Add(cli.Result{Outcome: cli.Unknown, File: file, Reason: cli.ReasonUnreadable, Message: err.Error()})
+}

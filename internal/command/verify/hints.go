@@ -1,0 +1,18 @@
+package verify
+
+import "github.com/polex-dev/polex/pkg/verify"
+
+// hints say what to do about a refusal, where that is not plain from it.
+var hints = map[verify.Reason]string{
+	verify.ReasonUnsigned:             "sign it with polex-sign, or let the merge workflow promote it",
+	verify.ReasonAltered:              "restore the file that was signed, or have the change reviewed and signed anew",
+	verify.ReasonBadMessage:           "remove the annotations under cosign.sigstore.dev/ and sign the file again",
+	verify.ReasonWrongIdentity:        "if this signer is meant to count, say so in the trust policy",
+	verify.ReasonBeyondLimits:         "narrow it to what the signer may sign, or have somebody sign who may",
+	verify.ReasonExpired:              "remove it, or have a renewal reviewed and signed",
+	verify.ReasonNoExpiry:             "have it signed with an expiry, or pass --allow-unbounded",
+	verify.ReasonUntrustedCertificate: "if a private Sigstore signed it, name its root with --trusted-root",
+	verify.ReasonUnprovenLogEntry:     "if a private Sigstore signed it, name its root with --trusted-root",
+	verify.ReasonKindNotAllowed:       "name the kind with --kinds Kind.group, or in the trust policy",
+	verify.ReasonSignedInFuture:       "set the clock of this machine",
+}

@@ -1,0 +1,81 @@
+package verify
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
+)
+
+// TestJSONBecomesYAML: others sign JSON, which polex-sign does not. It is printed
+// as YAML of the same values, and verifies again with its seal.
+func TestJSONBecomesYAML(t *testing.T) {
+	const message = "{\n\t\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\",\n\t\"metadata\": {\"name\": \"a\"},\n\t\"data\": {\"on\": \"1:30\", \"n\": \"\\ttab\"}\n}"
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256([]byte(message))
+	signature, err := key.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := exception.Parse([]byte(message), "message")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := seal.Attach(signed, &seal.Seal{Message: []byte(message), Signatures: []seal.Signature{{Signature: signature}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := cryptoutils.MarshalPublicKeyToPEM(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := trust.Load(trust.Config{Kinds: []string{"ConfigMap"}, Authorities: []trust.AuthorityConfig{{Name: "ci", Key: string(public), InsecureWithoutLog: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := verify.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verified, err := verifier.Verify(doc, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{"message", "sealed"} {
+		emitted, err := (&emission{form: form}).of(doc, verified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := emitted.Source()
+		printed, err := exception.Parse(text, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if printed.JSON() {
+			t.Errorf("%s is JSON:\n%s", form, text)
+		}
+		if form == "message" {
+			if diff := cmp.Diff(signed.Object(), printed.Object()); diff != "" {
+				t.Errorf("(-signed +printed):\n%s", diff)
+			}
+			continue
+		}
+		if _, err := verifier.Verify(printed, time.Now()); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}

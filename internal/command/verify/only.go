@@ -1,0 +1,75 @@
+package verify
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// reasonUnexpectedFile is for a file that --only-exceptions does not expect.
+const reasonUnexpectedFile = "unexpected-file"
+
+// only is --only-exceptions: whoever applies a folder may obey other files in it than
+// documents (Kustomize, Helm, jsonnet and Argo CD each have theirs, and the next tool has
+// another), so that every file is refused that is not known to be none of that.
+type only struct{ on bool }
+
+func addOnlyFlag(cmd *cobra.Command) *only {
+	o := &only{}
+	cmd.Flags().BoolVar(&o.on, "only-exceptions", false, "reject every file that is not a signed document, such as a Kustomization, but for README.md, .gitkeep and CODEOWNERS")
+	return o
+}
+
+// check refuses what is not about files.
+func (o *only) check(paths []string, detached *detached) error {
+	switch {
+	case !o.on:
+		return nil
+	case detached.on():
+		return cli.Usagef("--only-exceptions requires signed documents, and --bundle is about a document without a signature of its own")
+	case slices.Contains(paths, "-"):
+		return &cli.UsageError{Err: errors.New("--only-exceptions is about files, and - is standard input"), Hint: "name the folder"}
+	}
+	return nil
+}
+
+// notes are the files that no tool obeys which applies a folder.
+var notes = []string{"README.md", ".gitkeep", "CODEOWNERS"}
+
+// instructions are the names of files that tools take for instructions, without their
+// suffix and in lower case: Kustomize (kustomization.yaml, .yml), Helm (Chart.yaml).
+var instructions = []string{"kustomization", "chart"}
+
+const onlyHint = "this folder may hold .yaml, .yml and .json files with signed documents, and README.md, .gitkeep and CODEOWNERS"
+
+// screen says of a file whether it is read, or why it is refused. It does neither to a note.
+func (o *only) screen(name string, mode fs.FileMode) (read bool, refused *cli.Result) {
+	base := path.Base(filepath.ToSlash(name))
+	refuse := func(reason, message string) (bool, *cli.Result) {
+		return false, &cli.Result{Outcome: cli.Refuse, File: name, Reason: reason, Message: message, Hint: onlyHint}
+	}
+	switch {
+	case !mode.IsRegular():
+		return refuse(cli.ReasonNotRegular, "this is a link, a submodule or a special file, and --only-exceptions allows regular files only")
+	case slices.Contains(notes, base):
+		return false, nil
+	case !exception.HoldsDocuments(base) || strings.HasPrefix(base, "."):
+		return refuse(reasonUnexpectedFile, "this is not a file of signed documents, and tools that apply the folder may obey it")
+	case slices.Contains(instructions, strings.ToLower(strings.TrimSuffix(base, path.Ext(base)))):
+		return refuse(reasonUnexpectedFile, "tools that apply the folder take a file of this name for instructions")
+	case !utf8.ValidString(name):
+		return refuse(cli.ReasonNotRegular, "the path is not UTF-8, and polex-prune does not reach such a file")
+	case mode.Perm()&0o111 != 0:
+		return refuse(cli.ReasonNotRegular, "this file is executable, and a promotion writes no such file")
+	}
+	return true, nil
+}

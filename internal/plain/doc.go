@@ -1,0 +1,2 @@
+// Package plain makes hostile text safe to show.
+package plain

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
+)
+
+// The charts are SVG that is made here: shapes with numbers, and texts that were
+// escaped. Their colours come from the page's style.
+
+// drawing is an SVG in the making.
+type drawing struct{ strings.Builder }
+
+func (d *drawing) add(format string, args ...any) { fmt.Fprintf(d, format, args...) }
+
+func (d *drawing) text(x, y float64, class, anchor, text string) {
+	d.add(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, template.HTMLEscapeString(plain.Line(text)))
+}
+
+// done returns the drawing, which says in words what it shows.
+func (d *drawing) done(width, height int, class, title string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %d %d" class="%s" role="img" aria-label="%s">%s</svg>`, //nolint:gosec // every text was escaped
+		width, height, class, template.HTMLEscapeString(plain.Line(title)), d.String()))
+}
+
+// bars draws how many there are of something: what is open, and what was.
+func bars(name string, counts []ledger.Count) template.HTML {
+	const (
+		width, row, names = 360, 40, 22
+		longest           = width - 80
+	)
+	counts = counts[:min(len(counts), maxBars)]
+	most := 1
+	for _, c := range counts {
+		most = max(most, c.Ever)
+	}
+	var d drawing
+	var words []string
+	for i, c := range counts {
+		y := float64(i * row)
+		d.text(0, y+15, "", "start", cut(named(c.Name), 48))
+		scale := float64(longest) / float64(most)
+		d.add(`<rect class="rest" x="0" y="%.1f" width="%.1f" height="12" rx="2"/>`, y+names, float64(c.Ever)*scale)
+		d.add(`<rect class="bar" x="0" y="%.1f" width="%.1f" height="12" rx="2"/>`, y+names, float64(c.Open)*scale)
+		d.text(float64(c.Ever)*scale+6, y+names+11, "small", "start", fmt.Sprintf("%d of %d", c.Open, c.Ever))
+		words = append(words, fmt.Sprintf("%s: %d open of %d", named(c.Name), c.Open, c.Ever))
+	}
+	return d.done(width, len(counts)*row, "", "By "+name+". "+strings.Join(words, "; "))
+}
+
+// maxMonths is how many months are drawn, the last ones.
+const maxMonths = 24
+
+// months draws how many exceptions were signed in each month; one is no chart.
+func months(v *Report) template.HTML {
+	signed := map[string]int{}
+	first := v.At
+	for _, e := range v.Entries {
+		if e.Verified && e.Seal != nil && !e.Seal.SignedAt.IsZero() && !e.Seal.SignedAt.After(v.At) {
+			signed[e.Seal.SignedAt.UTC().Format("2006-01")]++
+			if e.Seal.SignedAt.Before(first) {
+				first = e.Seal.SignedAt
+			}
+		}
+	}
+	if len(signed) < 2 {
+		return ""
+	}
+	start := time.Date(v.At.Year(), v.At.Month()-maxMonths+1, 1, 0, 0, 0, 0, time.UTC)
+	if begin := time.Date(first.UTC().Year(), first.UTC().Month(), 1, 0, 0, 0, 0, time.UTC); begin.After(start) {
+		start = begin
+	}
+	var names []string
+	most := 1
+	for t := start; !t.After(v.At); t = t.AddDate(0, 1, 0) {
+		name := t.Format("2006-01")
+		names = append(names, name)
+		most = max(most, signed[name])
+	}
+	const width, height, base = 1040, 170, 140
+	step := float64(width) / float64(len(names))
+	var d drawing
+	var words []string
+	for i, name := range names {
+		tall := float64(signed[name]) / float64(most) * (base - 24)
+		middle := (float64(i) + .5) * step
+		d.add(`<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="2"/>`, float64(i)*step+step*.15, base-tall, step*.7, tall)
+		d.text(middle, base-tall-5, "small", "middle", fmt.Sprint(signed[name]))
+		if len(names) <= 12 || i%3 == 0 {
+			d.text(middle, base+18, "small", "middle", name)
+		}
+		words = append(words, fmt.Sprintf("%s: %d", name, signed[name]))
+	}
+	return d.done(width, height, "timeline", "Signed by month. "+strings.Join(words, "; "))
+}
+
+// cut makes a text fit.
+func cut(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}

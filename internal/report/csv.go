@@ -1,0 +1,92 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
+)
+
+var csvHeader = []string{
+	"object", "version", "state", "verified", "policies", "rules",
+	"reason", "ticket", "owner", "category", "requested by", "approved by", "pull request",
+	"signed at", "signed by", "run", "commit", "log", "log index", "message digest",
+	"starts at", "expires at", "reason now", "reason at signing",
+	"asked at (by Git)", "asked by (by Git)", "asked in (by Git)",
+	"appeared at (by Git)", "appeared in (by Git)",
+	"left at (by Git)", "left by (by Git)", "left in (by Git)", "left how",
+	"in cluster", "file",
+	"renews", "message renewed", "renewal", "renewed by", "chain from", "chain until",
+}
+
+// CSV writes a line an entry, as RFC 4180 has it.
+func CSV(w io.Writer, v *Report) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	if err := out.Write(csvHeader); err != nil {
+		return err
+	}
+	for _, e := range v.Entries {
+		cells := csvCells(e)
+		for i, cell := range cells {
+			cells[i] = csvCell(cell)
+		}
+		if err := out.Write(cells); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// csvCell keeps a text from being a formula: spreadsheets run what begins like one,
+// and let it fetch and send. A quotation mark before it makes it text.
+func csvCell(text string) string {
+	text = plain.Line(text)
+	if text != "" && strings.ContainsRune("=+-@\t\r|%", rune(text[0])) || strings.HasPrefix(text, "＝") || strings.HasPrefix(text, "＋") || strings.HasPrefix(text, "－") || strings.HasPrefix(text, "＠") {
+		return "'" + text
+	}
+	return text
+}
+
+func csvCells(e *ledger.Entry) []string {
+	var policies, rules []string
+	for _, p := range e.Policies {
+		policies = append(policies, p.String())
+		rules = append(rules, p.Rules...)
+	}
+	row := []string{e.Identity.String(), strconv.Itoa(e.Version), string(e.State), strconv.FormatBool(e.Verified), strings.Join(policies, " "), strings.Join(rules, " "),
+		e.Said.Reason, e.Said.Ticket, e.Said.Owner, e.Said.Category, e.Said.RequestedBy, e.Said.ApprovedBy, e.Said.PullRequest}
+	s := signature(e)
+	if s == nil {
+		s = &ledger.Signature{LogIndex: -1}
+	}
+	index := ""
+	if s.LogIndex >= 0 {
+		index = strconv.FormatInt(s.LogIndex, 10)
+	}
+	seal := e.Seal
+	if seal == nil {
+		seal = &ledger.Seal{}
+	}
+	row = append(row, clock(seal.SignedAt), s.Subject, s.Run, s.Commit, s.LogURL, index, seal.MessageDigest,
+		clock(e.StartsAt), clock(e.ExpiresAt), seal.Now.Reason, seal.AtSigning.Reason)
+	request := ledger.Event{}
+	if e.Request != nil {
+		request = e.Request.Event
+	}
+	appeared := ledger.Event{}
+	if e.Appeared != nil {
+		appeared = e.Appeared.Event
+	}
+	left := ledger.Departure{}
+	if e.Left != nil {
+		left = *e.Left
+	}
+	row = append(row, clock(request.At), request.By, request.Commit, clock(appeared.At), appeared.Commit,
+		clock(left.At), left.By, left.Commit, string(left.How), string(e.Cluster), e.File)
+	return append(row, renewalCells(e)...)
+}

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// hostile is what somebody may write wherever a text is free.
+const hostile = "=HYPERLINK(\"http://evil.example\")</style><script>fetch('http://evil.example/x')</script><img src=http://evil.example/i onerror=alert(1)>\"' onload=alert(2) \n::error::x\u202e\x1b[31m|`@everyone` [a](http://evil.example)"
+
+// large is a ledger of many exceptions, in every state, with hostile texts.
+func large(n int) *Report {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	l := &ledger.Ledger{Tip: strings.Repeat("a", 40), Root: strings.Repeat("b", 40), Commits: 3 * n, Merged: n, At: now}
+	states := ledger.States()
+	for i := range n {
+		name := fmt.Sprintf("mongo-%03d", i)
+		signed := now.AddDate(0, 0, -3*i%500)
+		e := &ledger.Entry{Identity: exception.Identity{GroupKind: exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}, Namespace: fmt.Sprintf("team-%d", i%7), Name: name},
+			Version: 1, State: states[i%len(states)], File: "signed/" + name + ".yaml", Verified: states[i%len(states)] != ledger.Unverified,
+			Policies:  []ledger.Policy{{Name: fmt.Sprintf("require-run-as-nonroot-%d", i%15), Rules: []string{"run-as-non-root", "autogen-run-as-non-root"}}},
+			Said:      ledger.Said{Reason: "the vendor's image runs as root until its next release", Owner: fmt.Sprintf("team-%d", i%7), RequestedBy: "grace", ApprovedBy: "heidi, ivan", Ticket: "SEC-1"},
+			ExpiresAt: signed.AddDate(0, 0, 30+i%60), Request: &ledger.Request{Event: ledger.Event{Commit: strings.Repeat("c", 40), By: "Grace <grace@example.com>", At: signed.Add(-5 * time.Hour)}, File: "unsigned/" + name + ".yaml"},
+		}
+		if e.State == ledger.Waiting || e.State == ledger.Dropped {
+			e.Version, e.Verified = 0, false
+		} else {
+			e.Seal = &ledger.Seal{Now: ledger.Verdict{Holds: e.State == ledger.Open}, AtSigning: ledger.Verdict{Holds: e.Verified}, SignedAt: signed, MessageDigest: "sha256:" + strings.Repeat("0", 64),
+				Signatures: []ledger.Signature{{Authority: "merge", Subject: "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", Issuer: "https://token.actions.githubusercontent.com",
+					Run: "https://github.com/acme/exceptions/actions/runs/1/attempts/1", Commit: strings.Repeat("d", 40), WitnessedAt: signed, LogURL: "https://rekor.example.com", LogIndex: int64(i)}}}
+			e.Appeared = &ledger.Appearance{Event: ledger.Event{Commit: strings.Repeat("e", 40), By: "Workflow <w@example.com>", At: signed}}
+		}
+		if !e.State.Here() {
+			e.Left = &ledger.Departure{Event: ledger.Event{Commit: strings.Repeat("f", 40), By: "Ann <ann@example.com>", At: signed.AddDate(0, 0, 20)}, How: ledger.Withdrawn}
+		}
+		if i%5 == 0 {
+			e.Identity.Name, e.Said = hostile, ledger.Said{Reason: hostile, Ticket: hostile, Owner: hostile, ApprovedBy: hostile, RequestedBy: hostile, PullRequest: hostile}
+			e.Policies[0].Name, e.File, e.Request.By = hostile, hostile, hostile
+		}
+		l.Entries = append(l.Entries, e)
+	}
+	renew(l)
+	for _, kind := range ledger.Kinds() {
+		l.Findings = append(l.Findings, ledger.Finding{Kind: kind, Object: hostile, File: hostile, Message: hostile, Hint: "look at it"})
+	}
+	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(2), All: true, Width: 100, Failed: []string{"expired"}, Status: 1}
+}
+
+// renew makes every third and fourth of what was verified the renewal of the one
+// before, so that there are chains of three.
+func renew(l *ledger.Ledger) {
+	var sealed []*ledger.Entry
+	for _, e := range l.Entries {
+		if e.Verified && e.Seal != nil {
+			sealed = append(sealed, e)
+		}
+	}
+	for i := 0; i+3 < len(sealed); i += 4 {
+		c := &ledger.Chain{Entries: sealed[i+1 : i+4], Renewals: 2, From: sealed[i+1].Seal.SignedAt, To: sealed[i+3].ExpiresAt}
+		for n, e := range c.Entries {
+			e.Chain = c
+			e.Seal.SignedAt = c.From.AddDate(0, 0, 20*n)
+			e.ExpiresAt = e.Seal.SignedAt.AddDate(0, 0, 22)
+			if n > 0 {
+				before := c.Entries[n-1]
+				e.Renews = &ledger.Renewal{Renewal: exception.Renewal{Name: before.Identity.Name, Digest: before.Seal.MessageDigest, Number: n}, Of: before}
+				before.RenewedBy = []*ledger.Entry{e}
+			}
+		}
+		c.To = c.Entries[2].ExpiresAt
+		l.Chains = append(l.Chains, c)
+	}
+}
+
+// formats are all that there are.
+var formats = map[string]func(io.Writer, *Report) error{"table": Table, "json": JSON, "csv": CSV, "markdown": Markdown, "html": HTML, "prometheus": Prometheus}
+
+func written(t *testing.T, format string, v *Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := formats[format](&b, v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestHostileText: no text of a document becomes anything else in a format.
+func TestHostileText(t *testing.T) {
+	v := large(60)
+	for _, format := range []string{"table", "markdown", "csv", "html"} {
+		out := written(t, format, v)
+		if format != "csv" && strings.Contains(out, "\n::error") || strings.Contains(out, "\x1b") || strings.Contains(out, "\u202e") {
+			t.Errorf("%s holds a command to a terminal or a runner", format)
+		}
+		if !utf8.ValidString(out) {
+			t.Errorf("%s is no UTF-8", format)
+		}
+	}
+	v.Terminal = true
+	for line := range strings.Lines(written(t, "table", v)) {
+		// A single word is not broken.
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > v.Width && !strings.Contains(line, "evil.example") {
+			t.Errorf("a line has %d characters: %s", n, line)
+		}
+	}
+	markdown := written(t, "markdown", v)
+	for _, bad := range []string{"<script", "http://evil", "@everyone", "`"} {
+		if strings.Contains(markdown, bad) {
+			t.Errorf("the Markdown holds %q", bad)
+		}
+	}
+	rows, err := csv.NewReader(strings.NewReader(written(t, "csv", v))).ReadAll()
+	if err != nil || len(rows) != 61 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for _, row := range rows {
+		for _, cell := range row {
+			if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
+				t.Errorf("a spreadsheet would run %.20q", cell)
+			}
+		}
+	}
+	var tree any
+	if err := json.Unmarshal([]byte(written(t, "json", v)), &tree); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPage: the page runs nothing, fetches nothing, and closes everything it opens.
+func TestPage(t *testing.T) {
+	out := written(t, "html", large(60))
+	for _, bad := range []string{"<script", "<img", "<link", "<iframe", "onerror=\"", "javascript:", " style=\"", "src=\""} {
+		if strings.Contains(out, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if !strings.Contains(out, `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-`) {
+		t.Error("the page has no policy")
+	}
+	for _, tag := range []string{"svg", "table", "section", "details", "figure", "li", "tr"} {
+		if open, closed := len(regexp.MustCompile("<"+tag+"[ >]").FindAllString(out, -1)), strings.Count(out, "</"+tag+">"); open == 0 || open != closed {
+			t.Errorf("%d %s are opened and %d closed", open, tag, closed)
+		}
+	}
+	if empty := written(t, "html", &Report{Ledger: &ledger.Ledger{}, Revision: "main"}); !strings.Contains(empty, "Nothing was found") {
+		t.Error("an empty ledger has no page")
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	v := large(60)
+	v.Compared = true
+	out := written(t, "prometheus", v)
+	problems, err := promlint.New(strings.NewReader(out)).Lint()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	if !regexp.MustCompile(`(?m)^polex_audit_renewals\{group="kyverno.io",namespace="team-\d",name="[^"\n]*"\} [12]$`).MatchString(out) ||
+		!regexp.MustCompile(`(?m)^polex_audit_chain_start_timestamp_seconds\{.*\} \d+$`).MatchString(out) || !regexp.MustCompile(`(?m)^polex_audit_renewals_by_policy\{policy="require-.*"\} [1-9]`).MatchString(out) {
+		t.Errorf("nothing is said of renewals in\n%s", out)
+	}
+	for _, want := range []string{"polex_audit_exceptions{state=\"expired\"} 9", "polex_audit_findings{kind=\"cluster-altered\"} 1"} {
+		if !strings.Contains(out, want+"\n") {
+			t.Errorf("there is no %s in\n%s", want, out)
+		}
+	}
+}
+
+// TestEmpty: a ledger without anything is one in every format.
+func TestEmpty(t *testing.T) {
+	for name := range formats {
+		if out := written(t, name, &Report{Ledger: &ledger.Ledger{At: time.Unix(0, 0)}, Revision: "main", Width: 100}); out == "" {
+			t.Errorf("%s is empty", name)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed" // the page and its style
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/plain"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// Bounds of the page: a browser shows so much, and the other formats have the rest.
+const (
+	maxPageEntries  = 10_000
+	maxPageFindings = 500
+	maxBars         = 12
+)
+
+// page is what the template shows. Whatever is text in it is escaped by
+// html/template; what is made here as HTML holds no text that was not.
+type page struct {
+	CSP                                string
+	Style                              template.CSS
+	Day, At, Tool, Revision, Tip, Root string
+	Commits                            string
+	Tiles                              []tile
+	Waited                             string
+	WaitedOf                           int
+	Findings                           []pageFinding
+	MoreFindings                       int
+	Often                              []string
+	Timeline, Months                   template.HTML
+	TimelineCaption                    string
+	NotCounted                         string
+	Charts                             []chart
+	Entries                            []pageEntry
+	EntryCaption                       string
+	MoreEntries                        int
+	Chains                             []pageChain
+	MoreChains                         int
+}
+
+type tile struct {
+	State ledger.State
+	N     int
+	Label string
+}
+
+type pageChain struct {
+	Name, Lasts, Renewed string
+	State                ledger.State
+}
+
+type pageFinding struct{ Kind, Doc, About, Message, Hint string }
+
+type chart struct {
+	Name string
+	SVG  template.HTML
+	More int
+}
+
+type pageEntry struct {
+	State                                                                        ledger.State
+	Name, Reason, Policies, Asked, AskedMark, Approved, Signed, Until, UntilMark string
+	Facts                                                                        []fact
+}
+
+type fact struct{ Label, Mark, Value string }
+
+// The marks of what nobody vouches for.
+const (
+	byGit      = "by Git"
+	unverified = "unverified"
+)
+
+// HTML writes one page that needs nothing else: its policy lets it fetch
+// nothing, run nothing and send nothing.
+func HTML(w io.Writer, v *Report) error {
+	parsed, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return err
+	}
+	digest := sha256.Sum256([]byte(pageCSS))
+	p := &page{
+		CSP:   "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
+		Style: template.CSS(pageCSS), //nolint:gosec // it is a file of this folder
+		Day:   day(v.At), At: clock(v.At), Tool: v.Version, Revision: v.Revision, Commits: counted(v.Commits, "commit", "commits"),
+		Tip: fmt.Sprintf("%.12s", v.Tip), Root: fmt.Sprintf("%.12s", v.Root), WaitedOf: v.Totals.Of,
+	}
+	if v.Totals.Of > 0 {
+		p.Waited = lasting(v.Totals.Wait)
+	}
+	states := v.States()
+	for _, state := range ledger.States() {
+		if n := states[state]; n > 0 || state == ledger.Open {
+			p.Tiles = append(p.Tiles, tile{state, n, stateLabels[state]})
+		}
+	}
+	for _, f := range v.Findings[:min(len(v.Findings), maxPageFindings)] {
+		p.Findings = append(p.Findings, pageFinding{string(f.Kind), f.Kind.Doc(), plain.Line(strings.TrimSuffix(about(f), ": ")), plain.Line(f.Message), plain.Line(f.Hint)})
+	}
+	p.MoreFindings = max(0, len(v.Findings)-maxPageFindings)
+	for _, c := range v.Totals.Often {
+		p.Often = append(p.Often, plain.Line(often(c)))
+	}
+	if n := v.Totals.NotCounted; n > 0 {
+		p.NotCounted = counted(n, "is", "are")
+	}
+	p.Timeline, p.TimelineCaption = timeline(v)
+	p.Months = months(v)
+	for _, s := range sums(v) {
+		if len(s.counts) > 0 {
+			p.Charts = append(p.Charts, chart{s.name, bars(s.name, s.counts), max(0, len(s.counts)-maxBars)})
+		}
+	}
+	for _, c := range v.Chains[:min(len(v.Chains), maxBars)] {
+		p.Chains = append(p.Chains, pageChain{plain.Line(renewedMost(c)), lasts(c), counted(c.Renewals, "time", "times"), c.Last().State})
+	}
+	p.MoreChains = max(0, len(v.Chains)-maxBars)
+	// What is there now comes first.
+	sorted := slices.Clone(v.Entries)
+	slices.SortStableFunc(sorted, func(a, b *ledger.Entry) int { return cmp.Compare(gone(a), gone(b)) })
+	for _, e := range sorted[:min(len(sorted), maxPageEntries)] {
+		p.Entries = append(p.Entries, pageEntryOf(e))
+	}
+	p.MoreEntries = max(0, len(v.Entries)-maxPageEntries)
+	p.EntryCaption = counted(len(v.Entries), "exception", "exceptions") + ", as approved or asked for; what is there now first"
+	return parsed.Execute(w, p)
+}
+
+func gone(e *ledger.Entry) int {
+	if e.State.Here() {
+		return 0
+	}
+	return 1
+}
+
+// stateLabels say in a few words what a state means.
+var stateLabels = map[ledger.State]string{
+	ledger.Open: "open", ledger.NotYet: "signed, still to start", ledger.Expired: "expired, and still there", ledger.Unverified: "with a seal that does not hold",
+	ledger.Waiting: "waiting to be signed", ledger.Removed: "gone", ledger.Dropped: "asked for, and taken back",
+}
+
+func pageEntryOf(e *ledger.Entry) pageEntry {
+	out := pageEntry{State: e.State, Name: plain.Line(e.Identity.Namespace + "/" + e.Identity.Name), Reason: plain.Line(e.Said.Reason),
+		Policies: plain.Line(policyNames(e)), Approved: plain.Line(e.Said.ApprovedBy), Until: day(e.ExpiresAt)}
+	if e.Version > 1 {
+		out.Name += fmt.Sprintf(" (approval %d)", e.Version)
+	}
+	who, signed := askedBy(e)
+	out.Asked = plain.Line(who)
+	mark := ""
+	if !e.Verified {
+		mark = unverified
+	}
+	switch {
+	case who == "" || signed:
+	case e.Said.RequestedBy != "":
+		out.AskedMark = unverified
+	default:
+		out.AskedMark = byGit
+	}
+	if mark != "" {
+		for _, text := range []*string{&out.Reason, &out.Approved, &out.Policies} {
+			if *text != "" {
+				*text += " (" + unverified + ")"
+			}
+		}
+	}
+	if mark != "" && out.Until != "" {
+		out.UntilMark = mark
+	}
+	if e.Seal != nil {
+		out.Signed = day(e.Seal.SignedAt)
+	}
+	out.Facts = facts(e, mark)
+	return out
+}
+
+// facts are the whole record of an entry.
+func facts(e *ledger.Entry, mark string) []fact {
+	var all []fact
+	say := func(label, mark, value string) {
+		if value != "" {
+			all = append(all, fact{label, mark, plain.Line(value)})
+		}
+	}
+	say("object", "", e.Identity.String())
+	for _, s := range said(e) {
+		say(s.label, mark, s.text)
+	}
+	for _, p := range e.Policies {
+		text := p.String()
+		if len(p.Rules) > 0 {
+			text += ": " + strings.Join(p.Rules, ", ")
+		}
+		say("policy", mark, text)
+	}
+	say("counts from", mark, clock(e.StartsAt))
+	say("counts until", mark, clock(e.ExpiresAt))
+	if e.Seal != nil {
+		say("seal now", "", verdict(e.Seal.Now))
+		say("seal when signed", "", verdict(e.Seal.AtSigning))
+		for _, s := range e.Seal.Signatures {
+			who := s.Subject
+			if who == "" {
+				who = "a key"
+			}
+			if s.Authority == "" {
+				who += ", whom the trust policy does not name"
+			}
+			say("signed by", "", who)
+			say("issuer", "", s.Issuer)
+			say("workflow run", "", s.Run)
+			say("at commit", "", s.Commit)
+			say("witnessed at", "", clock(s.WitnessedAt))
+			if s.LogIndex >= 0 {
+				say("log entry", "", fmt.Sprintf("%d of %s", s.LogIndex, s.LogURL))
+			}
+		}
+		say("message", "", e.Seal.MessageDigest)
+	}
+	say("renews", "", predecessor(e))
+	if e.Renews != nil {
+		say("message renewed", "", e.Renews.Digest)
+		say("renewal", "", fmt.Sprintf("%d in a row", e.Renews.Number))
+		if e.Renews.Of == nil {
+			say("predecessor", "", "not in this history, with a seal that held")
+		}
+	}
+	say("renewed by", "", successors(e))
+	if e.Chain != nil {
+		say("all renewals", "", lasts(e.Chain))
+	}
+	event := func(label string, at ledger.Event, more string) {
+		say(label, byGit, at.By+", "+clock(at.At)+", "+at.Commit+more)
+	}
+	if e.Request != nil {
+		event("asked for", e.Request.Event, before(e.Request.Before))
+		if e.Request.Merged != nil {
+			event("merged", *e.Request.Merged, "")
+		}
+	}
+	if e.Appeared != nil {
+		event("came to signed/", e.Appeared.Event, before(e.Appeared.Before))
+	}
+	if e.Left != nil {
+		event("left", e.Left.Event, ", "+string(e.Left.How))
+	}
+	say("file", "", e.File)
+	say("in the cluster", "", string(e.Cluster))
+	return all
+}
+
+// before says that an event is older than what is known.
+func before(known bool) string {
+	if known {
+		return ", or before: the history begins there"
+	}
+	return ""
+}
+
+func verdict(v ledger.Verdict) string {
+	if v.Holds {
+		return "it holds"
+	}
+	return v.Detail + " [" + v.Reason + "]"
+}

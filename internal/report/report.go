@@ -1,0 +1,71 @@
+package report
+
+import (
+	"time"
+
+	"github.com/polex-dev/polex/internal/ledger"
+)
+
+// Report is what the formats show.
+type Report struct {
+	*ledger.Ledger
+	Version  string // of polex
+	Revision string // what was asked about
+	Totals   ledger.Sums
+	All      bool     // lists what has gone, too
+	Failed   []string // kinds of findings that fail the run
+	Status   int      // its exit status
+	Width    int      // of a table, in characters
+	Terminal bool     // a table breaks its lines
+}
+
+// listed are the entries of a list for people: what lies in the folders, or
+// everything.
+func (v *Report) listed() []*ledger.Entry {
+	var listed []*ledger.Entry
+	for _, e := range v.Entries {
+		if v.All || e.State.Here() {
+			listed = append(listed, e)
+		}
+	}
+	return listed
+}
+
+// askedBy says who asked for an exception, and whether that was signed: it is what
+// Git says otherwise.
+func askedBy(e *ledger.Entry) (who string, signed bool) {
+	if e.Said.RequestedBy != "" {
+		return e.Said.RequestedBy, e.Verified
+	}
+	if e.Request != nil {
+		return e.Request.By, false
+	}
+	return "", false
+}
+
+// signature is the one that counts, or nil.
+func signature(e *ledger.Entry) *ledger.Signature {
+	if e.Seal == nil {
+		return nil
+	}
+	for i := range e.Seal.Signatures {
+		if e.Seal.Signatures[i].Authority != "" {
+			return &e.Seal.Signatures[i]
+		}
+	}
+	return nil
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.DateOnly)
+}
