@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -123,14 +124,14 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 	s := &server{client: client}
 	var all ledger.Cluster
 	served := false
-	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
-		found, there, err := s.group(ctx, group)
+	for _, kind := range kyverno.Kinds() {
+		found, there, err := s.group(ctx, kind.Group)
 		if err != nil {
 			hint := "does kubectl reach it, with the same file?"
 			if apierrors.IsForbidden(err) {
 				hint = "it takes list on policyexceptions of both groups, in all namespaces"
 			}
-			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", group, err), hint)
+			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", kind.Group, err), hint)
 		}
 		served = served || there
 		all.Objects, all.Unreadable = append(all.Objects, found.Objects...), append(all.Unreadable, found.Unreadable...)

@@ -82,7 +82,7 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 // groups where it lists none, or any.
 func kindsOf(listed []string) []exception.GroupKind {
 	if len(listed) == 0 || slices.Contains(listed, "*") {
-		return []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}}
+		return kyverno.Kinds()
 	}
 	var kinds []exception.GroupKind
 	for _, text := range listed {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // ReasonAlreadySealed is a reason of findings.
@@ -22,11 +22,11 @@ draft look approved.`,
 }
 
 func (s *subject) alreadySealed(time.Time) {
-	keys := s.SealKeys()
+	keys := manifest.SignatureKeys(s.Doc)
 	if len(keys) == 0 {
 		return
 	}
 	s.refuse(ReasonAlreadySealed, exception.Path{"metadata", "annotations", keys[0]},
 		fmt.Sprintf("the annotation %q belongs to a seal, and this is where drafts are checked", keys[0]),
-		"remove the annotations under "+draft.SealPrefix+", or check it with polex-verify")
+		"remove the annotations under "+manifest.SignaturePrefix+", or check it with polex-verify")
 }

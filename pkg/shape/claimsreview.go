@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -24,7 +25,7 @@ for, passes it where that is none, and warns of it elsewhere.`,
 }
 
 func (s *subject) claimsReview(time.Time) {
-	if len(s.SealKeys()) > 0 {
+	if len(manifest.SignatureKeys(s.Doc)) > 0 {
 		return // which is where a record belongs
 	}
 	for _, path := range exception.RecordPaths(s.Doc.GroupKind()) {

@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 )
 
 // ReasonNotProvenNarrow is a reason of findings.
@@ -27,12 +26,12 @@ preset strict. Nothing is evaluated.`,
 }
 
 func (s *subject) conditionsMatchEverything(time.Time) {
-	if s.Exc.Identity.Group != exception.PoliciesGroup {
+	if s.ByMatch {
 		return
 	}
 	conditions := s.conditions()
 	if len(conditions) == 0 {
-		s.refuse(ReasonMatchesEverything, exception.Path{"spec", "matchConditions"}, "without match conditions the exception is for every resource of its policies",
+		s.refuse(ReasonMatchesEverything, s.ScopePath, "without match conditions the exception is for every resource of its policies",
 			`add a condition such as object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
 		return
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // What an exception can be asked to say, for [Config.Require].

@@ -6,16 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
-	"github.com/polex-dev/polex/pkg/exception"
 )
-
-// reachedKinds are the kinds that Kyverno looks up exceptions of
-// policies.kyverno.io for, in this spelling.
-var reachedKinds = []string{
-	"ValidatingPolicy", "ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy",
-	"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy", "NamespacedDeletingPolicy",
-}
 
 // ReasonUnknownPolicyKind is a reason of findings.
 const ReasonUnknownPolicyKind = "unknown-policy-kind"
@@ -32,17 +25,15 @@ when the release is blocked.`,
 }
 
 func (s *subject) unknownPolicyKind(time.Time) {
-	if s.Exc.Identity.Group != exception.PoliciesGroup {
-		return
-	}
-	for _, ref := range s.Exc.Policies {
-		if ref.Kind == "" || wildcard.In(ref.Kind) || slices.Contains(reachedKinds, ref.Kind) {
+	for _, ref := range s.Refs {
+		kind := ref.Kind.Text
+		if kind == "" || wildcard.In(kind) || slices.Contains(kyverno.ConditionPolicyKinds, kind) {
 			continue // an empty one is the schema's, a pattern is wildcardPolicy's
 		}
-		hint := "write one of " + strings.Join(reachedKinds, ", ")
-		if ref.Kind == "ClusterPolicy" || ref.Kind == "Policy" {
-			hint = fmt.Sprintf("write an exception of %s/v2 for a %s", exception.KyvernoGroup, ref.Kind)
+		hint := "write one of " + strings.Join(kyverno.ConditionPolicyKinds, ", ")
+		if kyverno.HasRules(kind) {
+			hint = fmt.Sprintf("write an exception of %s for a %s", kyverno.APIVersion(kyverno.MatchKind), kind)
 		}
-		s.refuse(ReasonUnknownPolicyKind, ref.Path.With("kind"), fmt.Sprintf("%q is no kind of policy that exceptions of %s reach", ref.Kind, exception.PoliciesGroup), hint)
+		s.refuse(ReasonUnknownPolicyKind, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy that exceptions of %s reach", kind, ref.Group), hint)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // ReasonBadSelector is a reason of findings.
@@ -25,60 +25,54 @@ malformed matches nothing later, so the same is asked of it.`,
 }
 
 func (s *subject) badSelector(time.Time) {
-	for _, f := range s.AllFilters() {
-		for _, field := range []string{"selector", "namespaceSelector"} {
-			if selector, isMapping := f.Resources[field].(map[string]any); isMapping {
-				s.selector(selector, f.Path.With("resources").With(field))
+	for _, f := range s.Match.Filters() {
+		for _, selector := range []*kyverno.Selector{f.Selector, f.NamespaceSelector} {
+			if selector != nil {
+				s.selector(selector)
 			}
 		}
 	}
 }
 
-func (s *subject) selector(selector map[string]any, path exception.Path) {
-	labels, _ := selector["matchLabels"].(map[string]any)
-	expressions, _ := selector["matchExpressions"].([]any)
-	if len(labels) == 0 && len(expressions) == 0 {
+func (s *subject) selector(selector *kyverno.Selector) {
+	path := selector.Path
+	if len(selector.Labels) == 0 && len(selector.Expressions) == 0 {
 		s.refuse(ReasonBadSelector, path, "the selector asks for no label", "add matchLabels, or remove the selector")
 		return
 	}
-	for key, value := range labels {
+	for key, text := range selector.Labels {
 		at := path.With("matchLabels").With(key)
-		if !wildcard.In(key) && !exception.IsQualifiedName(key) {
-			s.refuse(ReasonBadSelector, at, fmt.Sprintf("%q is not the key of a label", key), "write it like example.com/name or name")
-		}
-		if text, isText := value.(string); isText && !wildcard.In(text) && !exception.IsLabelValue(text) {
-			s.refuse(ReasonBadSelector, at, fmt.Sprintf("%q is not a label's value", text), labelHint)
-		}
+		s.labelKey(kyverno.Located{Text: key, Path: at}, wildcard.In(key))
+		s.labelValue(kyverno.Located{Text: text, Path: at}, wildcard.In(text))
 	}
-	for i, item := range expressions {
-		if expression, isMapping := item.(map[string]any); isMapping {
-			s.selectorExpression(expression, path.With("matchExpressions").With(i))
+	for _, e := range selector.Expressions {
+		s.labelKey(e.Key, false)
+		switch e.Operator {
+		case "In", "NotIn":
+			if len(e.Values) == 0 {
+				s.refuse(ReasonBadSelector, e.Path, fmt.Sprintf("%s has no values to compare with", e.Operator), "add values")
+			}
+		case "Exists", "DoesNotExist":
+			if len(e.Values) > 0 {
+				s.refuse(ReasonBadSelector, e.Path.With("values"), fmt.Sprintf("%s compares with no values", e.Operator), "remove values, or write "+map[string]string{"Exists": "In", "DoesNotExist": "NotIn"}[e.Operator])
+			}
+		default:
+			s.refuse(ReasonBadSelector, e.Path.With("operator"), fmt.Sprintf("%q is no operator of a selector", e.Operator), "write In, NotIn, Exists or DoesNotExist")
+		}
+		for _, value := range e.Values {
+			s.labelValue(value, false)
 		}
 	}
 }
 
-const labelHint = "use at most 63 letters, digits, dashes, underscores and dots"
+func (s *subject) labelKey(key kyverno.Located, isPattern bool) {
+	if !isPattern && !exception.IsQualifiedName(key.Text) {
+		s.refuse(ReasonBadSelector, key.Path, fmt.Sprintf("%q is not the key of a label", key.Text), "write it like example.com/name or name")
+	}
+}
 
-func (s *subject) selectorExpression(expression map[string]any, path exception.Path) {
-	if key, isText := expression["key"].(string); isText && !exception.IsQualifiedName(key) {
-		s.refuse(ReasonBadSelector, path.With("key"), fmt.Sprintf("%q is not the key of a label", key), "write it like example.com/name or name")
-	}
-	values := draft.TextsOf(expression["values"], path.With("values"))
-	switch operator, _ := expression["operator"].(string); operator {
-	case "In", "NotIn":
-		if len(values) == 0 {
-			s.refuse(ReasonBadSelector, path, fmt.Sprintf("%s has no values to compare with", operator), "add values")
-		}
-	case "Exists", "DoesNotExist":
-		if len(values) > 0 {
-			s.refuse(ReasonBadSelector, path.With("values"), fmt.Sprintf("%s compares with no values", operator), "remove values, or write "+map[string]string{"Exists": "In", "DoesNotExist": "NotIn"}[operator])
-		}
-	default:
-		s.refuse(ReasonBadSelector, path.With("operator"), fmt.Sprintf("%q is no operator of a selector", operator), "write In, NotIn, Exists or DoesNotExist")
-	}
-	for _, value := range values {
-		if !exception.IsLabelValue(value.Text) {
-			s.refuse(ReasonBadSelector, value.Path, fmt.Sprintf("%q is not a label's value", value.Text), labelHint)
-		}
+func (s *subject) labelValue(value kyverno.Located, isPattern bool) {
+	if !isPattern && !exception.IsLabelValue(value.Text) {
+		s.refuse(ReasonBadSelector, value.Path, fmt.Sprintf("%q is not a label's value", value.Text), "use at most 63 letters, digits, dashes, underscores and dots")
 	}
 }

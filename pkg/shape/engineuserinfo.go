@@ -5,8 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/internal/kyverno"
 )
 
 // ReasonBackgroundUserInfo is a reason of findings.
@@ -24,13 +23,16 @@ said.`,
 }
 
 func (s *subject) backgroundUserInfo(time.Time) {
-	if background, said := s.Spec()["background"].(bool); said && !background {
+	if !s.Background {
 		return
 	}
-	for _, f := range s.AllFilters() {
-		for _, field := range []string{"roles", "clusterRoles", "subjects"} {
-			if items, _ := f.Tree[field].([]any); len(items) > 0 {
-				s.refuse(ReasonBackgroundUserInfo, f.Path.With(field), "Kyverno knows no "+field+" in a background scan, and this exception is for background scans too",
+	for _, f := range s.Match.Filters() {
+		for _, of := range []struct {
+			field string
+			count int
+		}{{"roles", len(f.Roles)}, {"clusterRoles", len(f.ClusterRoles)}, {"subjects", len(f.Subjects)}} {
+			if of.count > 0 {
+				s.refuse(ReasonBackgroundUserInfo, f.Path.With(of.field), "Kyverno knows no "+of.field+" in a background scan, and this exception is for background scans too",
 					"write background: false, or match by what the resource is")
 			}
 		}
@@ -51,32 +53,30 @@ and a subject is a User, a Group or, in a namespace, a ServiceAccount.`,
 }
 
 func (s *subject) badUserInfo(time.Time) {
-	for _, f := range s.AllFilters() {
-		for _, role := range draft.TextsOf(f.Tree["roles"], f.Path.With("roles")) {
+	for _, f := range s.Match.Filters() {
+		for _, role := range f.Roles {
 			if strings.Count(role.Text, ":") != 1 {
 				s.refuse(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role's namespace and name", role.Text), "write it as namespace:name")
 			}
 		}
-		subjects, _ := f.Tree["subjects"].([]any)
-		for i, item := range subjects {
-			if person, isMapping := item.(map[string]any); isMapping {
-				s.badSubject(person, f.Path.With("subjects").With(i))
-			}
+		for _, person := range f.Subjects {
+			s.badSubject(person)
 		}
 	}
 }
 
-func (s *subject) badSubject(person map[string]any, path exception.Path) {
-	switch kind, _ := person["kind"].(string); kind {
+func (s *subject) badSubject(person kyverno.Subject) {
+	path := person.Path
+	switch person.Kind {
 	case "User", "Group":
 	case "ServiceAccount":
-		if namespace, _ := person["namespace"].(string); namespace == "" {
+		if person.Namespace == "" {
 			s.refuse(ReasonBadUserInfo, path.With("namespace"), "a ServiceAccount lives in a namespace, and none is named", "add its namespace")
 		}
 	default:
-		s.refuse(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", kind), "write User, Group or ServiceAccount")
+		s.refuse(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", person.Kind), "write User, Group or ServiceAccount")
 	}
-	if name, isText := person["name"].(string); isText && name == "" {
+	if person.Named && person.Name == "" {
 		s.refuse(ReasonBadUserInfo, path.With("name"), "the subject has no name", "name who needs the exception")
 	}
 }

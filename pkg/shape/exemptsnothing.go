@@ -3,8 +3,8 @@ package shape
 import (
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // ReasonExemptsNothing is a reason of findings.
@@ -38,9 +38,5 @@ func (s *subject) exemptsNothing(time.Time) {
 	if exempts || cut {
 		return
 	}
-	field := "match"
-	if s.Exc.Identity.Group == exception.PoliciesGroup {
-		field = "matchConditions"
-	}
-	s.warn(ReasonExemptsNothing, exception.Path{"spec", field}, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
+	s.warn(ReasonExemptsNothing, s.ScopePath, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
 }

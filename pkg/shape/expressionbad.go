@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 )
 
 // ReasonBadExpression is a reason of findings.
@@ -26,20 +26,15 @@ the webhook of Kyverno is off, such a condition breaks its policy instead.`,
 }
 
 func (s *subject) badExpression(time.Time) {
-	if s.Exc.Identity.Group != exception.PoliciesGroup {
-		return
-	}
-	path := exception.Path{"spec", "matchConditions"}
-	items, _ := s.Spec()["matchConditions"].([]any)
-	if len(items) > maxConditions {
-		s.refuse(ReasonBadExpression, path, fmt.Sprintf("there are %d match conditions, and %d are allowed", len(items), maxConditions), "split the exception, or join conditions with &&")
+	if n := len(s.Conditions); n > kyverno.MaxConditions {
+		s.refuse(ReasonBadExpression, s.ScopePath, fmt.Sprintf("there are %d match conditions, and %d are allowed", n, kyverno.MaxConditions), "split the exception, or join conditions with &&")
 	}
 	for _, c := range s.conditions() {
 		if c.Problem != nil && c.Text != "" { // an empty one is for the schema
 			s.refuse(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
 		}
 	}
-	s.conditionNames(path, items)
+	s.conditionNames()
 }
 
 func conditionHint(problem string) string {
@@ -52,12 +47,10 @@ func conditionHint(problem string) string {
 // conditionName is what Kubernetes calls a qualified name.
 var conditionName = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 
-func (s *subject) conditionNames(path exception.Path, items []any) {
+func (s *subject) conditionNames() {
 	first := map[string]int{}
-	for i, item := range items[:min(len(items), maxConditions)] {
-		tree, _ := item.(map[string]any)
-		name, _ := tree["name"].(string)
-		at := path.With(i).With("name")
+	for i, c := range s.Conditions[:min(len(s.Conditions), kyverno.MaxConditions)] {
+		name, at := c.Name.Text, c.Name.Path
 		switch before, used := first[name]; {
 		case name == "": // for the schema
 			continue

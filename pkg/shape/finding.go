@@ -5,9 +5,8 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // Severity says whether a finding refuses an exception.
@@ -52,7 +51,9 @@ func (f *Finding) crowd() string {
 
 // subject is the document that the checks look at, and what they found.
 type subject struct {
-	*draft.Draft
+	*kyverno.Exception
+	Doc    *exception.Document
+	Said   *exception.Exception // what it says of itself
 	config *Config
 	guard  kyverno.Guard
 	engine int // the minor number of Kyverno's release; 0 is not asked

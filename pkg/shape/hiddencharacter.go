@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // ReasonHiddenCharacter is a reason of findings.
@@ -43,7 +43,7 @@ func (s *subject) hiddenCharacter(time.Time) {
 	if isPlain(source) {
 		return
 	}
-	s.hiddenIn(s.Tree, nil, seen)
+	s.hiddenIn(s.Doc.Object(), nil, seen)
 	if len(s.found) > before {
 		return
 	}
@@ -113,23 +113,16 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 }
 
 // identifiers are the texts by which something is chosen.
-func (s *subject) identifiers() []draft.Located {
-	names := []draft.Located{
-		{Text: s.Exc.Identity.Name, Path: exception.Path{"metadata", "name"}},
-		{Text: s.Exc.Identity.Namespace, Path: exception.Path{"metadata", "namespace"}},
+func (s *subject) identifiers() []kyverno.Located {
+	names := []kyverno.Located{
+		{Text: s.Said.Identity.Name, Path: exception.Path{"metadata", "name"}},
+		{Text: s.Said.Identity.Namespace, Path: exception.Path{"metadata", "namespace"}},
 	}
-	for _, ref := range s.Exc.Policies {
-		if s.Exc.Identity.Group == exception.PoliciesGroup {
-			names = append(names, draft.Located{Text: ref.Name, Path: ref.Path.With("name")}, draft.Located{Text: ref.Kind, Path: ref.Path.With("kind")})
-			continue
-		}
-		names = append(names, draft.Located{Text: ref.Name, Path: ref.Path.With("policyName")})
-		for i, rule := range ref.Rules {
-			names = append(names, draft.Located{Text: rule, Path: ref.Path.With("ruleNames").With(i)})
-		}
+	for _, ref := range s.Refs {
+		names = append(append(names, ref.Name, ref.Kind), ref.Rules...)
 	}
-	for _, f := range s.AllFilters() {
-		names = append(names, slices.Concat(f.Kinds, f.Names, f.Namespaces)...)
+	for _, f := range s.Match.Filters() {
+		names = append(names, slices.Concat(f.Kinds, f.Named(), f.Namespaces)...)
 	}
 	return names
 }

@@ -24,10 +24,10 @@ on the day of the upgrade.`,
 }
 
 func (s *subject) ignoredAPI(time.Time) {
-	group := s.Exc.Identity.Group
+	group := s.Said.Identity.Group
 	if s.engine == 0 {
 		for _, v := range served {
-			if v.group == group && v.version == s.Exc.Version && v.to != 0 {
+			if v.group == group && v.version == s.Said.Version && v.to != 0 {
 				s.refuse(exception.ProblemUnknownVersion, exception.Path{"apiVersion"},
 					fmt.Sprintf("Kyverno serves %s/%s of PolicyException until 1.%d, and no longer", group, v.version, v.to),
 					"write "+newestOf(group, legacyDeprecated)+", or say which release it is for (--kyverno-version)")
@@ -42,7 +42,7 @@ func (s *subject) ignoredAPI(time.Time) {
 		return
 	}
 	for _, v := range served {
-		if v.group != group || v.version != s.Exc.Version {
+		if v.group != group || v.version != s.Said.Version {
 			continue
 		}
 		switch {
@@ -61,7 +61,7 @@ func (s *subject) ignoredAPI(time.Time) {
 		}
 	}
 	for _, f := range since[group] {
-		if _, written := s.Spec()[f.field]; written && s.engine < f.from {
+		if _, written := s.Doc.Lookup("spec", f.field); written && s.engine < f.from {
 			s.refuse(exception.ProblemUnknownField, exception.Path{"spec", f.field},
 				fmt.Sprintf("spec.%s is a field from Kyverno 1.%d on: the API server of 1.%d would drop it", f.field, f.from, s.engine), olderField(f.field))
 		}

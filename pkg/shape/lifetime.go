@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -31,7 +32,7 @@ A duration is judged as it is, for it begins when the exception is signed.`,
 }
 
 func (s *subject) lifetime(now time.Time) {
-	life, err := lifetime.Of(s.Exc)
+	life, err := lifetime.Of(s.Said)
 	if err != nil {
 		var bad *lifetime.Error
 		if !errors.As(err, &bad) {
@@ -40,13 +41,13 @@ func (s *subject) lifetime(now time.Time) {
 		s.refuse(ReasonBadLifetime, bad.Path, bad.Message, bad.Hint)
 		return
 	}
-	if s.Exc.SignedAt.Text != "" && len(s.SealKeys()) == 0 {
-		s.refuse(ReasonBadLifetime, s.Exc.SignedAt.Path, "the exception says when it was signed, and it is not signed", "remove the annotation: polex-sign writes it")
+	if s.Said.SignedAt.Text != "" && len(manifest.SignatureKeys(s.Doc)) == 0 {
+		s.refuse(ReasonBadLifetime, s.Said.SignedAt.Path, "the exception says when it was signed, and it is not signed", "remove the annotation: polex-sign writes it")
 		return
 	}
 	at, in := !life.ExpiresAt.IsZero(), life.ExpiresIn != 0
-	if at && in && len(s.SealKeys()) == 0 {
-		s.refuse(ReasonBadLifetime, s.Exc.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Exc.ExpiresIn.Text, s.Exc.ExpiresAt.Text), "keep one of the two")
+	if at && in && len(manifest.SignatureKeys(s.Doc)) == 0 {
+		s.refuse(ReasonBadLifetime, s.Said.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Said.ExpiresIn.Text, s.Said.ExpiresAt.Text), "keep one of the two")
 		return
 	}
 	switch limit, why := s.maxLifetime(); {
@@ -56,11 +57,11 @@ func (s *subject) lifetime(now time.Time) {
 				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing")
 		}
 	case at && !life.ExpiresAt.After(now):
-		s.refuse(ReasonExpired, s.Exc.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.Exc.ExpiresAt.Text), "remove it, or ask for it anew")
+		s.refuse(ReasonExpired, s.Said.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.Said.ExpiresAt.Text), "remove it, or ask for it anew")
 	case limit > 0 && at && life.ExpiresAt.Sub(now) > limit:
-		s.tooLong(s.Exc.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(now))+" from now", limit, why)
+		s.tooLong(s.Said.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(now))+" from now", limit, why)
 	case limit > 0 && life.ExpiresIn > limit:
-		s.tooLong(s.Exc.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit, why)
+		s.tooLong(s.Said.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit, why)
 	}
 }
 

@@ -1,12 +1,12 @@
 package shape
 
 import (
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // ReasonMatchesEverything is a reason of findings.
@@ -27,19 +27,19 @@ exception), and who sent the request.`,
 }
 
 func (s *subject) matchesEverything(time.Time) {
-	if s.Exc.Identity.Group != exception.KyvernoGroup {
+	if !s.ByMatch {
 		return
 	}
-	anyOf, allOf := s.Filters("any"), s.Filters("all")
+	anyOf, allOf := s.Match.Any, s.Match.All
 	if len(anyOf) == 0 && len(allOf) == 0 {
-		s.refuse(ReasonMatchesEverything, exception.Path{"spec", "match"}, "the match does not say which resources are exempt", matchHint)
+		s.refuse(ReasonMatchesEverything, s.ScopePath, "the match does not say which resources are exempt", matchHint)
 		return
 	}
 	for _, f := range anyOf {
-		s.narrowed(f.Path, []draft.Filter{f})
+		s.narrowed(f.Path, []kyverno.Filter{f})
 	}
 	for _, f := range allOf {
-		if len(f.Resources) == 0 {
+		if !f.HasResources {
 			s.refuse(ReasonMatchesEverything, f.Path, "the filter says nothing about resources", matchHint)
 			return
 		}
@@ -52,12 +52,12 @@ func (s *subject) matchesEverything(time.Time) {
 const matchHint = "say kinds, and names or namespaces, of the resources that need it"
 
 // narrowed looks at filters that must all match.
-func (s *subject) narrowed(path exception.Path, filters []draft.Filter) {
+func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	var kinds, rest bool
 	for _, f := range filters {
 		kinds = kinds || restrictsKinds(f.Kinds)
-		rest = rest || restricts(f.Names) || restricts(f.Namespaces) ||
-			selects(f.Resources["selector"]) || selects(f.Resources["namespaceSelector"]) && !coversNamespaces(f)
+		rest = rest || restricts(f.Named()) || restricts(f.Namespaces) ||
+			selects(f.Selector) || selects(f.NamespaceSelector) && !f.CoversNamespaces()
 	}
 	switch {
 	case !kinds && !rest:
@@ -71,7 +71,7 @@ func (s *subject) narrowed(path exception.Path, filters []draft.Filter) {
 
 // restricts reports whether a list of patterns, of which any may match, leaves
 // something out.
-func restricts(patterns []draft.Located) bool {
+func restricts(patterns []kyverno.Located) bool {
 	for _, p := range patterns {
 		if wildcard.Only(p.Text) {
 			return false
@@ -80,7 +80,7 @@ func restricts(patterns []draft.Located) bool {
 	return len(patterns) > 0
 }
 
-func restrictsKinds(kinds []draft.Located) bool {
+func restrictsKinds(kinds []kyverno.Located) bool {
 	for _, k := range kinds {
 		if wildcard.Only(kyverno.ParseKind(k.Text).Kind) {
 			return false
@@ -89,32 +89,15 @@ func restrictsKinds(kinds []draft.Located) bool {
 	return len(kinds) > 0
 }
 
-// coversNamespaces reports whether the filter takes objects of kind Namespace,
-// for which Kyverno skips the namespaceSelector.
-func coversNamespaces(f draft.Filter) bool {
-	for _, k := range f.Kinds {
-		if kyverno.ParseKind(k.Text).Covers("Namespace", "") {
-			return true
-		}
-	}
-	return len(f.Kinds) == 0
-}
-
 // selects reports whether a label selector asks for a label to be present.
-func selects(value any) bool {
-	selector, _ := value.(map[string]any)
-	labels, _ := selector["matchLabels"].(map[string]any)
-	for key := range labels {
+func selects(s *kyverno.Selector) bool {
+	if s == nil {
+		return false
+	}
+	for key := range s.Labels {
 		if !wildcard.Only(key) {
 			return true
 		}
 	}
-	expressions, _ := selector["matchExpressions"].([]any)
-	for _, item := range expressions {
-		expression, _ := item.(map[string]any)
-		if operator := expression["operator"]; operator == "In" || operator == "Exists" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Expressions, func(e kyverno.SelectorExpression) bool { return e.Operator == "In" || e.Operator == "Exists" })
 }

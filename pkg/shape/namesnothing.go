@@ -1,10 +1,6 @@
 package shape
 
-import (
-	"time"
-
-	"github.com/polex-dev/polex/pkg/exception"
-)
+import "time"
 
 // ReasonNamesNothing is a reason of findings.
 const ReasonNamesNothing = "names-nothing"
@@ -21,21 +17,12 @@ word fills it.`,
 }
 
 func (s *subject) namesNothing(time.Time) {
-	field := "exceptions"
-	if s.Exc.Identity.Group == exception.PoliciesGroup {
-		field = "policyRefs"
+	if s.Refs != nil && len(s.Refs) == 0 {
+		s.refuse(ReasonNamesNothing, s.RefsPath, "the exception names no policy", "name the policy that it is an exception from")
 	}
-	if items, isList := s.Spec()[field].([]any); isList && len(items) == 0 {
-		s.refuse(ReasonNamesNothing, exception.Path{"spec", field}, "the exception names no policy", "name the policy that it is an exception from")
-	}
-	if field != "exceptions" {
-		return
-	}
-	items, _ := s.Spec()[field].([]any)
-	for i, item := range items {
-		ref, _ := item.(map[string]any)
-		if rules, isList := ref["ruleNames"].([]any); isList && len(rules) == 0 {
-			s.refuse(ReasonNamesNothing, exception.Path{"spec", field, i, "ruleNames"}, "the exception names no rule of the policy",
+	for _, ref := range s.Refs {
+		if ref.Rules != nil && len(ref.Rules) == 0 {
+			s.refuse(ReasonNamesNothing, ref.RulesPath(), "the exception names no rule of the policy",
 				"name the rules, and their autogen- forms for controllers of Pods")
 		}
 	}

@@ -25,7 +25,7 @@ guard's. No setting permits it. polex-guard asks the same question.`,
 }
 
 func (s *subject) reachesGuard(time.Time) {
-	for _, way := range kyverno.ReachesGuard(s.Doc, s.guard).Ways() {
+	for _, way := range s.ReachesGuard(s.guard).Ways() {
 		s.refuse(ReasonReachesGuard, way.Path, way.Message, way.Hint)
 	}
 }

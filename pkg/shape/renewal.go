@@ -27,19 +27,19 @@ skips a number or exempts something else is not signed.`,
 }
 
 func (s *subject) renewal(time.Time) {
-	said, err := s.Exc.Renewal()
+	said, err := s.Said.Renewal()
 	if err != nil {
-		at := s.Exc.Renews.Path
-		if s.Exc.Renews.Text == "" {
-			at = s.Exc.RenewalNumber.Path
+		at := s.Said.Renews.Path
+		if s.Said.Renews.Text == "" {
+			at = s.Said.RenewalNumber.Path
 		}
 		s.refuse(ReasonBadRenewal, at, err.Error(), "polex-request --renew writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal+" both")
 		return
 	}
 	if most := s.config.Renewals.Max; most > 0 && said.Number > most {
-		s.refuse(ReasonTooManyRenewals, s.Exc.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
+		s.refuse(ReasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
 	}
 }
 
 // renews reports whether the exception says that it renews another one.
-func (s *subject) renews() bool { return s.Exc.Renews.Text != "" || s.Exc.RenewalNumber.Text != "" }
+func (s *subject) renews() bool { return s.Said.Renews.Text != "" || s.Said.RenewalNumber.Text != "" }

@@ -46,10 +46,10 @@ func (s *subject) statements(time.Time) {
 		said                     exception.Statement
 		reason, message, example string
 	}{
-		RequireReason: {s.Exc.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
-		RequireTicket: {s.Exc.Ticket, ReasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
-		RequireOwner:  {s.Exc.Owner, ReasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
-		RequireCategory: {s.Exc.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
+		RequireReason: {s.Said.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
+		RequireTicket: {s.Said.Ticket, ReasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
+		RequireOwner:  {s.Said.Owner, ReasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
+		RequireCategory: {s.Said.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
 			exception.AnnotationCategory + ": waiver, or mitigated"},
 	}
 	asked := s.config.Require
@@ -61,10 +61,10 @@ func (s *subject) statements(time.Time) {
 			s.refuse(r.reason, exception.Path{"metadata", "annotations"}, r.message, "add the annotation "+r.example)
 		}
 	}
-	if c := s.Exc.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
+	if c := s.Said.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
 		s.refuse(ReasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
 	}
-	for _, c := range s.Exc.Conflicts {
+	for _, c := range s.Said.Conflicts {
 		if c.Annotation.Path[len(c.Annotation.Path)-1] == exception.AnnotationExpiresAt {
 			continue
 		}

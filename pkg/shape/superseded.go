@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -57,19 +58,18 @@ func (c *claim) beyond(live *claim) []string {
 		}
 		grown = append(grown, text)
 	}
-	theirs := map[policyKey][]string{}
+	theirs := map[kyverno.PolicyKey][]string{}
 	for _, ref := range live.policies {
-		key := refKey(live.id.Group, ref)
-		theirs[key] = append(theirs[key], ref.Rules...)
+		theirs[ref.PolicyKey] = append(theirs[ref.PolicyKey], ref.rules...)
 	}
 	work := wildcard.NewMeter()
 	for _, ref := range c.policies {
-		rules, named := theirs[refKey(c.id.Group, ref)]
+		rules, named := theirs[ref.PolicyKey]
 		if !named {
 			say(fmt.Sprintf("the policy %q is new", ref.Name))
 			continue
 		}
-		for _, rule := range ref.Rules {
+		for _, rule := range ref.rules {
 			if !covered(work, rules, rule) {
 				say(fmt.Sprintf("the rule %q of %q is new", rule, ref.Name))
 			}

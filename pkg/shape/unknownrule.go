@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -24,28 +25,29 @@ gets that name.`,
 }
 
 func (s *subject) unknownRule(time.Time) {
-	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
+	if s.config.Policies == nil {
 		return
 	}
 	work := wildcard.NewMeter()
 	met := map[string]*rulesOfPolicy{} // an exception may name one policy very often
-	for _, ref := range s.Exc.Policies {
-		of := met[ref.Name]
+	for _, ref := range s.Refs {
+		of := met[ref.Name.Text]
 		if of == nil {
-			of = readRuleNames(s.config.Policies.find(exception.KyvernoGroup, ref))
-			met[ref.Name] = of
+			of = readRuleNames(s.config.Policies.Find(ref))
+			met[ref.Name.Text] = of
 		}
 		if !of.exists {
 			continue
 		}
-		for i, text := range ref.Rules {
+		for _, named := range ref.Rules {
 			if s.counts[Error.String()] >= maxFindings {
 				return
 			}
+			text := named.Text
 			if of.known[text] || wildcard.In(text) && anyFits(work, text, of.names) {
 				continue
 			}
-			s.refuse(ReasonUnknownRule, ref.Path.With("ruleNames").With(i), fmt.Sprintf("the policy %q has no rule %q", ref.Name, text), of.hint(text))
+			s.refuse(ReasonUnknownRule, named.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, text), of.hint(text))
 		}
 	}
 }
@@ -57,8 +59,8 @@ type rulesOfPolicy struct {
 	known  map[string]bool
 }
 
-func readRuleNames(policies []*policy) *rulesOfPolicy {
-	of := &rulesOfPolicy{exists: len(policies) > 0, names: ruleNames(policies), known: map[string]bool{}}
+func readRuleNames(policies []*kyverno.Policy) *rulesOfPolicy {
+	of := &rulesOfPolicy{exists: len(policies) > 0, names: kyverno.RuleNames(policies), known: map[string]bool{}}
 	for _, name := range of.names {
 		of.known[name] = true
 	}
@@ -79,7 +81,7 @@ func anyFits(work *wildcard.Meter, pattern string, names []string) bool {
 
 // hint says what an unknown name is likely to mean.
 func (of *rulesOfPolicy) hint(text string) string {
-	for _, prefix := range []string{"autogen-cronjob-", "autogen-"} {
+	for _, prefix := range []string{kyverno.AutogenCronJobPrefix, kyverno.AutogenPrefix} {
 		if base, made := strings.CutPrefix(text, prefix); made && of.known[base] {
 			return fmt.Sprintf("Kyverno makes no such rule of %q; name the rules that are there", base)
 		}

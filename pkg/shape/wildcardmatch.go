@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // ReasonWildcardMatch is a reason of findings.
@@ -25,24 +25,23 @@ looks narrow.`,
 }
 
 func (s *subject) wildcardMatch(time.Time) {
-	for _, f := range s.AllFilters() {
+	for _, f := range s.Match.Filters() {
 		if s.isRefused(ReasonMatchesEverything, f.Path) {
 			continue // said already, for the whole filter
 		}
 		for _, what := range []struct {
 			noun     string
-			patterns []draft.Located
-		}{{"name", f.Names}, {"namespace", f.Namespaces}} {
+			patterns []kyverno.Located
+		}{{"name", f.Named()}, {"namespace", f.Namespaces}} {
 			for _, p := range what.patterns {
 				if wildcard.Only(p.Text) {
 					s.refuse(ReasonWildcardMatch, p.Path, fmt.Sprintf("%q fits any %s", p.Text, what.noun), "say which, or leave the list out")
 				}
 			}
 		}
-		for _, field := range []string{"selector", "namespaceSelector"} {
-			at := f.Path.With("resources").With(field)
-			if value, there := f.Resources[field]; there && !selects(value) && !s.isRefusedBelow(ReasonBadSelector, at) {
-				s.refuse(ReasonWildcardMatch, at, "the "+field+" asks for no label to be present", "ask for a label, or leave the selector out")
+		for _, selector := range []*kyverno.Selector{f.Selector, f.NamespaceSelector} {
+			if selector != nil && !selects(selector) && !s.isRefusedBelow(ReasonBadSelector, selector.Path) {
+				s.refuse(ReasonWildcardMatch, selector.Path, fmt.Sprintf("the %s asks for no label to be present", selector.Path[len(selector.Path)-1]), "ask for a label, or leave the selector out")
 			}
 		}
 	}

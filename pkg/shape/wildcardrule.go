@@ -22,10 +22,9 @@ controllers of Pods.`,
 }
 
 func (s *subject) wildcardRule(time.Time) {
-	for _, ref := range s.Exc.Policies {
-		for i, rule := range ref.Rules {
-			path := ref.Path.With("ruleNames").With(i)
-			switch {
+	for _, ref := range s.Refs {
+		for _, named := range ref.Rules {
+			switch rule, path := named.Text, named.Path; {
 			case wildcard.Only(rule):
 				s.refuse(ReasonWildcardRule, path, fmt.Sprintf("%q stands for every rule of the policy, also for those still to be written", rule), "name the rules")
 			case wildcard.In(rule):

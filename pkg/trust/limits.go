@@ -3,8 +3,10 @@ package trust
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -59,15 +61,13 @@ func (l *limits) check(spoken Kinds) error {
 	if l.kinds != nil && !l.kinds.meet(spoken) {
 		return fmt.Errorf("limits: the trust policy speaks of none of the kinds %s", l.kindNames)
 	}
-	legacy := exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
-	current := exception.GroupKind{Group: exception.PoliciesGroup, Kind: exception.Kind}
 	allows := func(gk exception.GroupKind) bool { return spoken.Allow(gk) && (l.kinds == nil || l.kinds.Allow(gk)) }
 	switch {
-	case l.exempted != nil && !allows(legacy):
-		return fmt.Errorf("limits: exemptedNamespaces are of %s, which is not among the kinds", legacy)
-	case l.policies != nil && !allows(legacy) && !allows(current):
+	case l.exempted != nil && !allows(kyverno.MatchKind):
+		return fmt.Errorf("limits: exemptedNamespaces are of %s, which is not among the kinds", kyverno.MatchKind)
+	case l.policies != nil && !slices.ContainsFunc(kyverno.Kinds(), allows):
 		return errors.New("limits: policies are of exceptions, which are not among the kinds")
-	case l.renewals != nil && !allows(legacy) && !allows(current):
+	case l.renewals != nil && !slices.ContainsFunc(kyverno.Kinds(), allows):
 		return errors.New("limits: renewals are of exceptions, which are not among the kinds")
 	}
 	return nil

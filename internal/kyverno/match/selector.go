@@ -1,0 +1,123 @@
+package match
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// LabelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use
+// patterns for keys and values, matchExpressions may not. The zero value takes
+// everything, as an empty selector does.
+type LabelSelector struct {
+	Labels      map[string]string
+	Expressions []LabelExpression
+	Broken      bool // Kubernetes refuses it, and nothing matches
+}
+
+// LabelExpression is one of matchExpressions.
+type LabelExpression struct {
+	Key, Operator string
+	Values        []string
+}
+
+// zeroed is what Kyverno puts for a pattern that stands for no label of the
+// object, before Kubernetes looks at it.
+var zeroed = strings.NewReplacer("*", "0", "?", "0")
+
+// selectorOf returns nil where there is no selector.
+func selectorOf(of *kyverno.Selector) *LabelSelector {
+	if of == nil {
+		return nil
+	}
+	s := &LabelSelector{Labels: of.Labels}
+	for key, text := range s.Labels {
+		s.Broken = s.Broken || !labelKey(zeroed.Replace(key)) || !labelValue(zeroed.Replace(text))
+	}
+	for _, one := range of.Expressions {
+		e := LabelExpression{Key: one.Key.Text, Operator: one.Operator, Values: kyverno.Texts(one.Values)}
+		s.Expressions = append(s.Expressions, e)
+		s.Broken = s.Broken || !e.valid()
+	}
+	return s
+}
+
+func (e LabelExpression) valid() bool {
+	if !labelKey(e.Key) || slices.ContainsFunc(e.Values, func(value string) bool { return !labelValue(value) }) {
+		return false
+	}
+	switch e.Operator {
+	case "In", "NotIn":
+		return len(e.Values) > 0
+	case "Exists", "DoesNotExist":
+		return len(e.Values) == 0
+	}
+	return false
+}
+
+// matches reports whether a selector takes an object with the labels.
+func (s *LabelSelector) matches(work *wildcard.Meter, labels map[string]string) bool {
+	if s.Broken {
+		return false
+	}
+	for key, value := range s.Labels {
+		if !hasPair(work, key, value, labels) {
+			return false
+		}
+	}
+	for _, e := range s.Expressions {
+		value, set := labels[e.Key]
+		work.Spend(1 + len(e.Values))
+		ok := false
+		switch e.Operator {
+		case "In":
+			ok = set && slices.Contains(e.Values, value)
+		case "NotIn":
+			ok = !set || !slices.Contains(e.Values, value)
+		case "Exists":
+			ok = set
+		case "DoesNotExist":
+			ok = !set
+		}
+		if !ok {
+			return false
+		}
+	}
+	return !work.Spent()
+}
+
+// hasPair reports whether one of an object's labels or annotations fits a
+// pattern for the key and one for the value.
+func hasPair(work *wildcard.Meter, key, value string, pairs map[string]string) bool {
+	if !wildcard.In(key) {
+		actual, set := pairs[key]
+		return set && work.Fits(value, actual)
+	}
+	for k, v := range pairs {
+		if work.Fits(key, k) && work.Fits(value, v) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	labelName   = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$`)
+	labelPrefix = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+// labelKey reports whether the API server takes a text as the key of a label:
+// "name" or "dns.prefix/name".
+func labelKey(key string) bool {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		return labelName.MatchString(key)
+	}
+	return len(prefix) <= manifest.LongestName && labelPrefix.MatchString(prefix) && labelName.MatchString(name)
+}
+
+func labelValue(value string) bool { return value == "" || labelName.MatchString(value) }

@@ -1,0 +1,117 @@
+package kyverno
+
+import (
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Unread is a value of another type than its field.
+type Unread struct {
+	Path            exception.Path
+	Expected, Found string // such as "a list", "a number"
+}
+
+// maxUnread bounds what is listed of one document: whether there is any is what counts.
+const maxUnread = 200
+
+// reader reads untyped values. What is of another type than its field is empty, and
+// listed.
+type reader struct{ unread []Unread }
+
+// node is a value with its place.
+type node struct {
+	value any
+	path  exception.Path
+}
+
+// object is a mapping with its place.
+type object struct {
+	tree map[string]any
+	path exception.Path
+}
+
+func (f object) at(key string) node { return node{f.tree[key], f.path.With(key)} }
+
+func (r *reader) misread(f node, expected string) {
+	if len(r.unread) == maxUnread {
+		return
+	}
+	found := "a number"
+	switch f.value.(type) {
+	case nil:
+		found = "nothing"
+	case map[string]any:
+		found = "a mapping"
+	case []any:
+		found = "a list"
+	case string:
+		found = "a text"
+	case bool:
+		found = "true or false"
+	}
+	r.unread = append(r.unread, Unread{f.path, expected, found})
+}
+
+func (r *reader) mapping(value any, path exception.Path) object {
+	tree, ok := value.(map[string]any)
+	if !ok && value != nil {
+		r.misread(node{value, path}, "a mapping")
+	}
+	return object{tree, path}
+}
+
+// each reads the mappings of a list. It returns nil where there is no list.
+func each[T any](r *reader, list node, read func(object) T) []T {
+	items, ok := list.value.([]any)
+	if !ok {
+		if list.value != nil {
+			r.misread(list, "a list")
+		}
+		return nil
+	}
+	all := make([]T, len(items))
+	for i, item := range items {
+		all[i] = read(r.mapping(item, list.path.With(i)))
+	}
+	return all
+}
+
+func (r *reader) text(f node) Located {
+	text, ok := f.value.(string)
+	if !ok && f.value != nil {
+		r.misread(f, "a text")
+	}
+	return Located{text, f.path}
+}
+
+func (r *reader) texts(f node) []Located {
+	items, ok := f.value.([]any)
+	if !ok && f.value != nil {
+		r.misread(f, "a list")
+	}
+	all := make([]Located, 0, len(items))
+	for i, item := range items {
+		if text, ok := item.(string); ok {
+			all = append(all, Located{text, f.path.With(i)})
+		} else {
+			r.misread(node{item, f.path.With(i)}, "a text")
+		}
+	}
+	return all
+}
+
+// textsOf reads a mapping of texts. It returns nil where there is no mapping.
+func (r *reader) textsOf(f node) map[string]string {
+	tree := r.mapping(f.value, f.path).tree
+	if tree == nil {
+		return nil
+	}
+	all := make(map[string]string, len(tree))
+	for key, value := range tree {
+		if text, ok := value.(string); ok {
+			all[key] = text
+		} else {
+			r.misread(node{value, f.path.With(key)}, "a text")
+		}
+	}
+	return all
+}
