@@ -89,5 +89,5 @@ func (a *asking) condition(c Located) extents {
 			}
 		}
 	}
-	return a.extents(parts, maxNesting)
+	return a.reading().of(parts, maxNesting)
 }
