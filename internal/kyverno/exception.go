@@ -95,13 +95,8 @@ var (
 // Kinds returns the kinds of exceptions.
 func Kinds() []exception.GroupKind { return []exception.GroupKind{MatchKind, ConditionKind} }
 
-// APIVersion returns the version in which polex writes exceptions of a kind.
-func APIVersion(kind exception.GroupKind) string {
-	if kind == MatchKind {
-		return kind.Group + "/v2"
-	}
-	return kind.Group + "/v1"
-}
+// APIVersion returns the apiVersion in which polex writes exceptions of a kind.
+func APIVersion(kind exception.GroupKind) string { return MatchDeprecated.Newest(kind) }
 
 // Read reads a document of one of the [Kinds], and returns nil for any other.
 func Read(doc *exception.Document) *Exception {

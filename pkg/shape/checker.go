@@ -11,7 +11,7 @@ import (
 // Nothing wrong is nil. A document that is not a PolicyException has that one
 // finding.
 func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
-	s := &subject{config: &c.config, guard: c.guard, engine: c.engine, Doc: d, counts: map[string]int{}, rules: c.rules, language: c.language}
+	s := &subject{config: &c.config, guard: c.guard, release: c.release, Doc: d, counts: map[string]int{}, rules: c.rules, language: c.language}
 	if s.Said, s.Exception = read(d); s.Said == nil {
 		s.notAnException()
 		return s.found

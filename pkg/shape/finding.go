@@ -52,13 +52,13 @@ func (f *Finding) crowd() string {
 // subject is the document that the checks look at, and what they found.
 type subject struct {
 	*kyverno.Exception
-	Doc    *exception.Document
-	Said   *exception.Exception // what it says of itself
-	config *Config
-	guard  kyverno.Guard
-	engine int // the minor number of Kyverno's release; 0 is not asked
-	found  []Finding
-	counts map[string]int // by [Finding.crowd]
+	Doc     *exception.Document
+	Said    *exception.Exception // what it says of itself
+	config  *Config
+	guard   kyverno.Guard
+	release kyverno.Release // 0 is not asked
+	found   []Finding
+	counts  map[string]int // by [Finding.crowd]
 
 	rules    []compiledRule
 	language *expression.Language // of match conditions

@@ -41,7 +41,7 @@ kind is one of Kubernetes that is in no namespace, named with its group
 
 func (s *subject) scope(time.Time) {
 	allowed := s.config.Namespaces
-	if _, found := wildcard.OverlapsAny(s.Said.Identity.Namespace, allowed); len(allowed) > 0 && !found {
+	if len(allowed) > 0 && !wildcard.Names(allowed).Include(s.Said.Identity.Namespace) {
 		s.refuse(ReasonWrongNamespace, exception.Path{"metadata", "namespace"},
 			fmt.Sprintf("exceptions do not live in the namespace %q", s.Said.Identity.Namespace), "write "+strings.Join(allowed, " or "))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -31,10 +32,10 @@ func newLimits(c *LimitsConfig) (l limits, err error) {
 	if l.kinds, err = newKindsIn(c.Kinds); err != nil {
 		return l, err
 	}
-	if l.namespaces, err = newNames("namespaces", c.Namespaces, namespaceForm); err != nil {
+	if l.namespaces, err = newNames("namespaces", c.Namespaces, wildcard.NamespaceForm); err != nil {
 		return l, err
 	}
-	if l.exempted, err = newNames("exemptedNamespaces", c.ExemptedNamespaces, namespaceForm); err != nil {
+	if l.exempted, err = newNames("exemptedNamespaces", c.ExemptedNamespaces, wildcard.NamespaceForm); err != nil {
 		return l, err
 	}
 	if l.policies, err = newNames("policies", c.Policies, policyForm); err != nil {
@@ -81,7 +82,7 @@ func (a *Authority) Beyond(e Scope, signed time.Time) string {
 	if l.kinds != nil && !l.kinds.Allow(e.kind) {
 		return fmt.Sprintf("limits.kinds are %s, and it is a %q", l.kindNames, e.kind.String())
 	}
-	if l.namespaces != nil && !l.namespaces.include(e.namespace) {
+	if l.namespaces != nil && !l.namespaces.Include(e.namespace) {
 		return fmt.Sprintf("limits.namespaces are %s, and it stands in %q", l.namespaces, e.namespace)
 	}
 	if l.policies != nil {

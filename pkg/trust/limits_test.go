@@ -211,7 +211,7 @@ func TestLimitsRefused(t *testing.T) {
 		{"a kind with a pattern", trust.LimitsConfig{Kinds: []string{"Policy*"}}, nil, "neither a name"},
 		{"an empty kind", trust.LimitsConfig{Kinds: []string{""}}, nil, "neither a name"},
 		{"a namespace in upper case", trust.LimitsConfig{Namespaces: []string{"Prod"}}, nil, "neither a name"},
-		{"a namespace with one character's wildcard", trust.LimitsConfig{Namespaces: []string{"prod-?"}}, nil, "neither a name"},
+		{"a namespace with a range of characters", trust.LimitsConfig{Namespaces: []string{"prod-[ab]"}}, nil, "neither a name"},
 		{"a namespace with white space", trust.LimitsConfig{Namespaces: []string{"prod "}}, nil, "neither a name"},
 		{"an empty namespace", trust.LimitsConfig{ExemptedNamespaces: []string{"a", ""}}, nil, "neither a name"},
 		{"a policy with two slashes", trust.LimitsConfig{Policies: []string{"a/b/c"}}, nil, "neither a name"},

@@ -70,11 +70,11 @@ func (e *Scope) beyondPolicies(allowed names) string {
 
 func (r policyRef) within(allowed names) bool {
 	if !r.anywhere {
-		return allowed.include(r.name)
+		return allowed.Include(r.name)
 	}
 	for _, pattern := range allowed {
 		namespace, name, _ := strings.Cut(pattern, "/")
-		if pattern == "*" || namespace == "*" && (names{name}).include(r.name) {
+		if pattern == "*" || namespace == "*" && (names{name}).Include(r.name) {
 			return true
 		}
 	}
@@ -99,7 +99,7 @@ func (e *Scope) beyondExempted(allowed names) string {
 			return fmt.Sprintf("%s names no namespaces", f.Path)
 		}
 		for _, namespace := range f.Namespaces {
-			if !allowed.include(namespace.Text) {
+			if !allowed.Include(namespace.Text) {
 				return fmt.Sprintf("%s exempts in %q", f.Path, namespace.Text)
 			}
 		}
@@ -117,11 +117,11 @@ func (e *Scope) isFrom(spoken names) bool {
 		return false
 	}
 	for _, ref := range e.policies {
-		if ref.name == "" || wildcard.In(ref.name) || spoken.include(ref.name) {
+		if ref.name == "" || wildcard.In(ref.name) || spoken.Include(ref.name) {
 			return true
 		}
 		for _, pattern := range spoken {
-			if _, name, has := strings.Cut(pattern, "/"); has && ref.anywhere && fits(name, ref.name) {
+			if _, name, has := strings.Cut(pattern, "/"); has && ref.anywhere && wildcard.Fits(name, ref.name) {
 				return true
 			}
 		}
@@ -131,4 +131,4 @@ func (e *Scope) isFrom(spoken names) bool {
 
 // standsIn reports whether a document stands in one of these namespaces, or may:
 // one that says none is applied wherever somebody chooses.
-func (e *Scope) standsIn(spoken names) bool { return e.namespace == "" || spoken.include(e.namespace) }
+func (e *Scope) standsIn(spoken names) bool { return e.namespace == "" || spoken.Include(e.namespace) }
