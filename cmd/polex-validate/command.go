@@ -88,7 +88,7 @@ func newCommand(streams cli.Streams) *cobra.Command {
 		if err := shapeconfig.WeighClaims(cfg, &config); err != nil {
 			return err
 		}
-		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), CountPassed: !format.ListsPassed()}
+		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), Levels: shapeconfig.Levels(config), CountPassed: !format.ListsPassed()}
 		maps.Copy(report.Docs, renewalDocs())
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		var since *changed.Since

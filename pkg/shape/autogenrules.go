@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
@@ -23,12 +22,12 @@ Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it makes of a rule fo
 a CronJob autogen-cronjob-<rule>; an exception that matches Deployments and names <rule>
 alone does nothing for them, nor does one that matches Pods and names autogen-<rule>.`,
 	Reasons: []Reason{
-		{ReasonAutogenRules, "the rules that are named are not those for the kinds that are matched", false},
+		{Name: ReasonAutogenRules, Doc: "the rules that are named are not those for the kinds that are matched", Severity: Warning},
 	},
 	Run: (*subject).autogenRules,
 }
 
-func (s *subject) autogenRules(time.Time) {
+func (s *subject) autogenRules() {
 	if s.config.Policies == nil {
 		return
 	}
@@ -69,11 +68,11 @@ func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named 
 		return
 	}
 	if len(missing) > 0 {
-		s.warn(ReasonAutogenRules, path, fmt.Sprintf("the match takes %s, and the rule that Kyverno runs for it is not named", strings.Join(needing, ", ")),
+		s.find(ReasonAutogenRules, path, fmt.Sprintf("the match takes %s, and the rule that Kyverno runs for it is not named", strings.Join(needing, ", ")),
 			"add "+quoted(missing))
 	}
 	if len(idle) > 0 && slices.Equal(taken, []string{"Pod"}) {
-		s.warn(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s is for controllers of Pods, and the match takes Pods alone", quoted(idle)),
+		s.find(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s is for controllers of Pods, and the match takes Pods alone", quoted(idle)),
 			"match the controllers too, such as Deployment, or name the rule alone")
 	}
 }

@@ -11,14 +11,14 @@ import (
 // Nothing wrong is nil. A document that is not a PolicyException has that one
 // finding.
 func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
-	s := &subject{config: &c.config, guard: c.guard, release: c.release, Doc: d, counts: map[string]int{}, rules: c.rules, language: c.language}
+	s := &subject{config: &c.config, guard: c.guard, release: c.release, Doc: d, now: now, severities: c.severities, counts: map[string]int{}, rules: c.rules, language: c.language}
 	if s.Said, s.Exception = read(d); s.Said == nil {
 		s.notAnException()
 		return s.found
 	}
 	for _, c := range checks {
 		if c.Run != nil {
-			c.Run(s, now)
+			c.Run(s)
 		}
 	}
 	s.customRules()

@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
@@ -20,18 +19,18 @@ label are compared. The forms are ==, in, startsWith, endsWith, contains and mat
 and $. Conditions in other forms are not-proven-narrow: a warning, and an error in the
 preset strict. Nothing is evaluated.`,
 	Reasons: []Reason{
-		{ReasonNotProvenNarrow, "the match conditions are in a form that is not recognised, and may be about any resource", false},
+		{Name: ReasonNotProvenNarrow, Doc: "the match conditions are in a form that is not recognised, and may be about any resource", Severity: Warning},
 	},
 	Run: (*subject).conditionsMatchEverything,
 }
 
-func (s *subject) conditionsMatchEverything(time.Time) {
+func (s *subject) conditionsMatchEverything() {
 	if s.ByMatch {
 		return
 	}
 	conditions := s.conditions()
 	if len(conditions) == 0 {
-		s.refuse(ReasonMatchesEverything, s.ScopePath, "without match conditions the exception is for every resource of its policies",
+		s.find(ReasonMatchesEverything, s.ScopePath, "without match conditions the exception is for every resource of its policies",
 			`add a condition such as object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
 		return
 	}
@@ -42,7 +41,7 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 			return // for another check
 		}
 		if !kyverno.Mentions(c.Text) {
-			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q does not depend on the resource", expression.Shortened(c.Text)), "remove it, or compare the name or the namespace")
+			s.find(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q does not depend on the resource", expression.Shortened(c.Text)), "remove it, or compare the name or the namespace")
 			constant = true
 		}
 	}
@@ -51,10 +50,10 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 	}
 	switch kyverno.WidthOf(texts) {
 	case kyverno.Wide:
-		s.refuse(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
+		s.find(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
 			"add the name or the namespace: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']")
 	case kyverno.Unproven:
-		s.warn(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
+		s.find(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
 			"compare the name or the namespace with literals: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']; or the kind and a label")
 	}
 }

@@ -94,11 +94,12 @@ type Limit struct {
 
 // Checker checks the shape of documents. It can be used by several goroutines.
 type Checker struct {
-	config   Config
-	guard    kyverno.Guard
-	language *expression.Language // of match conditions
-	rules    []compiledRule
-	release  kyverno.Release
+	config     Config
+	guard      kyverno.Guard
+	language   *expression.Language // of match conditions
+	rules      []compiledRule
+	release    kyverno.Release
+	severities map[string]Severity
 }
 
 // New returns a checker, or an error when the configuration cannot be meant.
@@ -125,7 +126,7 @@ func New(c Config) (*Checker, error) {
 		return nil, err
 	}
 	c.Rules = nil // compiled
-	return &Checker{config: c, guard: guard, language: conditions, rules: rules, release: release}, nil
+	return &Checker{config: c, guard: guard, language: conditions, rules: rules, release: release, severities: severities()}, nil
 }
 
 func checkLifetimes(c *Config) error {

@@ -14,7 +14,7 @@ const ReasonDuplicateIdentity = "duplicate-identity"
 var duplicateIdentityCheck = check{
 	Title: "Duplicate identity",
 	Reasons: []Reason{
-		{ReasonDuplicateIdentity, "two documents are the same object to the API server", true},
+		{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server", Fixed: true},
 	},
 }
 

@@ -3,7 +3,6 @@ package shape
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
 // The controls of the Pod Security Standards that look at containers alone, and
@@ -23,24 +22,24 @@ var badPodSecurityCheck = check{
 does not say which images it is for, one over Pods that does, and a field without the values
 that it may take, or the reverse.`,
 	Reasons: []Reason{
-		{ReasonBadPodSecurity, "Kyverno would refuse a podSecurity entry", true},
+		{Name: ReasonBadPodSecurity, Doc: "Kyverno would refuse a podSecurity entry", Fixed: true},
 	},
 	Run: (*subject).badPodSecurity,
 }
 
-func (s *subject) badPodSecurity(time.Time) {
+func (s *subject) badPodSecurity() {
 	for _, entry := range s.PodSecurity {
 		switch name, images := entry.Name, len(entry.Images); {
 		case slices.Contains(containerControls, name) && images == 0:
-			s.refuse(ReasonBadPodSecurity, entry.Path, fmt.Sprintf("%q is about containers, and no images say which", name), "add images, such as registry.example.com/web:*")
+			s.find(ReasonBadPodSecurity, entry.Path, fmt.Sprintf("%q is about containers, and no images say which", name), "add images, such as registry.example.com/web:*")
 		case slices.Contains(podControls, name) && images > 0:
-			s.refuse(ReasonBadPodSecurity, entry.Path.With("images"), fmt.Sprintf("%q is about the Pod as a whole, which images cannot narrow", name), "remove images")
+			s.find(ReasonBadPodSecurity, entry.Path.With("images"), fmt.Sprintf("%q is about the Pod as a whole, which images cannot narrow", name), "remove images")
 		}
 		switch field, values := entry.Field, len(entry.Values); {
 		case field != "" && values == 0:
-			s.refuse(ReasonBadPodSecurity, entry.Path.With("restrictedField"), fmt.Sprintf("no values say what %q may be", field), "add values")
+			s.find(ReasonBadPodSecurity, entry.Path.With("restrictedField"), fmt.Sprintf("no values say what %q may be", field), "add values")
 		case field == "" && values > 0:
-			s.refuse(ReasonBadPodSecurity, entry.Path.With("values"), "the values belong to no field", "add restrictedField, such as spec.containers[*].securityContext.capabilities.add")
+			s.find(ReasonBadPodSecurity, entry.Path.With("values"), "the values belong to no field", "add restrictedField, such as spec.containers[*].securityContext.capabilities.add")
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -19,12 +18,12 @@ var unknownPolicyKindCheck = check{
 ClusterPolicy. Kyverno takes it and exempts nothing, and who asked for it learns of that
 when the release is blocked.`,
 	Reasons: []Reason{
-		{ReasonUnknownPolicyKind, "no exception of this API group reaches policies of that kind", true},
+		{Name: ReasonUnknownPolicyKind, Doc: "no exception of this API group reaches policies of that kind", Fixed: true},
 	},
 	Run: (*subject).unknownPolicyKind,
 }
 
-func (s *subject) unknownPolicyKind(time.Time) {
+func (s *subject) unknownPolicyKind() {
 	for _, ref := range s.Refs {
 		kind := ref.Kind.Text
 		if kind == "" || wildcard.In(kind) || slices.Contains(kyverno.ConditionPolicyKinds, kind) {
@@ -34,6 +33,6 @@ func (s *subject) unknownPolicyKind(time.Time) {
 		if kyverno.HasRules(kind) {
 			hint = fmt.Sprintf("write an exception of %s for a %s", kyverno.APIVersion(kyverno.MatchKind), kind)
 		}
-		s.refuse(ReasonUnknownPolicyKind, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy that exceptions of %s reach", kind, ref.Group), hint)
+		s.find(ReasonUnknownPolicyKind, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy that exceptions of %s reach", kind, ref.Group), hint)
 	}
 }

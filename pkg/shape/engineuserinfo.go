@@ -3,7 +3,6 @@ package shape
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 )
@@ -17,12 +16,12 @@ var backgroundUserInfoCheck = check{
 where there is no request. Kyverno's webhook refuses it; background is true where it is not
 said.`,
 	Reasons: []Reason{
-		{ReasonBackgroundUserInfo, "Kyverno would refuse roles or subjects in an exception that is for background scans too", true},
+		{Name: ReasonBackgroundUserInfo, Doc: "Kyverno would refuse roles or subjects in an exception that is for background scans too", Fixed: true},
 	},
 	Run: (*subject).backgroundUserInfo,
 }
 
-func (s *subject) backgroundUserInfo(time.Time) {
+func (s *subject) backgroundUserInfo() {
 	if !s.Background {
 		return
 	}
@@ -32,7 +31,7 @@ func (s *subject) backgroundUserInfo(time.Time) {
 			count int
 		}{{"roles", len(f.Roles)}, {"clusterRoles", len(f.ClusterRoles)}, {"subjects", len(f.Subjects)}} {
 			if of.count > 0 {
-				s.refuse(ReasonBackgroundUserInfo, f.Path.With(of.field), "Kyverno knows no "+of.field+" in a background scan, and this exception is for background scans too",
+				s.find(ReasonBackgroundUserInfo, f.Path.With(of.field), "Kyverno knows no "+of.field+" in a background scan, and this exception is for background scans too",
 					"write background: false, or match by what the resource is")
 			}
 		}
@@ -47,16 +46,16 @@ var badUserInfoCheck = check{
 	About: `Finds roles and subjects in a form that Kyverno's webhook refuses: a role is namespace:name,
 and a subject is a User, a Group or, in a namespace, a ServiceAccount.`,
 	Reasons: []Reason{
-		{ReasonBadUserInfo, "Kyverno would refuse the form of a role or subject", true},
+		{Name: ReasonBadUserInfo, Doc: "Kyverno would refuse the form of a role or subject", Fixed: true},
 	},
 	Run: (*subject).badUserInfo,
 }
 
-func (s *subject) badUserInfo(time.Time) {
+func (s *subject) badUserInfo() {
 	for _, f := range s.Match.Filters() {
 		for _, role := range f.Roles {
 			if strings.Count(role.Text, ":") != 1 {
-				s.refuse(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role's namespace and name", role.Text), "write it as namespace:name")
+				s.find(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role's namespace and name", role.Text), "write it as namespace:name")
 			}
 		}
 		for _, person := range f.Subjects {
@@ -71,12 +70,12 @@ func (s *subject) badSubject(person kyverno.Subject) {
 	case "User", "Group":
 	case "ServiceAccount":
 		if person.Namespace == "" {
-			s.refuse(ReasonBadUserInfo, path.With("namespace"), "a ServiceAccount lives in a namespace, and none is named", "add its namespace")
+			s.find(ReasonBadUserInfo, path.With("namespace"), "a ServiceAccount lives in a namespace, and none is named", "add its namespace")
 		}
 	default:
-		s.refuse(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", person.Kind), "write User, Group or ServiceAccount")
+		s.find(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", person.Kind), "write User, Group or ServiceAccount")
 	}
 	if person.Named && person.Name == "" {
-		s.refuse(ReasonBadUserInfo, path.With("name"), "the subject has no name", "name who needs the exception")
+		s.find(ReasonBadUserInfo, path.With("name"), "the subject has no name", "name who needs the exception")
 	}
 }

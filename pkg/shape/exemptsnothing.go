@@ -1,8 +1,6 @@
 package shape
 
 import (
-	"time"
-
 	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -17,12 +15,12 @@ the namespace is another, or what needed it is gone. Match conditions are evalua
 the files say, and what they cannot say counts as given. It stays quiet for kinds that
 controllers make, since they are in no file, and where a condition does not compile.`,
 	Reasons: []Reason{
-		{ReasonExemptsNothing, "none of the resources given would be exempt", false},
+		{Name: ReasonExemptsNothing, Doc: "none of the resources given would be exempt", Severity: Warning},
 	},
 	Run: (*subject).exemptsNothing,
 }
 
-func (s *subject) exemptsNothing(time.Time) {
+func (s *subject) exemptsNothing() {
 	if s.config.Resources == nil {
 		return
 	}
@@ -38,5 +36,5 @@ func (s *subject) exemptsNothing(time.Time) {
 	if exempts || cut {
 		return
 	}
-	s.warn(ReasonExemptsNothing, s.ScopePath, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
+	s.find(ReasonExemptsNothing, s.ScopePath, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
 }

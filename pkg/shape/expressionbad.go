@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
@@ -20,18 +19,18 @@ expression that does not compile to a bool with what Kyverno gives it, or is too
 deep; a name that is no name or is used twice; more conditions than Kubernetes takes. Where
 the webhook of Kyverno is off, such a condition breaks its policy instead.`,
 	Reasons: []Reason{
-		{ReasonBadExpression, "a match condition is no CEL expression that Kyverno would take", true},
+		{Name: ReasonBadExpression, Doc: "a match condition is no CEL expression that Kyverno would take", Fixed: true},
 	},
 	Run: (*subject).badExpression,
 }
 
-func (s *subject) badExpression(time.Time) {
+func (s *subject) badExpression() {
 	if n := len(s.Conditions); n > kyverno.MaxConditions {
-		s.refuse(ReasonBadExpression, s.ScopePath, fmt.Sprintf("there are %d match conditions, and %d are allowed", n, kyverno.MaxConditions), "split the exception, or join conditions with &&")
+		s.find(ReasonBadExpression, s.ScopePath, fmt.Sprintf("there are %d match conditions, and %d are allowed", n, kyverno.MaxConditions), "split the exception, or join conditions with &&")
 	}
 	for _, c := range s.conditions() {
 		if c.Problem != nil && c.Text != "" { // an empty one is for the schema
-			s.refuse(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
+			s.find(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
 		}
 	}
 	s.conditionNames()
@@ -55,9 +54,9 @@ func (s *subject) conditionNames() {
 		case name == "": // for the schema
 			continue
 		case used:
-			s.refuse(ReasonBadExpression, at, fmt.Sprintf("the condition %d is already named %q", before+1, name), "name each condition after what it asks")
+			s.find(ReasonBadExpression, at, fmt.Sprintf("the condition %d is already named %q", before+1, name), "name each condition after what it asks")
 		case !conditionName.MatchString(name):
-			s.refuse(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", expression.Shortened(name)), "use letters, digits, - and _, such as only-web")
+			s.find(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", expression.Shortened(name)), "use letters, digits, - and _, such as only-web")
 		}
 		if _, used := first[name]; !used {
 			first[name] = i

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,19 +21,19 @@ not printable ASCII, for a letter of another alphabet looks like one of ours; in
 key or comment, the characters that turn the direction of writing or take no room. The
 joiners that some scripts need are allowed in prose.`,
 	Reasons: []Reason{
-		{ReasonHiddenCharacter, "a character is not what a reader sees", false},
+		{Name: ReasonHiddenCharacter, Doc: "a character is not what a reader sees"},
 	},
 	Run: (*subject).hiddenCharacter,
 }
 
-func (s *subject) hiddenCharacter(time.Time) {
+func (s *subject) hiddenCharacter() {
 	before := len(s.found)
 	seen := map[string]bool{}
 	for _, name := range s.identifiers() {
 		for _, r := range name.Text {
 			if r <= ' ' && r != ' ' || r > '~' {
 				seen[name.Path.String()] = true
-				s.refuse(ReasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
+				s.find(ReasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
 				break
 			}
 		}
@@ -105,7 +104,7 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 		if hidden(r) {
 			if !seen[path.String()] {
 				seen[path.String()] = true
-				s.refuse(ReasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
+				s.find(ReasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
 			}
 			return
 		}

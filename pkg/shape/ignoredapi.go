@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -19,33 +18,33 @@ that the live object would not be the signed one. An exception that is ignored i
 harmless: it is reviewed and renewed as if it did something, and what it was for is blocked
 on the day of the upgrade.`,
 	Reasons: []Reason{
-		{ReasonIgnoredAPI, "Kyverno ignores this kind of exception, or will", false},
+		{Name: ReasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or will", Milder: true},
 	},
 	Run: (*subject).ignoredAPI,
 }
 
-func (s *subject) ignoredAPI(time.Time) {
+func (s *subject) ignoredAPI() {
 	at, kind, release := exception.Path{"apiVersion"}, s.Said.Identity.GroupKind, s.release
 	v, known := kyverno.VersionOf(kind, s.Said.Version)
 	if release == 0 {
 		if known && v.To != 0 {
-			s.refuse(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno serves %s/%s of PolicyException until 1.%d, and no longer", kind.Group, v.Name, v.To),
+			s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno serves %s/%s of PolicyException until 1.%d, and no longer", kind.Group, v.Name, v.To),
 				"write "+kyverno.MatchDeprecated.Newest(kind)+", or say which release it is for (--kyverno-version)")
 		}
 		return
 	}
 	newest, other := "write "+release.Newest(kind), "write it for "+release.Newest(kyverno.ConditionKind)
 	if s.ByMatch && release >= kyverno.MatchIgnored {
-		s.refuse(ReasonIgnoredAPI, at, fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s: this one would exempt nothing", release, kind.Group), other)
+		s.find(ReasonIgnoredAPI, at, fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s: this one would exempt nothing", release, kind.Group), other)
 		return
 	}
 	switch {
 	case !known: // for the schema
 	case release < v.From:
-		s.refuse(exception.ProblemUnknownVersion, at,
+		s.find(exception.ProblemUnknownVersion, at,
 			fmt.Sprintf("polex knows %s/%s of PolicyException from Kyverno 1.%d on, and this is checked for 1.%d", kind.Group, v.Name, v.From, release), newest)
 	case v.To != 0 && release > v.To:
-		s.refuse(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno 1.%d serves no %s/%s of PolicyException any more", release, kind.Group, v.Name), newest)
+		s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno 1.%d serves no %s/%s of PolicyException any more", release, kind.Group, v.Name), newest)
 	case s.ByMatch && release >= kyverno.MatchDeprecated:
 		s.warn(ReasonIgnoredAPI, at, fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release, kyverno.MatchIgnored), other)
 	case v.Deprecated != 0 && release >= v.Deprecated:
@@ -53,7 +52,7 @@ func (s *subject) ignoredAPI(time.Time) {
 	}
 	for _, f := range kyverno.Fields(kind) {
 		if _, written := s.Doc.Lookup("spec", f.Name); written && release < f.From {
-			s.refuse(exception.ProblemUnknownField, exception.Path{"spec", f.Name},
+			s.find(exception.ProblemUnknownField, exception.Path{"spec", f.Name},
 				fmt.Sprintf("spec.%s is a field from Kyverno 1.%d on: the API server of 1.%d would drop it", f.Name, f.From, release), olderField(f.Name))
 		}
 	}

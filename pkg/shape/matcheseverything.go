@@ -2,7 +2,6 @@ package shape
 
 import (
 	"slices"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -21,18 +20,18 @@ wants to be exempt: a pattern that fits anything, an empty selector, a selector 
 asks for labels to be absent, annotations, operations (Kyverno does not look at them in an
 exception), and who sent the request.`,
 	Reasons: []Reason{
-		{ReasonMatchesEverything, "the exception does not say which resources it is for", false},
+		{Name: ReasonMatchesEverything, Doc: "the exception does not say which resources it is for"},
 	},
 	Run: (*subject).matchesEverything,
 }
 
-func (s *subject) matchesEverything(time.Time) {
+func (s *subject) matchesEverything() {
 	if !s.ByMatch {
 		return
 	}
 	anyOf, allOf := s.Match.Any, s.Match.All
 	if len(anyOf) == 0 && len(allOf) == 0 {
-		s.refuse(ReasonMatchesEverything, s.ScopePath, "the match does not say which resources are exempt", matchHint)
+		s.find(ReasonMatchesEverything, s.ScopePath, "the match does not say which resources are exempt", matchHint)
 		return
 	}
 	for _, f := range anyOf {
@@ -40,7 +39,7 @@ func (s *subject) matchesEverything(time.Time) {
 	}
 	for _, f := range allOf {
 		if !f.HasResources {
-			s.refuse(ReasonMatchesEverything, f.Path, "the filter says nothing about resources", matchHint)
+			s.find(ReasonMatchesEverything, f.Path, "the filter says nothing about resources", matchHint)
 			return
 		}
 	}
@@ -61,11 +60,11 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	}
 	switch {
 	case !kinds && !rest:
-		s.refuse(ReasonMatchesEverything, path, "the match narrows down neither the kind nor the name, namespace or labels of what is exempt", matchHint)
+		s.find(ReasonMatchesEverything, path, "the match narrows down neither the kind nor the name, namespace or labels of what is exempt", matchHint)
 	case !kinds:
-		s.refuse(ReasonMatchesEverything, path, "the match takes resources of any kind", "list the kinds: Deployment, apps/v1/Deployment")
+		s.find(ReasonMatchesEverything, path, "the match takes resources of any kind", "list the kinds: Deployment, apps/v1/Deployment")
 	case !rest:
-		s.refuse(ReasonMatchesEverything, path, "the match takes every resource of its kinds", "say names, namespaces or a selector too")
+		s.find(ReasonMatchesEverything, path, "the match takes every resource of its kinds", "say names, namespaces or a selector too")
 	}
 }
 

@@ -1,7 +1,5 @@
 package shape
 
-import "time"
-
 // ReasonNamesNothing is a reason of findings.
 const ReasonNamesNothing = "names-nothing"
 
@@ -11,18 +9,18 @@ var namesNothingCheck = check{
 empty list of rules. It looks harmless and is reviewed as such, until a later change of one
 word fills it.`,
 	Reasons: []Reason{
-		{ReasonNamesNothing, "the exception names no policy or no rule", false},
+		{Name: ReasonNamesNothing, Doc: "the exception names no policy or no rule"},
 	},
 	Run: (*subject).namesNothing,
 }
 
-func (s *subject) namesNothing(time.Time) {
+func (s *subject) namesNothing() {
 	if s.Refs != nil && len(s.Refs) == 0 {
-		s.refuse(ReasonNamesNothing, s.RefsPath, "the exception names no policy", "name the policy that it is an exception from")
+		s.find(ReasonNamesNothing, s.RefsPath, "the exception names no policy", "name the policy that it is an exception from")
 	}
 	for _, ref := range s.Refs {
 		if ref.Rules != nil && len(ref.Rules) == 0 {
-			s.refuse(ReasonNamesNothing, ref.RulesPath(), "the exception names no rule of the policy",
+			s.find(ReasonNamesNothing, ref.RulesPath(), "the exception names no rule of the policy",
 				"name the rules, and their autogen- forms for controllers of Pods")
 		}
 	}

@@ -13,7 +13,7 @@ const ReasonNotAnException = "not-an-exception"
 var notAnExceptionCheck = check{
 	Title: "Not an exception",
 	Reasons: []Reason{
-		{ReasonNotAnException, "the document is no PolicyException of kyverno.io or policies.kyverno.io", true},
+		{Name: ReasonNotAnException, Doc: "the document is no PolicyException of kyverno.io or policies.kyverno.io", Fixed: true},
 	},
 }
 
@@ -24,6 +24,6 @@ func (s *subject) notAnException() {
 	if kind := s.Doc.Text("kind"); kind == "List" || kind == exception.Kind+"List" {
 		hint = "write each exception as a document of its own"
 	}
-	s.refuse(ReasonNotAnException, exception.Path{"kind"},
+	s.find(ReasonNotAnException, exception.Path{"kind"},
 		fmt.Sprintf("this is %q of %q, and a %s is expected", s.Doc.Text("kind"), s.Doc.APIVersion(), exception.Kind), hint)
 }

@@ -14,7 +14,7 @@ const ReasonOverlaps = "overlaps"
 var overlappingCheck = check{
 	Title: "Overlapping",
 	Reasons: []Reason{
-		{ReasonOverlaps, "another exception exempts the same resources from the same rule", false},
+		{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning},
 	},
 }
 
@@ -50,7 +50,7 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 					return found
 				case work.Spent() && s.Thorough && len(found) == 0:
 					return []Finding{{
-						Reason: ReasonOverlaps, Severity: Warning, Path: ref.path, Position: d.PositionOf(ref.path),
+						Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
 						Message: fmt.Sprintf("it cannot be compared with all exceptions from the policy %q: after %d it took too long", ref.Name, compared),
 						Hint:    "list fewer rules, names and namespaces",
 					}}
@@ -72,7 +72,7 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 				}
 				met[number] = true
 				found = append(found, Finding{
-					Reason: ReasonOverlaps, Severity: Warning, Path: ref.path, Position: d.PositionOf(ref.path),
+					Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
 					Message: fmt.Sprintf("%q at %s already excepts from %s", other.id.String(), other.at, what),
 					Hint:    "leave one of the two, or make them apart: when one ends, the other still exempts",
 				})

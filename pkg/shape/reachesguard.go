@@ -1,8 +1,6 @@
 package shape
 
 import (
-	"time"
-
 	"github.com/polex-dev/polex/internal/kyverno"
 )
 
@@ -19,13 +17,13 @@ object.metadata.namespace.startsWith('team-'), joined by && or ||. A condition t
 the kind or the namespace in another form reaches the guard, for it may be there to find the
 guard's. No setting permits it. polex-guard asks the same question.`,
 	Reasons: []Reason{
-		{ReasonReachesGuard, "the exception reaches what decides about exceptions", true},
+		{Name: ReasonReachesGuard, Doc: "the exception reaches what decides about exceptions", Fixed: true},
 	},
 	Run: (*subject).reachesGuard,
 }
 
-func (s *subject) reachesGuard(time.Time) {
+func (s *subject) reachesGuard() {
 	for _, way := range s.ReachesGuard(s.guard).Ways() {
-		s.refuse(ReasonReachesGuard, way.Path, way.Message, way.Hint)
+		s.find(ReasonReachesGuard, way.Path, way.Message, way.Hint)
 	}
 }

@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 )
 
 var reachesGuardPolicyCheck = check{
@@ -14,7 +13,7 @@ one too, unless it leaves PolicyExceptions out.`,
 	Run: (*subject).reachesGuardPolicy,
 }
 
-func (s *subject) reachesGuardPolicy(time.Time) {
+func (s *subject) reachesGuardPolicy() {
 	if s.config.Policies == nil {
 		return
 	}
@@ -23,7 +22,7 @@ func (s *subject) reachesGuardPolicy(time.Time) {
 			continue // refused for its name already
 		}
 		for _, p := range s.config.Policies.Guards(ref) {
-			s.refuse(ReasonReachesGuard, ref.Name.Path, fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name.Text, p.Guards),
+			s.find(ReasonReachesGuard, ref.Name.Path, fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name.Text, p.Guards),
 				"if the policy is not meant for exceptions, let it leave out PolicyException, in the open")
 			break
 		}

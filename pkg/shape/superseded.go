@@ -16,7 +16,7 @@ const ReasonSuperseded = "superseded"
 var supersededLiveCheck = check{
 	Title: "Superseded live",
 	Reasons: []Reason{
-		{ReasonSuperseded, "the exception takes the place of a live one", false},
+		{Name: ReasonSuperseded, Doc: "the exception takes the place of a live one", Severity: Warning},
 	},
 }
 
@@ -34,7 +34,7 @@ func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
 	}
 	path := exception.Path{"metadata", "name"}
 	f := Finding{
-		Reason: ReasonSuperseded, Severity: Warning, Path: path, Position: d.PositionOf(path),
+		Reason: ReasonSuperseded, Severity: severities()[ReasonSuperseded], Path: path, Position: d.PositionOf(path),
 		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
 	}
 	if grown := c.beyond(live); len(grown) > 0 {

@@ -3,7 +3,6 @@ package shape
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -19,12 +18,12 @@ var unknownPolicyCheck = check{
 the exception says. Kyverno passes over such a name in silence: the exception does nothing
 until somebody adds a policy of that name, and nobody will look at it then.`,
 	Reasons: []Reason{
-		{ReasonUnknownPolicy, "there is no such policy", false},
+		{Name: ReasonUnknownPolicy, Doc: "there is no such policy"},
 	},
 	Run: (*subject).unknownPolicy,
 }
 
-func (s *subject) unknownPolicy(time.Time) {
+func (s *subject) unknownPolicy() {
 	if s.config.Policies == nil {
 		return
 	}
@@ -43,7 +42,7 @@ func (s *subject) unknownPolicy(time.Time) {
 		if what == "" {
 			what = "ClusterPolicy or Policy"
 		}
-		s.refuse(ReasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("there is no %s %q among the policies", what, name), nearestPolicy(s.config.Policies, ref))
+		s.find(ReasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("there is no %s %q among the policies", what, name), nearestPolicy(s.config.Policies, ref))
 	}
 }
 

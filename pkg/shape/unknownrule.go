@@ -3,7 +3,6 @@ package shape
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -19,12 +18,12 @@ var unknownRuleCheck = check{
 Kyverno makes of it for controllers of Pods. It does nothing today, and covers whatever rule
 gets that name.`,
 	Reasons: []Reason{
-		{ReasonUnknownRule, "the policy has no such rule", false},
+		{Name: ReasonUnknownRule, Doc: "the policy has no such rule"},
 	},
 	Run: (*subject).unknownRule,
 }
 
-func (s *subject) unknownRule(time.Time) {
+func (s *subject) unknownRule() {
 	if s.config.Policies == nil {
 		return
 	}
@@ -47,7 +46,7 @@ func (s *subject) unknownRule(time.Time) {
 			if of.known[text] || wildcard.In(text) && anyFits(work, text, of.names) {
 				continue
 			}
-			s.refuse(ReasonUnknownRule, named.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, text), of.hint(text))
+			s.find(ReasonUnknownRule, named.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, text), of.hint(text))
 		}
 	}
 }

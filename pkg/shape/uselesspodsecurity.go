@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -16,12 +15,12 @@ var uselessPodSecurityCheck = check{
 	About: `Finds spec.podSecurity in an exception from rules that are no podSecurity rules. It reads as
 if a few controls were left out; Kyverno does not look at it there and skips the whole rule.`,
 	Reasons: []Reason{
-		{ReasonUselessPodSecurity, "controls of Pod security are named for rules that do not check them, and the rules are skipped whole", false},
+		{Name: ReasonUselessPodSecurity, Doc: "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"},
 	},
 	Run: (*subject).uselessPodSecurity,
 }
 
-func (s *subject) uselessPodSecurity(time.Time) {
+func (s *subject) uselessPodSecurity() {
 	if s.config.Policies == nil || len(s.PodSecurity) == 0 {
 		return
 	}
@@ -40,7 +39,7 @@ func (s *subject) uselessPodSecurity(time.Time) {
 			}
 		}
 		if named && !checked {
-			s.refuse(ReasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
+			s.find(ReasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
 				fmt.Sprintf("no rule named of the policy %q is a podSecurity rule: Kyverno skips the rules whole, not only these controls", ref.Name.Text),
 				"remove podSecurity if the whole rules are meant, or name a podSecurity rule")
 		}

@@ -3,7 +3,6 @@ package shape
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
@@ -16,15 +15,15 @@ var wildcardImageCheck = check{
 	About: `Finds an image or an allowed value that fits anything. In podSecurity, where it takes in
 every container of resources that are named otherwise, it is a warning.`,
 	Reasons: []Reason{
-		{ReasonWildcardImage, "an image or an allowed value stands for anything", false},
+		{Name: ReasonWildcardImage, Doc: "an image or an allowed value stands for anything", Milder: true},
 	},
 	Run: (*subject).wildcardImage,
 }
 
-func (s *subject) wildcardImage(time.Time) {
+func (s *subject) wildcardImage() {
 	for _, p := range slices.Concat(s.Images, s.AllowedValues) {
 		if wildcard.Only(p.Text) {
-			s.refuse(ReasonWildcardImage, p.Path, fmt.Sprintf("%q stands for anything", p.Text), "say which of them are needed")
+			s.find(ReasonWildcardImage, p.Path, fmt.Sprintf("%q stands for anything", p.Text), "say which of them are needed")
 		}
 	}
 	for _, control := range s.PodSecurity {

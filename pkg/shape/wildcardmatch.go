@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -19,12 +18,12 @@ nothing: a name or namespace that fits any, and a selector that asks for no labe
 present. A later change that takes the real restriction away would leave a match that still
 looks narrow.`,
 	Reasons: []Reason{
-		{ReasonWildcardMatch, "a name, a namespace or a selector restricts nothing", false},
+		{Name: ReasonWildcardMatch, Doc: "a name, a namespace or a selector restricts nothing"},
 	},
 	Run: (*subject).wildcardMatch,
 }
 
-func (s *subject) wildcardMatch(time.Time) {
+func (s *subject) wildcardMatch() {
 	for _, f := range s.Match.Filters() {
 		if s.isRefused(ReasonMatchesEverything, f.Path) {
 			continue // said already, for the whole filter
@@ -35,13 +34,13 @@ func (s *subject) wildcardMatch(time.Time) {
 		}{{"name", f.Named()}, {"namespace", f.Namespaces}} {
 			for _, p := range what.patterns {
 				if wildcard.Only(p.Text) {
-					s.refuse(ReasonWildcardMatch, p.Path, fmt.Sprintf("%q fits any %s", p.Text, what.noun), "say which, or leave the list out")
+					s.find(ReasonWildcardMatch, p.Path, fmt.Sprintf("%q fits any %s", p.Text, what.noun), "say which, or leave the list out")
 				}
 			}
 		}
 		for _, selector := range []*kyverno.Selector{f.Selector, f.NamespaceSelector} {
 			if selector != nil && !selects(selector) && !s.isRefusedBelow(ReasonBadSelector, selector.Path) {
-				s.refuse(ReasonWildcardMatch, selector.Path, fmt.Sprintf("the %s asks for no label to be present", selector.Path[len(selector.Path)-1]), "ask for a label, or leave the selector out")
+				s.find(ReasonWildcardMatch, selector.Path, fmt.Sprintf("the %s asks for no label to be present", selector.Path[len(selector.Path)-1]), "ask for a label, or leave the selector out")
 			}
 		}
 	}

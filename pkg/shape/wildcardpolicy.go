@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
@@ -16,21 +15,21 @@ var wildcardPolicyCheck = check{
 that today a pattern reaches nothing: whoever wrote it meant more than anybody should
 approve.`,
 	Reasons: []Reason{
-		{ReasonWildcardPolicy, "a policy is named by a pattern", false},
+		{Name: ReasonWildcardPolicy, Doc: "a policy is named by a pattern", Milder: true},
 	},
 	Run: (*subject).wildcardPolicy,
 }
 
-func (s *subject) wildcardPolicy(time.Time) {
+func (s *subject) wildcardPolicy() {
 	for _, ref := range s.Refs {
 		switch name := ref.Name.Text; {
 		case wildcard.Only(ref.Bare()):
-			s.refuse(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("%q stands for every policy", name), "name the policy")
+			s.find(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("%q stands for every policy", name), "name the policy")
 		case wildcard.In(name):
 			s.warn(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("Kyverno reads %q as a name and not as a pattern", name), "name the policy")
 		}
 		if wildcard.In(ref.Kind.Text) {
-			s.refuse(ReasonWildcardPolicy, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy", ref.Kind.Text), "write a kind such as ValidatingPolicy")
+			s.find(ReasonWildcardPolicy, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy", ref.Kind.Text), "write a kind such as ValidatingPolicy")
 		}
 	}
 }

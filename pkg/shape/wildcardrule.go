@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
@@ -16,17 +15,17 @@ var wildcardRuleCheck = check{
 that leaves some out is a warning: autogen-* is how some write the forms of a rule for
 controllers of Pods.`,
 	Reasons: []Reason{
-		{ReasonWildcardRule, "a rule is named by a pattern", false},
+		{Name: ReasonWildcardRule, Doc: "a rule is named by a pattern", Milder: true},
 	},
 	Run: (*subject).wildcardRule,
 }
 
-func (s *subject) wildcardRule(time.Time) {
+func (s *subject) wildcardRule() {
 	for _, ref := range s.Refs {
 		for _, named := range ref.Rules {
 			switch rule, path := named.Text, named.Path; {
 			case wildcard.Only(rule):
-				s.refuse(ReasonWildcardRule, path, fmt.Sprintf("%q stands for every rule of the policy, also for those still to be written", rule), "name the rules")
+				s.find(ReasonWildcardRule, path, fmt.Sprintf("%q stands for every rule of the policy, also for those still to be written", rule), "name the rules")
 			case wildcard.In(rule):
 				s.warn(ReasonWildcardRule, path, fmt.Sprintf("%q is a pattern, which also covers rules still to be written", rule), "name the rules")
 			}
