@@ -50,21 +50,6 @@ type Subject struct {
 	Named                 bool // the name is written
 }
 
-// Selector is a label selector. Those of Kyverno take patterns in Labels.
-type Selector struct {
-	Path        exception.Path
-	Labels      map[string]string
-	Expressions []SelectorExpression
-}
-
-// SelectorExpression is one of matchExpressions.
-type SelectorExpression struct {
-	Path     exception.Path
-	Key      Located
-	Operator string
-	Values   []Located
-}
-
 func (r *reader) match(f node) Match {
 	tree := r.mapping(f.value, f.path)
 	return Match{Any: each(r, tree.at("any"), r.filter), All: each(r, tree.at("all"), r.filter)}
@@ -92,16 +77,6 @@ func (r *reader) filter(item object) Filter {
 		return Subject{Path: s.path, Kind: r.text(s.at("kind")).Text, Name: r.text(s.at("name")).Text, Namespace: r.text(s.at("namespace")).Text, Named: s.tree["name"] != nil}
 	})
 	return f
-}
-
-func (r *reader) selector(f node) *Selector {
-	tree := r.mapping(f.value, f.path)
-	if tree.tree == nil {
-		return nil
-	}
-	return &Selector{Path: f.path, Labels: r.textsOf(tree.at("matchLabels")), Expressions: each(r, tree.at("matchExpressions"), func(e object) SelectorExpression {
-		return SelectorExpression{Path: e.path, Key: r.text(e.at("key")), Operator: r.text(e.at("operator")).Text, Values: r.texts(e.at("values"))}
-	})}
 }
 
 // OfSenders reports whether a filter is for requests of some senders only.

@@ -115,9 +115,12 @@ func (set *PolicySet) Near(ref Ref) []*Policy { return set.named[ref.Bare()] }
 func (set *PolicySet) Names(group string) []string { return set.names[group] }
 
 // RuleNames returns the names of the rules of some policies, with those that Kyverno
-// makes, sorted.
+// makes, sorted. It is nil where there is no policy.
 func RuleNames(policies []*Policy) []string {
-	var names []string
+	if len(policies) == 0 {
+		return nil
+	}
+	names := []string{}
 	for _, p := range policies {
 		for _, r := range p.Rules {
 			names = slices.AppendSeq(names, maps.Keys(r.Forms()))

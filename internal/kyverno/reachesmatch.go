@@ -1,9 +1,6 @@
 package kyverno
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -35,9 +32,9 @@ func (a *asking) nameSelector(s *Selector) {
 	if s == nil {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
-		if _, isName := wildcard.OverlapsAny(key, []string{nameOfNamespace}); isName && s.Labels[key] != "" {
-			a.namespace(Located{s.Labels[key], s.Path.With("matchLabels").With(key)})
+	for _, key := range s.keys() {
+		if name := s.Labels[key.Text]; wildcard.Overlap(key.Text, nameOfNamespace) && name != "" {
+			a.namespace(Located{name, key.Path})
 		}
 	}
 	for _, e := range s.Expressions {

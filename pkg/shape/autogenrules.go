@@ -21,10 +21,8 @@ var autogenRulesCheck = check{
 Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it makes of a rule for Pods, for
 a CronJob autogen-cronjob-<rule>; an exception that matches Deployments and names <rule>
 alone does nothing for them, nor does one that matches Pods and names autogen-<rule>.`,
-	Reasons: []Reason{
-		{Name: ReasonAutogenRules, Doc: "the rules that are named are not those for the kinds that are matched", Severity: Warning},
-	},
-	Run: (*subject).autogenRules,
+	Reasons: []Reason{{Name: ReasonAutogenRules, Doc: "the rules that are named are not those for the kinds that are matched", Severity: Warning}},
+	Run:     (*subject).autogenRules,
 }
 
 func (s *subject) autogenRules() {

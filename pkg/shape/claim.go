@@ -107,12 +107,7 @@ func (c *claim) list() {
 	if !c.byMatch {
 		c.names, c.anywhere = slices.Concat(namesIn(c.conditions), c.conditions), true
 	} else {
-		c.names, c.nameless = c.said(func(f *match.Filter) []string {
-			if f.Name != "" {
-				return []string{f.Name}
-			}
-			return f.Names
-		})
+		c.names, c.nameless = c.said((*match.Filter).NamesAsked)
 		c.namespaces, c.anywhere = c.said(func(f *match.Filter) []string { return f.Namespaces })
 	}
 	if len(c.policies)*(len(c.names)+len(c.namespaces)) > maxKeys {

@@ -17,10 +17,8 @@ recorded when it is signed, and nobody writes their own approval. polex-sign ref
 promote such a request where a record is made, and signs none of those that wait with it.
 polex-validate refuses it where promote.record says that one is made or approvals are asked
 for, passes it where that is none, and warns of it elsewhere.`,
-	Reasons: []Reason{
-		{Name: ReasonClaimsReview, Doc: "the request says itself who asked for it or approved it, or where", Severity: Warning},
-	},
-	Run: (*subject).claimsReview,
+	Reasons: []Reason{{Name: ReasonClaimsReview, Doc: "the request says itself who asked for it or approved it, or where", Severity: Warning}},
+	Run:     (*subject).claimsReview,
 }
 
 func (s *subject) claimsReview() {

@@ -18,10 +18,8 @@ its parts between &&, compares the name or the namespace with literals, or if th
 label are compared. The forms are ==, in, startsWith, endsWith, contains and matches with ^
 and $. Conditions in other forms are not-proven-narrow: a warning, and an error in the
 preset strict. Nothing is evaluated.`,
-	Reasons: []Reason{
-		{Name: ReasonNotProvenNarrow, Doc: "the match conditions are in a form that is not recognised, and may be about any resource", Severity: Warning},
-	},
-	Run: (*subject).conditionsMatchEverything,
+	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "the match conditions are in a form that is not recognised, and may be about any resource", Severity: Warning}},
+	Run:     (*subject).conditionsMatchEverything,
 }
 
 func (s *subject) conditionsMatchEverything() {

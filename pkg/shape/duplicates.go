@@ -12,10 +12,8 @@ import (
 const ReasonDuplicateIdentity = "duplicate-identity"
 
 var duplicateIdentityCheck = check{
-	Title: "Duplicate identity",
-	Reasons: []Reason{
-		{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server", Fixed: true},
-	},
+	Title:   "Duplicate identity",
+	Reasons: []Reason{{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server", Fixed: true}},
 }
 
 // Set holds the exceptions of a run against each other and against those that

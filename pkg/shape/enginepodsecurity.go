@@ -21,10 +21,8 @@ var badPodSecurityCheck = check{
 	About: `Finds a podSecurity entry that Kyverno's webhook refuses: a control over containers that
 does not say which images it is for, one over Pods that does, and a field without the values
 that it may take, or the reverse.`,
-	Reasons: []Reason{
-		{Name: ReasonBadPodSecurity, Doc: "Kyverno would refuse a podSecurity entry", Fixed: true},
-	},
-	Run: (*subject).badPodSecurity,
+	Reasons: []Reason{{Name: ReasonBadPodSecurity, Doc: "Kyverno would refuse a podSecurity entry", Fixed: true}},
+	Run:     (*subject).badPodSecurity,
 }
 
 func (s *subject) badPodSecurity() {

@@ -17,10 +17,8 @@ var unknownPolicyKindCheck = check{
 	About: `Finds a reference to a policy of a kind that no exception of its group reaches, such as
 ClusterPolicy. Kyverno takes it and exempts nothing, and who asked for it learns of that
 when the release is blocked.`,
-	Reasons: []Reason{
-		{Name: ReasonUnknownPolicyKind, Doc: "no exception of this API group reaches policies of that kind", Fixed: true},
-	},
-	Run: (*subject).unknownPolicyKind,
+	Reasons: []Reason{{Name: ReasonUnknownPolicyKind, Doc: "no exception of this API group reaches policies of that kind", Fixed: true}},
+	Run:     (*subject).unknownPolicyKind,
 }
 
 func (s *subject) unknownPolicyKind() {

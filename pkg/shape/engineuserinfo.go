@@ -15,10 +15,8 @@ var backgroundUserInfoCheck = check{
 	About: `Finds an exception for requests of certain people that is also meant for background scans,
 where there is no request. Kyverno's webhook refuses it; background is true where it is not
 said.`,
-	Reasons: []Reason{
-		{Name: ReasonBackgroundUserInfo, Doc: "Kyverno would refuse roles or subjects in an exception that is for background scans too", Fixed: true},
-	},
-	Run: (*subject).backgroundUserInfo,
+	Reasons: []Reason{{Name: ReasonBackgroundUserInfo, Doc: "Kyverno would refuse roles or subjects in an exception that is for background scans too", Fixed: true}},
+	Run:     (*subject).backgroundUserInfo,
 }
 
 func (s *subject) backgroundUserInfo() {
@@ -45,10 +43,8 @@ var badUserInfoCheck = check{
 	Title: "Bad user info",
 	About: `Finds roles and subjects in a form that Kyverno's webhook refuses: a role is namespace:name,
 and a subject is a User, a Group or, in a namespace, a ServiceAccount.`,
-	Reasons: []Reason{
-		{Name: ReasonBadUserInfo, Doc: "Kyverno would refuse the form of a role or subject", Fixed: true},
-	},
-	Run: (*subject).badUserInfo,
+	Reasons: []Reason{{Name: ReasonBadUserInfo, Doc: "Kyverno would refuse the form of a role or subject", Fixed: true}},
+	Run:     (*subject).badUserInfo,
 }
 
 func (s *subject) badUserInfo() {

@@ -14,10 +14,8 @@ var exemptsNothingCheck = check{
 the namespace is another, or what needed it is gone. Match conditions are evaluated on what
 the files say, and what they cannot say counts as given. It stays quiet for kinds that
 controllers make, since they are in no file, and where a condition does not compile.`,
-	Reasons: []Reason{
-		{Name: ReasonExemptsNothing, Doc: "none of the resources given would be exempt", Severity: Warning},
-	},
-	Run: (*subject).exemptsNothing,
+	Reasons: []Reason{{Name: ReasonExemptsNothing, Doc: "none of the resources given would be exempt", Severity: Warning}},
+	Run:     (*subject).exemptsNothing,
 }
 
 func (s *subject) exemptsNothing() {

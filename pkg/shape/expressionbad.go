@@ -2,11 +2,11 @@ package shape
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // ReasonBadExpression is a reason of findings.
@@ -18,10 +18,8 @@ var badExpressionCheck = check{
 expression that does not compile to a bool with what Kyverno gives it, or is too long or too
 deep; a name that is no name or is used twice; more conditions than Kubernetes takes. Where
 the webhook of Kyverno is off, such a condition breaks its policy instead.`,
-	Reasons: []Reason{
-		{Name: ReasonBadExpression, Doc: "a match condition is no CEL expression that Kyverno would take", Fixed: true},
-	},
-	Run: (*subject).badExpression,
+	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is no CEL expression that Kyverno would take", Fixed: true}},
+	Run:     (*subject).badExpression,
 }
 
 func (s *subject) badExpression() {
@@ -43,9 +41,6 @@ func conditionHint(problem string) string {
 	return `write a CEL expression that is true of what is exempt, such as object.metadata.name == "web"`
 }
 
-// conditionName is what Kubernetes calls a qualified name.
-var conditionName = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-
 func (s *subject) conditionNames() {
 	first := map[string]int{}
 	for i, c := range s.Conditions[:min(len(s.Conditions), kyverno.MaxConditions)] {
@@ -55,7 +50,7 @@ func (s *subject) conditionNames() {
 			continue
 		case used:
 			s.find(ReasonBadExpression, at, fmt.Sprintf("the condition %d is already named %q", before+1, name), "name each condition after what it asks")
-		case !conditionName.MatchString(name):
+		case !exception.IsQualifiedName(name):
 			s.find(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", expression.Shortened(name)), "use letters, digits, - and _, such as only-web")
 		}
 		if _, used := first[name]; !used {

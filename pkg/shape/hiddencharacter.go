@@ -20,10 +20,8 @@ var hiddenCharacterCheck = check{
 not printable ASCII, for a letter of another alphabet looks like one of ours; in any text,
 key or comment, the characters that turn the direction of writing or take no room. The
 joiners that some scripts need are allowed in prose.`,
-	Reasons: []Reason{
-		{Name: ReasonHiddenCharacter, Doc: "a character is not what a reader sees"},
-	},
-	Run: (*subject).hiddenCharacter,
+	Reasons: []Reason{{Name: ReasonHiddenCharacter, Doc: "a character is not what a reader sees"}},
+	Run:     (*subject).hiddenCharacter,
 }
 
 func (s *subject) hiddenCharacter() {

@@ -17,10 +17,8 @@ ignores, that its API server does not serve, or of which the API server drops a 
 that the live object would not be the signed one. An exception that is ignored is not
 harmless: it is reviewed and renewed as if it did something, and what it was for is blocked
 on the day of the upgrade.`,
-	Reasons: []Reason{
-		{Name: ReasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or will", Milder: true},
-	},
-	Run: (*subject).ignoredAPI,
+	Reasons: []Reason{{Name: ReasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or will", Milder: true}},
+	Run:     (*subject).ignoredAPI,
 }
 
 func (s *subject) ignoredAPI() {

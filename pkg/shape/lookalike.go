@@ -15,10 +15,8 @@ var lookAlikeCheck = check{
 	About: `Finds two names in one list, or in one field of the entries of a list, that differ in
 nothing but letter case or white space, which are one name to a reader and two to Kyverno,
 and a name that begins or ends with white space.`,
-	Reasons: []Reason{
-		{Name: ReasonLookAlike, Doc: "two names differ in what a reader does not see"},
-	},
-	Run: (*subject).lookAlike,
+	Reasons: []Reason{{Name: ReasonLookAlike, Doc: "two names differ in what a reader does not see"}},
+	Run:     (*subject).lookAlike,
 }
 
 func (s *subject) lookAlike() {

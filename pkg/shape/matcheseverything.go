@@ -19,10 +19,8 @@ labels besides. What does not count, because it narrows nothing or can be put on
 wants to be exempt: a pattern that fits anything, an empty selector, a selector that only
 asks for labels to be absent, annotations, operations (Kyverno does not look at them in an
 exception), and who sent the request.`,
-	Reasons: []Reason{
-		{Name: ReasonMatchesEverything, Doc: "the exception does not say which resources it is for"},
-	},
-	Run: (*subject).matchesEverything,
+	Reasons: []Reason{{Name: ReasonMatchesEverything, Doc: "the exception does not say which resources it is for"}},
+	Run:     (*subject).matchesEverything,
 }
 
 func (s *subject) matchesEverything() {

@@ -8,10 +8,8 @@ var namesNothingCheck = check{
 	About: `Finds an exception that exempts from nothing: an empty list of policies, or a policy with an
 empty list of rules. It looks harmless and is reviewed as such, until a later change of one
 word fills it.`,
-	Reasons: []Reason{
-		{Name: ReasonNamesNothing, Doc: "the exception names no policy or no rule"},
-	},
-	Run: (*subject).namesNothing,
+	Reasons: []Reason{{Name: ReasonNamesNothing, Doc: "the exception names no policy or no rule"}},
+	Run:     (*subject).namesNothing,
 }
 
 func (s *subject) namesNothing() {

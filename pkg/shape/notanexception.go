@@ -11,10 +11,8 @@ import (
 const ReasonNotAnException = "not-an-exception"
 
 var notAnExceptionCheck = check{
-	Title: "Not an exception",
-	Reasons: []Reason{
-		{Name: ReasonNotAnException, Doc: "the document is no PolicyException of kyverno.io or policies.kyverno.io", Fixed: true},
-	},
+	Title:   "Not an exception",
+	Reasons: []Reason{{Name: ReasonNotAnException, Doc: "the document is no PolicyException of kyverno.io or policies.kyverno.io", Fixed: true}},
 }
 
 // notAnException finds a document of another kind. A list is one too: what is

@@ -12,10 +12,8 @@ import (
 const ReasonOverlaps = "overlaps"
 
 var overlappingCheck = check{
-	Title: "Overlapping",
-	Reasons: []Reason{
-		{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning},
-	},
+	Title:   "Overlapping",
+	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning}},
 }
 
 // Bounds for one exception: how many others it is held against, how much work

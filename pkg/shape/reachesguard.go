@@ -16,10 +16,8 @@ a namespace or a whole name. A match condition does so by literals, in the forms
 object.metadata.namespace.startsWith('team-'), joined by && or ||. A condition that looks at
 the kind or the namespace in another form reaches the guard, for it may be there to find the
 guard's. No setting permits it. polex-guard asks the same question.`,
-	Reasons: []Reason{
-		{Name: ReasonReachesGuard, Doc: "the exception reaches what decides about exceptions", Fixed: true},
-	},
-	Run: (*subject).reachesGuard,
+	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception reaches what decides about exceptions", Fixed: true}},
+	Run:     (*subject).reachesGuard,
 }
 
 func (s *subject) reachesGuard() {

@@ -14,10 +14,8 @@ import (
 const ReasonSuperseded = "superseded"
 
 var supersededLiveCheck = check{
-	Title: "Superseded live",
-	Reasons: []Reason{
-		{Name: ReasonSuperseded, Doc: "the exception takes the place of a live one", Severity: Warning},
-	},
+	Title:   "Superseded live",
+	Reasons: []Reason{{Name: ReasonSuperseded, Doc: "the exception takes the place of a live one", Severity: Warning}},
 }
 
 // superseded finds an exception that takes the place of a live one, which is

@@ -17,10 +17,8 @@ var unknownPolicyCheck = check{
 	About: `Finds an exception from a policy that does not exist, or that exists as another kind than
 the exception says. Kyverno passes over such a name in silence: the exception does nothing
 until somebody adds a policy of that name, and nobody will look at it then.`,
-	Reasons: []Reason{
-		{Name: ReasonUnknownPolicy, Doc: "there is no such policy"},
-	},
-	Run: (*subject).unknownPolicy,
+	Reasons: []Reason{{Name: ReasonUnknownPolicy, Doc: "there is no such policy"}},
+	Run:     (*subject).unknownPolicy,
 }
 
 func (s *subject) unknownPolicy() {

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -17,10 +18,8 @@ var unknownRuleCheck = check{
 	About: `Finds the name or pattern of a rule that the policy does not have, the rules included that
 Kyverno makes of it for controllers of Pods. It does nothing today, and covers whatever rule
 gets that name.`,
-	Reasons: []Reason{
-		{Name: ReasonUnknownRule, Doc: "the policy has no such rule"},
-	},
-	Run: (*subject).unknownRule,
+	Reasons: []Reason{{Name: ReasonUnknownRule, Doc: "the policy has no such rule"}},
+	Run:     (*subject).unknownRule,
 }
 
 func (s *subject) unknownRule() {
@@ -28,64 +27,41 @@ func (s *subject) unknownRule() {
 		return
 	}
 	work := wildcard.NewMeter()
-	met := map[string]*rulesOfPolicy{} // an exception may name one policy very often
+	met := map[string][]string{} // an exception may name one policy very often
 	for _, ref := range s.Refs {
-		of := met[ref.Name.Text]
-		if of == nil {
-			of = readRuleNames(s.config.Policies.Find(ref))
-			met[ref.Name.Text] = of
+		names, again := met[ref.Name.Text]
+		if !again {
+			names = kyverno.RuleNames(s.config.Policies.Find(ref))
+			met[ref.Name.Text] = names
 		}
-		if !of.exists {
-			continue
+		if names == nil {
+			continue // said by the check on policies
 		}
-		for _, named := range ref.Rules {
+		for _, rule := range ref.Rules {
 			if s.counts[Error.String()] >= maxFindings {
 				return
 			}
-			text := named.Text
-			if of.known[text] || wildcard.In(text) && anyFits(work, text, of.names) {
+			if isRule(names, rule.Text) || wildcard.In(rule.Text) && slices.ContainsFunc(names, func(name string) bool { return work.Fits(rule.Text, name) }) {
 				continue
 			}
-			s.find(ReasonUnknownRule, named.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, text), of.hint(text))
+			s.find(ReasonUnknownRule, rule.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, rule.Text), nearestRule(names, rule.Text))
 		}
 	}
 }
 
-// rulesOfPolicy are the names of a policy's rules, with those that are made.
-type rulesOfPolicy struct {
-	exists bool
-	names  []string
-	known  map[string]bool
+func isRule(sorted []string, name string) bool {
+	_, is := slices.BinarySearch(sorted, name)
+	return is
 }
 
-func readRuleNames(policies []*kyverno.Policy) *rulesOfPolicy {
-	of := &rulesOfPolicy{exists: len(policies) > 0, names: kyverno.RuleNames(policies), known: map[string]bool{}}
-	for _, name := range of.names {
-		of.known[name] = true
-	}
-	return of
-}
-
-func anyFits(work *wildcard.Meter, pattern string, names []string) bool {
-	for _, name := range names {
-		if work.Spent() {
-			return false
-		}
-		if work.Fits(pattern, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// hint says what an unknown name is likely to mean.
-func (of *rulesOfPolicy) hint(text string) string {
+// nearestRule says what an unknown name is likely to mean.
+func nearestRule(names []string, text string) string {
 	for _, prefix := range []string{kyverno.AutogenCronJobPrefix, kyverno.AutogenPrefix} {
-		if base, made := strings.CutPrefix(text, prefix); made && of.known[base] {
+		if base, made := strings.CutPrefix(text, prefix); made && isRule(names, base) {
 			return fmt.Sprintf("Kyverno makes no such rule of %q; name the rules that are there", base)
 		}
 	}
-	if hint := exception.Nearest(text, of.names); hint != "" {
+	if hint := exception.Nearest(text, names); hint != "" {
 		return hint
 	}
 	return "name a rule of the policy"

@@ -14,10 +14,8 @@ var wildcardPolicyCheck = check{
 	About: `Finds a policy named by a pattern. Kyverno 1.19 compares names of policies as they are, so
 that today a pattern reaches nothing: whoever wrote it meant more than anybody should
 approve.`,
-	Reasons: []Reason{
-		{Name: ReasonWildcardPolicy, Doc: "a policy is named by a pattern", Milder: true},
-	},
-	Run: (*subject).wildcardPolicy,
+	Reasons: []Reason{{Name: ReasonWildcardPolicy, Doc: "a policy is named by a pattern", Milder: true}},
+	Run:     (*subject).wildcardPolicy,
 }
 
 func (s *subject) wildcardPolicy() {

@@ -14,10 +14,8 @@ var wildcardRuleCheck = check{
 	About: `Finds a pattern for rules, which covers the rules that the policy will have one day. One
 that leaves some out is a warning: autogen-* is how some write the forms of a rule for
 controllers of Pods.`,
-	Reasons: []Reason{
-		{Name: ReasonWildcardRule, Doc: "a rule is named by a pattern", Milder: true},
-	},
-	Run: (*subject).wildcardRule,
+	Reasons: []Reason{{Name: ReasonWildcardRule, Doc: "a rule is named by a pattern", Milder: true}},
+	Run:     (*subject).wildcardRule,
 }
 
 func (s *subject) wildcardRule() {

@@ -24,6 +24,14 @@ type Filter struct {
 	Empty                       bool
 }
 
+// NamesAsked returns the names of which a resource has one: name, or else names.
+func (f *Filter) NamesAsked() []string {
+	if f.Name != "" {
+		return []string{f.Name}
+	}
+	return f.Names
+}
+
 // BlockOf returns a match to be held against resources.
 func BlockOf(m kyverno.Match) Block { return Block{filtersOf(m.Any), filtersOf(m.All)} }
 

@@ -33,12 +33,7 @@ func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
 		return nil // who both are for would have to be made up too
 	}
 	// Names first: they are what most matches differ in.
-	name, found := commonText(work, x, y, func(f *Filter) []string {
-		if f.Name != "" {
-			return []string{f.Name}
-		}
-		return f.Names
-	})
+	name, found := commonText(work, x, y, (*Filter).NamesAsked)
 	if !found {
 		return nil
 	}

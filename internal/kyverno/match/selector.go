@@ -1,13 +1,12 @@
 package match
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
-	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // LabelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use
@@ -34,29 +33,14 @@ func selectorOf(of *kyverno.Selector) *LabelSelector {
 	if of == nil {
 		return nil
 	}
-	s := &LabelSelector{Labels: of.Labels}
+	s := &LabelSelector{Labels: of.Labels, Broken: len(of.Problems()) > 0}
 	for key, text := range s.Labels {
-		s.Broken = s.Broken || !labelKey(zeroed.Replace(key)) || !labelValue(zeroed.Replace(text))
+		s.Broken = s.Broken || !exception.IsQualifiedName(zeroed.Replace(key)) || !exception.IsLabelValue(zeroed.Replace(text))
 	}
-	for _, one := range of.Expressions {
-		e := LabelExpression{Key: one.Key.Text, Operator: one.Operator, Values: kyverno.Texts(one.Values)}
-		s.Expressions = append(s.Expressions, e)
-		s.Broken = s.Broken || !e.valid()
+	for _, e := range of.Expressions {
+		s.Expressions = append(s.Expressions, LabelExpression{Key: e.Key.Text, Operator: e.Operator, Values: kyverno.Texts(e.Values)})
 	}
 	return s
-}
-
-func (e LabelExpression) valid() bool {
-	if !labelKey(e.Key) || slices.ContainsFunc(e.Values, func(value string) bool { return !labelValue(value) }) {
-		return false
-	}
-	switch e.Operator {
-	case "In", "NotIn":
-		return len(e.Values) > 0
-	case "Exists", "DoesNotExist":
-		return len(e.Values) == 0
-	}
-	return false
 }
 
 // matches reports whether a selector takes an object with the labels.
@@ -104,20 +88,3 @@ func hasPair(work *wildcard.Meter, key, value string, pairs map[string]string) b
 	}
 	return false
 }
-
-var (
-	labelName   = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$`)
-	labelPrefix = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-)
-
-// labelKey reports whether the API server takes a text as the key of a label:
-// "name" or "dns.prefix/name".
-func labelKey(key string) bool {
-	prefix, name, prefixed := strings.Cut(key, "/")
-	if !prefixed {
-		return labelName.MatchString(key)
-	}
-	return len(prefix) <= manifest.LongestName && labelPrefix.MatchString(prefix) && labelName.MatchString(name)
-}
-
-func labelValue(value string) bool { return value == "" || labelName.MatchString(value) }

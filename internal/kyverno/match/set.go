@@ -85,12 +85,8 @@ func (set *Resources) home(name string) *Namespace {
 // as few others as its kinds, names and namespaces allow. It ends early when
 // visit returns false.
 func (set *Resources) candidates(work *wildcard.Meter, f *Filter, visit func(*Resource) bool) {
-	names := f.Names
-	if f.Name != "" {
-		names = []string{f.Name}
-	}
 	for _, of := range set.ofKinds(work, f.Kinds) {
-		for _, list := range of.narrowed(names, f.Namespaces) {
+		for _, list := range of.narrowed(f.NamesAsked(), f.Namespaces) {
 			for _, r := range list {
 				if !work.Spend(1) || !visit(r) {
 					return

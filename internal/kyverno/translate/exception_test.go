@@ -162,7 +162,7 @@ func TestTranslationNotes(t *testing.T) {
 		{"clashing labels", resources("resources: {selector: {matchLabels: {'ap*': x, app: web}}}"), whole, []string{`13 ` + filter + `.resources.selector.matchLabels["ap*"]`}},
 		{"no label", resources("resources: {selector: {matchLabels: {'a b': x, c: '!'}}}"), whole, []string{`13 ` + filter + `.resources.selector.matchLabels["a b"]`, "13 " + filter + ".resources.selector.matchLabels.c"}},
 		{"no operator", resources("resources: {namespaceSelector: {matchExpressions: [{key: a, operator: Like, values: [b]}, {key: a, operator: In}, {key: a, operator: Exists, values: [b]}]}}"), whole,
-			[]string{"13 " + filter + ".resources.namespaceSelector.matchExpressions[0]", "13 " + filter + ".resources.namespaceSelector.matchExpressions[1]", "13 " + filter + ".resources.namespaceSelector.matchExpressions[2]"}},
+			[]string{"13 " + filter + ".resources.namespaceSelector.matchExpressions[0].operator", "13 " + filter + ".resources.namespaceSelector.matchExpressions[1]", "13 " + filter + ".resources.namespaceSelector.matchExpressions[2].values"}},
 		{"an unreadable lifetime", replaced(legacy, "7d", "soon"), whole, []string{"8 metadata.annotations[\"polex.dev/expires-in\"]"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

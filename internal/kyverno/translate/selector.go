@@ -3,13 +3,11 @@ package translate
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // labelsOf is a map of labels in CEL, and the condition under which it is there.
@@ -44,13 +42,6 @@ func (l labelsOf) fit(key, value string) string {
 	return l.with(l.has(key) + " && " + test(l.value(key), value, inFree))
 }
 
-// Forms of label keys and values. A selector with others is an error to Kyverno,
-// and matches nothing.
-var (
-	labelKeyForm   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-	labelValueForm = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
-)
-
 // maxPatterns bounds the labels among which patterns are compared, each with each.
 const maxPatterns = 32
 
@@ -59,57 +50,46 @@ func (t *translator) selected(selector *kyverno.Selector, l labelsOf) []string {
 	if selector == nil {
 		return nil
 	}
-	labels, path := selector.Labels, selector.Path
+	for _, p := range selector.Problems() {
+		t.note(p.Path, p.Message+", and Kyverno matches nothing with it", p.Hint)
+	}
+	labels := selector.Labels
 	var all []string
 	keys := slices.Sorted(maps.Keys(labels))
 	for _, key := range keys {
 		value := labels[key]
-		at := path.With("matchLabels").With(key)
 		// Kyverno puts a label that fits in the place of a pattern, and has one
 		// place for each key.
 		clash := func(other string) bool { return other != key && wildcard.Overlap(other, key) }
-		switch {
-		case wildcard.In(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)):
-			t.note(at, fmt.Sprintf("%q may mean the label of another entry, and which of the two counts is chance in Kyverno", key), "write the keys out")
-		case !wildcard.In(key) && !labelKeyForm.MatchString(key) || !wildcard.In(key+value) && !labelValueForm.MatchString(value):
-			t.noSelector(at, key+": "+value)
+		if wildcard.In(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)) {
+			t.note(selector.Path.With("matchLabels").With(key), fmt.Sprintf("%q may mean the label of another entry, and which of the two counts is chance in Kyverno", key), "write the keys out")
 		}
 		all = append(all, l.fit(key, value))
 	}
 	for _, e := range selector.Expressions {
-		all = append(all, t.expression(e, l))
+		all = append(all, l.expression(e))
 	}
 	return all
 }
 
-func (t *translator) expression(e kyverno.SelectorExpression, l labelsOf) string {
-	key, values := e.Key.Text, kyverno.Texts(e.Values)
-	if !labelKeyForm.MatchString(key) || slices.ContainsFunc(values, func(v string) bool { return !labelValueForm.MatchString(v) }) {
-		t.noSelector(e.Path, key)
-		return ""
+// expression writes one of matchExpressions that has no problem.
+func (l labelsOf) expression(e kyverno.SelectorExpression) string {
+	key := e.Key.Text
+	literals := make([]string, len(e.Values))
+	for i, v := range e.Values {
+		literals[i] = celText(v.Text)
 	}
-	literals := make([]string, len(values))
-	for i, v := range values {
-		literals[i] = celText(v)
-	}
-	among := fmt.Sprintf("%s && %s in [%s]", l.has(key), l.value(key), strings.Join(literals, ", "))
-	switch operator := e.Operator; {
-	case operator == "In" && len(values) > 0:
-		return l.with(among)
-	case operator == "NotIn" && len(values) > 0:
-		return "!(" + l.with(among) + ")"
-	case operator == "Exists" && len(values) == 0:
+	among := l.with(fmt.Sprintf("%s && %s in [%s]", l.has(key), l.value(key), strings.Join(literals, ", ")))
+	switch e.Operator {
+	case "In":
+		return among
+	case "NotIn":
+		return "!(" + among + ")"
+	case "Exists":
 		return l.with(l.has(key))
-	case operator == "DoesNotExist" && len(values) == 0:
-		return "!(" + l.with(l.has(key)) + ")"
 	default:
-		t.noSelector(e.Path, fmt.Sprintf("%s %v of %d values", key, operator, len(values)))
-		return ""
+		return "!(" + l.with(l.has(key)) + ")"
 	}
-}
-
-func (t *translator) noSelector(path exception.Path, what string) {
-	t.note(path, fmt.Sprintf("%q is nothing that labels can be selected by, and Kyverno matches nothing with it", what), "write it as Kubernetes reads it")
 }
 
 // inSelectedNamespaces writes the namespaceSelector, which an object of kind
