@@ -153,26 +153,33 @@ func (s Statements) write(object map[string]any, kind exception.GroupKind) {
 
 // put sets a text in mappings, which it makes where there are none.
 func put(object map[string]any, path exception.Path, text string) {
-	key, _ := path[0].(string)
-	if len(path) == 1 {
-		object[key] = text
-		return
+	for i, step := range path {
+		key, _ := step.(string)
+		if i == len(path)-1 {
+			object[key] = text
+			return
+		}
+		below := child(object, key)
+		object[key], object = below, below
 	}
-	below := child(object, key)
-	object[key] = below
-	put(below, path[1:], text)
 }
 
-// remove takes a key out, with the mapping that is then empty.
+// remove takes a key out, with a mapping that is then empty.
 func remove(object map[string]any, path exception.Path) {
-	key, _ := path[0].(string)
-	if len(path) == 1 {
-		delete(object, key)
-		return
-	}
-	if below, ok := object[key].(map[string]any); ok {
-		if remove(below, path[1:]); len(below) == 0 {
-			delete(object, key)
+	var parent map[string]any
+	var name string
+	for i, step := range path {
+		key, _ := step.(string)
+		if i == len(path)-1 {
+			if delete(object, key); len(object) == 0 {
+				delete(parent, name)
+			}
+			return
 		}
+		below, _ := object[key].(map[string]any)
+		if below == nil {
+			return
+		}
+		parent, name, object = object, key, below
 	}
 }

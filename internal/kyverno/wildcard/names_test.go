@@ -28,7 +28,7 @@ func TestNames(t *testing.T) {
 func TestNamespaceForm(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"team-a": true, "*": true, "team-?": true, "*-prod": true,
-		"": false, "Team": false, "team-[ab]": false, `team\a`: false, "a/b": false, "team ": false, "-a": false,
+		"": false, "Team": false, "team-[ab]": false, `team\a`: false, "a/b": false, "team a": false, "-a": false,
 	} {
 		if err := (wildcard.Names{text}).Check(wildcard.NamespaceForm); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
