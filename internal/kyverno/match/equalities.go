@@ -42,21 +42,34 @@ func readEqualities(e ast.Expr, of map[string]string) equalities {
 			return readEqualities(call.Args()[0], of).both(readEqualities(call.Args()[1], of))
 		case operators.LogicalOr:
 			return readEqualities(call.Args()[0], of).either(readEqualities(call.Args()[1], of))
-		case operators.Equals:
-			one, other := call.Args()[0], call.Args()[1]
-			if one.Kind() == ast.LiteralKind {
-				one, other = other, one
-			}
-			if text, ok := literalText(other); ok {
-				return equalTo(fieldPath(one, of), []string{text})
-			}
-		case operators.In:
-			if texts, ok := literalTexts(call.Args()[1]); ok {
-				return equalTo(fieldPath(call.Args()[0], of), texts)
+		default:
+			if field, texts := comparedIn(call); field != nil {
+				return equalTo(fieldPath(field, of), texts)
 			}
 		}
 	}
 	return equalities{}
+}
+
+// comparedIn reads "field == text", the reverse, and "field in [texts]". The field is nil
+// for anything else.
+func comparedIn(call ast.CallExpr) (field ast.Expr, texts []string) {
+	args := call.Args()
+	switch call.FunctionName() {
+	case operators.Equals:
+		one, other := args[0], args[1]
+		if one.Kind() == ast.LiteralKind {
+			one, other = other, one
+		}
+		if text, ok := literalText(other); ok {
+			return one, []string{text}
+		}
+	case operators.In:
+		if texts, ok := literalTexts(args[1]); ok {
+			return args[0], texts
+		}
+	}
+	return nil, nil
 }
 
 func equalTo(field string, texts []string) equalities {

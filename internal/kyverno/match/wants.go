@@ -51,21 +51,13 @@ func wantsOfCall(call ast.CallExpr, of map[string]string) []Want {
 		return slices.Concat(Wants(args[0], of), Wants(args[1], of))
 	case operators.LogicalOr:
 		return Wants(args[0], of)
-	case operators.Equals:
-		one, other := args[0], args[1]
-		if one.Kind() == ast.LiteralKind {
-			one, other = other, one
-		}
-		if text, ok := literalText(other); ok {
-			return wanted(steps(one, of), text)
-		}
 	case operators.In:
 		if key, ok := literalText(args[0]); ok {
 			return wanted(append(steps(args[1], of), key), "*")
 		}
-		if texts, ok := literalTexts(args[1]); ok {
-			return wanted(steps(args[0], of), texts...)
-		}
+	}
+	if field, texts := comparedIn(call); field != nil {
+		return wanted(steps(field, of), texts...)
 	}
 	return nil
 }
