@@ -11,7 +11,6 @@ import (
 const ReasonAlreadySealed = "already-sealed"
 
 var alreadySealedCheck = check{
-	Title: "Already sealed",
 	About: `Finds a seal, whole or in parts: it is either out of place, or somebody copies one to make a
 draft look approved.`,
 	Reasons: []Reason{{Name: ReasonAlreadySealed, Doc: "the document carries a seal, and what is validated is what people write", Fixed: true}},

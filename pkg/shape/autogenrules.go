@@ -16,7 +16,6 @@ import (
 const ReasonAutogenRules = "autogen-rules"
 
 var autogenRulesCheck = check{
-	Title: "Autogen rules",
 	About: `Finds an exception whose rules are not those for the kinds that it matches. For a
 Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it makes of a rule for Pods, for
 a CronJob autogen-cronjob-<rule>; an exception that matches Deployments and names <rule>

@@ -2,7 +2,7 @@ package shape
 
 // check is something that is asked of exceptions.
 type check struct {
-	Title   string // in docs/checks.md
+	Title   string // in docs/checks.md; "" is that of its first reason
 	About   string // likewise
 	Reasons []Reason
 	// Run adds what it finds. It is nil where a [Set] asks, or [Checker.Check] before

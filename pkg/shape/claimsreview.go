@@ -11,7 +11,6 @@ import (
 const ReasonClaimsReview = "claims-review"
 
 var claimsReviewCheck = check{
-	Title: "Claims review",
 	About: `Finds a request that says itself who asked for it, who approved it or where: that is
 recorded when it is signed, and nobody writes their own approval. polex-sign refuses to
 promote such a request where a record is made, and signs none of those that wait with it.

@@ -60,7 +60,11 @@ func page(t *testing.T) string {
 	all := examples(t)
 	for _, c := range shape.Checks {
 		if c.About != "" {
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n", c.Title, strings.ReplaceAll(c.About, "\n", " "))
+			title := c.Title
+			if title == "" {
+				title = capital(strings.ReplaceAll(c.Reasons[0].Name, "-", " "))
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, strings.ReplaceAll(c.About, "\n", " "))
 		}
 		for _, r := range c.Reasons {
 			if s, is := all[r.Name]; is {

@@ -17,7 +17,6 @@ var (
 const ReasonBadPodSecurity = "bad-pod-security"
 
 var badPodSecurityCheck = check{
-	Title: "Bad pod security",
 	About: `Finds a podSecurity entry that Kyverno's webhook refuses: a control over containers that
 does not say which images it is for, one over Pods that does, and a field without the values
 that it may take, or the reverse.`,

@@ -13,7 +13,6 @@ import (
 const ReasonUnknownPolicyKind = "unknown-policy-kind"
 
 var unknownPolicyKindCheck = check{
-	Title: "Unknown policy kind",
 	About: `Finds a reference to a policy of a kind that no exception of its group reaches, such as
 ClusterPolicy. Kyverno takes it and exempts nothing, and who asked for it learns of that
 when the release is blocked.`,

@@ -6,7 +6,6 @@ import "github.com/polex-dev/polex/internal/kyverno"
 const ReasonBadSelector = "bad-selector"
 
 var badSelectorCheck = check{
-	Title: "Bad selector",
 	About: `Finds a label selector that Kyverno's webhook refuses: one that asks for nothing, or with an
 operator, values or labels that cannot be meant. Kyverno looks at no namespaceSelector, and
 at no selector that has a pattern in its matchLabels; a selector of either sort that is

@@ -11,7 +11,6 @@ import (
 const ReasonBackgroundUserInfo = "background-user-info"
 
 var backgroundUserInfoCheck = check{
-	Title: "Background user info",
 	About: `Finds an exception for requests of certain people that is also meant for background scans,
 where there is no request. Kyverno's webhook refuses it; background is true where it is not
 said.`,
@@ -40,7 +39,6 @@ func (s *subject) backgroundUserInfo() {
 const ReasonBadUserInfo = "bad-user-info"
 
 var badUserInfoCheck = check{
-	Title: "Bad user info",
 	About: `Finds roles and subjects in a form that Kyverno's webhook refuses: a role is namespace:name,
 and a subject is a User, a Group or, in a namespace, a ServiceAccount.`,
 	Reasons: []Reason{{Name: ReasonBadUserInfo, Doc: "Kyverno would refuse the form of a role or subject", Fixed: true}},

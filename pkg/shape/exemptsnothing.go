@@ -9,7 +9,6 @@ import (
 const ReasonExemptsNothing = "exempts-nothing"
 
 var exemptsNothingCheck = check{
-	Title: "Exempts nothing",
 	About: `Finds an exception that none of the repository's resources would use: the name is misspelt,
 the namespace is another, or what needed it is gone. Match conditions are evaluated on what
 the files say, and what they cannot say counts as given. It stays quiet for kinds that

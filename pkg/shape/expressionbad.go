@@ -13,7 +13,6 @@ import (
 const ReasonBadExpression = "bad-expression"
 
 var badExpressionCheck = check{
-	Title: "Bad expression",
 	About: `Finds a match condition that Kyverno would not admit, or that nobody could review: an
 expression that does not compile to a bool with what Kyverno gives it, or is too long or too
 deep; a name that is no name or is used twice; more conditions than Kubernetes takes. Where

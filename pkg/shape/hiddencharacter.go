@@ -15,7 +15,6 @@ import (
 const ReasonHiddenCharacter = "hidden-character"
 
 var hiddenCharacterCheck = check{
-	Title: "Hidden character",
 	About: `Finds what a reviewer cannot see or is shown in another order: in names, anything that is
 not printable ASCII, for a letter of another alphabet looks like one of ours; in any text,
 key or comment, the characters that turn the direction of writing or take no room. The

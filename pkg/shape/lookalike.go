@@ -11,7 +11,6 @@ import (
 const ReasonLookAlike = "look-alike"
 
 var lookAlikeCheck = check{
-	Title: "Look alike",
 	About: `Finds two names in one list, or in one field of the entries of a list, that differ in
 nothing but letter case or white space, which are one name to a reader and two to Kyverno,
 and a name that begins or ends with white space.`,

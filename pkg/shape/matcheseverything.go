@@ -12,7 +12,6 @@ import (
 const ReasonMatchesEverything = "matches-everything"
 
 var matchesEverythingCheck = check{
-	Title: "Matches everything",
 	About: `Finds a kyverno.io exception whose match does not narrow down what is exempt. Each filter of
 match.any, and those of match.all taken together, must say kinds, and names, namespaces or
 labels besides. What does not count, because it narrows nothing or can be put on by whoever

@@ -4,7 +4,6 @@ package shape
 const ReasonNamesNothing = "names-nothing"
 
 var namesNothingCheck = check{
-	Title: "Names nothing",
 	About: `Finds an exception that exempts from nothing: an empty list of policies, or a policy with an
 empty list of rules. It looks harmless and is reviewed as such, until a later change of one
 word fills it.`,

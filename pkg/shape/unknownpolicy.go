@@ -13,7 +13,6 @@ import (
 const ReasonUnknownPolicy = "unknown-policy"
 
 var unknownPolicyCheck = check{
-	Title: "Unknown policy",
 	About: `Finds an exception from a policy that does not exist, or that exists as another kind than
 the exception says. Kyverno passes over such a name in silence: the exception does nothing
 until somebody adds a policy of that name, and nobody will look at it then.`,

@@ -14,7 +14,6 @@ import (
 const ReasonUnknownRule = "unknown-rule"
 
 var unknownRuleCheck = check{
-	Title: "Unknown rule",
 	About: `Finds the name or pattern of a rule that the policy does not have, the rules included that
 Kyverno makes of it for controllers of Pods. It does nothing today, and covers whatever rule
 gets that name.`,

@@ -11,7 +11,6 @@ import (
 const ReasonUselessPodSecurity = "useless-pod-security"
 
 var uselessPodSecurityCheck = check{
-	Title: "Useless pod security",
 	About: `Finds spec.podSecurity in an exception from rules that are no podSecurity rules. It reads as
 if a few controls were left out; Kyverno does not look at it there and skips the whole rule.`,
 	Reasons: []Reason{{Name: ReasonUselessPodSecurity, Doc: "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"}},

@@ -11,7 +11,6 @@ import (
 const ReasonWildcardImage = "wildcard-image"
 
 var wildcardImageCheck = check{
-	Title: "Wildcard image",
 	About: `Finds an image or an allowed value that fits anything. In podSecurity, where it takes in
 every container of resources that are named otherwise, it is a warning.`,
 	Reasons: []Reason{{Name: ReasonWildcardImage, Doc: "an image or an allowed value stands for anything", Milder: true}},

@@ -13,7 +13,6 @@ import (
 const ReasonWildcardMatch = "wildcard-match"
 
 var wildcardMatchCheck = check{
-	Title: "Wildcard match",
 	About: `Finds what looks like a restriction in a filter that is narrow otherwise, and restricts
 nothing: a name or namespace that fits any, and a selector that asks for no label to be
 present. A later change that takes the real restriction away would leave a match that still

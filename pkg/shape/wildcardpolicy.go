@@ -10,7 +10,6 @@ import (
 const ReasonWildcardPolicy = "wildcard-policy"
 
 var wildcardPolicyCheck = check{
-	Title: "Wildcard policy",
 	About: `Finds a policy named by a pattern. Kyverno 1.19 compares names of policies as they are, so
 that today a pattern reaches nothing: whoever wrote it meant more than anybody should
 approve.`,

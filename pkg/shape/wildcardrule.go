@@ -10,7 +10,6 @@ import (
 const ReasonWildcardRule = "wildcard-rule"
 
 var wildcardRuleCheck = check{
-	Title: "Wildcard rule",
 	About: `Finds a pattern for rules, which covers the rules that the policy will have one day. One
 that leaves some out is a warning: autogen-* is how some write the forms of a rule for
 controllers of Pods.`,
