@@ -24,6 +24,8 @@ type Exception struct {
 	// RefsPath and ScopePath are where the policies stand, and what says which resources
 	// are exempt.
 	RefsPath, ScopePath exception.Path
+	// Spec is all that stands under spec, for those who compare it.
+	Spec map[string]any
 	// Unread is what has another type than its field, at most [maxUnread]. Nobody knows
 	// how it will be read.
 	Unread []Unread
@@ -106,8 +108,8 @@ func Read(doc *exception.Document) *Exception {
 	}
 	value, _ := doc.Lookup("spec")
 	r := &reader{}
-	spec := r.mapping(value, exception.Path{"spec"})
-	e := &Exception{ByMatch: kind == MatchKind}
+	spec := r.mapping(node{value, nil, "spec"})
+	e := &Exception{ByMatch: kind == MatchKind, Spec: spec.tree}
 	if e.ByMatch {
 		r.ofMatch(e, spec)
 	} else {
@@ -119,7 +121,7 @@ func Read(doc *exception.Document) *Exception {
 
 func (r *reader) ofMatch(e *Exception, spec object) {
 	list := spec.at("exceptions")
-	e.RefsPath, e.ScopePath = list.path, exception.Path{"spec", "match"}
+	e.RefsPath, e.ScopePath = list.path(), exception.Path{"spec", "match"}
 	e.Refs = each(r, list, func(ref object) Ref {
 		one := Ref{Group: exception.KyvernoGroup, Path: ref.path, Name: r.text(ref.at("policyName"))}
 		if rules := ref.at("ruleNames"); rules.value != nil {
@@ -131,13 +133,13 @@ func (r *reader) ofMatch(e *Exception, spec object) {
 	e.PodSecurity = each(r, spec.at("podSecurity"), func(c object) Control {
 		return Control{Path: c.path, Name: r.text(c.at("controlName")).Text, Field: r.text(c.at("restrictedField")).Text, Images: r.texts(c.at("images")), Values: r.texts(c.at("values"))}
 	})
-	e.Preconditions = r.mapping(spec.at("conditions").value, spec.at("conditions").path).tree
+	e.Preconditions = r.mapping(spec.at("conditions")).tree
 	e.Background = spec.tree["background"] != false
 }
 
 func (r *reader) ofConditions(e *Exception, spec object) {
 	list := spec.at("policyRefs")
-	e.RefsPath, e.ScopePath = list.path, exception.Path{"spec", "matchConditions"}
+	e.RefsPath, e.ScopePath = list.path(), exception.Path{"spec", "matchConditions"}
 	e.Refs = each(r, list, func(ref object) Ref {
 		return Ref{Group: exception.PoliciesGroup, Path: ref.path, Name: r.text(ref.at("name")), Kind: r.text(ref.at("kind"))}
 	})

@@ -51,20 +51,20 @@ type Subject struct {
 }
 
 func (r *reader) match(f node) Match {
-	tree := r.mapping(f.value, f.path)
+	tree := r.mapping(f)
 	return Match{Any: each(r, tree.at("any"), r.filter), All: each(r, tree.at("all"), r.filter)}
 }
 
 // matchOfRule reads the match or exclude of a rule.
 func (r *reader) matchOfRule(value any) Match {
-	m := r.match(node{value: value})
-	plain := r.filter(r.mapping(value, nil))
+	f := node{value: value, key: "rule"}
+	m, plain := r.match(f), r.filter(r.mapping(f))
 	m.Plain = &plain
 	return m
 }
 
 func (r *reader) filter(item object) Filter {
-	resources := r.mapping(item.tree["resources"], item.path.With("resources"))
+	resources := r.mapping(item.at("resources"))
 	f := Filter{
 		Path: item.path, HasResources: len(resources.tree) > 0,
 		Kinds: r.texts(resources.at("kinds")), Names: r.texts(resources.at("names")), Namespaces: r.texts(resources.at("namespaces")),

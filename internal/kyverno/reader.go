@@ -17,11 +17,15 @@ const maxUnread = 200
 // listed.
 type reader struct{ unread []Unread }
 
-// node is a value with its place.
+// node is a value with its place, which is written out only where it is needed: most
+// fields are absent.
 type node struct {
 	value any
-	path  exception.Path
+	in    exception.Path
+	key   any
 }
+
+func (n node) path() exception.Path { return n.in.With(n.key) }
 
 // object is a mapping with its place.
 type object struct {
@@ -29,7 +33,7 @@ type object struct {
 	path exception.Path
 }
 
-func (f object) at(key string) node { return node{f.tree[key], f.path.With(key)} }
+func (f object) at(key string) node { return node{f.tree[key], f.path, key} }
 
 func (r *reader) misread(f node, expected string) {
 	if len(r.unread) == maxUnread {
@@ -48,15 +52,15 @@ func (r *reader) misread(f node, expected string) {
 	case bool:
 		found = "true or false"
 	}
-	r.unread = append(r.unread, Unread{f.path, expected, found})
+	r.unread = append(r.unread, Unread{f.path(), expected, found})
 }
 
-func (r *reader) mapping(value any, path exception.Path) object {
-	tree, ok := value.(map[string]any)
-	if !ok && value != nil {
-		r.misread(node{value, path}, "a mapping")
+func (r *reader) mapping(f node) object {
+	tree, ok := f.value.(map[string]any)
+	if !ok && f.value != nil {
+		r.misread(f, "a mapping")
 	}
-	return object{tree, path}
+	return object{tree, f.path()}
 }
 
 // each reads the mappings of a list. It returns nil where there is no list.
@@ -68,9 +72,9 @@ func each[T any](r *reader, list node, read func(object) T) []T {
 		}
 		return nil
 	}
-	all := make([]T, len(items))
+	all, path := make([]T, len(items)), list.path()
 	for i, item := range items {
-		all[i] = read(r.mapping(item, list.path.With(i)))
+		all[i] = read(r.mapping(node{item, path, i}))
 	}
 	return all
 }
@@ -80,7 +84,7 @@ func (r *reader) text(f node) Located {
 	if !ok && f.value != nil {
 		r.misread(f, "a text")
 	}
-	return Located{text, f.path}
+	return Located{text, f.path()}
 }
 
 func (r *reader) texts(f node) []Located {
@@ -88,12 +92,15 @@ func (r *reader) texts(f node) []Located {
 	if !ok && f.value != nil {
 		r.misread(f, "a list")
 	}
-	all := make([]Located, 0, len(items))
+	if len(items) == 0 {
+		return []Located{}
+	}
+	all, path := make([]Located, 0, len(items)), f.path()
 	for i, item := range items {
 		if text, ok := item.(string); ok {
-			all = append(all, Located{text, f.path.With(i)})
+			all = append(all, Located{text, path.With(i)})
 		} else {
-			r.misread(node{item, f.path.With(i)}, "a text")
+			r.misread(node{item, path, i}, "a text")
 		}
 	}
 	return all
@@ -101,16 +108,19 @@ func (r *reader) texts(f node) []Located {
 
 // textsOf reads a mapping of texts. It returns nil where there is no mapping.
 func (r *reader) textsOf(f node) map[string]string {
-	tree := r.mapping(f.value, f.path).tree
-	if tree == nil {
+	if f.value == nil {
 		return nil
 	}
-	all := make(map[string]string, len(tree))
-	for key, value := range tree {
+	tree := r.mapping(f)
+	if tree.tree == nil {
+		return nil
+	}
+	all := make(map[string]string, len(tree.tree))
+	for key, value := range tree.tree {
 		if text, ok := value.(string); ok {
 			all[key] = text
 		} else {
-			r.misread(node{value, f.path.With(key)}, "a text")
+			r.misread(tree.at(key), "a text")
 		}
 	}
 	return all

@@ -25,11 +25,14 @@ type SelectorExpression struct {
 }
 
 func (r *reader) selector(f node) *Selector {
-	tree := r.mapping(f.value, f.path)
+	if f.value == nil {
+		return nil
+	}
+	tree := r.mapping(f)
 	if tree.tree == nil {
 		return nil
 	}
-	return &Selector{Path: f.path, Labels: r.textsOf(tree.at("matchLabels")), Expressions: each(r, tree.at("matchExpressions"), func(e object) SelectorExpression {
+	return &Selector{Path: tree.path, Labels: r.textsOf(tree.at("matchLabels")), Expressions: each(r, tree.at("matchExpressions"), func(e object) SelectorExpression {
 		return SelectorExpression{Path: e.path, Key: r.text(e.at("key")), Operator: r.text(e.at("operator")).Text, Values: r.texts(e.at("values"))}
 	})}
 }

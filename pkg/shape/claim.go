@@ -57,8 +57,7 @@ func (c *claim) kinds() []string {
 }
 
 func newClaim(d *exception.Document, e *exception.Exception, of *kyverno.Exception, now time.Time) *claim {
-	value, _ := d.Lookup("spec")
-	spec, _ := value.(map[string]any)
+	spec := of.Spec
 	c := &claim{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match)}
 	for _, ref := range of.Refs {
 		c.policies = append(c.policies, claimed{ref.Key(), ref.RuleNames(), ref.Path})
