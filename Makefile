@@ -9,13 +9,16 @@ FUZZTIME ?= 30s
 TOOLS    := bin/tools
 E2E      := bin/e2e
 
-.PHONY: help build test lint fuzz bench demo dist e2e e2e-tools e2e-up refresh-root sizes clean
+.PHONY: help build generate test lint fuzz bench demo dist e2e e2e-tools e2e-up refresh-root sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
 
 build: ## build every command into bin/
 	CGO_ENABLED=0 go build -tags $(TAGS) -trimpath -ldflags="-s -w -X $(CLI).Version=$(VERSION)" -o bin/ ./cmd/...
+
+generate: ## write anew what is made from the code: docs/checks.md, docs/shape.schema.json
+	go generate ./...
 
 test: ## run the tests
 	go test ./...

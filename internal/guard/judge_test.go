@@ -98,6 +98,7 @@ func TestJudge(t *testing.T) {
 			r.Object.Raw = []byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))
 		}, want: "malformed"},
 		"where exceptions may stand":     {operation: create, object: plain, settings: guard.Settings{Namespaces: []string{"x", "excep*"}}, want: "verified"},
+		"where one character may differ": {operation: create, object: plain, settings: guard.Settings{Namespaces: []string{"exception?"}}, want: "verified"},
 		"where exceptions may not stand": {operation: create, object: plain, settings: guard.Settings{Namespaces: []string{"x", "exception"}}, want: "namespace-not-allowed"},
 
 		"for this cluster":                 {operation: create, object: w.sealed(t, draft("a", "exceptions", hour, ", polex.dev/cluster: prod"), at(-1)), config: guard.Config{Cluster: "prod"}, want: "verified"},

@@ -89,6 +89,7 @@ func TestBadRules(t *testing.T) {
 		"a negative limit":          {MaxPerNamespace: -1},
 		"an empty namespace":        {Namespaces: []string{""}},
 		"a pattern that is none":    {Namespaces: []string{"["}},
+		"a range of characters":     {Namespaces: []string{"team-[ab]"}},
 		"an empty policy to guard":  {GuardPolicies: []string{""}},
 		"every policy is the guard": {GuardPolicies: []string{"*"}},
 		"an unknown authority":      {InsecureOutsideGit: []string{"nobody"}},

@@ -3,12 +3,12 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -17,9 +17,8 @@ import (
 // Settings are what a cluster asks beyond the trust policy: the section guard of
 // a configuration.
 type Settings struct {
-	// Namespaces are where exceptions may stand, names or patterns in which * is
-	// any text; none is any.
-	Namespaces []string `json:"namespaces"`
+	// Namespaces are where exceptions may stand, names or patterns; none is any.
+	Namespaces wildcard.Names `json:"namespaces"`
 	// RequireCluster asks every exception to name the cluster it is for.
 	RequireCluster bool `json:"requireCluster"`
 	// MaxPerNamespace is how many exceptions of one kind may stand in a
@@ -61,10 +60,8 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	if settings.MaxPerNamespace < 0 {
 		return nil, fmt.Errorf("guard: maxPerNamespace: %d cannot be meant", settings.MaxPerNamespace)
 	}
-	for _, pattern := range settings.Namespaces {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return nil, fmt.Errorf("guard: namespaces: %q is neither a name nor a pattern", pattern)
-		}
+	if err := settings.Namespaces.Check(wildcard.NamespaceForm); err != nil {
+		return nil, fmt.Errorf("guard: namespaces: %w", err)
 	}
 	for _, name := range settings.InsecureOutsideGit {
 		if name == "" || !slices.ContainsFunc(policy.Authorities(), func(a *trust.Authority) bool { return a.Name() == name }) {
@@ -82,7 +79,7 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 // groups where it lists none, or any.
 func kindsOf(listed []string) []exception.GroupKind {
 	if len(listed) == 0 || slices.Contains(listed, "*") {
-		return []exception.GroupKind{{Group: exception.KyvernoGroup, Kind: exception.Kind}, {Group: exception.PoliciesGroup, Kind: exception.Kind}}
+		return kyverno.Kinds()
 	}
 	var kinds []exception.GroupKind
 	for _, text := range listed {
@@ -106,10 +103,7 @@ func (r *Rules) Digest() string { return r.digest }
 
 // allowsNamespace reports whether an exception may stand in a namespace.
 func (s *Settings) allowsNamespace(namespace string) bool {
-	return len(s.Namespaces) == 0 || slices.ContainsFunc(s.Namespaces, func(pattern string) bool {
-		fits, err := path.Match(pattern, namespace)
-		return err == nil && fits
-	})
+	return len(s.Namespaces) == 0 || s.Namespaces.Include(namespace)
 }
 
 // mayStandOutsideGit reports whether one of those signed who need not commit it.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // The match conditions of a policies.kyverno.io exception are CEL, and hostile. They
@@ -22,36 +21,29 @@ import (
 
 // Kubernetes takes 64 conditions. What is longer or deeper than these is not read.
 const (
-	maxConditions = 64
+	MaxConditions = 64
 	maxExpression = 10_240 // bytes
 	maxNesting    = 16     // of parentheses
 )
 
 // conditions asks about match conditions, each by itself.
-func (a *asking) conditions(spec map[string]any) {
-	path := exception.Path{"spec", "matchConditions"}
-	items := a.list(spec["matchConditions"], path)
-	switch {
-	case len(items) > maxConditions:
-		a.says(path, "write fewer", "there are %d conditions, and %d are read", len(items), maxConditions)
+func (a *asking) conditions(e *Exception) {
+	switch n := len(e.Conditions); {
+	case n > MaxConditions:
+		a.says(e.ScopePath, "write fewer", "there are %d conditions, and %d are read", n, MaxConditions)
 		return
-	case len(items) == 0 && !a.onlyValues(spec):
-		a.says(path, "write one, such as object.kind == 'Pod' && object.metadata.namespace == 'team-a'",
+	case n == 0 && !e.onlyValues():
+		a.says(e.ScopePath, "write one, such as object.kind == 'Pod' && object.metadata.namespace == 'team-a'",
 			"without match conditions, PolicyExceptions and the namespaces of the guard are exempt too")
 		return
 	}
-	for i, item := range items {
-		at := path.With(i)
-		tree := a.mapping(item, at)
-		at = at.With("expression")
-		text, ok := tree["expression"].(string)
-		if !ok {
-			a.misread(at, "a text", tree["expression"])
-			continue
+	for _, c := range e.Conditions {
+		if !c.IsText {
+			continue // told already
 		}
 		told := len(a.ways)
-		if all := a.condition(text, at); len(a.ways) == told {
-			a.allows(all, at, len(items) > 1)
+		if all := a.condition(c.Expression); len(a.ways) == told {
+			a.allows(all, c.Expression.Path, len(e.Conditions) > 1)
 		}
 	}
 }
@@ -64,22 +56,16 @@ var readsValues = []string{
 
 // onlyValues reports whether an exception exempts nothing as a whole: it names images or
 // values, which its policies look up themselves.
-func (a *asking) onlyValues(spec map[string]any) bool {
-	values := len(a.list(spec["images"], exception.Path{"spec", "images"})) + len(a.list(spec["allowedValues"], exception.Path{"spec", "allowedValues"}))
-	refs, _ := spec["policyRefs"].([]any) // which were asked about
-	for _, item := range refs {
-		ref, _ := item.(map[string]any)
-		if kind, _ := ref["kind"].(string); !slices.Contains(readsValues, kind) {
-			return false
-		}
-	}
-	return values > 0
+func (e *Exception) onlyValues() bool {
+	whole := slices.ContainsFunc(e.Refs, func(ref Ref) bool { return !slices.Contains(readsValues, ref.Kind.Text) })
+	return !whole && len(e.Images)+len(e.AllowedValues) > 0
 }
 
 // condition returns what one condition is about. A text in it that is a name of
 // PolicyException or of a guarded namespace is told of by itself: there is no good
 // reason to write it, whatever it does there.
-func (a *asking) condition(expression string, path exception.Path) extents {
+func (a *asking) condition(c Located) extents {
+	expression, path := c.Text, c.Path
 	const hint = "write it in the forms object.kind == 'Pod', object.metadata.namespace in ['a', 'b']"
 	if len(expression) > maxExpression {
 		a.says(path, hint, "the condition has %d bytes, and %d are read", len(expression), maxExpression)
@@ -103,5 +89,5 @@ func (a *asking) condition(expression string, path exception.Path) extents {
 			}
 		}
 	}
-	return a.extents(parts, maxNesting)
+	return a.reading().of(parts, maxNesting)
 }

@@ -30,7 +30,7 @@ func WidthOf(conditions []string) Width {
 		if err != nil || len(text) > maxExpression {
 			return Unproven
 		}
-		all = all.and(aspectsOf(parts, maxNesting))
+		all = all.and(width.of(parts, maxNesting))
 	}
 	switch {
 	case all.isNarrow():
@@ -68,39 +68,9 @@ func (a aspects) or(b aspects) aspects {
 	return aspects{a.isNarrow() && b.isNarrow(), a.kind && b.kind, a.label && b.label, a.wide || b.wide}
 }
 
-// aspectsOf takes a condition apart as extents does.
-func aspectsOf(parts []token, nesting int) aspects {
-	if len(parts) == 0 || nesting == 0 {
-		return aspects{}
-	}
-	if inner, ok := unwrapped(parts); ok {
-		return aspectsOf(inner, nesting-1)
-	}
-	if asked := split(parts, "?", 2); len(asked) > 1 {
-		answers := split(asked[1], ":", 2)
-		if len(answers) < 2 {
-			return aspects{}
-		}
-		return aspectsOf(asked[0], nesting).and(aspectsOf(answers[0], nesting)).or(aspectsOf(answers[1], nesting-1))
-	}
-	if alternatives := split(parts, "||", -1); len(alternatives) > 1 {
-		all := aspectsOf(alternatives[0], nesting)
-		for _, one := range alternatives[1:] {
-			all = all.or(aspectsOf(one, nesting))
-		}
-		return all
-	}
-	if conjuncts := split(parts, "&&", -1); len(conjuncts) > 1 {
-		all := aspects{wide: true}
-		for _, one := range conjuncts {
-			all = all.and(aspectsOf(one, nesting))
-		}
-		return all
-	}
-	if body, ok := ofBoth(parts); ok {
-		return aspectsOf(body, nesting-1)
-	}
-	return aspectsOfPart(parts)
+var width = &reading[aspects]{
+	both: aspects.and, either: aspects.or, alone: aspectsOfPart,
+	otherwise: func([]token) aspects { return aspects{wide: true} },
 }
 
 // aspectsOfPart looks at what is joined by no operator.

@@ -5,44 +5,47 @@ import (
 	"strings"
 )
 
-// extents takes a condition apart as CEL binds it: a ternary binds loosest, then ||,
-// then &&.
-func (a *asking) extents(parts []token, nesting int) extents {
+// A reading is an understanding of conditions, made of that of their parts.
+type reading[T any] struct {
+	unknown T // of what is not read; it proves nothing
+	// both is of two that are true, either of alternatives.
+	both, either func(T, T) T
+	// alone is of a part without operators, and otherwise of what is true where a
+	// condition is not.
+	alone, otherwise func([]token) T
+}
+
+// of takes a condition apart as CEL binds it: a ternary binds loosest, then ||, then &&.
+func (r *reading[T]) of(parts []token, nesting int) T {
 	if len(parts) == 0 || nesting == 0 {
-		return only(extent{})
+		return r.unknown
 	}
 	if inner, ok := unwrapped(parts); ok {
-		return a.extents(inner, nesting-1)
+		return r.of(inner, nesting-1)
 	}
 	if asked := split(parts, "?", 2); len(asked) > 1 {
 		answers := split(asked[1], ":", 2)
 		if len(answers) < 2 {
-			return only(extent{})
+			return r.unknown
 		}
-		yes := a.extents(asked[0], nesting).and(a.extents(answers[0], nesting))
-		return yes.or(only(a.otherwise(asked[0])).and(a.extents(answers[1], nesting-1)))
+		return r.either(r.both(r.of(asked[0], nesting), r.of(answers[0], nesting)), r.both(r.otherwise(asked[0]), r.of(answers[1], nesting-1)))
 	}
-	if alternatives := split(parts, "||", -1); len(alternatives) > 1 {
-		var all extents
-		for _, one := range alternatives {
-			all = all.or(a.extents(one, nesting))
+	for _, by := range []struct {
+		operator string
+		join     func(T, T) T
+	}{{"||", r.either}, {"&&", r.both}} {
+		if pieces := split(parts, by.operator, -1); len(pieces) > 1 {
+			all := r.of(pieces[0], nesting)
+			for _, one := range pieces[1:] {
+				all = by.join(all, r.of(one, nesting))
+			}
+			return all
 		}
-		return all
-	}
-	if conjuncts := split(parts, "&&", -1); len(conjuncts) > 1 {
-		all := only(silent)
-		for _, one := range conjuncts {
-			all = all.and(a.extents(one, nesting))
-		}
-		return all
 	}
 	if body, ok := ofBoth(parts); ok {
-		return a.extents(body, nesting-1)
+		return r.of(body, nesting-1)
 	}
-	if e, ok := a.restriction(parts); ok {
-		return only(e)
-	}
-	return only(reads(parts))
+	return r.alone(parts)
 }
 
 // split cuts at an operator outside of brackets, into so many pieces at most; -1 is

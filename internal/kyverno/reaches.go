@@ -2,6 +2,7 @@ package kyverno
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -57,18 +58,24 @@ func (v Verdict) Ways() []Way {
 // was not expected, a match condition in a form that is not recognised (see conditions.go),
 // and a document that is no PolicyException.
 func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
+	e := Read(doc)
+	if e == nil {
+		return Verdict{ways: []Way{{Message: fmt.Sprintf("a %q is not a PolicyException", doc.GroupKind().String())}}}
+	}
+	return e.ReachesGuard(guard)
+}
+
+// ReachesGuard is the function of that name, of an exception that is read.
+func (e *Exception) ReachesGuard(guard Guard) Verdict {
 	a := &asking{guard: guard}
-	switch group := doc.GroupKind(); {
-	case !group.IsException():
-		return Verdict{ways: []Way{{Message: fmt.Sprintf("a %q is not a PolicyException", group.String())}}}
-	case group.Group == exception.PoliciesGroup:
-		spec := a.spec(doc)
-		a.policies(spec["policyRefs"], exception.Path{"spec", "policyRefs"}, "name")
-		a.conditions(spec)
-	default:
-		spec := a.spec(doc)
-		a.policies(spec["exceptions"], exception.Path{"spec", "exceptions"}, "policyName")
-		a.match(spec["match"])
+	for _, u := range e.Unread {
+		a.says(u.Path, "write it as the schema of the API has it", "expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
+	}
+	a.refs(e.Refs)
+	if e.ByMatch {
+		a.match(e.Match)
+	} else {
+		a.conditions(e)
 	}
 	return Verdict{clear: !a.reaches, ways: a.ways}
 }
@@ -88,24 +95,20 @@ func (a *asking) says(path exception.Path, hint, format string, args ...any) {
 	}
 }
 
-func (a *asking) spec(doc *exception.Document) map[string]any {
-	value, _ := doc.Lookup("spec")
-	return a.mapping(value, exception.Path{"spec"})
-}
-
-// policies asks about the policies that the exception is from.
-func (a *asking) policies(value any, path exception.Path, field string) {
+// refs asks about the policies that the exception is from.
+func (a *asking) refs(refs []Ref) {
 	const hint = "change the guard itself, in the open"
-	for i, item := range a.list(value, path) {
-		at := path.With(i).With(field)
-		ref, readable := item.(map[string]any)
-		name, isText := ref[field].(string)
-		if !readable || !isText || name == "" {
+	for _, ref := range refs {
+		at, name := ref.Name.Path, ref.Name.Text
+		if name == "" {
 			a.says(at, "write the name of one policy", "expected the name of a policy, found none that can be read")
 			continue
 		}
 		// A policy in a namespace is named namespace/name.
-		namespace, bare, namespaced := cutPolicy(name)
+		namespace, bare, namespaced := strings.Cut(name, "/")
+		if !namespaced {
+			namespace, bare = "", name
+		}
 		if guarded, found := a.guard.HasPolicy(bare); found {
 			a.says(at, hint, "%q is or fits a policy that guards exceptions (%s)", name, guarded)
 		} else if guarded, found := a.guard.HasNamespace(namespace); found && namespaced {

@@ -40,6 +40,20 @@ var fields = map[string]field{
 	"request . name":                          {dimension: names},
 }
 
+// reading is that of what a condition is about.
+func (a *asking) reading() *reading[extents] {
+	return &reading[extents]{
+		unknown: only(extent{}), both: extents.and, either: extents.or,
+		otherwise: func(parts []token) extents { return only(a.otherwise(parts)) },
+		alone: func(parts []token) extents {
+			if e, ok := a.restriction(parts); ok {
+				return only(e)
+			}
+			return only(reads(parts))
+		},
+	}
+}
+
 // otherwise is the extent of what a condition is not true of. Where what is guarded is
 // left out, it is then among all the others.
 func (a *asking) otherwise(parts []token) extent {

@@ -17,6 +17,7 @@ func Resolve(e *exception.Exception, signedAt time.Time, ttlLabel bool) ([]excep
 	if err != nil {
 		return nil, err
 	}
+	path, isField := exception.StatementPath(e.Identity.GroupKind, exception.AnnotationExpiresAt)
 	var additions []exception.Addition
 	if l.ExpiresIn != 0 {
 		if !l.ExpiresAt.IsZero() {
@@ -28,13 +29,9 @@ func Resolve(e *exception.Exception, signedAt time.Time, ttlLabel bool) ([]excep
 		if !l.StartsAt.IsZero() && !l.StartsAt.Before(l.ExpiresAt) {
 			return nil, &Error{Path: e.StartsAt.Path, Message: "it would have expired before it starts"}
 		}
-		path := exception.Path{"metadata", "annotations", exception.AnnotationExpiresAt}
-		if e.Identity.Group == exception.PoliciesGroup {
-			path = exception.Path{"spec", "expiresAt"}
-		}
 		additions = append(additions, exception.Addition{Path: path, Value: l.ExpiresAt.Format(time.RFC3339)})
 	}
-	if ttlLabel && e.Identity.Group == exception.KyvernoGroup && e.TTL.Text == "" && !l.ExpiresAt.IsZero() {
+	if ttlLabel && !isField && e.TTL.Text == "" && !l.ExpiresAt.IsZero() {
 		additions = append(additions, exception.Addition{Path: exception.Path{"metadata", "labels", exception.LabelTTL}, Value: FormatTTL(l.ExpiresAt)})
 	}
 	return additions, nil

@@ -16,8 +16,6 @@ import (
 var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest,
 	exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
 
-const propertyApprovedBy = "approved-by"
-
 // differs says where a message is not what was asked for, but for what signing
 // adds: the time that a duration became, with its other forms, the defaults of the
 // API server, and the record of the review. It returns "" where it is.
@@ -30,19 +28,17 @@ func differs(asked, signed *exception.Document, witnessed time.Time) string {
 		return err.Error()
 	}
 	have := signed.Object()
-	drop := func(key string, path ...string) { leaveOut(have, want.Object(), append(path, key)) }
+	drop := func(path exception.Path) { leaveOut(have, want.Object(), path) }
 	for _, key := range recorded {
-		drop(key, "metadata", "annotations")
+		drop(exception.Path{"metadata", "annotations", key})
 	}
-	if asked.GroupKind().Group == exception.PoliciesGroup {
-		drop(propertyApprovedBy, "spec", "properties")
-		drop("expiresAt", "spec")
-	} else {
-		drop(exception.AnnotationExpiresAt, "metadata", "annotations")
-		// Beside an end, the label says the same, or badExpiry had found it.
-		if s, ok := signed.Exception(); ok && s.ExpiresAt.Text != "" {
-			drop(exception.LabelTTL, "metadata", "labels")
-		}
+	approved, _ := exception.StatementPath(asked.GroupKind(), exception.AnnotationApprovedBy)
+	expires, isField := exception.StatementPath(asked.GroupKind(), exception.AnnotationExpiresAt)
+	drop(approved)
+	drop(expires)
+	// Beside an end, the label says the same, or badExpiry had found it.
+	if s, ok := signed.Exception(); ok && !isField && s.ExpiresAt.Text != "" {
+		drop(exception.Path{"metadata", "labels", exception.LabelTTL})
 	}
 	// What the API server or a GitOps tool may add to an object nobody signs, so
 	// that seal.Compare, which passes it over, only finds the words here.
@@ -61,22 +57,23 @@ func differs(asked, signed *exception.Document, witnessed time.Time) string {
 
 // leaveOut removes a key that was not asked for, and the mapping that was made to
 // hold it.
-func leaveOut(have, asked map[string]any, path []string) {
+func leaveOut(have, asked map[string]any, path exception.Path) {
+	key, _ := path[0].(string)
 	if len(path) == 1 {
-		if _, there := asked[path[0]]; !there {
-			delete(have, path[0])
+		if _, there := asked[key]; !there {
+			delete(have, key)
 		}
 		return
 	}
-	below, ok := have[path[0]].(map[string]any)
+	below, ok := have[key].(map[string]any)
 	if !ok {
 		return
 	}
-	askedBelow, wasAsked := asked[path[0]].(map[string]any)
+	askedBelow, wasAsked := asked[key].(map[string]any)
 	before := len(below)
 	leaveOut(below, askedBelow, path[1:])
 	if !wasAsked && len(below) == 0 && before > 0 {
-		delete(have, path[0])
+		delete(have, key)
 	}
 }
 

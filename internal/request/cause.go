@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // cause is what several violations have in common: the rules of one policy, and
@@ -90,7 +88,7 @@ func (c *cause) reach() {
 				form = one.Rule
 			}
 			switch {
-			case first.group == exception.PoliciesGroup:
+			case !first.hasRules():
 				needed = needed || self || one.pods || one.Resource.Kind == kind.kind
 			case form != "":
 				rules[form], needed = true, true

@@ -3,6 +3,7 @@ package request
 import (
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
@@ -96,7 +97,7 @@ func (r *requester) write(c *cause) (*Draft, *Problem, error) {
 		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s is in no namespace, and an exception has to live in one", c.workload), Hint: "say where exceptions live: --namespace"}, nil
 	}
 	var spec map[string]any
-	if c.of[0].group == exception.PoliciesGroup {
+	if !c.of[0].hasRules() {
 		spec = c.conditions()
 	} else {
 		var problem *Problem
@@ -125,37 +126,60 @@ func (r *requester) write(c *cause) (*Draft, *Problem, error) {
 
 // object puts the exception together.
 func (s Statements) object(c *cause, spec map[string]any, namespace string) (map[string]any, error) {
-	annotations, properties := map[string]any{}, map[string]any{}
-	isNew := c.of[0].group == exception.PoliciesGroup
-	for _, said := range []struct{ text, annotation, property string }{
-		{s.Reason, exception.AnnotationReason, "reason"},
-		{s.Ticket, exception.AnnotationTicket, "ticket"},
-		{s.Owner, exception.AnnotationOwner, ""},
-		{s.Category, exception.AnnotationCategory, ""},
-		{s.ExpiresIn, exception.AnnotationExpiresIn, ""},
-	} {
-		switch {
-		case said.text == "":
-		case isNew && said.property != "":
-			properties[said.property] = said.text
-		default:
-			annotations[said.annotation] = said.text
-		}
-	}
-	apiVersion := exception.KyvernoGroup + "/v2"
-	if isNew {
-		apiVersion = exception.PoliciesGroup + "/v1"
-	}
 	called, err := name(c, spec) // before spec says anything but what is exempt
 	if err != nil {
 		return nil, err
 	}
-	metadata := map[string]any{"name": called, "namespace": namespace}
-	if len(annotations) > 0 {
-		metadata["annotations"] = annotations
+	kind := c.of[0].kind()
+	object := map[string]any{"apiVersion": kyverno.APIVersion(kind), "kind": kind.Kind, "metadata": map[string]any{"name": called, "namespace": namespace}, "spec": spec}
+	s.write(object, kind)
+	return object, nil
+}
+
+// write puts what is said where an exception of a kind says it.
+func (s Statements) write(object map[string]any, kind exception.GroupKind) {
+	for annotation, text := range map[string]string{
+		exception.AnnotationReason: s.Reason, exception.AnnotationTicket: s.Ticket, exception.AnnotationOwner: s.Owner,
+		exception.AnnotationCategory: s.Category, exception.AnnotationExpiresIn: s.ExpiresIn,
+	} {
+		if text == "" {
+			continue
+		}
+		remove(object, exception.Path{"metadata", "annotations", annotation})
+		path, _ := exception.StatementPath(kind, annotation)
+		put(object, path, text)
 	}
-	if len(properties) > 0 {
-		spec["properties"] = properties
+}
+
+// put sets a text in mappings, which it makes where there are none.
+func put(object map[string]any, path exception.Path, text string) {
+	for i, step := range path {
+		key, _ := step.(string)
+		if i == len(path)-1 {
+			object[key] = text
+			return
+		}
+		below := child(object, key)
+		object[key], object = below, below
 	}
-	return map[string]any{"apiVersion": apiVersion, "kind": exception.Kind, "metadata": metadata, "spec": spec}, nil
+}
+
+// remove takes a key out, with a mapping that is then empty.
+func remove(object map[string]any, path exception.Path) {
+	var parent map[string]any
+	var name string
+	for i, step := range path {
+		key, _ := step.(string)
+		if i == len(path)-1 {
+			if delete(object, key); len(object) == 0 {
+				delete(parent, name)
+			}
+			return
+		}
+		below, _ := object[key].(map[string]any)
+		if below == nil {
+			return
+		}
+		parent, name, object = object, key, below
+	}
 }

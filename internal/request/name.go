@@ -17,7 +17,7 @@ const (
 // digest of what is exempt, so that it is the same whenever that is. What people say
 // of it has no part in it: to ask again with better reasons is to ask for the same.
 func name(c *cause, spec map[string]any) (string, error) {
-	text, err := json.Marshal([]any{c.of[0].group, spec}) // keys sorted
+	text, err := json.Marshal([]any{c.of[0].kind().Group, spec}) // keys sorted
 	if err != nil {
 		return "", fmt.Errorf("name an exception: %w", err)
 	}

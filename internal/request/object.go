@@ -3,6 +3,7 @@ package request
 import (
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -15,34 +16,11 @@ func (r Resource) key() string { return r.APIVersion + " " + r.Kind + " " + r.Na
 // that of any: kubectl or kustomize will say it.
 func readObjects(docs []*exception.Document) objects {
 	all := objects{}
-	add := func(d *exception.Document) {
+	for _, d := range manifest.Objects(docs) {
 		id := d.Identity()
 		all[Resource{d.APIVersion(), id.Kind, id.Namespace, id.Name}.key()] = d
 	}
-	for _, d := range docs {
-		if !strings.HasSuffix(d.Text("kind"), "List") {
-			add(d)
-			continue
-		}
-		for _, item := range items(d) {
-			add(item)
-		}
-	}
 	return all
-}
-
-// items returns the items of a list.
-func items(list *exception.Document) []*exception.Document {
-	value, _ := list.Lookup("items")
-	trees, _ := value.([]any)
-	var found []*exception.Document
-	for _, tree := range trees {
-		object, _ := tree.(map[string]any)
-		if d, err := exception.FromObject(object); err == nil && len(object) > 0 {
-			found = append(found, d)
-		}
-	}
-	return found
 }
 
 func (all objects) find(r Resource) *exception.Document {

@@ -48,49 +48,17 @@ func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
 		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", chain.Number), Hint: "request it anew"}
 	}
 	object := message.Object()
-	metadata, spec := child(object, "metadata"), child(object, "spec")
-	annotations := child(metadata, "annotations")
+	kind := before.Identity.GroupKind
 	for _, key := range ofOneSigning {
-		delete(annotations, key)
+		remove(object, exception.Path{"metadata", "annotations", key})
+		path, _ := exception.StatementPath(kind, key)
+		remove(object, path)
 	}
-	delete(spec, "expiresAt")
-	if labels := child(metadata, "labels"); labels[exception.LabelTTL] != nil {
-		delete(labels, exception.LabelTTL) // which says the end that was signed
-		if len(labels) == 0 {
-			delete(metadata, "labels")
-		}
-	}
-	properties := child(spec, "properties")
-	delete(properties, "approved-by")
-	said := statements
-	native := before.Identity.Group == exception.PoliciesGroup
-	for _, s := range []struct {
-		text, annotation, property string
-	}{
-		{said.Reason, exception.AnnotationReason, "reason"},
-		{said.Ticket, exception.AnnotationTicket, "ticket"},
-		{said.Owner, exception.AnnotationOwner, ""},
-		{said.Category, exception.AnnotationCategory, ""},
-		{said.ExpiresIn, exception.AnnotationExpiresIn, ""},
-	} {
-		switch {
-		case s.text == "":
-		case native && s.property != "":
-			delete(annotations, s.annotation)
-			properties[s.property] = s.text
-		default:
-			annotations[s.annotation] = s.text
-		}
-	}
-	annotations[exception.AnnotationRenews] = renewsText(before.Identity.Name, s.Message)
-	annotations[exception.AnnotationRenewal] = strconv.Itoa(chain.Number + 1)
-	metadata["annotations"] = annotations
-	metadata["name"] = successor(before.Identity.Name, chain.Number)
-	if len(properties) > 0 {
-		spec["properties"] = properties
-	} else {
-		delete(spec, "properties")
-	}
+	remove(object, exception.Path{"metadata", "labels", exception.LabelTTL}) // which says the end that was signed
+	statements.write(object, kind)
+	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenews}, renewsText(before.Identity.Name, s.Message))
+	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenewal}, strconv.Itoa(chain.Number+1))
+	put(object, exception.Path{"metadata", "name"}, successor(before.Identity.Name, chain.Number))
 	return draftOf(object, fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed", before.Identity, statements.ExpiresIn))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -39,16 +40,10 @@ type Report struct {
 // Another document is a problem, and so are more than [MaxViolations].
 func FromReport(doc *exception.Document) (*Report, *Problem) {
 	r := &Report{}
-	if strings.HasSuffix(doc.Text("kind"), "List") {
-		for _, item := range items(doc) {
-			if p := r.read(item, doc.Position()); p != nil {
-				return nil, p
-			}
+	for _, one := range manifest.Objects([]*exception.Document{doc}) {
+		if p := r.read(one, doc.Position()); p != nil {
+			return nil, p
 		}
-		return r, nil
-	}
-	if p := r.read(doc, doc.Position()); p != nil {
-		return nil, p
 	}
 	return r, nil
 }

@@ -5,20 +5,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape"
 )
 
 // resolved is a violation with what was looked up about it.
 type resolved struct {
 	Violation
-	group string // of the policy
-	ref   string // what an exception calls the policy
-	rule  string // as the policy has it, without what Kyverno puts before it; "" for policies.kyverno.io
+	ref  string // what an exception calls the policy
+	rule string // as the policy has it, without what Kyverno puts before it; "" for policies.kyverno.io
 	// direct says that the rule is about this very kind, and not made by Kyverno
 	// for the controllers of Pods.
 	direct bool
-	known  *shape.KnownRule // nil where the policies are not known
+	known  *kyverno.Rule // nil where the policies are not known
 	// pods says that the policy is about Pods; wondering that nobody knows.
 	pods, wondering bool
 	controls        []Control
@@ -93,42 +92,46 @@ func orPolicy(kind string) string {
 // lookUp returns the documents of the policy that a violation names. A Policy lives
 // where the resource does, whether or not the source says so. Some sources give a
 // policy of policies.kyverno.io a rule, which it has not.
-func (r *requester) lookUp(v *Violation) []shape.KnownPolicy {
-	known := slices.DeleteFunc(r.Policies.Called(v.Policy), func(k shape.KnownPolicy) bool {
+func (r *requester) lookUp(v *Violation) []*kyverno.Policy {
+	known := slices.DeleteFunc(r.Policies.Called(v.Policy), func(k *kyverno.Policy) bool {
 		return v.PolicyKind != "" && k.Kind != v.PolicyKind || k.Namespace != "" && k.Namespace != v.Resource.Namespace
 	})
-	isNew := func(k shape.KnownPolicy) bool { return k.Group == exception.PoliciesGroup }
-	if v.Rule != "" && slices.ContainsFunc(known, func(k shape.KnownPolicy) bool { return !isNew(k) }) {
+	isNew := func(k *kyverno.Policy) bool { return !kyverno.HasRules(k.Kind) }
+	if v.Rule != "" && slices.ContainsFunc(known, func(k *kyverno.Policy) bool { return !isNew(k) }) {
 		return slices.DeleteFunc(known, isNew)
 	}
-	return slices.DeleteFunc(known, func(k shape.KnownPolicy) bool { return !isNew(k) })
+	return slices.DeleteFunc(known, func(k *kyverno.Policy) bool { return !isNew(k) })
 }
 
 // name says what an exception calls the policy.
 func (one *resolved) name() {
-	one.group, one.ref = exception.KyvernoGroup, one.Policy
-	if one.PolicyKind != kindClusterPolicy && one.PolicyKind != kindPolicy {
-		one.group = exception.PoliciesGroup
+	one.ref = one.Policy
+	if !one.hasRules() {
 		one.ref = one.Policy[strings.LastIndex(one.Policy, "/")+1:]
 		one.Rule, one.rule = "", ""
 	}
 }
 
-// What Kyverno puts before the name of a rule.
-const (
-	autogen        = "autogen-"
-	autogenCronJob = "autogen-cronjob-"
-)
+// kind is that of an exception from the policy.
+func (one *resolved) kind() exception.GroupKind {
+	if one.hasRules() {
+		return kyverno.MatchKind
+	}
+	return kyverno.ConditionKind
+}
+
+// hasRules reports whether the exception names rules of the policy.
+func (one *resolved) hasRules() bool { return kyverno.HasRules(one.PolicyKind) }
 
 // withoutPolicies takes the rule for made by Kyverno where its name says so.
 func (one *resolved) withoutPolicies() {
-	if one.group == exception.PoliciesGroup {
+	if !one.hasRules() {
 		one.wondering = one.Resource.isWorkload()
 		return
 	}
-	prefix := autogen
+	prefix := kyverno.AutogenPrefix
 	if one.Resource.Kind == kindCronJob {
-		prefix = autogenCronJob
+		prefix = kyverno.AutogenCronJobPrefix
 	}
 	base, made := strings.CutPrefix(one.Rule, prefix)
 	if made && one.Resource.isWorkload() {
@@ -138,7 +141,7 @@ func (one *resolved) withoutPolicies() {
 }
 
 // withPolicies finds the rule in the documents of its policy.
-func (one *resolved) withPolicies(known []shape.KnownPolicy) bool {
+func (one *resolved) withPolicies(known []*kyverno.Policy) bool {
 	for _, k := range known {
 		one.pods = one.pods || k.AboutPods
 		for _, rule := range k.Rules {
@@ -152,7 +155,7 @@ func (one *resolved) withPolicies(known []shape.KnownPolicy) bool {
 			}
 		}
 	}
-	return one.group == exception.PoliciesGroup
+	return !one.hasRules()
 }
 
 // form returns the name of the rule that Kyverno runs for a kind of Pod or its
@@ -168,8 +171,8 @@ func (one *resolved) form(kind string) string {
 	case one.Rule == one.rule:
 		return "" // nobody has seen a rule for controllers
 	case kind == kindCronJob:
-		return autogenCronJob + one.rule
+		return kyverno.AutogenCronJobPrefix + one.rule
 	default:
-		return autogen + one.rule
+		return kyverno.AutogenPrefix + one.rule
 	}
 }

@@ -3,8 +3,6 @@ package request
 import (
 	"fmt"
 	"strings"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // words says what the exception exempts, in one sentence.
@@ -24,7 +22,7 @@ func (c *cause) words() string {
 		who[0] = strings.Replace(who[0], "its", "the", 1) + " of " + c.workload.String()
 	}
 	what := fmt.Sprintf("%s of %s %s", plural("rule", c.rules), c.of[0].PolicyKind, c.of[0].Policy)
-	if c.of[0].group == exception.PoliciesGroup {
+	if !c.of[0].hasRules() {
 		what = fmt.Sprintf("the whole of %s %s", c.of[0].PolicyKind, c.of[0].Policy)
 	}
 	text := "exempts " + joined(who) + " from " + what

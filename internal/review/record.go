@@ -38,9 +38,10 @@ type Record struct {
 // and the native field where the kind has one.
 func (r *Record) Additions(kind exception.GroupKind) []exception.Addition {
 	var additions []exception.Addition
+	approved, _ := exception.StatementPath(kind, exception.AnnotationApprovedBy)
 	for _, a := range []exception.Addition{
 		{Path: annotation(exception.AnnotationRequestedBy), Value: r.Requester},
-		{Path: exception.ApprovedByPath(kind), Value: strings.Join(r.Approvers, ", ")},
+		{Path: approved, Value: strings.Join(r.Approvers, ", ")},
 		{Path: annotation(exception.AnnotationPullRequest), Value: r.PullRequest},
 		{Path: annotation(exception.AnnotationMergeCommit), Value: r.Commit},
 		{Path: annotation(exception.AnnotationRecordedFrom), Value: string(r.Source)},

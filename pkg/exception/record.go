@@ -1,16 +1,26 @@
 package exception
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-const propertyApprovedBy = "approved-by"
+// fieldsOf are the fields that policies.kyverno.io has for what else is said in an
+// annotation.
+var fieldsOf = map[string]Path{
+	AnnotationReason:     {"spec", "properties", "reason"},
+	AnnotationTicket:     {"spec", "properties", "ticket"},
+	AnnotationApprovedBy: {"spec", "properties", "approved-by"},
+	AnnotationExpiresAt:  {"spec", "expiresAt"},
+}
 
-// ApprovedByPath is where a document of a kind says who approved it, once that is
-// recorded: the native property where the kind has one, an annotation otherwise.
-func ApprovedByPath(kind GroupKind) Path {
-	if kind.IsException() && kind.Group == PoliciesGroup {
-		return Path{"spec", "properties", propertyApprovedBy}
+// StatementPath is where a document of a kind says what the annotation of that key says:
+// in the field, where the kind has one for it, and in the annotation otherwise.
+func StatementPath(kind GroupKind, annotation string) (path Path, isField bool) {
+	if path, isField = fieldsOf[annotation]; isField && kind.IsException() && kind.Group == PoliciesGroup {
+		return slices.Clone(path), true
 	}
-	return Path{"metadata", "annotations", AnnotationApprovedBy}
+	return Path{"metadata", "annotations", annotation}, false
 }
 
 // RecordPaths are the places of a document of a kind that belong to the record of
@@ -21,7 +31,7 @@ func RecordPaths(kind GroupKind) []Path {
 		paths = append(paths, Path{"metadata", "annotations", key})
 	}
 	if kind.IsException() && kind.Group == PoliciesGroup {
-		for _, key := range []string{propertyApprovedBy, "requested-by", "pull-request", "merge-commit"} {
+		for _, key := range []string{"approved-by", "requested-by", "pull-request", "merge-commit"} {
 			paths = append(paths, Path{"spec", "properties", key})
 		}
 	}
@@ -43,7 +53,8 @@ func (d *Document) Approvals() Approvals {
 		return a
 	}
 	met := map[string]bool{}
-	for name := range strings.SplitSeq(d.Text(ApprovedByPath(d.GroupKind())...), ",") {
+	said, _ := StatementPath(d.GroupKind(), AnnotationApprovedBy)
+	for name := range strings.SplitSeq(d.Text(said...), ",") {
 		name = strings.TrimSpace(name)
 		if who := person(name); who != "" && !met[who] {
 			met[who] = true

@@ -102,37 +102,32 @@ func (d *Document) Exception() (*Exception, bool) {
 	} else {
 		e.Policies = d.ruleRefs()
 	}
-	native := func(path ...any) Path {
-		if gk.Group == PoliciesGroup {
-			return path
-		}
-		return nil
-	}
-	e.Reason = e.say(d, AnnotationReason, native("spec", "properties", "reason"))
-	e.Ticket = e.say(d, AnnotationTicket, native("spec", "properties", "ticket"))
-	e.ApprovedBy = e.say(d, AnnotationApprovedBy, native("spec", "properties", "approved-by"))
-	e.ExpiresAt = e.say(d, AnnotationExpiresAt, native("spec", "expiresAt"))
-	e.Owner = e.say(d, AnnotationOwner, nil)
-	e.Category = e.say(d, AnnotationCategory, nil)
-	e.RequestedBy = e.say(d, AnnotationRequestedBy, nil)
-	e.PullRequest = e.say(d, AnnotationPullRequest, nil)
-	e.Renews = e.say(d, AnnotationRenews, nil)
-	e.RenewalNumber = e.say(d, AnnotationRenewal, nil)
-	e.StartsAt = e.say(d, AnnotationStartsAt, nil)
-	e.ExpiresIn = e.say(d, AnnotationExpiresIn, nil)
-	e.SignedAt = e.say(d, AnnotationSignedAt, nil)
+	e.Reason = e.say(d, AnnotationReason)
+	e.Ticket = e.say(d, AnnotationTicket)
+	e.ApprovedBy = e.say(d, AnnotationApprovedBy)
+	e.ExpiresAt = e.say(d, AnnotationExpiresAt)
+	e.Owner = e.say(d, AnnotationOwner)
+	e.Category = e.say(d, AnnotationCategory)
+	e.RequestedBy = e.say(d, AnnotationRequestedBy)
+	e.PullRequest = e.say(d, AnnotationPullRequest)
+	e.Renews = e.say(d, AnnotationRenews)
+	e.RenewalNumber = e.say(d, AnnotationRenewal)
+	e.StartsAt = e.say(d, AnnotationStartsAt)
+	e.ExpiresIn = e.say(d, AnnotationExpiresIn)
+	e.SignedAt = e.say(d, AnnotationSignedAt)
 	e.TTL = d.Statement("metadata", "labels", LabelTTL)
 	return e, true
 }
 
 // say reads a statement from its native field, where the group has one and it
 // is set, and from the annotation otherwise.
-func (e *Exception) say(d *Document, annotation string, native Path) Statement {
+func (e *Exception) say(d *Document, annotation string) Statement {
 	said := d.Statement("metadata", "annotations", annotation)
-	if native == nil || said.Other != "" {
+	path, isField := StatementPath(e.Identity.GroupKind, annotation)
+	if !isField || said.Other != "" {
 		return said
 	}
-	field := d.Statement(native...)
+	field := d.Statement(path...)
 	if field.Text == "" && field.Other == "" {
 		return said
 	}

@@ -2,31 +2,27 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // ReasonAlreadySealed is a reason of findings.
 const ReasonAlreadySealed = "already-sealed"
 
 var alreadySealedCheck = check{
-	Title: "Already sealed",
 	About: `Finds a seal, whole or in parts: it is either out of place, or somebody copies one to make a
 draft look approved.`,
-	Reasons: []Reason{
-		{ReasonAlreadySealed, "the document carries a seal, and what is validated is what people write", true},
-	},
-	Run: (*subject).alreadySealed,
+	Reasons: []Reason{{Name: ReasonAlreadySealed, Doc: "the document carries a seal, and what is validated is what people write", Fixed: true}},
+	Run:     (*subject).alreadySealed,
 }
 
-func (s *subject) alreadySealed(time.Time) {
-	keys := s.SealKeys()
+func (s *subject) alreadySealed() {
+	keys := manifest.SignatureKeys(s.Doc)
 	if len(keys) == 0 {
 		return
 	}
-	s.refuse(ReasonAlreadySealed, exception.Path{"metadata", "annotations", keys[0]},
+	s.find(ReasonAlreadySealed, exception.Path{"metadata", "annotations", keys[0]},
 		fmt.Sprintf("the annotation %q belongs to a seal, and this is where drafts are checked", keys[0]),
-		"remove the annotations under "+draft.SealPrefix+", or check it with polex-verify")
+		"remove the annotations under "+manifest.SignaturePrefix+", or check it with polex-verify")
 }

@@ -5,31 +5,27 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
 // ReasonAutogenRules is a reason of findings.
 const ReasonAutogenRules = "autogen-rules"
 
 var autogenRulesCheck = check{
-	Title: "Autogen rules",
 	About: `Finds an exception whose rules are not those for the kinds that it matches. For a
 Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it makes of a rule for Pods, for
 a CronJob autogen-cronjob-<rule>; an exception that matches Deployments and names <rule>
 alone does nothing for them, nor does one that matches Pods and names autogen-<rule>.`,
-	Reasons: []Reason{
-		{ReasonAutogenRules, "the rules that are named are not those for the kinds that are matched", false},
-	},
-	Run: (*subject).autogenRules,
+	Reasons: []Reason{{Name: ReasonAutogenRules, Doc: "the rules that are named are not those for the kinds that are matched", Severity: Warning}},
+	Run:     (*subject).autogenRules,
 }
 
-func (s *subject) autogenRules(time.Time) {
-	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
+func (s *subject) autogenRules() {
+	if s.config.Policies == nil {
 		return
 	}
 	taken, all := s.podKinds()
@@ -37,15 +33,15 @@ func (s *subject) autogenRules(time.Time) {
 		return
 	}
 	work := wildcard.NewMeter()
-	for _, ref := range s.Exc.Policies {
-		path := ref.Path.With("ruleNames")
-		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
-			for _, r := range p.rules {
+	for _, ref := range s.Refs {
+		rules := ref.RuleNames()
+		for _, p := range s.config.Policies.Find(ref) {
+			for _, r := range p.Rules {
 				if !work.Spend(1) {
 					return
 				}
-				if len(r.controllers) > 0 && r.namedBy(work, ref.Rules) {
-					s.autogenForms(work, path, ref.Rules, r, taken)
+				if len(r.Made) > 0 && r.NamedBy(work, rules) {
+					s.autogenForms(work, ref.RulesPath(), rules, r, taken)
 				}
 			}
 		}
@@ -53,16 +49,15 @@ func (s *subject) autogenRules(time.Time) {
 }
 
 // autogenForms looks at one rule, of which some form is named.
-func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named []string, r rule, taken []string) {
-	forms := maps.Clone(r.controllers)
-	forms[r.name] = []string{"Pod"}
+func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named []string, r kyverno.Rule, taken []string) {
+	forms := r.Forms()
 	var missing, needing, idle []string
 	for _, form := range slices.Sorted(maps.Keys(forms)) {
 		kinds := slices.DeleteFunc(slices.Clone(forms[form]), func(kind string) bool { return !slices.Contains(taken, kind) })
 		switch isNamed := work.FitsAny(named, form); {
 		case len(kinds) > 0 && !isNamed:
 			missing, needing = append(missing, form), append(needing, kinds...)
-		case len(kinds) == 0 && isNamed && form != r.name && slices.Contains(named, form):
+		case len(kinds) == 0 && isNamed && form != r.Name && slices.Contains(named, form):
 			idle = append(idle, form)
 		}
 	}
@@ -70,11 +65,11 @@ func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named 
 		return
 	}
 	if len(missing) > 0 {
-		s.warn(ReasonAutogenRules, path, fmt.Sprintf("the match takes %s, and the rule that Kyverno runs for it is not named", strings.Join(needing, ", ")),
+		s.find(ReasonAutogenRules, path, fmt.Sprintf("the match takes %s, and the rule that Kyverno runs for it is not named", strings.Join(needing, ", ")),
 			"add "+quoted(missing))
 	}
 	if len(idle) > 0 && slices.Equal(taken, []string{"Pod"}) {
-		s.warn(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s is for controllers of Pods, and the match takes Pods alone", quoted(idle)),
+		s.find(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s is for controllers of Pods, and the match takes Pods alone", quoted(idle)),
 			"match the controllers too, such as Deployment, or name the rule alone")
 	}
 }
@@ -93,7 +88,7 @@ func (s *subject) podKinds() (taken []string, all bool) {
 	groups := maps.Clone(manifest.PodControllers)
 	groups["Pod"] = ""
 	work := wildcard.NewMeter()
-	for _, f := range s.AllFilters() {
+	for _, f := range s.Match.Filters() {
 		if len(f.Kinds) == 0 {
 			return nil, true
 		}

@@ -3,26 +3,30 @@ package shape
 import (
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // Check returns what is wrong with one document at a time, sorted by position.
 // Nothing wrong is nil. A document that is not a PolicyException has that one
 // finding.
 func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
-	s := &subject{config: &c.config, guard: c.guard, engine: c.engine, Draft: &draft.Draft{Doc: d}, counts: map[string]int{}, rules: c.rules, language: c.language}
-	exc, ok := d.Exception()
-	if !ok {
+	s := &subject{config: &c.config, guard: c.guard, release: c.release, Doc: d, now: now, severities: c.severities, counts: map[string]int{}, rules: c.rules, language: c.language}
+	if s.Said, s.Exception = read(d); s.Said == nil {
 		s.notAnException()
 		return s.found
 	}
-	s.Draft = draft.New(d, exc)
 	for _, c := range checks {
 		if c.Run != nil {
-			c.Run(s, now)
+			c.Run(s)
 		}
 	}
 	s.customRules()
 	return sorted(s.found)
+}
+
+// read returns what an exception says of itself, and of what is exempt, or nil.
+func read(d *exception.Document) (*exception.Exception, *kyverno.Exception) {
+	said, _ := d.Exception()
+	return said, kyverno.Read(d)
 }

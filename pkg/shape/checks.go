@@ -1,20 +1,21 @@
 package shape
 
-import "time"
-
 // check is something that is asked of exceptions.
 type check struct {
-	Title   string // in docs/checks.md
+	Title   string // in docs/checks.md; "" is that of its first reason
 	About   string // likewise
 	Reasons []Reason
 	// Run adds what it finds. It is nil where a [Set] asks, or [Checker.Check] before
 	// all others.
-	Run func(*subject, time.Time)
+	Run func(*subject)
 }
 
 // Reason is the stable name of what a check finds, with a line about it.
 type Reason struct {
 	Name, Doc string
+	Severity  Severity // where no configuration says otherwise
+	// Milder says that some of what is found is a warning, where Severity is [Error].
+	Milder bool
 	// Fixed says that no configuration switches it off or makes it a warning:
 	// the exception could not be signed or applied, or would reach its guard.
 	Fixed bool
@@ -65,6 +66,15 @@ func Reasons() []Reason {
 	var all []Reason
 	for _, c := range checks {
 		all = append(all, c.Reasons...)
+	}
+	return all
+}
+
+// severities are those of the reasons.
+func severities() map[string]Severity {
+	all := map[string]Severity{}
+	for _, r := range Reasons() {
+		all[r.Name] = r.Severity
 	}
 	return all
 }

@@ -6,18 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // claim is what the exceptions of a [Set] are held against each other by.
 type claim struct {
 	id       exception.Identity
 	at       exception.Position
-	policies []exception.PolicyRef
+	policies []claimed
+	byMatch  bool
 	block    match.Block // kyverno.io
 	// names are those of the resources that the claim is for, or its conditions,
 	// and namespaces are the resources'; sorted. They are not used when a pattern
@@ -38,21 +39,31 @@ type claim struct {
 	endless bool // it says no end
 }
 
-func newClaim(d *exception.Document, e *exception.Exception, now time.Time) *claim {
-	s := &subject{Draft: draft.New(d, e)}
-	spec := s.Spec()
-	c := &claim{id: e.Identity, at: d.Position(), policies: e.Policies}
-	if e.Identity.Group == exception.PoliciesGroup {
-		for _, condition := range s.expressions() {
-			c.conditions = append(c.conditions, condition.Text)
-		}
-		slices.Sort(c.conditions)
-		c.conditions = slices.Compact(c.conditions)
-		c.restraint = digestOf(spec["images"], spec["allowedValues"])
-	} else {
-		c.block = match.Read(spec["match"])
-		c.controls, c.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"])
+// claimed is a policy that an exception is from, with the rules that it names. What is
+// kept of thousands has no places but this one.
+type claimed struct {
+	kyverno.PolicyKey
+	rules []string
+	path  exception.Path
+}
+
+// kinds returns the kinds of the policies.
+func (c *claim) kinds() []string {
+	kinds := make([]string, len(c.policies))
+	for i, ref := range c.policies {
+		kinds[i] = ref.Kind
 	}
+	return kinds
+}
+
+func newClaim(d *exception.Document, e *exception.Exception, of *kyverno.Exception, now time.Time) *claim {
+	spec := of.Spec
+	c := &claim{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match)}
+	for _, ref := range of.Refs {
+		c.policies = append(c.policies, claimed{ref.Key(), ref.RuleNames(), ref.Path})
+	}
+	c.conditions = slices.Compact(slices.Sorted(slices.Values(kyverno.Texts(expressions(of)))))
+	c.controls, c.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"], spec["images"], spec["allowedValues"])
 	c.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"], spec["allowedValues"])
 	c.list()
 	life, err := lifetime.Of(e)
@@ -92,15 +103,10 @@ const maxKeys = 256
 
 // list finds out the names and namespaces that the claim goes by.
 func (c *claim) list() {
-	if c.id.Group == exception.PoliciesGroup {
+	if !c.byMatch {
 		c.names, c.anywhere = slices.Concat(namesIn(c.conditions), c.conditions), true
 	} else {
-		c.names, c.nameless = c.said(func(f *match.Filter) []string {
-			if f.Name != "" {
-				return []string{f.Name}
-			}
-			return f.Names
-		})
+		c.names, c.nameless = c.said((*match.Filter).NamesAsked)
 		c.namespaces, c.anywhere = c.said(func(f *match.Filter) []string { return f.Namespaces })
 	}
 	if len(c.policies)*(len(c.names)+len(c.namespaces)) > maxKeys {

@@ -3,7 +3,7 @@ package shape
 import (
 	"hash/maphash"
 
-	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/internal/kyverno"
 )
 
 // claimIndex finds the claims that may overlap with another: those from the same
@@ -26,7 +26,7 @@ type claimIndex struct {
 // name or a namespace. No text is for those of which a pattern says it, or
 // nothing.
 type listing struct {
-	policyKey
+	kyverno.PolicyKey
 	by   listedBy
 	text string
 }
@@ -39,31 +39,26 @@ const (
 	byNamespace
 )
 
-// refKey is what an exception calls a policy.
-func refKey(group string, ref exception.PolicyRef) policyKey {
-	return policyKey{group, ref.Kind, ref.Name}
-}
-
 func (index *claimIndex) add(number int, c *claim) {
 	if index.first == nil {
 		index.first, index.seed = map[uint64]int{}, maphash.MakeSeed()
 	}
-	done := map[policyKey]bool{} // a policy can be named twice
+	done := map[kyverno.PolicyKey]bool{} // a policy can be named twice
 	for _, ref := range c.policies {
-		policy := refKey(c.id.Group, ref)
+		policy := ref.PolicyKey
 		if done[policy] {
 			continue
 		}
 		done[policy] = true
-		index.put(number, listing{policyKey: policy})
+		index.put(number, listing{PolicyKey: policy})
 		if c.nameless {
-			index.put(number, listing{policyKey: policy, by: byName})
+			index.put(number, listing{PolicyKey: policy, by: byName})
 		}
 		for _, name := range c.names {
 			index.put(number, listing{policy, byName, name})
 		}
 		if c.anywhere {
-			index.put(number, listing{policyKey: policy, by: byNamespace})
+			index.put(number, listing{PolicyKey: policy, by: byNamespace})
 		}
 		for _, namespace := range c.namespaces {
 			index.put(number, listing{policy, byNamespace, namespace})
@@ -97,11 +92,11 @@ func (index *claimIndex) get(l listing) []int {
 
 // near returns the claims of one policy that may overlap with another: by its
 // names or its namespaces, whichever are fewer.
-func (index *claimIndex) near(c *claim, policy policyKey) [][]int {
+func (index *claimIndex) near(c *claim, policy kyverno.PolicyKey) [][]int {
 	if index.first == nil {
 		return nil
 	}
-	named := [][]int{index.get(listing{policyKey: policy})}
+	named := [][]int{index.get(listing{PolicyKey: policy})}
 	housed := named
 	if !c.nameless {
 		named = index.lists(policy, byName, c.names)
@@ -116,8 +111,8 @@ func (index *claimIndex) near(c *claim, policy policyKey) [][]int {
 }
 
 // lists returns the claims that may be for one of the texts.
-func (index *claimIndex) lists(policy policyKey, by listedBy, texts []string) [][]int {
-	lists := [][]int{index.get(listing{policyKey: policy, by: by})}
+func (index *claimIndex) lists(policy kyverno.PolicyKey, by listedBy, texts []string) [][]int {
+	lists := [][]int{index.get(listing{PolicyKey: policy, by: by})}
 	for _, text := range texts {
 		lists = append(lists, index.get(listing{policy, by, text}))
 	}

@@ -1,9 +1,9 @@
 package shape
 
 import (
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // matchCondition is one match condition of a policies.kyverno.io exception.
@@ -12,30 +12,25 @@ type matchCondition struct {
 	path exception.Path
 }
 
-// maxConditions is Kubernetes' own bound.
-const maxConditions = 64
-
 // conditions returns the match conditions of a policies.kyverno.io exception,
 // compiled. Those beyond the bound are left out; badExpression tells of them.
 func (s *subject) conditions() []matchCondition {
-	if s.compiled != nil || s.Exc.Identity.Group != exception.PoliciesGroup {
+	if s.compiled != nil {
 		return s.compiled
 	}
 	work := expression.NewCompiling()
-	for _, at := range s.expressions() {
-		s.compiled = append(s.compiled, matchCondition{s.language.Compile(at.Text, work), at.Path})
+	for _, c := range expressions(s.Exception) {
+		s.compiled = append(s.compiled, matchCondition{s.language.Compile(c.Text, work), c.Path})
 	}
 	return s.compiled
 }
 
-// expressions returns the match conditions as they are written.
-func (s *subject) expressions() []draft.Located {
-	items, _ := s.Spec()["matchConditions"].([]any)
-	var found []draft.Located
-	for i, item := range items[:min(len(items), maxConditions)] {
-		tree, _ := item.(map[string]any)
-		if text, ok := tree["expression"].(string); ok {
-			found = append(found, draft.Located{Text: text, Path: exception.Path{"spec", "matchConditions", i, "expression"}})
+// expressions returns the match conditions that Kubernetes takes, as they are written.
+func expressions(e *kyverno.Exception) []kyverno.Located {
+	var found []kyverno.Located
+	for _, c := range e.Conditions[:min(len(e.Conditions), kyverno.MaxConditions)] {
+		if c.IsText {
+			found = append(found, c.Expression)
 		}
 	}
 	return found
@@ -55,5 +50,5 @@ func (s *subject) whereConditions() exception.Path {
 	if len(s.compiled) == 1 {
 		return s.compiled[0].path
 	}
-	return exception.Path{"spec", "matchConditions"}
+	return s.ScopePath
 }

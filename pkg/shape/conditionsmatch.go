@@ -2,11 +2,9 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 )
 
 // ReasonNotProvenNarrow is a reason of findings.
@@ -20,19 +18,17 @@ its parts between &&, compares the name or the namespace with literals, or if th
 label are compared. The forms are ==, in, startsWith, endsWith, contains and matches with ^
 and $. Conditions in other forms are not-proven-narrow: a warning, and an error in the
 preset strict. Nothing is evaluated.`,
-	Reasons: []Reason{
-		{ReasonNotProvenNarrow, "the match conditions are in a form that is not recognised, and may be about any resource", false},
-	},
-	Run: (*subject).conditionsMatchEverything,
+	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "the match conditions are in a form that is not recognised, and may be about any resource", Severity: Warning}},
+	Run:     (*subject).conditionsMatchEverything,
 }
 
-func (s *subject) conditionsMatchEverything(time.Time) {
-	if s.Exc.Identity.Group != exception.PoliciesGroup {
+func (s *subject) conditionsMatchEverything() {
+	if s.ByMatch {
 		return
 	}
 	conditions := s.conditions()
 	if len(conditions) == 0 {
-		s.refuse(ReasonMatchesEverything, exception.Path{"spec", "matchConditions"}, "without match conditions the exception is for every resource of its policies",
+		s.find(ReasonMatchesEverything, s.ScopePath, "without match conditions the exception is for every resource of its policies",
 			`add a condition such as object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
 		return
 	}
@@ -43,7 +39,7 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 			return // for another check
 		}
 		if !kyverno.Mentions(c.Text) {
-			s.refuse(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q does not depend on the resource", expression.Shortened(c.Text)), "remove it, or compare the name or the namespace")
+			s.find(ReasonMatchesEverything, c.path, fmt.Sprintf("the condition %q does not depend on the resource", expression.Shortened(c.Text)), "remove it, or compare the name or the namespace")
 			constant = true
 		}
 	}
@@ -52,10 +48,10 @@ func (s *subject) conditionsMatchEverything(time.Time) {
 	}
 	switch kyverno.WidthOf(texts) {
 	case kyverno.Wide:
-		s.refuse(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
+		s.find(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
 			"add the name or the namespace: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']")
 	case kyverno.Unproven:
-		s.warn(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
+		s.find(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
 			"compare the name or the namespace with literals: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']; or the kind and a label")
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // What an exception can be asked to say, for [Config.Require].
@@ -93,11 +94,12 @@ type Limit struct {
 
 // Checker checks the shape of documents. It can be used by several goroutines.
 type Checker struct {
-	config   Config
-	guard    kyverno.Guard
-	language *expression.Language // of match conditions
-	rules    []compiledRule
-	engine   int
+	config     Config
+	guard      kyverno.Guard
+	language   *expression.Language // of match conditions
+	rules      []compiledRule
+	release    kyverno.Release
+	severities map[string]Severity
 }
 
 // New returns a checker, or an error when the configuration cannot be meant.
@@ -111,7 +113,7 @@ func New(c Config) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := parseEngine(c.KyvernoVersion)
+	release, err := kyverno.ParseRelease(c.KyvernoVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +126,7 @@ func New(c Config) (*Checker, error) {
 		return nil, err
 	}
 	c.Rules = nil // compiled
-	return &Checker{config: c, guard: guard, language: conditions, rules: rules, engine: engine}, nil
+	return &Checker{config: c, guard: guard, language: conditions, rules: rules, release: release, severities: severities()}, nil
 }
 
 func checkLifetimes(c *Config) error {
@@ -165,8 +167,8 @@ func checkPlaces(c *Config) error {
 	if c.MaxPolicies < 0 {
 		return fmt.Errorf("%d policies at most cannot be meant", c.MaxPolicies)
 	}
-	if slices.Contains(c.Namespaces, "") {
-		return fmt.Errorf("a namespace that exceptions may live in is empty")
+	if err := wildcard.Names(c.Namespaces).Check(wildcard.NamespaceForm); err != nil {
+		return fmt.Errorf("namespaces: %w", err)
 	}
 	return nil
 }

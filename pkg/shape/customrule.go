@@ -8,8 +8,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
 
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // Rule is a check of one's own: what must be true of every exception, in CEL.
@@ -95,7 +95,7 @@ func (s *subject) customRules() {
 	if len(s.rules) == 0 {
 		return
 	}
-	variables := map[string]any{"object": s.Tree, "exception": s.view()}
+	variables := map[string]any{"object": s.Doc.Object(), "exception": s.view()}
 	for i := range s.rules {
 		r := &s.rules[i]
 		f := Finding{Reason: r.Name, Severity: r.Severity, Path: exception.Path{}, Message: r.Message}

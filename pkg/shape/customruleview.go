@@ -24,7 +24,7 @@ func viewStructures() map[string]map[string]*cel.Type {
 
 // view is what rules see of the exception.
 func (s *subject) view() map[string]any {
-	e := s.Exc
+	e := s.Said
 	policies := make([]any, 0, len(e.Policies))
 	for _, p := range e.Policies {
 		rules := make([]any, 0, len(p.Rules))
@@ -44,8 +44,8 @@ func (s *subject) view() map[string]any {
 // textsOf returns the texts of a mapping in metadata. What is no text is the
 // schema's to find.
 func (s *subject) textsOf(field string) map[string]any {
-	metadata, _ := s.Tree["metadata"].(map[string]any)
-	tree, _ := metadata[field].(map[string]any)
+	value, _ := s.Doc.Lookup("metadata", field)
+	tree, _ := value.(map[string]any)
 	texts := make(map[string]any, len(tree))
 	for key, value := range tree {
 		if text, ok := value.(string); ok {

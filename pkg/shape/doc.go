@@ -23,18 +23,19 @@
 // accident (operations are ignored, an empty filter matches nothing), the
 // stricter reading counts.
 //
-// A match condition of policies.kyverno.io is compiled as Kyverno compiles it,
-// and then tried: on made-up resources that have nothing in common, and on what
-// guards exceptions. What it is true of says more than how it is written. With
-// resources given, it is evaluated on these too, as far as their files say what
-// a request about them would be ([Exemption]).
+// A match condition of policies.kyverno.io is compiled as Kyverno compiles it. It
+// is narrow if it compares the name, the namespace or a label in plain literals;
+// conditions in other forms are not proven narrow. With resources given, it is
+// evaluated on these, as far as their files say what a request about them would be
+// ([Exemption]), and two exceptions overlap if a resource is found that both are for.
 // Evaluation is bounded by counting steps and weighing values. A configuration
 // can add rules of its own, in CEL too, see [Rule].
 //
-// Each check stands in a file of its own; reasons.go lists what they find. What
-// they look through lies below: internal/expression is CEL, internal/witness tries
-// conditions, internal/match says which resources an exception is for, and
-// internal/draft reads it; internal/manifest reads any other document, and
-// internal/wildcard matches patterns. The package translate writes an exception of
-// kyverno.io as one of policies.kyverno.io. None of them does I/O or knows a clock.
+// Each check stands in a file of its own: a value with what it finds, how severe that
+// is, whether a configuration may change it, and its documentation. docs/checks.md, the
+// JSON Schema of the configuration's section and the rules of SARIF are made from the list of
+// checks. How Kyverno reads exceptions, policies, patterns and conditions is for
+// internal/kyverno.
 package shape
+
+//go:generate go test -run ^TestDocs$ . -update

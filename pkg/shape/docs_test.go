@@ -31,7 +31,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/checks.md is out of date; go test ./pkg/shape -run TestDocs -update (-want +got):\n%s", diff)
+		t.Errorf("docs/checks.md is out of date; make generate (-want +got):\n%s", diff)
 	}
 }
 
@@ -39,24 +39,32 @@ const pageIntro = `# What polex-validate checks
 
 Every finding has a reason, which is the same word in every format, in the configuration and here. Those marked "always"
 cannot be switched off or made a warning, because what they refuse could not be signed or applied as it is written, or
-would reach what guards exceptions; the others take ` + "`off`, `warning` or `error`" + ` under ` + "`shape.checks`" + ` in ` + "`.polex.yaml`" + `.
+would reach what guards exceptions. The others take ` + "`off`, `warning` or `error`" + ` under ` + "`shape.checks`" + ` in ` + "`.polex.yaml`" + `;
+the level is that of the preset baseline. The section ` + "`shape`" + ` has a [JSON Schema](shape.schema.json).
 
 `
 
 func page(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString(pageIntro + "| reason | what is wrong | always |\n| --- | --- | --- |\n")
+	b.WriteString(pageIntro + "| reason | what is wrong | level |\n| --- | --- | --- |\n")
 	for _, r := range shape.Reasons() {
-		always := ""
+		level := r.Severity.String()
 		if r.Fixed {
-			always = "always"
+			level += ", always"
 		}
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Name, r.Name, r.Doc, always)
+		if r.Milder {
+			level += " or warning"
+		}
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Name, r.Name, r.Doc, level)
 	}
 	all := examples(t)
 	for _, c := range shape.Checks {
 		if c.About != "" {
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n", c.Title, strings.ReplaceAll(c.About, "\n", " "))
+			title := c.Title
+			if title == "" {
+				title = capital(strings.ReplaceAll(c.Reasons[0].Name, "-", " "))
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, strings.ReplaceAll(c.About, "\n", " "))
 		}
 		for _, r := range c.Reasons {
 			if s, is := all[r.Name]; is {

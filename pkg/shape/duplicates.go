@@ -12,10 +12,8 @@ import (
 const ReasonDuplicateIdentity = "duplicate-identity"
 
 var duplicateIdentityCheck = check{
-	Title: "Duplicate identity",
-	Reasons: []Reason{
-		{ReasonDuplicateIdentity, "two documents are the same object to the API server", true},
-	},
+	Title:   "Duplicate identity",
+	Reasons: []Reason{{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server", Fixed: true}},
 }
 
 // Set holds the exceptions of a run against each other and against those that
@@ -47,14 +45,14 @@ type Set struct {
 func (s *Set) Live(docs iter.Seq[*exception.Document], now time.Time) {
 	s.now = now
 	for d := range docs {
-		e, ok := d.Exception()
-		if !ok {
+		e, of := read(d)
+		if e == nil {
 			continue
 		}
 		if s.live == nil {
 			s.live = map[exception.IdentityKey]int{}
 		}
-		c := newClaim(d, e, time.Time{}) // what a live one asked for was counted from its signing
+		c := newClaim(d, e, of, time.Time{}) // what a live one asked for was counted from its signing
 		c.live = true
 		s.live[c.id.Key()] = s.remember(c)
 	}
@@ -75,12 +73,12 @@ func (s *Set) Add(d *exception.Document) []Finding {
 			Hint:    "keep one of the two",
 		}}
 	}
-	e, ok := d.Exception()
-	if !ok {
+	e, of := read(d)
+	if e == nil {
 		s.met[key] = s.remember(&claim{at: d.Position()})
 		return nil
 	}
-	c := newClaim(d, e, s.now)
+	c := newClaim(d, e, of, s.now)
 	found := append(s.superseded(d, c), s.overlaps(d, c)...)
 	s.met[key] = s.remember(c)
 	return sorted(found)

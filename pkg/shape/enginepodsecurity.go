@@ -3,9 +3,6 @@ package shape
 import (
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // The controls of the Pod Security Standards that look at containers alone, and
@@ -20,36 +17,26 @@ var (
 const ReasonBadPodSecurity = "bad-pod-security"
 
 var badPodSecurityCheck = check{
-	Title: "Bad pod security",
 	About: `Finds a podSecurity entry that Kyverno's webhook refuses: a control over containers that
 does not say which images it is for, one over Pods that does, and a field without the values
 that it may take, or the reverse.`,
-	Reasons: []Reason{
-		{ReasonBadPodSecurity, "Kyverno would refuse a podSecurity entry", true},
-	},
-	Run: (*subject).badPodSecurity,
+	Reasons: []Reason{{Name: ReasonBadPodSecurity, Doc: "Kyverno would refuse a podSecurity entry", Fixed: true}},
+	Run:     (*subject).badPodSecurity,
 }
 
-func (s *subject) badPodSecurity(time.Time) {
-	entries, _ := s.Spec()["podSecurity"].([]any)
-	for i, item := range entries {
-		entry, _ := item.(map[string]any)
-		path := exception.Path{"spec", "podSecurity", i}
-		control, _ := entry["controlName"].(string)
-		images, _ := entry["images"].([]any)
-		switch {
-		case slices.Contains(containerControls, control) && len(images) == 0:
-			s.refuse(ReasonBadPodSecurity, path, fmt.Sprintf("%q is about containers, and no images say which", control), "add images, such as registry.example.com/web:*")
-		case slices.Contains(podControls, control) && len(images) > 0:
-			s.refuse(ReasonBadPodSecurity, path.With("images"), fmt.Sprintf("%q is about the Pod as a whole, which images cannot narrow", control), "remove images")
+func (s *subject) badPodSecurity() {
+	for _, entry := range s.PodSecurity {
+		switch name, images := entry.Name, len(entry.Images); {
+		case slices.Contains(containerControls, name) && images == 0:
+			s.find(ReasonBadPodSecurity, entry.Path, fmt.Sprintf("%q is about containers, and no images say which", name), "add images, such as registry.example.com/web:*")
+		case slices.Contains(podControls, name) && images > 0:
+			s.find(ReasonBadPodSecurity, entry.Path.With("images"), fmt.Sprintf("%q is about the Pod as a whole, which images cannot narrow", name), "remove images")
 		}
-		field, _ := entry["restrictedField"].(string)
-		values, _ := entry["values"].([]any)
-		switch {
-		case field != "" && len(values) == 0:
-			s.refuse(ReasonBadPodSecurity, path.With("restrictedField"), fmt.Sprintf("no values say what %q may be", field), "add values")
-		case field == "" && len(values) > 0:
-			s.refuse(ReasonBadPodSecurity, path.With("values"), "the values belong to no field", "add restrictedField, such as spec.containers[*].securityContext.capabilities.add")
+		switch field, values := entry.Field, len(entry.Values); {
+		case field != "" && values == 0:
+			s.find(ReasonBadPodSecurity, entry.Path.With("restrictedField"), fmt.Sprintf("no values say what %q may be", field), "add values")
+		case field == "" && values > 0:
+			s.find(ReasonBadPodSecurity, entry.Path.With("values"), "the values belong to no field", "add restrictedField, such as spec.containers[*].securityContext.capabilities.add")
 		}
 	}
 }

@@ -3,34 +3,32 @@ package shape
 import (
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
+	"github.com/polex-dev/polex/internal/kyverno"
 )
 
 // ReasonBackgroundUserInfo is a reason of findings.
 const ReasonBackgroundUserInfo = "background-user-info"
 
 var backgroundUserInfoCheck = check{
-	Title: "Background user info",
 	About: `Finds an exception for requests of certain people that is also meant for background scans,
 where there is no request. Kyverno's webhook refuses it; background is true where it is not
 said.`,
-	Reasons: []Reason{
-		{ReasonBackgroundUserInfo, "Kyverno would refuse roles or subjects in an exception that is for background scans too", true},
-	},
-	Run: (*subject).backgroundUserInfo,
+	Reasons: []Reason{{Name: ReasonBackgroundUserInfo, Doc: "Kyverno would refuse roles or subjects in an exception that is for background scans too", Fixed: true}},
+	Run:     (*subject).backgroundUserInfo,
 }
 
-func (s *subject) backgroundUserInfo(time.Time) {
-	if background, said := s.Spec()["background"].(bool); said && !background {
+func (s *subject) backgroundUserInfo() {
+	if !s.Background {
 		return
 	}
-	for _, f := range s.AllFilters() {
-		for _, field := range []string{"roles", "clusterRoles", "subjects"} {
-			if items, _ := f.Tree[field].([]any); len(items) > 0 {
-				s.refuse(ReasonBackgroundUserInfo, f.Path.With(field), "Kyverno knows no "+field+" in a background scan, and this exception is for background scans too",
+	for _, f := range s.Match.Filters() {
+		for _, of := range []struct {
+			field string
+			count int
+		}{{"roles", len(f.Roles)}, {"clusterRoles", len(f.ClusterRoles)}, {"subjects", len(f.Subjects)}} {
+			if of.count > 0 {
+				s.find(ReasonBackgroundUserInfo, f.Path.With(of.field), "Kyverno knows no "+of.field+" in a background scan, and this exception is for background scans too",
 					"write background: false, or match by what the resource is")
 			}
 		}
@@ -41,42 +39,37 @@ func (s *subject) backgroundUserInfo(time.Time) {
 const ReasonBadUserInfo = "bad-user-info"
 
 var badUserInfoCheck = check{
-	Title: "Bad user info",
 	About: `Finds roles and subjects in a form that Kyverno's webhook refuses: a role is namespace:name,
 and a subject is a User, a Group or, in a namespace, a ServiceAccount.`,
-	Reasons: []Reason{
-		{ReasonBadUserInfo, "Kyverno would refuse the form of a role or subject", true},
-	},
-	Run: (*subject).badUserInfo,
+	Reasons: []Reason{{Name: ReasonBadUserInfo, Doc: "Kyverno would refuse the form of a role or subject", Fixed: true}},
+	Run:     (*subject).badUserInfo,
 }
 
-func (s *subject) badUserInfo(time.Time) {
-	for _, f := range s.AllFilters() {
-		for _, role := range draft.TextsOf(f.Tree["roles"], f.Path.With("roles")) {
+func (s *subject) badUserInfo() {
+	for _, f := range s.Match.Filters() {
+		for _, role := range f.Roles {
 			if strings.Count(role.Text, ":") != 1 {
-				s.refuse(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role's namespace and name", role.Text), "write it as namespace:name")
+				s.find(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role's namespace and name", role.Text), "write it as namespace:name")
 			}
 		}
-		subjects, _ := f.Tree["subjects"].([]any)
-		for i, item := range subjects {
-			if person, isMapping := item.(map[string]any); isMapping {
-				s.badSubject(person, f.Path.With("subjects").With(i))
-			}
+		for _, person := range f.Subjects {
+			s.badSubject(person)
 		}
 	}
 }
 
-func (s *subject) badSubject(person map[string]any, path exception.Path) {
-	switch kind, _ := person["kind"].(string); kind {
+func (s *subject) badSubject(person kyverno.Subject) {
+	path := person.Path
+	switch person.Kind {
 	case "User", "Group":
 	case "ServiceAccount":
-		if namespace, _ := person["namespace"].(string); namespace == "" {
-			s.refuse(ReasonBadUserInfo, path.With("namespace"), "a ServiceAccount lives in a namespace, and none is named", "add its namespace")
+		if person.Namespace == "" {
+			s.find(ReasonBadUserInfo, path.With("namespace"), "a ServiceAccount lives in a namespace, and none is named", "add its namespace")
 		}
 	default:
-		s.refuse(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", kind), "write User, Group or ServiceAccount")
+		s.find(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", person.Kind), "write User, Group or ServiceAccount")
 	}
-	if name, isText := person["name"].(string); isText && name == "" {
-		s.refuse(ReasonBadUserInfo, path.With("name"), "the subject has no name", "name who needs the exception")
+	if person.Named && person.Name == "" {
+		s.find(ReasonBadUserInfo, path.With("name"), "the subject has no name", "name who needs the exception")
 	}
 }

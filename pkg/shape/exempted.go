@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // MaxExempted is the most resources that an [Exemption] lists.
@@ -36,11 +36,11 @@ type Exemption struct {
 // the policy, under the rules that it makes for controllers, and the Pods that
 // the Deployment makes are in no file.
 func (c *Checker) Exempted(d *exception.Document) Exemption {
-	exc, ok := d.Exception()
-	if !ok || c.config.Resources == nil {
+	e := kyverno.Read(d)
+	if e == nil || c.config.Resources == nil {
 		return Exemption{}
 	}
-	s := &subject{config: &c.config, Draft: draft.New(d, exc), language: c.language}
+	s := &subject{config: &c.config, Exception: e, Doc: d, language: c.language}
 	m := s.matcher()
 	if m == nil {
 		return Exemption{}
@@ -67,23 +67,20 @@ func compareIdentities(a, b exception.Identity) int {
 // matcher returns the matcher of the exception's API group, or nil where it
 // cannot be told which resources the exception is for.
 func (s *subject) matcher() match.Matcher {
-	if s.Exc.Identity.Group == exception.PoliciesGroup {
-		if m := s.conditionMatcher(); m != nil {
-			return m
-		}
-		return nil
+	if s.ByMatch {
+		return match.NewLegacy(match.BlockOf(s.Match), len(s.Preconditions) > 0)
 	}
-	conditions, _ := s.Spec()["conditions"].(map[string]any)
-	return match.NewLegacy(match.Read(s.Spec()["match"]), len(conditions) > 0)
+	if m := s.conditionMatcher(); m != nil {
+		return m
+	}
+	return nil
 }
 
 // conditionMatcher returns nil where a condition cannot be evaluated at all.
 func (s *subject) conditionMatcher() *match.ConditionMatcher {
-	written := s.Spec()["matchConditions"]
-	items, isList := written.([]any)
 	conditions := s.conditions()
-	if written != nil && !isList || len(items) != len(conditions) {
+	if len(s.Unread) > 0 || len(s.Conditions) != len(conditions) {
 		return nil // one that is left out might be the one that narrows
 	}
-	return match.NewConditions(s.language, s.Exc.Policies, compiledOf(conditions))
+	return match.NewConditions(s.language, s.PolicyKinds(), compiledOf(conditions))
 }

@@ -1,28 +1,23 @@
 package shape
 
 import (
-	"time"
-
+	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // ReasonExemptsNothing is a reason of findings.
 const ReasonExemptsNothing = "exempts-nothing"
 
 var exemptsNothingCheck = check{
-	Title: "Exempts nothing",
 	About: `Finds an exception that none of the repository's resources would use: the name is misspelt,
 the namespace is another, or what needed it is gone. Match conditions are evaluated on what
 the files say, and what they cannot say counts as given. It stays quiet for kinds that
 controllers make, since they are in no file, and where a condition does not compile.`,
-	Reasons: []Reason{
-		{ReasonExemptsNothing, "none of the resources given would be exempt", false},
-	},
-	Run: (*subject).exemptsNothing,
+	Reasons: []Reason{{Name: ReasonExemptsNothing, Doc: "none of the resources given would be exempt", Severity: Warning}},
+	Run:     (*subject).exemptsNothing,
 }
 
-func (s *subject) exemptsNothing(time.Time) {
+func (s *subject) exemptsNothing() {
 	if s.config.Resources == nil {
 		return
 	}
@@ -38,9 +33,5 @@ func (s *subject) exemptsNothing(time.Time) {
 	if exempts || cut {
 		return
 	}
-	field := "match"
-	if s.Exc.Identity.Group == exception.PoliciesGroup {
-		field = "matchConditions"
-	}
-	s.warn(ReasonExemptsNothing, exception.Path{"spec", field}, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
+	s.find(ReasonExemptsNothing, s.ScopePath, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
 }

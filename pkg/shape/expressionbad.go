@@ -2,44 +2,35 @@ package shape
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // ReasonBadExpression is a reason of findings.
 const ReasonBadExpression = "bad-expression"
 
 var badExpressionCheck = check{
-	Title: "Bad expression",
 	About: `Finds a match condition that Kyverno would not admit, or that nobody could review: an
 expression that does not compile to a bool with what Kyverno gives it, or is too long or too
 deep; a name that is no name or is used twice; more conditions than Kubernetes takes. Where
 the webhook of Kyverno is off, such a condition breaks its policy instead.`,
-	Reasons: []Reason{
-		{ReasonBadExpression, "a match condition is no CEL expression that Kyverno would take", true},
-	},
-	Run: (*subject).badExpression,
+	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is no CEL expression that Kyverno would take", Fixed: true}},
+	Run:     (*subject).badExpression,
 }
 
-func (s *subject) badExpression(time.Time) {
-	if s.Exc.Identity.Group != exception.PoliciesGroup {
-		return
-	}
-	path := exception.Path{"spec", "matchConditions"}
-	items, _ := s.Spec()["matchConditions"].([]any)
-	if len(items) > maxConditions {
-		s.refuse(ReasonBadExpression, path, fmt.Sprintf("there are %d match conditions, and %d are allowed", len(items), maxConditions), "split the exception, or join conditions with &&")
+func (s *subject) badExpression() {
+	if n := len(s.Conditions); n > kyverno.MaxConditions {
+		s.find(ReasonBadExpression, s.ScopePath, fmt.Sprintf("there are %d match conditions, and %d are allowed", n, kyverno.MaxConditions), "split the exception, or join conditions with &&")
 	}
 	for _, c := range s.conditions() {
 		if c.Problem != nil && c.Text != "" { // an empty one is for the schema
-			s.refuse(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
+			s.find(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
 		}
 	}
-	s.conditionNames(path, items)
+	s.conditionNames()
 }
 
 func conditionHint(problem string) string {
@@ -49,22 +40,17 @@ func conditionHint(problem string) string {
 	return `write a CEL expression that is true of what is exempt, such as object.metadata.name == "web"`
 }
 
-// conditionName is what Kubernetes calls a qualified name.
-var conditionName = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-
-func (s *subject) conditionNames(path exception.Path, items []any) {
+func (s *subject) conditionNames() {
 	first := map[string]int{}
-	for i, item := range items[:min(len(items), maxConditions)] {
-		tree, _ := item.(map[string]any)
-		name, _ := tree["name"].(string)
-		at := path.With(i).With("name")
+	for i, c := range s.Conditions[:min(len(s.Conditions), kyverno.MaxConditions)] {
+		name, at := c.Name.Text, c.Name.Path
 		switch before, used := first[name]; {
 		case name == "": // for the schema
 			continue
 		case used:
-			s.refuse(ReasonBadExpression, at, fmt.Sprintf("the condition %d is already named %q", before+1, name), "name each condition after what it asks")
-		case !conditionName.MatchString(name):
-			s.refuse(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", expression.Shortened(name)), "use letters, digits, - and _, such as only-web")
+			s.find(ReasonBadExpression, at, fmt.Sprintf("the condition %d is already named %q", before+1, name), "name each condition after what it asks")
+		case !exception.IsQualifiedName(name):
+			s.find(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", expression.Shortened(name)), "use letters, digits, - and _, such as only-web")
 		}
 		if _, used := first[name]; !used {
 			first[name] = i

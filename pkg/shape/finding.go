@@ -3,11 +3,11 @@ package shape
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
 )
 
 // Severity says whether a finding refuses an exception.
@@ -52,22 +52,28 @@ func (f *Finding) crowd() string {
 
 // subject is the document that the checks look at, and what they found.
 type subject struct {
-	*draft.Draft
-	config *Config
-	guard  kyverno.Guard
-	engine int // the minor number of Kyverno's release; 0 is not asked
-	found  []Finding
-	counts map[string]int // by [Finding.crowd]
+	*kyverno.Exception
+	Doc        *exception.Document
+	Said       *exception.Exception // what it says of itself
+	now        time.Time
+	config     *Config
+	guard      kyverno.Guard
+	release    kyverno.Release // 0 is not asked
+	found      []Finding
+	severities map[string]Severity // by reason
+	counts     map[string]int      // by [Finding.crowd]
 
 	rules    []compiledRule
 	language *expression.Language // of match conditions
 	compiled []matchCondition     // see conditions
 }
 
-func (s *subject) refuse(reason string, path exception.Path, message, hint string) {
-	s.add(Finding{Reason: reason, Severity: Error, Path: path, Message: message, Hint: hint})
+// find adds something that weighs what its reason does.
+func (s *subject) find(reason string, path exception.Path, message, hint string) {
+	s.add(Finding{Reason: reason, Severity: s.severities[reason], Path: path, Message: message, Hint: hint})
 }
 
+// warn adds something of a reason that some of its findings are milder than: [Reason.Milder].
 func (s *subject) warn(reason string, path exception.Path, message, hint string) {
 	s.add(Finding{Reason: reason, Severity: Warning, Path: path, Message: message, Hint: hint})
 }

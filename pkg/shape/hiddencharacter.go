@@ -4,37 +4,33 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
 )
 
 // ReasonHiddenCharacter is a reason of findings.
 const ReasonHiddenCharacter = "hidden-character"
 
 var hiddenCharacterCheck = check{
-	Title: "Hidden character",
 	About: `Finds what a reviewer cannot see or is shown in another order: in names, anything that is
 not printable ASCII, for a letter of another alphabet looks like one of ours; in any text,
 key or comment, the characters that turn the direction of writing or take no room. The
 joiners that some scripts need are allowed in prose.`,
-	Reasons: []Reason{
-		{ReasonHiddenCharacter, "a character is not what a reader sees", false},
-	},
-	Run: (*subject).hiddenCharacter,
+	Reasons: []Reason{{Name: ReasonHiddenCharacter, Doc: "a character is not what a reader sees"}},
+	Run:     (*subject).hiddenCharacter,
 }
 
-func (s *subject) hiddenCharacter(time.Time) {
+func (s *subject) hiddenCharacter() {
 	before := len(s.found)
 	seen := map[string]bool{}
 	for _, name := range s.identifiers() {
 		for _, r := range name.Text {
 			if r <= ' ' && r != ' ' || r > '~' {
 				seen[name.Path.String()] = true
-				s.refuse(ReasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
+				s.find(ReasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
 				break
 			}
 		}
@@ -43,7 +39,7 @@ func (s *subject) hiddenCharacter(time.Time) {
 	if isPlain(source) {
 		return
 	}
-	s.hiddenIn(s.Tree, nil, seen)
+	s.hiddenIn(s.Doc.Object(), nil, seen)
 	if len(s.found) > before {
 		return
 	}
@@ -105,7 +101,7 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 		if hidden(r) {
 			if !seen[path.String()] {
 				seen[path.String()] = true
-				s.refuse(ReasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
+				s.find(ReasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
 			}
 			return
 		}
@@ -113,23 +109,16 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 }
 
 // identifiers are the texts by which something is chosen.
-func (s *subject) identifiers() []draft.Located {
-	names := []draft.Located{
-		{Text: s.Exc.Identity.Name, Path: exception.Path{"metadata", "name"}},
-		{Text: s.Exc.Identity.Namespace, Path: exception.Path{"metadata", "namespace"}},
+func (s *subject) identifiers() []kyverno.Located {
+	names := []kyverno.Located{
+		{Text: s.Said.Identity.Name, Path: exception.Path{"metadata", "name"}},
+		{Text: s.Said.Identity.Namespace, Path: exception.Path{"metadata", "namespace"}},
 	}
-	for _, ref := range s.Exc.Policies {
-		if s.Exc.Identity.Group == exception.PoliciesGroup {
-			names = append(names, draft.Located{Text: ref.Name, Path: ref.Path.With("name")}, draft.Located{Text: ref.Kind, Path: ref.Path.With("kind")})
-			continue
-		}
-		names = append(names, draft.Located{Text: ref.Name, Path: ref.Path.With("policyName")})
-		for i, rule := range ref.Rules {
-			names = append(names, draft.Located{Text: rule, Path: ref.Path.With("ruleNames").With(i)})
-		}
+	for _, ref := range s.Refs {
+		names = append(append(names, ref.Name, ref.Kind), ref.Rules...)
 	}
-	for _, f := range s.AllFilters() {
-		names = append(names, slices.Concat(f.Kinds, f.Names, f.Namespaces)...)
+	for _, f := range s.Match.Filters() {
+		names = append(names, slices.Concat(f.Kinds, f.Named(), f.Namespaces)...)
 	}
 	return names
 }

@@ -2,8 +2,8 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -17,66 +17,43 @@ ignores, that its API server does not serve, or of which the API server drops a 
 that the live object would not be the signed one. An exception that is ignored is not
 harmless: it is reviewed and renewed as if it did something, and what it was for is blocked
 on the day of the upgrade.`,
-	Reasons: []Reason{
-		{ReasonIgnoredAPI, "Kyverno ignores this kind of exception, or will", false},
-	},
-	Run: (*subject).ignoredAPI,
+	Reasons: []Reason{{Name: ReasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or will", Milder: true}},
+	Run:     (*subject).ignoredAPI,
 }
 
-func (s *subject) ignoredAPI(time.Time) {
-	group := s.Exc.Identity.Group
-	if s.engine == 0 {
-		for _, v := range served {
-			if v.group == group && v.version == s.Exc.Version && v.to != 0 {
-				s.refuse(exception.ProblemUnknownVersion, exception.Path{"apiVersion"},
-					fmt.Sprintf("Kyverno serves %s/%s of PolicyException until 1.%d, and no longer", group, v.version, v.to),
-					"write "+newestOf(group, legacyDeprecated)+", or say which release it is for (--kyverno-version)")
-			}
+func (s *subject) ignoredAPI() {
+	at, kind, release := exception.Path{"apiVersion"}, s.Said.Identity.GroupKind, s.release
+	v, known := kyverno.VersionOf(kind, s.Said.Version)
+	if release == 0 {
+		if known && v.To != 0 {
+			s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno serves %s/%s of PolicyException until 1.%d, and no longer", kind.Group, v.Name, v.To),
+				"write "+kyverno.MatchDeprecated.Newest(kind)+", or say which release it is for (--kyverno-version)")
 		}
 		return
 	}
-	legacy := group == exception.KyvernoGroup
-	if legacy && s.engine >= legacyIgnored {
-		s.refuse(ReasonIgnoredAPI, exception.Path{"apiVersion"},
-			fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s: this one would exempt nothing", s.engine, group), "write it for "+newestOf(exception.PoliciesGroup, s.engine))
+	newest, other := "write "+release.Newest(kind), "write it for "+release.Newest(kyverno.ConditionKind)
+	if s.ByMatch && release >= kyverno.MatchIgnored {
+		s.find(ReasonIgnoredAPI, at, fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s: this one would exempt nothing", release, kind.Group), other)
 		return
 	}
-	for _, v := range served {
-		if v.group != group || v.version != s.Exc.Version {
-			continue
-		}
-		switch {
-		case s.engine < v.from:
-			s.refuse(exception.ProblemUnknownVersion, exception.Path{"apiVersion"},
-				fmt.Sprintf("polex knows %s/%s of PolicyException from Kyverno 1.%d on, and this is checked for 1.%d", group, v.version, v.from, s.engine), "write "+newestOf(group, s.engine))
-		case v.to != 0 && s.engine > v.to:
-			s.refuse(exception.ProblemUnknownVersion, exception.Path{"apiVersion"},
-				fmt.Sprintf("Kyverno 1.%d serves no %s/%s of PolicyException any more", s.engine, group, v.version), "write "+newestOf(group, s.engine))
-		case legacy && s.engine >= legacyDeprecated:
-			s.warn(ReasonIgnoredAPI, exception.Path{"apiVersion"},
-				fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", group, s.engine, legacyIgnored), "write it for "+newestOf(exception.PoliciesGroup, s.engine))
-		case v.deprecated != 0 && s.engine >= v.deprecated:
-			s.warn(ReasonIgnoredAPI, exception.Path{"apiVersion"},
-				fmt.Sprintf("%s/%s of PolicyException is deprecated in Kyverno 1.%d", group, v.version, s.engine), "write "+newestOf(group, s.engine))
+	switch {
+	case !known: // for the schema
+	case release < v.From:
+		s.find(exception.ProblemUnknownVersion, at,
+			fmt.Sprintf("polex knows %s/%s of PolicyException from Kyverno 1.%d on, and this is checked for 1.%d", kind.Group, v.Name, v.From, release), newest)
+	case v.To != 0 && release > v.To:
+		s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno 1.%d serves no %s/%s of PolicyException any more", release, kind.Group, v.Name), newest)
+	case s.ByMatch && release >= kyverno.MatchDeprecated:
+		s.warn(ReasonIgnoredAPI, at, fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release, kyverno.MatchIgnored), other)
+	case v.Deprecated != 0 && release >= v.Deprecated:
+		s.warn(ReasonIgnoredAPI, at, fmt.Sprintf("%s/%s of PolicyException is deprecated in Kyverno 1.%d", kind.Group, v.Name, release), newest)
+	}
+	for _, f := range kyverno.Fields(kind) {
+		if _, written := s.Doc.Lookup("spec", f.Name); written && release < f.From {
+			s.find(exception.ProblemUnknownField, exception.Path{"spec", f.Name},
+				fmt.Sprintf("spec.%s is a field from Kyverno 1.%d on: the API server of 1.%d would drop it", f.Name, f.From, release), olderField(f.Name))
 		}
 	}
-	for _, f := range since[group] {
-		if _, written := s.Spec()[f.field]; written && s.engine < f.from {
-			s.refuse(exception.ProblemUnknownField, exception.Path{"spec", f.field},
-				fmt.Sprintf("spec.%s is a field from Kyverno 1.%d on: the API server of 1.%d would drop it", f.field, f.from, s.engine), olderField(f.field))
-		}
-	}
-}
-
-// newestOf returns the newest version of a group that a release serves. A
-// release that serves none is served best by the other group.
-func newestOf(group string, engine int) string {
-	for i := len(served) - 1; i >= 0; i-- {
-		if v := served[i]; v.group == group && engine >= v.from && (v.to == 0 || engine <= v.to) {
-			return v.group + "/" + v.version
-		}
-	}
-	return newestOf(exception.KyvernoGroup, engine)
 }
 
 // olderField says how people write what a newer release has a field for.

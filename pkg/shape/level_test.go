@@ -78,3 +78,30 @@ func TestPresets(t *testing.T) {
 		t.Errorf("strict wants a ticket and an owner: %v", found)
 	}
 }
+
+// TestSeverities: a finding weighs what its reason says, and is a warning besides only
+// where the reason says that too.
+func TestSeverities(t *testing.T) {
+	reasons, met := map[string]shape.Reason{}, map[string]map[shape.Severity]bool{}
+	for _, r := range shape.Reasons() {
+		reasons[r.Name], met[r.Name] = r, map[shape.Severity]bool{}
+	}
+	for file, changes := range cases() {
+		for _, c := range changes {
+			if c.config.Levels != nil || c.config.Rules != nil {
+				continue
+			}
+			for _, f := range c.findings(t) {
+				met[f.Reason][f.Severity] = true
+				if r := reasons[f.Reason]; f.Severity != r.Severity && (!r.Milder || f.Severity != shape.Warning) {
+					t.Errorf("%s, %s: %s is a %s", file, c.name, f.Reason, f.Severity)
+				}
+			}
+		}
+	}
+	for name, r := range reasons {
+		if r.Milder && len(met[name]) != 2 || r.Fixed && (r.Milder || r.Severity != shape.Error) {
+			t.Errorf("%s: %v is found", name, met[name])
+		}
+	}
+}

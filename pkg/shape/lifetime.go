@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -22,49 +23,49 @@ var lifetimeCheck = check{
 	About: `Finds an exception that never ends, has ended, ends too late, or does not say clearly when.
 A duration is judged as it is, for it begins when the exception is signed.`,
 	Reasons: []Reason{
-		{ReasonNoExpiry, "the exception does not say when it ends", false},
-		{ReasonBadLifetime, "what the exception says of its lifetime cannot be read or contradicts itself", true},
-		{ReasonExpired, "the exception has ended already", true},
-		{ReasonLifetimeTooLong, "the exception lives longer than is allowed", false},
+		{Name: ReasonNoExpiry, Doc: "the exception does not say when it ends"},
+		{Name: ReasonBadLifetime, Doc: "what the exception says of its lifetime cannot be read or contradicts itself", Fixed: true},
+		{Name: ReasonExpired, Doc: "the exception has ended already", Fixed: true},
+		{Name: ReasonLifetimeTooLong, Doc: "the exception lives longer than is allowed"},
 	},
 	Run: (*subject).lifetime,
 }
 
-func (s *subject) lifetime(now time.Time) {
-	life, err := lifetime.Of(s.Exc)
+func (s *subject) lifetime() {
+	life, err := lifetime.Of(s.Said)
 	if err != nil {
 		var bad *lifetime.Error
 		if !errors.As(err, &bad) {
 			bad = &lifetime.Error{Path: exception.Path{"metadata"}, Message: err.Error()}
 		}
-		s.refuse(ReasonBadLifetime, bad.Path, bad.Message, bad.Hint)
+		s.find(ReasonBadLifetime, bad.Path, bad.Message, bad.Hint)
 		return
 	}
-	if s.Exc.SignedAt.Text != "" && len(s.SealKeys()) == 0 {
-		s.refuse(ReasonBadLifetime, s.Exc.SignedAt.Path, "the exception says when it was signed, and it is not signed", "remove the annotation: polex-sign writes it")
+	if s.Said.SignedAt.Text != "" && len(manifest.SignatureKeys(s.Doc)) == 0 {
+		s.find(ReasonBadLifetime, s.Said.SignedAt.Path, "the exception says when it was signed, and it is not signed", "remove the annotation: polex-sign writes it")
 		return
 	}
 	at, in := !life.ExpiresAt.IsZero(), life.ExpiresIn != 0
-	if at && in && len(s.SealKeys()) == 0 {
-		s.refuse(ReasonBadLifetime, s.Exc.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Exc.ExpiresIn.Text, s.Exc.ExpiresAt.Text), "keep one of the two")
+	if at && in && len(manifest.SignatureKeys(s.Doc)) == 0 {
+		s.find(ReasonBadLifetime, s.Said.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Said.ExpiresIn.Text, s.Said.ExpiresAt.Text), "keep one of the two")
 		return
 	}
 	switch limit, why := s.maxLifetime(); {
 	case !at && !in:
 		if !s.config.InsecureAllowUnbounded {
-			s.refuse(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it ends",
+			s.find(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it ends",
 				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing")
 		}
-	case at && !life.ExpiresAt.After(now):
-		s.refuse(ReasonExpired, s.Exc.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.Exc.ExpiresAt.Text), "remove it, or ask for it anew")
-	case limit > 0 && at && life.ExpiresAt.Sub(now) > limit:
-		s.tooLong(s.Exc.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(now))+" from now", limit, why)
+	case at && !life.ExpiresAt.After(s.now):
+		s.find(ReasonExpired, s.Said.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.Said.ExpiresAt.Text), "remove it, or ask for it anew")
+	case limit > 0 && at && life.ExpiresAt.Sub(s.now) > limit:
+		s.tooLong(s.Said.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" from now", limit, why)
 	case limit > 0 && life.ExpiresIn > limit:
-		s.tooLong(s.Exc.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit, why)
+		s.tooLong(s.Said.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit, why)
 	}
 }
 
 func (s *subject) tooLong(said exception.Statement, long string, limit time.Duration, why string) {
-	s.refuse(ReasonLifetimeTooLong, said.Path, fmt.Sprintf("%q is %s, and %s is allowed%s", said.Text, long, lifetime.FormatDuration(limit), why),
+	s.find(ReasonLifetimeTooLong, said.Path, fmt.Sprintf("%q is %s, and %s is allowed%s", said.Text, long, lifetime.FormatDuration(limit), why),
 		"ask for less, and renew it if it is still needed then")
 }

@@ -3,11 +3,10 @@ package shape
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // maxLifetime returns the shortest of the maxima that concern an exception, or
@@ -35,8 +34,8 @@ func (s *subject) maxLifetime() (shortest time.Duration, why string) {
 // exceptsFrom reports whether one of the exception's policies is one of these,
 // with or without its namespace. No patterns mean any.
 func (s *subject) exceptsFrom(patterns []string) bool {
-	for _, ref := range s.Exc.Policies {
-		for _, name := range []string{ref.Name, ref.Name[strings.LastIndex(ref.Name, "/")+1:]} {
+	for _, ref := range s.Refs {
+		for _, name := range []string{ref.Name.Text, ref.Bare()} {
 			if _, found := wildcard.OverlapsAny(name, patterns); found {
 				return true
 			}
@@ -52,17 +51,17 @@ func (s *subject) weighs(severities []string) (found bool, why string) {
 		return true, ""
 	}
 	const all = ", so that the limits for every severity hold"
-	for _, ref := range s.Exc.Policies {
-		known := s.config.Policies.find(s.Exc.Identity.Group, ref)
+	for _, ref := range s.Refs {
+		known := s.config.Policies.Find(ref)
 		if len(known) == 0 {
-			found, why = true, fmt.Sprintf(": the policy %q is not among the known ones%s", ref.Name, all)
+			found, why = true, fmt.Sprintf(": the policy %q is not among the known ones%s", ref.Name.Text, all)
 		}
 		for _, p := range known {
 			switch {
 			case slices.Contains(severities, p.Severity):
-				return true, fmt.Sprintf(": the severity of the policy %q is %s", ref.Name, p.Severity)
+				return true, fmt.Sprintf(": the severity of the policy %q is %s", ref.Name.Text, p.Severity)
 			case p.Severity == "":
-				found, why = true, fmt.Sprintf(": the policy %q states no severity (%s)%s", ref.Name, annotationSeverity, all)
+				found, why = true, fmt.Sprintf(": the policy %q states no severity (%s)%s", ref.Name.Text, kyverno.AnnotationSeverity, all)
 			}
 		}
 	}
@@ -73,10 +72,10 @@ func (s *subject) weighs(severities []string) (found bool, why string) {
 // namespaces. Where it does not say, it can; and what the expressions of
 // policies.kyverno.io leave out is not read here, so that they always can.
 func (s *subject) mayReach(patterns []string) bool {
-	if len(patterns) == 0 || s.Exc.Identity.Group == exception.PoliciesGroup {
+	if len(patterns) == 0 {
 		return true
 	}
-	filters := s.AllFilters()
+	filters := s.Match.Filters()
 	for _, f := range filters {
 		if len(f.Namespaces) == 0 {
 			return true

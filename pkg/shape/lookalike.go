@@ -3,7 +3,6 @@ package shape
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -12,25 +11,22 @@ import (
 const ReasonLookAlike = "look-alike"
 
 var lookAlikeCheck = check{
-	Title: "Look alike",
 	About: `Finds two names in one list, or in one field of the entries of a list, that differ in
 nothing but letter case or white space, which are one name to a reader and two to Kyverno,
 and a name that begins or ends with white space.`,
-	Reasons: []Reason{
-		{ReasonLookAlike, "two names differ in what a reader does not see", false},
-	},
-	Run: (*subject).lookAlike,
+	Reasons: []Reason{{Name: ReasonLookAlike, Doc: "two names differ in what a reader does not see"}},
+	Run:     (*subject).lookAlike,
 }
 
-func (s *subject) lookAlike(time.Time) {
+func (s *subject) lookAlike() {
 	first := map[[2]string]string{} // by where it stands, and without case and space
 	for _, name := range s.identifiers() {
 		plain := [2]string{lookedAtWith(name.Path), strings.ToLower(strings.Trim(name.Text, " "))}
 		switch earlier, met := first[plain]; {
 		case strings.Trim(name.Text, " ") != name.Text:
-			s.refuse(ReasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text), "remove it")
+			s.find(ReasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text), "remove it")
 		case met && earlier != name.Text:
-			s.refuse(ReasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ in letter case alone", name.Text, earlier), "write the name as the resource or policy has it")
+			s.find(ReasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ in letter case alone", name.Text, earlier), "write the name as the resource or policy has it")
 		case !met:
 			first[plain] = name.Text
 		}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/expression"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
-	"github.com/polex-dev/polex/pkg/shape/internal/expression"
-	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
-	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // conditionReader holds the conditions of the newest exception of a [Set]
@@ -46,7 +46,7 @@ func (r *conditionReader) matcher(c *claim) *match.ConditionMatcher {
 		}
 		conditions = append(conditions, one)
 	}
-	return match.NewConditions(r.language, c.policies, conditions)
+	return match.NewConditions(r.language, c.kinds(), conditions)
 }
 
 // Steps that looking at the names of another exception counts, and compiling its

@@ -3,19 +3,17 @@ package shape
 import (
 	"fmt"
 
+	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
 
 // ReasonOverlaps is a reason of findings.
 const ReasonOverlaps = "overlaps"
 
 var overlappingCheck = check{
-	Title: "Overlapping",
-	Reasons: []Reason{
-		{ReasonOverlaps, "another exception exempts the same resources from the same rule", false},
-	},
+	Title:   "Overlapping",
+	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning}},
 }
 
 // Bounds for one exception: how many others it is held against, how much work
@@ -43,14 +41,14 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 	met := map[int]bool{}
 	renewed := predecessor(d, c.id)
 	for _, ref := range c.policies {
-		for _, list := range s.index.near(c, refKey(c.id.Group, ref)) {
+		for _, list := range s.index.near(c, ref.PolicyKey) {
 			for _, number := range list {
 				switch {
 				case len(found) == maxOverlaps, compared >= maxCompared && !s.Thorough:
 					return found
 				case work.Spent() && s.Thorough && len(found) == 0:
 					return []Finding{{
-						Reason: ReasonOverlaps, Severity: Warning, Path: ref.Path, Position: d.PositionOf(ref.Path),
+						Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
 						Message: fmt.Sprintf("it cannot be compared with all exceptions from the policy %q: after %d it took too long", ref.Name, compared),
 						Hint:    "list fewer rules, names and namespaces",
 					}}
@@ -72,7 +70,7 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 				}
 				met[number] = true
 				found = append(found, Finding{
-					Reason: ReasonOverlaps, Severity: Warning, Path: ref.Path, Position: d.PositionOf(ref.Path),
+					Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
 					Message: fmt.Sprintf("%q at %s already excepts from %s", other.id.String(), other.at, what),
 					Hint:    "leave one of the two, or make them apart: when one ends, the other still exempts",
 				})
@@ -96,7 +94,7 @@ func predecessor(d *exception.Document, id exception.Identity) exception.Identit
 
 // shares says what an exception and another both except from, of a policy that
 // the first names, and for which resources; "" is nothing.
-func (s *Set) shares(work *wildcard.Meter, c *claim, ref exception.PolicyRef, other *claim) string {
+func (s *Set) shares(work *wildcard.Meter, c *claim, ref claimed, other *claim) string {
 	rule, same := sharedRule(work, ref, other)
 	if !same {
 		return ""
@@ -105,7 +103,7 @@ func (s *Set) shares(work *wildcard.Meter, c *claim, ref exception.PolicyRef, ot
 	if !meet {
 		return ""
 	}
-	if c.id.Group == exception.PoliciesGroup {
+	if !c.byMatch {
 		return fmt.Sprintf("the policy %q%s", ref.Name, example)
 	}
 	return fmt.Sprintf("the rule %q of the policy %q%s", rule, ref.Name, example)
@@ -113,16 +111,16 @@ func (s *Set) shares(work *wildcard.Meter, c *claim, ref exception.PolicyRef, ot
 
 // sharedRule reports whether two exceptions are from the same rule of a policy,
 // and returns its name; policies.kyverno.io has no rules, and it is "".
-func sharedRule(work *wildcard.Meter, ref exception.PolicyRef, other *claim) (rule string, same bool) {
+func sharedRule(work *wildcard.Meter, ref claimed, other *claim) (rule string, same bool) {
 	for _, theirs := range other.policies {
-		if theirs.Name != ref.Name || theirs.Kind != ref.Kind {
+		if theirs.PolicyKey != ref.PolicyKey {
 			continue
 		}
-		if other.id.Group == exception.PoliciesGroup {
+		if !other.byMatch {
 			return "", true
 		}
-		for _, a := range ref.Rules {
-			for _, b := range theirs.Rules {
+		for _, a := range ref.rules {
+			for _, b := range theirs.rules {
 				if rule, same = work.Common(a, b); same {
 					return rule, true
 				}
@@ -141,7 +139,7 @@ func (s *Set) meeting(work *wildcard.Meter, a, b *claim) (example string, meet b
 	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
 	}
-	if a.id.Group == exception.PoliciesGroup {
+	if !a.byMatch {
 		// Conditions are joined by "and": whatever meets the longer list meets
 		// the shorter too.
 		if within(a.conditions, b.conditions) || within(b.conditions, a.conditions) {
@@ -155,10 +153,10 @@ func (s *Set) meeting(work *wildcard.Meter, a, b *claim) (example string, meet b
 }
 
 func (s *Set) witness(work *wildcard.Meter, a, b *claim) *match.Resource {
-	if a.id.Group == exception.PoliciesGroup {
-		return s.reader.witness(a, b)
+	if a.byMatch {
+		return match.InBoth(work, a.block, b.block)
 	}
-	return match.InBoth(work, a.block, b.block)
+	return s.reader.witness(a, b)
 }
 
 // within reports whether the texts of one sorted list, which has some, are all

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
@@ -59,7 +60,7 @@ spec: {matchConstraints: {resourceRules: [{resources: [services]}]}}
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	want := []shape.KnownRule{
+	want := []kyverno.Rule{
 		{Name: "standards", PodSecurity: true, Made: map[string]string{"Deployment": "autogen-standards", "CronJob": "autogen-cronjob-standards"}},
 		{Name: "images", Early: true, Made: map[string]string{"Deployment": "autogen-images", "CronJob": "autogen-cronjob-images"}},
 		{Name: "services", Made: map[string]string{}},

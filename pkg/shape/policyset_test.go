@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
@@ -73,10 +74,11 @@ func TestPolicySet(t *testing.T) {
 		strings.Replace(legacy, "policyName: require-probes", "policyName: team-a/own", 1): {"Policy.kyverno.io team-a/own "},
 		strings.Replace(legacy, "policyName: require-probes", "policyName: own", 1):        nil,
 	} {
-		e, _ := change{of: source}.document(t).Exception()
 		var got []string
-		for _, p := range set.Named(e) {
-			got = append(got, p.String()+" "+p.Severity)
+		for _, ref := range kyverno.Read(change{of: source}.document(t)).Refs {
+			for _, p := range set.Find(ref) {
+				got = append(got, p.String()+" "+p.Severity)
+			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

@@ -1,8 +1,6 @@
 package shape
 
 import (
-	"time"
-
 	"github.com/polex-dev/polex/internal/kyverno"
 )
 
@@ -18,14 +16,12 @@ a namespace or a whole name. A match condition does so by literals, in the forms
 object.metadata.namespace.startsWith('team-'), joined by && or ||. A condition that looks at
 the kind or the namespace in another form reaches the guard, for it may be there to find the
 guard's. No setting permits it. polex-guard asks the same question.`,
-	Reasons: []Reason{
-		{ReasonReachesGuard, "the exception reaches what decides about exceptions", true},
-	},
-	Run: (*subject).reachesGuard,
+	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception reaches what decides about exceptions", Fixed: true}},
+	Run:     (*subject).reachesGuard,
 }
 
-func (s *subject) reachesGuard(time.Time) {
-	for _, way := range kyverno.ReachesGuard(s.Doc, s.guard).Ways() {
-		s.refuse(ReasonReachesGuard, way.Path, way.Message, way.Hint)
+func (s *subject) reachesGuard() {
+	for _, way := range s.ReachesGuard(s.guard).Ways() {
+		s.find(ReasonReachesGuard, way.Path, way.Message, way.Hint)
 	}
 }

@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -20,26 +19,26 @@ properly which. The number is the exception's own word until it is held against 
 predecessor, which signing does when it promotes: a renewal that names another message,
 skips a number or exempts something else is not signed.`,
 	Reasons: []Reason{
-		{ReasonBadRenewal, "what the exception says of the one that it renews cannot be read", true},
-		{ReasonTooManyRenewals, "the exception has been renewed more often than is allowed", false},
+		{Name: ReasonBadRenewal, Doc: "what the exception says of the one that it renews cannot be read", Fixed: true},
+		{Name: ReasonTooManyRenewals, Doc: "the exception has been renewed more often than is allowed"},
 	},
 	Run: (*subject).renewal,
 }
 
-func (s *subject) renewal(time.Time) {
-	said, err := s.Exc.Renewal()
+func (s *subject) renewal() {
+	said, err := s.Said.Renewal()
 	if err != nil {
-		at := s.Exc.Renews.Path
-		if s.Exc.Renews.Text == "" {
-			at = s.Exc.RenewalNumber.Path
+		at := s.Said.Renews.Path
+		if s.Said.Renews.Text == "" {
+			at = s.Said.RenewalNumber.Path
 		}
-		s.refuse(ReasonBadRenewal, at, err.Error(), "polex-request --renew writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal+" both")
+		s.find(ReasonBadRenewal, at, err.Error(), "polex-request --renew writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal+" both")
 		return
 	}
 	if most := s.config.Renewals.Max; most > 0 && said.Number > most {
-		s.refuse(ReasonTooManyRenewals, s.Exc.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
+		s.find(ReasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
 	}
 }
 
 // renews reports whether the exception says that it renews another one.
-func (s *subject) renews() bool { return s.Exc.Renews.Text != "" || s.Exc.RenewalNumber.Text != "" }
+func (s *subject) renews() bool { return s.Said.Renews.Text != "" || s.Said.RenewalNumber.Text != "" }

@@ -1,9 +1,22 @@
 package shape
 
 import (
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/match"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/match"
 )
+
+// PolicySet is what is known of the policies that exceptions are from. Without
+// one, nothing that needs it is checked; an empty one says that there are no
+// policies. It does not change once it is read and can be used by several
+// goroutines.
+type PolicySet = kyverno.PolicySet
+
+// ReadPolicies makes a set of those documents that are Kyverno policies, in
+// whichever version of their group, and passes over the others: a folder of
+// policies also holds their tests and values. A policy that is written several
+// times, say once for each cluster, has the rules of all of them.
+func ReadPolicies(docs []*exception.Document) *PolicySet { return kyverno.ReadPolicies(docs) }
 
 // ResourceSet is the objects of a repository that exceptions may exempt. It
 // does not change once it is read and can be used by several goroutines.

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/internal/draft"
-	"github.com/polex-dev/polex/pkg/shape/internal/manifest"
 )
 
 // Reasons of findings.
@@ -31,42 +29,42 @@ read for these three: what an expression restricts is for [Config.Rules] to ask.
 kind is one of Kubernetes that is in no namespace, named with its group
 (rbac.authorization.k8s.io/v1/ClusterRole), there is none to say.`,
 	Reasons: []Reason{
-		{ReasonWrongNamespace, "exceptions do not live in this namespace", false},
-		{ReasonTooManyPolicies, "the exception names more policies than one may", false},
-		{ReasonMissingNames, "a filter names no resources", false},
-		{ReasonMissingNamespaces, "a filter names no namespaces", false},
-		{ReasonMissingSubjects, "a filter does not say who sends the request", false},
+		{Name: ReasonWrongNamespace, Doc: "exceptions do not live in this namespace"},
+		{Name: ReasonTooManyPolicies, Doc: "the exception names more policies than one may"},
+		{Name: ReasonMissingNames, Doc: "a filter names no resources"},
+		{Name: ReasonMissingNamespaces, Doc: "a filter names no namespaces"},
+		{Name: ReasonMissingSubjects, Doc: "a filter does not say who sends the request"},
 	},
 	Run: (*subject).scope,
 }
 
-func (s *subject) scope(time.Time) {
+func (s *subject) scope() {
 	allowed := s.config.Namespaces
-	if _, found := wildcard.OverlapsAny(s.Exc.Identity.Namespace, allowed); len(allowed) > 0 && !found {
-		s.refuse(ReasonWrongNamespace, exception.Path{"metadata", "namespace"},
-			fmt.Sprintf("exceptions do not live in the namespace %q", s.Exc.Identity.Namespace), "write "+strings.Join(allowed, " or "))
+	if len(allowed) > 0 && !wildcard.Names(allowed).Include(s.Said.Identity.Namespace) {
+		s.find(ReasonWrongNamespace, exception.Path{"metadata", "namespace"},
+			fmt.Sprintf("exceptions do not live in the namespace %q", s.Said.Identity.Namespace), "write "+strings.Join(allowed, " or "))
 	}
-	if most := s.config.MaxPolicies; most > 0 && len(s.Exc.Policies) > most {
-		s.refuse(ReasonTooManyPolicies, s.Exc.Policies[most].Path,
-			fmt.Sprintf("the exception names %d policies, and %d may be named", len(s.Exc.Policies), most), "write an exception for each, so that each is decided on its own")
+	if most := s.config.MaxPolicies; most > 0 && len(s.Refs) > most {
+		s.find(ReasonTooManyPolicies, s.Refs[most].Path,
+			fmt.Sprintf("the exception names %d policies, and %d may be named", len(s.Refs), most), "write an exception for each, so that each is decided on its own")
 	}
-	for _, f := range s.AllFilters() {
+	for _, f := range s.Match.Filters() {
 		at := f.Path.With("resources")
-		if s.config.RequireNames && !restricts(f.Names) {
-			s.refuse(ReasonMissingNames, at, "the filter names no resources", "list names, a pattern such as web-* at the widest")
+		if s.config.RequireNames && !restricts(f.Named()) {
+			s.find(ReasonMissingNames, at, "the filter names no resources", "list names, a pattern such as web-* at the widest")
 		}
 		if s.config.RequireNamespaces && !restricts(f.Namespaces) && !inNoNamespace(f) {
-			s.refuse(ReasonMissingNamespaces, at, "the filter names no namespaces", "list the namespaces of the resources that need it")
+			s.find(ReasonMissingNamespaces, at, "the filter names no namespaces", "list the namespaces of the resources that need it")
 		}
-		if s.config.RequireSubjects && !namesSenders(f) {
-			s.refuse(ReasonMissingSubjects, f.Path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
+		if s.config.RequireSubjects && !f.OfSenders() {
+			s.find(ReasonMissingSubjects, f.Path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
 		}
 	}
 }
 
 // inNoNamespace reports whether all kinds of a filter are known to be in no
 // namespace. A Namespace counts as in itself.
-func inNoNamespace(f draft.Filter) bool {
+func inNoNamespace(f kyverno.Filter) bool {
 	for _, k := range f.Kinds {
 		selector := kyverno.ParseKind(k.Text)
 		group := selector.Group
@@ -78,14 +76,4 @@ func inNoNamespace(f draft.Filter) bool {
 		}
 	}
 	return len(f.Kinds) > 0
-}
-
-// namesSenders reports whether the filter is for requests of some senders only.
-func namesSenders(f draft.Filter) bool {
-	for _, field := range []string{"subjects", "roles", "clusterRoles"} {
-		if items, _ := f.Tree[field].([]any); len(items) > 0 {
-			return true
-		}
-	}
-	return false
 }

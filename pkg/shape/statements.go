@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -31,25 +30,25 @@ var statementsCheck = check{
 category), or says it twice in different words. An expiry said twice is for the check on
 lifetimes.`,
 	Reasons: []Reason{
-		{ReasonMissingReason, "the exception does not say why it is needed", false},
-		{ReasonMissingTicket, "the exception names no ticket", false},
-		{ReasonMissingOwner, "the exception names no owner", false},
-		{ReasonMissingCategory, "the exception does not say whether it is a waiver or mitigated", false},
-		{ReasonBadCategory, "the category is neither waiver nor mitigated", false},
-		{ReasonContradiction, "a field and an annotation say different things", true},
+		{Name: ReasonMissingReason, Doc: "the exception does not say why it is needed"},
+		{Name: ReasonMissingTicket, Doc: "the exception names no ticket"},
+		{Name: ReasonMissingOwner, Doc: "the exception names no owner"},
+		{Name: ReasonMissingCategory, Doc: "the exception does not say whether it is a waiver or mitigated"},
+		{Name: ReasonBadCategory, Doc: "the category is neither waiver nor mitigated"},
+		{Name: ReasonContradiction, Doc: "a field and an annotation say different things", Fixed: true},
 	},
 	Run: (*subject).statements,
 }
 
-func (s *subject) statements(time.Time) {
+func (s *subject) statements() {
 	required := map[string]struct {
 		said                     exception.Statement
 		reason, message, example string
 	}{
-		RequireReason: {s.Exc.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
-		RequireTicket: {s.Exc.Ticket, ReasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
-		RequireOwner:  {s.Exc.Owner, ReasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
-		RequireCategory: {s.Exc.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
+		RequireReason: {s.Said.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
+		RequireTicket: {s.Said.Ticket, ReasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
+		RequireOwner:  {s.Said.Owner, ReasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
+		RequireCategory: {s.Said.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
 			exception.AnnotationCategory + ": waiver, or mitigated"},
 	}
 	asked := s.config.Require
@@ -58,17 +57,17 @@ func (s *subject) statements(time.Time) {
 	}
 	for _, what := range asked {
 		if r := required[what]; strings.TrimSpace(r.said.Text) == "" {
-			s.refuse(r.reason, exception.Path{"metadata", "annotations"}, r.message, "add the annotation "+r.example)
+			s.find(r.reason, exception.Path{"metadata", "annotations"}, r.message, "add the annotation "+r.example)
 		}
 	}
-	if c := s.Exc.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
-		s.refuse(ReasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
+	if c := s.Said.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
+		s.find(ReasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
 	}
-	for _, c := range s.Exc.Conflicts {
+	for _, c := range s.Said.Conflicts {
 		if c.Annotation.Path[len(c.Annotation.Path)-1] == exception.AnnotationExpiresAt {
 			continue
 		}
-		s.refuse(ReasonContradiction, c.Annotation.Path,
+		s.find(ReasonContradiction, c.Annotation.Path,
 			fmt.Sprintf("%s says %q, and %s says %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text), "keep one of the two")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -13,10 +14,8 @@ import (
 const ReasonSuperseded = "superseded"
 
 var supersededLiveCheck = check{
-	Title: "Superseded live",
-	Reasons: []Reason{
-		{ReasonSuperseded, "the exception takes the place of a live one", false},
-	},
+	Title:   "Superseded live",
+	Reasons: []Reason{{Name: ReasonSuperseded, Doc: "the exception takes the place of a live one", Severity: Warning}},
 }
 
 // superseded finds an exception that takes the place of a live one, which is
@@ -33,7 +32,7 @@ func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
 	}
 	path := exception.Path{"metadata", "name"}
 	f := Finding{
-		Reason: ReasonSuperseded, Severity: Warning, Path: path, Position: d.PositionOf(path),
+		Reason: ReasonSuperseded, Severity: severities()[ReasonSuperseded], Path: path, Position: d.PositionOf(path),
 		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
 	}
 	if grown := c.beyond(live); len(grown) > 0 {
@@ -57,19 +56,18 @@ func (c *claim) beyond(live *claim) []string {
 		}
 		grown = append(grown, text)
 	}
-	theirs := map[policyKey][]string{}
+	theirs := map[kyverno.PolicyKey][]string{}
 	for _, ref := range live.policies {
-		key := refKey(live.id.Group, ref)
-		theirs[key] = append(theirs[key], ref.Rules...)
+		theirs[ref.PolicyKey] = append(theirs[ref.PolicyKey], ref.rules...)
 	}
 	work := wildcard.NewMeter()
 	for _, ref := range c.policies {
-		rules, named := theirs[refKey(c.id.Group, ref)]
+		rules, named := theirs[ref.PolicyKey]
 		if !named {
 			say(fmt.Sprintf("the policy %q is new", ref.Name))
 			continue
 		}
-		for _, rule := range ref.Rules {
+		for _, rule := range ref.rules {
 			if !covered(work, rules, rule) {
 				say(fmt.Sprintf("the rule %q of %q is new", rule, ref.Name))
 			}

@@ -2,9 +2,10 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -13,78 +14,53 @@ import (
 const ReasonUnknownRule = "unknown-rule"
 
 var unknownRuleCheck = check{
-	Title: "Unknown rule",
 	About: `Finds the name or pattern of a rule that the policy does not have, the rules included that
 Kyverno makes of it for controllers of Pods. It does nothing today, and covers whatever rule
 gets that name.`,
-	Reasons: []Reason{
-		{ReasonUnknownRule, "the policy has no such rule", false},
-	},
-	Run: (*subject).unknownRule,
+	Reasons: []Reason{{Name: ReasonUnknownRule, Doc: "the policy has no such rule"}},
+	Run:     (*subject).unknownRule,
 }
 
-func (s *subject) unknownRule(time.Time) {
-	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup {
+func (s *subject) unknownRule() {
+	if s.config.Policies == nil {
 		return
 	}
 	work := wildcard.NewMeter()
-	met := map[string]*rulesOfPolicy{} // an exception may name one policy very often
-	for _, ref := range s.Exc.Policies {
-		of := met[ref.Name]
-		if of == nil {
-			of = readRuleNames(s.config.Policies.find(exception.KyvernoGroup, ref))
-			met[ref.Name] = of
+	met := map[string][]string{} // an exception may name one policy very often
+	for _, ref := range s.Refs {
+		names, again := met[ref.Name.Text]
+		if !again {
+			names = kyverno.RuleNames(s.config.Policies.Find(ref))
+			met[ref.Name.Text] = names
 		}
-		if !of.exists {
-			continue
+		if names == nil {
+			continue // said by the check on policies
 		}
-		for i, text := range ref.Rules {
+		for _, rule := range ref.Rules {
 			if s.counts[Error.String()] >= maxFindings {
 				return
 			}
-			if of.known[text] || wildcard.In(text) && anyFits(work, text, of.names) {
+			if isRule(names, rule.Text) || wildcard.In(rule.Text) && slices.ContainsFunc(names, func(name string) bool { return work.Fits(rule.Text, name) }) {
 				continue
 			}
-			s.refuse(ReasonUnknownRule, ref.Path.With("ruleNames").With(i), fmt.Sprintf("the policy %q has no rule %q", ref.Name, text), of.hint(text))
+			s.find(ReasonUnknownRule, rule.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, rule.Text), nearestRule(names, rule.Text))
 		}
 	}
 }
 
-// rulesOfPolicy are the names of a policy's rules, with those that are made.
-type rulesOfPolicy struct {
-	exists bool
-	names  []string
-	known  map[string]bool
+func isRule(sorted []string, name string) bool {
+	_, is := slices.BinarySearch(sorted, name)
+	return is
 }
 
-func readRuleNames(policies []*policy) *rulesOfPolicy {
-	of := &rulesOfPolicy{exists: len(policies) > 0, names: ruleNames(policies), known: map[string]bool{}}
-	for _, name := range of.names {
-		of.known[name] = true
-	}
-	return of
-}
-
-func anyFits(work *wildcard.Meter, pattern string, names []string) bool {
-	for _, name := range names {
-		if work.Spent() {
-			return false
-		}
-		if work.Fits(pattern, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// hint says what an unknown name is likely to mean.
-func (of *rulesOfPolicy) hint(text string) string {
-	for _, prefix := range []string{"autogen-cronjob-", "autogen-"} {
-		if base, made := strings.CutPrefix(text, prefix); made && of.known[base] {
+// nearestRule says what an unknown name is likely to mean.
+func nearestRule(names []string, text string) string {
+	for _, prefix := range []string{kyverno.AutogenCronJobPrefix, kyverno.AutogenPrefix} {
+		if base, made := strings.CutPrefix(text, prefix); made && isRule(names, base) {
 			return fmt.Sprintf("Kyverno makes no such rule of %q; name the rules that are there", base)
 		}
 	}
-	if hint := exception.Nearest(text, of.names); hint != "" {
+	if hint := exception.Nearest(text, names); hint != "" {
 		return hint
 	}
 	return "name a rule of the policy"

@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -12,52 +11,34 @@ import (
 const ReasonUselessPodSecurity = "useless-pod-security"
 
 var uselessPodSecurityCheck = check{
-	Title: "Useless pod security",
 	About: `Finds spec.podSecurity in an exception from rules that are no podSecurity rules. It reads as
 if a few controls were left out; Kyverno does not look at it there and skips the whole rule.`,
-	Reasons: []Reason{
-		{ReasonUselessPodSecurity, "controls of Pod security are named for rules that do not check them, and the rules are skipped whole", false},
-	},
-	Run: (*subject).uselessPodSecurity,
+	Reasons: []Reason{{Name: ReasonUselessPodSecurity, Doc: "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"}},
+	Run:     (*subject).uselessPodSecurity,
 }
 
-func (s *subject) uselessPodSecurity(time.Time) {
-	controls, _ := s.Spec()["podSecurity"].([]any)
-	if s.config.Policies == nil || s.Exc.Identity.Group != exception.KyvernoGroup || len(controls) == 0 {
+func (s *subject) uselessPodSecurity() {
+	if s.config.Policies == nil || len(s.PodSecurity) == 0 {
 		return
 	}
 	work := wildcard.NewMeter()
-	for _, ref := range s.Exc.Policies {
-		named, checked := false, false
-		for _, p := range s.config.Policies.find(exception.KyvernoGroup, ref) {
-			for _, r := range p.rules {
+	for _, ref := range s.Refs {
+		rules, named, checked := ref.RuleNames(), false, false
+		for _, p := range s.config.Policies.Find(ref) {
+			for _, r := range p.Rules {
 				if !work.Spend(1) {
 					return
 				}
-				if !r.namedBy(work, ref.Rules) {
+				if !r.NamedBy(work, rules) {
 					continue
 				}
-				named, checked = true, checked || r.podSecurity
+				named, checked = true, checked || r.PodSecurity
 			}
 		}
 		if named && !checked {
-			s.refuse(ReasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
-				fmt.Sprintf("no rule named of the policy %q is a podSecurity rule: Kyverno skips the rules whole, not only these controls", ref.Name),
+			s.find(ReasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
+				fmt.Sprintf("no rule named of the policy %q is a podSecurity rule: Kyverno skips the rules whole, not only these controls", ref.Name.Text),
 				"remove podSecurity if the whole rules are meant, or name a podSecurity rule")
 		}
 	}
-}
-
-// namedBy reports whether one of the patterns fits the rule or one that is made
-// of it.
-func (r rule) namedBy(work *wildcard.Meter, patterns []string) bool {
-	if work.FitsAny(patterns, r.name) {
-		return true
-	}
-	for made := range r.controllers {
-		if work.FitsAny(patterns, made) {
-			return true
-		}
-	}
-	return false
 }

@@ -2,7 +2,6 @@ package shape
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
@@ -11,23 +10,19 @@ import (
 const ReasonWildcardRule = "wildcard-rule"
 
 var wildcardRuleCheck = check{
-	Title: "Wildcard rule",
 	About: `Finds a pattern for rules, which covers the rules that the policy will have one day. One
 that leaves some out is a warning: autogen-* is how some write the forms of a rule for
 controllers of Pods.`,
-	Reasons: []Reason{
-		{ReasonWildcardRule, "a rule is named by a pattern", false},
-	},
-	Run: (*subject).wildcardRule,
+	Reasons: []Reason{{Name: ReasonWildcardRule, Doc: "a rule is named by a pattern", Milder: true}},
+	Run:     (*subject).wildcardRule,
 }
 
-func (s *subject) wildcardRule(time.Time) {
-	for _, ref := range s.Exc.Policies {
-		for i, rule := range ref.Rules {
-			path := ref.Path.With("ruleNames").With(i)
-			switch {
+func (s *subject) wildcardRule() {
+	for _, ref := range s.Refs {
+		for _, named := range ref.Rules {
+			switch rule, path := named.Text, named.Path; {
 			case wildcard.Only(rule):
-				s.refuse(ReasonWildcardRule, path, fmt.Sprintf("%q stands for every rule of the policy, also for those still to be written", rule), "name the rules")
+				s.find(ReasonWildcardRule, path, fmt.Sprintf("%q stands for every rule of the policy, also for those still to be written", rule), "name the rules")
 			case wildcard.In(rule):
 				s.warn(ReasonWildcardRule, path, fmt.Sprintf("%q is a pattern, which also covers rules still to be written", rule), "name the rules")
 			}

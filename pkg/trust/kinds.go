@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -18,8 +19,9 @@ type Kinds struct {
 func NewKinds(kinds []string) (Kinds, error) {
 	k := Kinds{allowed: map[exception.GroupKind]bool{}}
 	if len(kinds) == 0 {
-		k.allowed[exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}] = true
-		k.allowed[exception.GroupKind{Group: exception.PoliciesGroup, Kind: exception.Kind}] = true
+		for _, kind := range kyverno.Kinds() {
+			k.allowed[kind] = true
+		}
 	}
 	for _, text := range kinds {
 		if text == "*" {

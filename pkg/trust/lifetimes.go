@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/internal/lifetime"
 )
 
@@ -23,7 +24,7 @@ func newLifetimeRule(c LifetimeConfig) (r lifetimeRule, err error) {
 	if r.policies, err = newNames("policies", c.Policies, policyForm); err != nil {
 		return r, err
 	}
-	if r.namespaces, err = newNames("namespaces", c.Namespaces, namespaceForm); err != nil {
+	if r.namespaces, err = newNames("namespaces", c.Namespaces, wildcard.NamespaceForm); err != nil {
 		return r, err
 	}
 	if r.kinds, err = newKindsIn(c.Kinds); err != nil {

@@ -3,8 +3,11 @@ package trust
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -29,10 +32,10 @@ func newLimits(c *LimitsConfig) (l limits, err error) {
 	if l.kinds, err = newKindsIn(c.Kinds); err != nil {
 		return l, err
 	}
-	if l.namespaces, err = newNames("namespaces", c.Namespaces, namespaceForm); err != nil {
+	if l.namespaces, err = newNames("namespaces", c.Namespaces, wildcard.NamespaceForm); err != nil {
 		return l, err
 	}
-	if l.exempted, err = newNames("exemptedNamespaces", c.ExemptedNamespaces, namespaceForm); err != nil {
+	if l.exempted, err = newNames("exemptedNamespaces", c.ExemptedNamespaces, wildcard.NamespaceForm); err != nil {
 		return l, err
 	}
 	if l.policies, err = newNames("policies", c.Policies, policyForm); err != nil {
@@ -59,15 +62,13 @@ func (l *limits) check(spoken Kinds) error {
 	if l.kinds != nil && !l.kinds.meet(spoken) {
 		return fmt.Errorf("limits: the trust policy speaks of none of the kinds %s", l.kindNames)
 	}
-	legacy := exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
-	current := exception.GroupKind{Group: exception.PoliciesGroup, Kind: exception.Kind}
 	allows := func(gk exception.GroupKind) bool { return spoken.Allow(gk) && (l.kinds == nil || l.kinds.Allow(gk)) }
 	switch {
-	case l.exempted != nil && !allows(legacy):
-		return fmt.Errorf("limits: exemptedNamespaces are of %s, which is not among the kinds", legacy)
-	case l.policies != nil && !allows(legacy) && !allows(current):
+	case l.exempted != nil && !allows(kyverno.MatchKind):
+		return fmt.Errorf("limits: exemptedNamespaces are of %s, which is not among the kinds", kyverno.MatchKind)
+	case l.policies != nil && !slices.ContainsFunc(kyverno.Kinds(), allows):
 		return errors.New("limits: policies are of exceptions, which are not among the kinds")
-	case l.renewals != nil && !allows(legacy) && !allows(current):
+	case l.renewals != nil && !slices.ContainsFunc(kyverno.Kinds(), allows):
 		return errors.New("limits: renewals are of exceptions, which are not among the kinds")
 	}
 	return nil
@@ -81,7 +82,7 @@ func (a *Authority) Beyond(e Scope, signed time.Time) string {
 	if l.kinds != nil && !l.kinds.Allow(e.kind) {
 		return fmt.Sprintf("limits.kinds are %s, and it is a %q", l.kindNames, e.kind.String())
 	}
-	if l.namespaces != nil && !l.namespaces.include(e.namespace) {
+	if l.namespaces != nil && !l.namespaces.Include(e.namespace) {
 		return fmt.Sprintf("limits.namespaces are %s, and it stands in %q", l.namespaces, e.namespace)
 	}
 	if l.policies != nil {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -15,7 +17,7 @@ type Scope struct {
 	kind      exception.GroupKind
 	namespace string
 	policies  []policyRef
-	exempts   []filter // of a kyverno.io exception
+	reach     *kyverno.Exception // what it says of its resources; nil for another kind
 	expiresAt time.Time
 	signedAt  time.Time // as the message states it
 	unread    error     // why its times cannot be read
@@ -30,12 +32,6 @@ type policyRef struct {
 	anywhere bool
 }
 
-// filter is one of a kyverno.io exception's filters.
-type filter struct {
-	path       exception.Path
-	namespaces []any
-}
-
 // ScopeOf reads a document of any kind.
 func ScopeOf(doc *exception.Document) Scope {
 	e := Scope{kind: doc.GroupKind(), namespace: doc.Text("metadata", "namespace")}
@@ -48,28 +44,12 @@ func ScopeOf(doc *exception.Document) Scope {
 	if !ok {
 		return e
 	}
+	e.reach = kyverno.Read(doc)
 	e.taken = takenBy(doc, said)
-	for _, ref := range said.Policies {
-		e.policies = append(e.policies, policyRef{name: ref.Name, anywhere: strings.HasPrefix(ref.Kind, "Namespaced")})
-	}
-	if e.kind.Group == exception.KyvernoGroup {
-		e.exempts = append(filtersOf(doc, "any"), filtersOf(doc, "all")...)
+	for _, ref := range e.reach.Refs {
+		e.policies = append(e.policies, policyRef{name: ref.Name.Text, anywhere: strings.HasPrefix(ref.Kind.Text, "Namespaced")})
 	}
 	return e
-}
-
-func filtersOf(doc *exception.Document, quantifier string) []filter {
-	path := exception.Path{"spec", "match", quantifier}
-	value, _ := doc.Lookup(path...)
-	items, _ := value.([]any)
-	filters := make([]filter, len(items))
-	for i, item := range items {
-		filters[i].path = path.With(i)
-		tree, _ := item.(map[string]any)
-		resources, _ := tree["resources"].(map[string]any)
-		filters[i].namespaces, _ = resources["namespaces"].([]any)
-	}
-	return filters
 }
 
 // beyondPolicies says which policy of an exception is not one of these, or "".
@@ -90,11 +70,11 @@ func (e *Scope) beyondPolicies(allowed names) string {
 
 func (r policyRef) within(allowed names) bool {
 	if !r.anywhere {
-		return allowed.include(r.name)
+		return allowed.Include(r.name)
 	}
 	for _, pattern := range allowed {
 		namespace, name, _ := strings.Cut(pattern, "/")
-		if pattern == "*" || namespace == "*" && (names{name}).include(r.name) {
+		if pattern == "*" || namespace == "*" && (names{name}).Include(r.name) {
 			return true
 		}
 	}
@@ -104,23 +84,28 @@ func (r policyRef) within(allowed names) bool {
 // beyondExempted says which filter of an exception goes beyond these namespaces,
 // or "".
 func (e *Scope) beyondExempted(allowed names) string {
-	switch {
-	case !e.kind.IsException():
+	if e.reach == nil {
 		return fmt.Sprintf("a %s exempts nothing", e.kind)
-	case e.kind.Group != exception.KyvernoGroup:
+	}
+	filters := e.reach.Match.Filters()
+	switch {
+	case !e.reach.ByMatch:
 		return "an exception of " + e.kind.Group + " cannot show which namespaces it reaches"
-	case len(e.exempts) == 0:
+	case len(filters) == 0:
 		return "it has no filter that names namespaces"
 	}
-	for _, f := range e.exempts {
-		if len(f.namespaces) == 0 {
-			return fmt.Sprintf("%s names no namespaces", f.path)
+	for _, f := range filters {
+		if len(f.Namespaces) == 0 {
+			return fmt.Sprintf("%s names no namespaces", f.Path)
 		}
-		for _, namespace := range f.namespaces {
-			if name, ok := namespace.(string); !ok || !allowed.include(name) {
-				return fmt.Sprintf("%s exempts in %q", f.path, fmt.Sprint(namespace))
+		for _, namespace := range f.Namespaces {
+			if !allowed.Include(namespace.Text) {
+				return fmt.Sprintf("%s exempts in %q", f.Path, namespace.Text)
 			}
 		}
+	}
+	for _, u := range e.reach.Unread {
+		return fmt.Sprintf("%s is %s, expected %s", u.Path, u.Found, u.Expected)
 	}
 	return ""
 }
@@ -132,11 +117,11 @@ func (e *Scope) isFrom(spoken names) bool {
 		return false
 	}
 	for _, ref := range e.policies {
-		if ref.name == "" || strings.ContainsAny(ref.name, "*?") || spoken.include(ref.name) {
+		if ref.name == "" || wildcard.In(ref.name) || spoken.Include(ref.name) {
 			return true
 		}
 		for _, pattern := range spoken {
-			if _, name, has := strings.Cut(pattern, "/"); has && ref.anywhere && fits(name, ref.name) {
+			if _, name, has := strings.Cut(pattern, "/"); has && ref.anywhere && wildcard.Fits(name, ref.name) {
 				return true
 			}
 		}
@@ -146,4 +131,4 @@ func (e *Scope) isFrom(spoken names) bool {
 
 // standsIn reports whether a document stands in one of these namespaces, or may:
 // one that says none is applied wherever somebody chooses.
-func (e *Scope) standsIn(spoken names) bool { return e.namespace == "" || spoken.include(e.namespace) }
+func (e *Scope) standsIn(spoken names) bool { return e.namespace == "" || spoken.Include(e.namespace) }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/shape/translate"
 )
 
 // translatedMatches are matches of kyverno.io whose translation Kyverno reads.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -100,14 +101,14 @@ func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error)
 	}
 	var all ledger.Cluster
 	served := false
-	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
-		found, there, err := readGroup(ctx, s, group)
+	for _, kind := range kyverno.Kinds() {
+		found, there, err := readGroup(ctx, s, kind.Group)
 		if err != nil {
 			hint := "does kubectl reach it, with the same file?"
 			if apiserver.Is(err, http.StatusForbidden) {
 				hint = "it takes list on policyexceptions of both groups, in all namespaces"
 			}
-			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", group, err), hint)
+			return all, cli.Hint(fmt.Errorf("read the cluster: %s: %w", kind.Group, err), hint)
 		}
 		served = served || there
 		all.Objects, all.Unreadable = append(all.Objects, found.Objects...), append(all.Unreadable, found.Unreadable...)

@@ -69,6 +69,9 @@ func writeSARIF(w io.Writer, r *Report) error {
 			if doc := r.Docs[res.Reason]; doc != "" {
 				rule["shortDescription"] = object{"text": doc}
 			}
+			if level := r.Levels[res.Reason]; level != "" {
+				rule["defaultConfiguration"] = object{"level": level}
+			}
 			rules = append(rules, rule)
 		}
 		level := "error"

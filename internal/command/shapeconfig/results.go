@@ -22,6 +22,21 @@ func Docs(config shape.Config) map[string]string {
 	return docs
 }
 
+// Levels says how much each reason weighs by a configuration: "error", "warning" or "off".
+func Levels(config shape.Config) map[string]string {
+	levels := map[string]string{}
+	for _, r := range config.Rules {
+		levels[r.Name] = r.Severity.String()
+	}
+	for _, r := range shape.Reasons() {
+		levels[r.Name] = r.Severity.String()
+	}
+	for name, level := range config.Levels {
+		levels[name] = string(level)
+	}
+	return levels
+}
+
 // Results turns what was found in a document into results.
 func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
 	results := make([]cli.Result, 0, len(found))

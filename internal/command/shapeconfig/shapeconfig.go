@@ -2,6 +2,8 @@
 // their settings: from the shape section of the configuration, and from flags.
 package shapeconfig
 
+//go:generate go test -run ^TestSchema$ . -update
+
 import (
 	"path/filepath"
 	"slices"

@@ -157,7 +157,7 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 			return err
 		}
 		shapeconfig.LeaveClaims(&asked)
-		report := &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(asked)}
+		report := &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(asked), Levels: shapeconfig.Levels(asked)}
 		maps.Copy(report.Docs, reviewconfig.Docs())
 		if asked.Policies, err = shapeconfig.Policies(cfg, nil, report); err != nil {
 			return err

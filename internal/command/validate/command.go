@@ -89,7 +89,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err := shapeconfig.WeighClaims(cfg, &config); err != nil {
 			return err
 		}
-		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), CountPassed: !format.Writes("json")}
+		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), Levels: shapeconfig.Levels(config), CountPassed: !format.Writes("json")}
 		maps.Copy(report.Docs, renewalDocs())
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		var since *changed.Since

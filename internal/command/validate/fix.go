@@ -1,10 +1,12 @@
 package validate
 
 import (
+
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
-	"github.com/polex-dev/polex/pkg/shape/translate"
 )
 
 // fixer writes exceptions of kyverno.io as ones of policies.kyverno.io. Others
@@ -17,8 +19,8 @@ type fixer struct {
 }
 
 func (f *fixer) document(doc *exception.Document) {
-	exc, ok := doc.Exception()
-	if !ok || exc.Identity.Group != exception.KyvernoGroup {
+	exc := kyverno.Read(doc)
+	if exc == nil || !exc.ByMatch {
 		f.write(doc, doc)
 		return
 	}

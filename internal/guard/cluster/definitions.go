@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -39,9 +40,8 @@ func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
 		d.read = map[exception.GroupKind]definition{}
 	}
 	all := guard.Conversions{}
-	for _, group := range []string{exception.KyvernoGroup, exception.PoliciesGroup} {
-		kind := exception.GroupKind{Group: group, Kind: exception.Kind}
-		name := types.NamespacedName{Name: DefinitionName(group)}
+	for _, kind := range kyverno.Kinds() {
+		name := types.NamespacedName{Name: DefinitionName(kind.Group)}
 		short := &metav1.PartialObjectMetadata{}
 		short.SetGroupVersionKind(DefinitionKind)
 		err := d.Client.Get(ctx, name, short)

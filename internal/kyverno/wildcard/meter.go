@@ -1,6 +1,7 @@
 package wildcard
 
 import (
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -64,6 +65,10 @@ func (m *Meter) Fits(pattern, text string) bool {
 	}
 	return strings.Trim(pattern[p:], "*") == ""
 }
+
+// Fits is [Meter.Fits] for one text or pattern that is short, so that the work needs no
+// bound.
+func Fits(pattern, text string) bool { return (&Meter{Left: math.MaxInt}).Fits(pattern, text) }
 
 // FitsAny reports whether a text fits one of the patterns.
 func (m *Meter) FitsAny(patterns []string, text string) bool {

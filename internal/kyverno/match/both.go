@@ -1,0 +1,186 @@
+package match
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// InBoth returns a resource that both matches take, if it finds one: it makes
+// one up of what they ask for, and then holds it against both. That two matches
+// can meet is only said with such a resource in hand.
+func InBoth(work *wildcard.Meter, a, b Block) *Resource {
+	for _, x := range a.Alternatives() {
+		for _, y := range b.Alternatives() {
+			if work.Spent() {
+				return nil
+			}
+			if r := madeUp(work, x, y); r != nil && a.takes(work, r) && b.takes(work, r) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// madeUp makes a resource that the filters of both sides are likely to take.
+func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
+	if usersOf(x) && usersOf(y) {
+		return nil // who both are for would have to be made up too
+	}
+	// Names first: they are what most matches differ in.
+	name, found := commonText(work, x, y, (*Filter).NamesAsked)
+	if !found {
+		return nil
+	}
+	home, found := commonText(work, x, y, func(f *Filter) []string { return f.Namespaces })
+	if !found {
+		return nil
+	}
+	r := &Resource{labels: map[string]string{}, annotations: map[string]string{}}
+	if r.Id.Group, r.Version, r.Id.Kind, found = commonKind(work, x, y); !found {
+		return nil
+	}
+	r.Id.Name, r.Id.Namespace = name, home
+	if r.Id.Kind == "Namespace" && r.Id.Namespace != "" {
+		r.Id.Name, r.Id.Namespace = r.Id.Namespace, "" // it is in itself
+	}
+	r.Home = &Namespace{Labels: map[string]string{}, Written: true}
+	for _, f := range append(x[:len(x):len(x)], y...) {
+		fill(work, r.annotations, f.Annotations)
+		f.Selector.satisfy(work, r.labels)
+		f.NamespaceSelector.satisfy(work, r.Home.Labels)
+	}
+	if r.Id.Namespace != "" {
+		r.Home.Labels[manifest.LabelOfNamespace] = r.Id.Namespace
+	}
+	if r.Id.Name == "" {
+		r.Id.Name = "any"
+	}
+	return r
+}
+
+func usersOf(filters []*Filter) bool {
+	for _, f := range filters {
+		if f.Users {
+			return true
+		}
+	}
+	return false
+}
+
+// commonText returns a text that fits a pattern of each side, or "" where a side
+// says none.
+func commonText(work *wildcard.Meter, x, y []*Filter, of func(*Filter) []string) (text string, found bool) {
+	mine, yours := firstSaid(x, of), firstSaid(y, of)
+	if len(mine) == 0 {
+		mine = []string{"*"}
+	}
+	if len(yours) == 0 {
+		yours = []string{"*"}
+	}
+	if len(mine) == 1 && len(yours) == 1 && mine[0] == "*" && yours[0] == "*" {
+		return "", true
+	}
+	for _, a := range mine {
+		for _, b := range yours {
+			if text, found := work.Common(a, b); found {
+				return text, true
+			}
+			if work.Spent() {
+				return "", false
+			}
+		}
+	}
+	return "", false
+}
+
+func firstSaid(filters []*Filter, of func(*Filter) []string) []string {
+	for _, f := range filters {
+		if said := of(f); len(said) > 0 {
+			return said
+		}
+	}
+	return nil
+}
+
+// commonKind returns a kind that a selector of each side takes. One side at
+// least must name it.
+func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind string, found bool) {
+	mine, yours := firstKinds(x), firstKinds(y)
+	for _, a := range mine {
+		for _, b := range yours {
+			if wildcard.In(a.Kind) && wildcard.In(b.Kind) {
+				continue
+			}
+			kind, found = work.Common(a.Kind, b.Kind)
+			if !found || !work.Fits(a.Subresource, "") || !work.Fits(b.Subresource, "") {
+				continue
+			}
+			group, found = work.Common(a.Group, b.Group)
+			if found && wildcard.In(a.Group) && wildcard.In(b.Group) {
+				group = manifest.PodControllers[kind]
+			}
+			if version, _ = work.Common(a.Version, b.Version); version == "any" {
+				version = "v1"
+			}
+			if found {
+				return group, version, kind, true
+			}
+		}
+		if work.Spent() {
+			break
+		}
+	}
+	return "", "", "", false
+}
+
+func firstKinds(filters []*Filter) []kyverno.KindSelector {
+	for _, f := range filters {
+		if len(f.Kinds) > 0 {
+			return f.Kinds
+		}
+	}
+	return []kyverno.KindSelector{{Group: "*", Version: "*", Kind: "*"}}
+}
+
+// fill adds to pairs what patterns ask for and pairs does not have.
+func fill(work *wildcard.Meter, pairs, patterns map[string]string) {
+	for _, plain := range []bool{true, false} {
+		for _, key := range slices.Sorted(maps.Keys(patterns)) {
+			value := patterns[key]
+			if wildcard.In(key+value) != plain && !hasPair(work, key, value, pairs) {
+				pairs[wildcard.Filled(key)] = wildcard.Filled(value)
+			}
+		}
+	}
+}
+
+// satisfy adds labels that a selector asks for. Whether the selector then takes
+// them is for the caller to see: another may forbid what this one asks for.
+func (s *LabelSelector) satisfy(work *wildcard.Meter, labels map[string]string) {
+	if s == nil {
+		return
+	}
+	fill(work, labels, s.Labels)
+	for _, e := range s.Expressions {
+		if _, set := labels[e.Key]; set {
+			continue
+		}
+		switch {
+		case e.Operator == "In" && len(e.Values) > 0:
+			labels[e.Key] = e.Values[0]
+		case e.Operator == "Exists":
+			labels[e.Key] = "any"
+		}
+	}
+}
+
+// Describe names a witness for people.
+func (r *Resource) Describe() string {
+	return r.Id.Kind + " " + strings.TrimPrefix(r.Id.Namespace+"/"+r.Id.Name, "/")
+}

@@ -1,0 +1,90 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// LabelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use
+// patterns for keys and values, matchExpressions may not. The zero value takes
+// everything, as an empty selector does.
+type LabelSelector struct {
+	Labels      map[string]string
+	Expressions []LabelExpression
+	Broken      bool // Kubernetes refuses it, and nothing matches
+}
+
+// LabelExpression is one of matchExpressions.
+type LabelExpression struct {
+	Key, Operator string
+	Values        []string
+}
+
+// zeroed is what Kyverno puts for a pattern that stands for no label of the
+// object, before Kubernetes looks at it.
+var zeroed = strings.NewReplacer("*", "0", "?", "0")
+
+// selectorOf returns nil where there is no selector.
+func selectorOf(of *kyverno.Selector) *LabelSelector {
+	if of == nil {
+		return nil
+	}
+	s := &LabelSelector{Labels: of.Labels, Broken: len(of.Problems()) > 0}
+	for key, text := range s.Labels {
+		s.Broken = s.Broken || !exception.IsQualifiedName(zeroed.Replace(key)) || !exception.IsLabelValue(zeroed.Replace(text))
+	}
+	for _, e := range of.Expressions {
+		s.Expressions = append(s.Expressions, LabelExpression{Key: e.Key.Text, Operator: e.Operator, Values: kyverno.Texts(e.Values)})
+	}
+	return s
+}
+
+// matches reports whether a selector takes an object with the labels.
+func (s *LabelSelector) matches(work *wildcard.Meter, labels map[string]string) bool {
+	if s.Broken {
+		return false
+	}
+	for key, value := range s.Labels {
+		if !hasPair(work, key, value, labels) {
+			return false
+		}
+	}
+	for _, e := range s.Expressions {
+		value, set := labels[e.Key]
+		work.Spend(1 + len(e.Values))
+		ok := false
+		switch e.Operator {
+		case "In":
+			ok = set && slices.Contains(e.Values, value)
+		case "NotIn":
+			ok = !set || !slices.Contains(e.Values, value)
+		case "Exists":
+			ok = set
+		case "DoesNotExist":
+			ok = !set
+		}
+		if !ok {
+			return false
+		}
+	}
+	return !work.Spent()
+}
+
+// hasPair reports whether one of an object's labels or annotations fits a
+// pattern for the key and one for the value.
+func hasPair(work *wildcard.Meter, key, value string, pairs map[string]string) bool {
+	if !wildcard.In(key) {
+		actual, set := pairs[key]
+		return set && work.Fits(value, actual)
+	}
+	for k, v := range pairs {
+		if work.Fits(key, k) && work.Fits(value, v) {
+			return true
+		}
+	}
+	return false
+}

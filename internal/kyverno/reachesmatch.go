@@ -1,0 +1,100 @@
+package kyverno
+
+import (
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// match asks about the match of a kyverno.io exception. Each filter of match.any
+// exempts by itself, those of match.all do together. Kyverno passes over match.all
+// where there is a match.any; it is looked at all the same.
+func (a *asking) match(m Match) {
+	for _, f := range m.Filters() {
+		a.nameSelector(f.NamespaceSelector)
+		if f.CoversNamespaces() { // whose labels have their name
+			a.nameSelector(f.Selector)
+		}
+	}
+	for i := range m.Any {
+		a.together(m.Any[i:i+1], m.Any[i].Path)
+	}
+	if len(m.All) > 0 {
+		a.together(m.All, exception.Path{"spec", "match", "all"})
+	}
+}
+
+// nameOfNamespace is the label that the API server writes on every Namespace.
+const nameOfNamespace = manifest.LabelOfNamespace
+
+// nameSelector asks about labels that pick out a namespace by its name.
+func (a *asking) nameSelector(s *Selector) {
+	if s == nil {
+		return
+	}
+	for _, key := range s.keys() {
+		if name := s.Labels[key.Text]; wildcard.Overlap(key.Text, nameOfNamespace) && name != "" {
+			a.namespace(Located{name, key.Path})
+		}
+	}
+	for _, e := range s.Expressions {
+		if e.Key.Text != nameOfNamespace || e.Operator != "In" {
+			continue // others leave namespaces out, or none
+		}
+		for _, name := range e.Values {
+			a.namespace(name)
+		}
+	}
+}
+
+// together asks about filters that must all match. What each of them says of kinds
+// and namespaces has to leave out the guard's, though another may do so already:
+// an exception that names them has no good reason to. Where none says anything of kinds,
+// namespaces or whole names, they cover the guard's.
+func (a *asking) together(filters []Filter, path exception.Path) {
+	covered, namespaced, narrow := true, false, false
+	for _, f := range filters {
+		covered = covered && f.CoversNamespaces()
+		namespaced = namespaced || len(f.Namespaces) > 0
+		narrow = narrow || len(f.Kinds) > 0 || len(f.Namespaces) > 0 || f.namesWhole()
+	}
+	if !narrow {
+		a.says(path, "list the kinds that need it", "no kind, namespace or whole name is required, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks")
+	}
+	for _, f := range filters {
+		for _, k := range f.Kinds {
+			if meansException(k.Text) {
+				a.says(k.Path, "list the kinds that need it", "%q covers PolicyException: an exception must not exempt exceptions from their checks", k.Text)
+			}
+		}
+		for _, n := range f.Namespaces {
+			a.namespace(n)
+		}
+		if !namespaced {
+			for _, n := range f.Named() {
+				a.object(n)
+			}
+		}
+		// The name of a Namespace is that of what lives in it.
+		if f.CoversNamespaces() && len(f.Kinds) > 0 || covered && !namespaced {
+			for _, n := range f.Named() {
+				a.namespace(n)
+			}
+		}
+	}
+}
+
+func (a *asking) namespace(n Located) {
+	if n.Text == "" {
+		a.says(n.Path, "name the namespaces that need it", "\"\" is no namespace: it fits everything that stands in none, the roles and definitions of the guard too")
+	} else if guarded, found := a.guard.HasNamespace(n.Text); found {
+		a.says(n.Path, "name the namespaces that need it", "%q is or fits a namespace that the guard lives in (%s)", n.Text, guarded)
+	}
+}
+
+// object asks about the name of an object that may stand anywhere.
+func (a *asking) object(n Located) {
+	if a.guard.hasObject(n.Text) {
+		a.says(n.Path, "name the namespaces that need it", "%q is or fits the name of the guard's own objects", n.Text)
+	}
+}

@@ -1,0 +1,99 @@
+package kyverno
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Release is the minor number of a release of Kyverno, or 0 where it is not known.
+type Release int
+
+// firstRelease is the oldest Kyverno that the tables of this file speak of.
+const firstRelease = 11
+
+// The releases in which Kyverno's attention to kyverno.io changes, as its
+// documentation and its custom resource definitions say.
+const (
+	MatchDeprecated Release = 19 // says so at every request
+	MatchIgnored    Release = 20 // executes none of it any more
+)
+
+// Version says which releases of Kyverno serve a version of PolicyException.
+type Version struct {
+	Kind       exception.GroupKind
+	Name       string
+	From, To   Release // To is 0 where it is still served
+	Deprecated Release // 0: not yet
+}
+
+// served has the numbers of the custom resource definitions of the releases 1.11.4,
+// 1.12.5, 1.13.6, 1.14.4, 1.15.2, 1.17.2, 1.18.2 and 1.19.1; where 1.16 changed
+// something, 1.17 is the first that is sure to have it.
+var served = []Version{
+	{MatchKind, "v2alpha1", 0, 11, 11},
+	{MatchKind, "v2beta1", 0, 0, 13},
+	{MatchKind, "v2", 12, 0, MatchDeprecated},
+	{ConditionKind, "v1alpha1", 14, 0, 17},
+	{ConditionKind, "v1beta1", 17, 0, 0},
+	{ConditionKind, "v1", 17, 0, 0},
+}
+
+// VersionOf returns what is known of a version, and false where nothing is.
+func VersionOf(kind exception.GroupKind, name string) (Version, bool) {
+	for _, v := range served {
+		if v.Kind == kind && v.Name == name {
+			return v, true
+		}
+	}
+	return Version{}, false
+}
+
+// Newest returns the newest apiVersion of a kind of exceptions that a release serves. A
+// release that serves none is served best by kyverno.io.
+func (r Release) Newest(kind exception.GroupKind) string {
+	for i := len(served) - 1; i >= 0; i-- {
+		if v := served[i]; v.Kind == kind && r >= v.From && (v.To == 0 || r <= v.To) {
+			return kind.Group + "/" + v.Name
+		}
+	}
+	return r.Newest(MatchKind)
+}
+
+// SpecField is a field of spec that not every release has: before From, the API server
+// drops it without a word.
+type SpecField struct {
+	Name string
+	From Release
+}
+
+// Fields returns the fields of spec that not every release has.
+func Fields(kind exception.GroupKind) []SpecField {
+	if kind == MatchKind {
+		return []SpecField{{"conditions", 12}, {"podSecurity", 12}}
+	}
+	return []SpecField{{"images", 17}, {"allowedValues", 17}, {"reportResult", 17}, {"expiresAt", 19}, {"properties", 19}, {"evaluationMode", 19}}
+}
+
+var releaseForm = regexp.MustCompile(`^v?1\.([0-9]{1,3})(\.[0-9]+(-[0-9A-Za-z.-]+)?)?$`)
+
+// ParseRelease returns the release of a version of Kyverno, or 0 for "".
+func ParseRelease(version string) (Release, error) {
+	if version == "" {
+		return 0, nil
+	}
+	parts := releaseForm.FindStringSubmatch(version)
+	if parts == nil {
+		return 0, fmt.Errorf("%q is no version of Kyverno, such as 1.19 or v1.19.1", version)
+	}
+	minor, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return 0, fmt.Errorf("read the version of Kyverno %q: %w", version, err)
+	}
+	if minor < firstRelease {
+		return 0, fmt.Errorf("%q is older than Kyverno 1.%d, the first that polex knows", version, firstRelease)
+	}
+	return Release(minor), nil
+}

@@ -1,0 +1,99 @@
+package kyverno
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Selector is a label selector. Those of Kyverno take patterns in Labels.
+type Selector struct {
+	Path        exception.Path
+	Labels      map[string]string
+	Expressions []SelectorExpression
+}
+
+// SelectorExpression is one of matchExpressions.
+type SelectorExpression struct {
+	Path     exception.Path
+	Key      Located
+	Operator string
+	Values   []Located
+}
+
+func (r *reader) selector(f node) *Selector {
+	if f.value == nil {
+		return nil
+	}
+	tree := r.mapping(f)
+	if tree.tree == nil {
+		return nil
+	}
+	return &Selector{Path: tree.path, Labels: r.textsOf(tree.at("matchLabels")), Expressions: each(r, tree.at("matchExpressions"), func(e object) SelectorExpression {
+		return SelectorExpression{Path: e.path, Key: r.text(e.at("key")), Operator: r.text(e.at("operator")).Text, Values: r.texts(e.at("values"))}
+	})}
+}
+
+// keys returns the keys of the labels with their places, sorted.
+func (s *Selector) keys() []Located {
+	all := make([]Located, 0, len(s.Labels))
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		all = append(all, Located{key, s.Path.With("matchLabels").With(key)})
+	}
+	return all
+}
+
+// SelectorProblem is something for which Kubernetes refuses a selector. With such a one,
+// Kyverno matches nothing.
+type SelectorProblem struct {
+	Path          exception.Path
+	Message, Hint string // Message quotes untrusted text
+}
+
+// Problems returns what Kubernetes would refuse. Patterns among the labels are left out.
+func (s *Selector) Problems() []SelectorProblem {
+	var found []SelectorProblem
+	say := func(path exception.Path, hint, format string, args ...any) {
+		found = append(found, SelectorProblem{path, fmt.Sprintf(format, args...), hint})
+	}
+	key := func(key Located) {
+		if !exception.IsQualifiedName(key.Text) {
+			say(key.Path, "write it like example.com/name or name", "%q is not the key of a label", key.Text)
+		}
+	}
+	value := func(value Located) {
+		if !exception.IsLabelValue(value.Text) {
+			say(value.Path, "use at most 63 letters, digits, dashes, underscores and dots", "%q is not a label's value", value.Text)
+		}
+	}
+	for _, label := range s.keys() {
+		if !wildcard.In(label.Text) {
+			key(label)
+		}
+		if text := s.Labels[label.Text]; !wildcard.In(text) {
+			value(Located{text, label.Path})
+		}
+	}
+	for _, e := range s.Expressions {
+		key(e.Key)
+		switch e.Operator {
+		case "In", "NotIn":
+			if len(e.Values) == 0 {
+				say(e.Path, "add values", "%s has no values to compare with", e.Operator)
+			}
+		case "Exists", "DoesNotExist":
+			if len(e.Values) > 0 {
+				say(e.Path.With("values"), "remove values, or write "+map[string]string{"Exists": "In", "DoesNotExist": "NotIn"}[e.Operator], "%s compares with no values", e.Operator)
+			}
+		default:
+			say(e.Path.With("operator"), "write In, NotIn, Exists or DoesNotExist", "%q is no operator of a selector", e.Operator)
+		}
+		for _, v := range e.Values {
+			value(v)
+		}
+	}
+	return found
+}

@@ -1,0 +1,98 @@
+package translate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// What "?" stands for in a regular expression, and "*" any number of.
+const (
+	inName = "."      // a name has no line ends
+	inFree = "(?s:.)" // text that people write may
+	inPart = "[^/]"   // of apiVersion
+)
+
+// regular writes a pattern as a regular expression, not anchored.
+func regular(pattern, one string) string {
+	var b strings.Builder
+	for _, r := range pattern {
+		switch r {
+		case '*':
+			b.WriteString(one + "*")
+		case '?':
+			b.WriteString(one)
+		case '.':
+			b.WriteString("[.]") // as good as \., and easier to read in a literal
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	return b.String()
+}
+
+// anyText reports whether a pattern fits every text, the empty one included.
+func anyText(pattern string) bool { return pattern != "" && strings.Trim(pattern, "*") == "" }
+
+// test compares a CEL text with a pattern.
+func test(value, pattern, one string) string {
+	if !wildcard.In(pattern) {
+		return value + " == " + celText(pattern)
+	}
+	return value + ".matches(" + celText("^"+regular(pattern, one)+"$") + ")"
+}
+
+// among compares a CEL name with patterns of which one has to fit. Patterns that
+// any text fits make the empty condition.
+func among(value string, patterns []string) string {
+	if slices.ContainsFunc(patterns, anyText) {
+		return ""
+	}
+	var exact, either []string
+	for _, p := range patterns {
+		if wildcard.In(p) {
+			either = append(either, test(value, p, inName))
+		} else {
+			exact = append(exact, celText(p))
+		}
+	}
+	switch len(exact) {
+	case 0:
+	case 1:
+		either = slices.Insert(either, 0, value+" == "+exact[0])
+	default:
+		either = slices.Insert(either, 0, value+" in ["+strings.Join(exact, ", ")+"]")
+	}
+	return anyOf(either)
+}
+
+// present is among for a field that may be absent, which is as if it were empty.
+func present(field string, patterns []string) string {
+	condition := among(field, patterns)
+	switch {
+	case condition == "":
+		return ""
+	case slices.ContainsFunc(patterns, func(p string) bool { return wildcard.Fits(p, "") }):
+		return fmt.Sprintf("(!has(%s) || %s)", field, condition)
+	default:
+		return fmt.Sprintf("has(%s) && %s", field, condition)
+	}
+}
+
+func anyOf(conditions []string) string {
+	if len(conditions) < 2 {
+		return strings.Join(conditions, "")
+	}
+	return "(" + strings.Join(conditions, " || ") + ")"
+}
+
+// celText writes a literal of CEL, in plain ASCII.
+func celText(text string) string {
+	quoted := strconv.QuoteToASCII(text)
+	inner := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	return "'" + strings.ReplaceAll(inner, "'", `\'`) + "'"
+}

@@ -1,0 +1,69 @@
+package translate_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/kyverno/translate"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// TestTranslationExemptsTheSameFiles holds the two forms of a match against each
+// other.
+func TestTranslationExemptsTheSameFiles(t *testing.T) {
+	named := slices.DeleteFunc(strings.Split(strings.TrimSpace(resources), "\n"), func(line string) bool { return strings.Contains(line, "generateName") })
+	checker, err := shape.New(shape.Config{Resources: shape.ReadResources(documents(t, "# one a line\n"+strings.Join(named, "\n---\n")+"\n"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	how := translate.Translation{PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy"}, WholePolicy: true}
+	some := 0
+	for _, match := range matches {
+		head, _, _ := strings.Cut(legacy, "  match:\n")
+		if strings.Contains(match, "subjects") {
+			head += "  background: false\n"
+		}
+		old := documents(t, head+"  match: {"+match+"}\n")[0]
+		source, notes, err := translate.Exception(old, how)
+		if err != nil || len(notes) > 0 {
+			t.Fatal(match, notes, err)
+		}
+		before, after := checker.Exempted(old), checker.Exempted(documents(t, string(source))[0])
+		if said(before) != said(after) || !after.Known || after.Cut {
+			t.Errorf("%s exempts %q, and translated %q", match, said(before), said(after))
+		}
+		if before.Count > 0 {
+			some++
+		}
+	}
+	if some < len(matches)/2 {
+		t.Errorf("%d of %d matches exempt anything", some, len(matches))
+	}
+}
+
+// said is what is exempt and what is assumed. The translation names kinds where the
+// match has patterns for them, of which some are mostly made by controllers.
+func said(found shape.Exemption) string {
+	assumed := slices.DeleteFunc(slices.Clone(found.Assumed), func(text string) bool { return strings.Contains(text, "no controller makes more") })
+	return fmt.Sprint(found.Resources, assumed)
+}
+
+func documents(t *testing.T, stream string) []*exception.Document {
+	t.Helper()
+	var docs []*exception.Document
+	for r := exception.NewReader(strings.NewReader(stream), "set.yaml"); ; {
+		d, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return docs
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, d)
+	}
+}

@@ -1,0 +1,86 @@
+package translate_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+
+	"github.com/polex-dev/polex/internal/kyverno/translate"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// FuzzTranslate asserts that a translation is either refused with notes, or an
+// error, or a document that stands on its own and whose condition is one.
+func FuzzTranslate(f *testing.F) {
+	f.Add([]byte(legacy))
+	f.Add([]byte(spoken))
+	head, _, _ := strings.Cut(legacy, "  match:\n")
+	for _, match := range matches {
+		f.Add([]byte(head + "  background: false\n  match: {" + match + "}\n"))
+	}
+	env, err := cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+		cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, source []byte) {
+		doc, err := exception.Parse(source, "")
+		if err != nil {
+			return
+		}
+		out, notes, err := translate.Exception(doc, whole)
+		switch {
+		case err != nil:
+			if out != nil || notes != nil {
+				t.Fatalf("an error, and %q, and %v", out, notes)
+			}
+			return
+		case len(notes) > 0:
+			if out != nil {
+				t.Fatalf("notes, and %q", out)
+			}
+			return
+		}
+		translated, err := exception.Parse(out, "")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if exc, ok := translated.Exception(); !ok || exc.Identity.Group != exception.PoliciesGroup || exc.Identity.Name != doc.Identity().Name || exc.Identity.Namespace != doc.Identity().Namespace {
+			t.Fatalf("it is no longer the same exception:\n%s", out)
+		}
+		if _, issues := env.Compile(translated.Text("spec", "matchConditions", 0, "expression")); issues.Err() != nil {
+			t.Fatalf("%v\n%s", issues.Err(), out)
+		}
+		if again, _, _ := translate.Exception(doc, whole); !bytes.Equal(again, out) {
+			t.Fatalf("twice is not the same:\n%s%s", out, again)
+		}
+	})
+}
+
+// TestTranslateIsBounded translates documents that would take minutes if each
+// entry were compared with each.
+func TestTranslateIsBounded(t *testing.T) {
+	head, _, _ := strings.Cut(legacy, legacyMatch)
+	_, notes, err := translated(t, head+"  match: {any: [{resources: {selector: {matchLabels: {"+numbered("'a%d*': 'b'", 10000)+"}}}}]}\n", whole)
+	if err != nil || len(notes) != 200 {
+		t.Errorf("patterns of labels: %d notes, %v", len(notes), err)
+	}
+	source, notes, err := translated(t, replaced(legacy, "  match:\n", strings.Repeat("  - {policyName: require-probes, ruleNames: [a]}\n", 10000)+"  match:\n"), whole)
+	if err != nil || len(notes) > 0 || strings.Count(source, "require-probes") != 1 {
+		t.Errorf("one policy many times: %d notes, %v", len(notes), err)
+	}
+	if _, _, err := translated(t, head+"  match: {any: ["+numbered("{resources: {kinds: [Pod], names: ['a%d*']}}", 5000)+"]}\n", whole); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("a translation that no document can hold: %v", err)
+	}
+}
+
+func numbered(format string, n int) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(out, ", ")
+}

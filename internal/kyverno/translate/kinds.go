@@ -1,0 +1,95 @@
+package translate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// A filter that lists kinds means no subresource, except that Pod covers its
+// ephemeral containers.
+const (
+	celNoSubresource    = "(!has(request.subResource) || request.subResource == '')"
+	celPodNoSubresource = "(!has(request.subResource) || request.subResource == '' || request.subResource == 'ephemeralcontainers' && it.apiVersion == 'v1' && it.kind == 'Pod')"
+)
+
+// ofKinds writes the kinds of a filter. Kyverno asks about the kind that a
+// request's path names, and a subresource is often of another one: the object in
+// the request does not say which, so that subresources have no counterpart.
+func (t *translator) ofKinds(kinds []kyverno.Located) []string {
+	if len(kinds) == 0 {
+		return nil
+	}
+	var either []string
+	unlimited, pod := false, false
+	for _, k := range kinds {
+		s := kyverno.ParseKind(k.Text)
+		if s.Subresource != "" {
+			t.note(k.Path, fmt.Sprintf("%q speaks of a subresource, whose object does not say what it belongs to", k.Text), "write the new form by hand with request.resource and request.subResource")
+			continue
+		}
+		if s.Kind == "" {
+			t.note(k.Path, fmt.Sprintf("%q is no kind as Kyverno reads it, and matches nothing", k.Text), "write Kind, version/Kind or group/version/Kind")
+			continue
+		}
+		pod = pod || wildcard.Fits(s.Group, "") && wildcard.Fits(s.Version, "v1") && wildcard.Fits(s.Kind, "Pod")
+		condition := kindCondition(s)
+		unlimited = unlimited || condition == ""
+		either = append(either, condition)
+	}
+	subresource := celNoSubresource
+	if pod {
+		subresource = celPodNoSubresource
+	}
+	if unlimited {
+		return []string{subresource}
+	}
+	return []string{anyOf(either), subresource}
+}
+
+// kindCondition says in CEL what a selector without a subresource says.
+func kindCondition(k kyverno.KindSelector) string {
+	var all []string
+	if !anyText(k.Group) || !anyText(k.Version) {
+		all = append(all, apiVersionCondition(k))
+	}
+	if !anyText(k.Kind) {
+		all = append(all, test("it.kind", k.Kind, inName))
+	}
+	if len(all) > 1 {
+		return "(" + strings.Join(all, " && ") + ")"
+	}
+	return strings.Join(all, "")
+}
+
+// apiVersionCondition says in CEL what a selector says of group and version, which an
+// object writes as one: "v1" for the group without a name, "apps/v1" otherwise.
+func apiVersionCondition(k kyverno.KindSelector) string {
+	const field = "it.apiVersion"
+	group := regular(k.Group, inPart) + "/"
+	switch {
+	case k.Group == "":
+		if !wildcard.In(k.Version) {
+			return field + " == " + celText(k.Version)
+		}
+		group = ""
+	case anyText(k.Group):
+		group = "(" + group + ")?"
+	case !wildcard.In(k.Group + k.Version):
+		return field + " == " + celText(k.Group+"/"+k.Version)
+	}
+	return field + ".matches(" + celText("^"+group+regular(k.Version, inPart)+"$") + ")"
+}
+
+// mayBeNamespace reports whether the filter takes an object whose kind is
+// Namespace, of whichever group.
+func mayBeNamespace(f kyverno.Filter) bool {
+	for _, k := range f.Kinds {
+		if wildcard.Fits(kyverno.ParseKind(k.Text).Kind, "Namespace") {
+			return true
+		}
+	}
+	return len(f.Kinds) == 0
+}

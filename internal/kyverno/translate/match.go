@@ -1,0 +1,90 @@
+package translate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+)
+
+// What conditions speak of. A filter is asked about the new object, or the old
+// one where a request deletes.
+const (
+	celObject    = "[request.operation == 'DELETE' ? oldObject : object].exists(it,\n"
+	celName      = "it.metadata.name"
+	celNamespace = "it.metadata.namespace"
+	// Kyverno takes generateName for the name of what has none yet.
+	celAnyName = "[has(it.metadata.name) && it.metadata.name != '' ? it.metadata.name : has(it.metadata.generateName) ? it.metadata.generateName : '']"
+)
+
+// match writes match.any or match.all as one CEL expression, or notes why not.
+func (t *translator) match() string {
+	filters, between := t.Match.Any, " ||\n"
+	if len(filters) == 0 {
+		filters, between = t.Match.All, " &&\n"
+	}
+	if len(filters) == 0 {
+		t.note(t.ScopePath, "the match names no resource, so the exception exempts nothing", "say which resources it is for")
+	}
+	parts := make([]string, 0, len(filters))
+	for _, f := range filters {
+		conditions := t.filter(f)
+		parts = append(parts, "  ("+strings.Join(conditions, " &&\n   ")+")")
+	}
+	text := strings.Join(parts, between)
+	if t.namespace != "" {
+		text = "  (\n" + text + "\n  ) && " + present(celNamespace, []string{t.namespace})
+	}
+	return celObject + text + "\n)"
+}
+
+// filter returns the conditions of one filter, which are joined by "and".
+func (t *translator) filter(f kyverno.Filter) []string {
+	if f.Empty() {
+		t.note(f.Path, "the filter is empty, and Kyverno matches nothing with it", "remove it")
+		return nil
+	}
+	at := f.Path.With("resources")
+	if len(f.Operations) > 0 {
+		t.note(at.With("operations"), "Kyverno does not look at operations in an exception, so that it exempts more than it says", "remove them, or write the new form by hand with request.operation")
+	}
+	conditions := t.ofKinds(f.Kinds)
+	for _, more := range [][]string{
+		named(f), inNamespaces(f), annotated(f.Annotations),
+		t.selected(f.Selector, labelsOf{"it.metadata.labels", "has(it.metadata.labels)"}),
+		t.inSelectedNamespaces(f), t.byUser(f),
+	} {
+		conditions = append(conditions, more...)
+	}
+	if len(conditions) == 0 && len(t.notes) == 0 {
+		t.note(f.Path, "the filter takes every resource, and a translation would hide that", "say which resources it is for")
+	}
+	return conditions
+}
+
+// named writes the names of a filter. A schema keeps name and names apart.
+func named(f kyverno.Filter) []string {
+	patterns := kyverno.Texts(f.Names)
+	if f.Name.Text != "" {
+		patterns = []string{f.Name.Text}
+	}
+	if condition := among("name", patterns); condition != "" {
+		return []string{celAnyName + ".exists(name, " + condition + ")"}
+	}
+	return nil
+}
+
+// inNamespaces writes the namespaces of a filter. An object of kind Namespace is
+// in itself.
+func inNamespaces(f kyverno.Filter) []string {
+	patterns := kyverno.Texts(f.Namespaces)
+	condition := present(celNamespace, patterns)
+	switch {
+	case condition == "":
+		return nil
+	case mayBeNamespace(f):
+		return []string{fmt.Sprintf("(it.kind == 'Namespace' ? %s : %s)", present(celName, patterns), condition)}
+	default:
+		return []string{condition}
+	}
+}

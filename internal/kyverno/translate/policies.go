@@ -1,0 +1,63 @@
+package translate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+)
+
+// policies turns the policies and rules of the exception into policyRefs, which
+// name a policy and its kind and know neither rules nor namespaces. A policy in
+// a namespace is only ever asked about resources of that namespace, so that a
+// condition on it keeps a policy of the same name elsewhere out of reach.
+func (t *translator) policies() {
+	if len(t.Refs) == 0 {
+		t.note(t.RefsPath, "the exception names no policy", "name the policy that it is an exception from")
+	}
+	met := map[string]bool{}
+	for i, ref := range t.Refs {
+		namespace, name, namespaced := strings.Cut(ref.Name.Text, "/")
+		if !namespaced {
+			namespace, name = "", ref.Name.Text
+		}
+		if i == 0 {
+			t.namespace = namespace
+		}
+		if namespace != t.namespace {
+			t.note(ref.Name.Path, fmt.Sprintf("%q and %q do not live in one place, and the new form cannot tell", t.Refs[0].Name.Text, ref.Name.Text), "write an exception for each namespace, and one for the policies of the cluster")
+		}
+		t.rules(ref)
+		kind, known := t.how.PolicyKinds[ref.Name.Text]
+		switch {
+		case !known:
+			t.note(ref.Name.Path, fmt.Sprintf("the new form says which kind of policy %q is", ref.Name.Text), "say what has become of it: ValidatingPolicy, MutatingPolicy, …")
+			continue
+		case !knownPolicyKind(kind):
+			t.note(ref.Name.Path, fmt.Sprintf("%q is no kind of policy that takes the place of %q", kind, ref.Name.Text), "say one of "+strings.Join(translated, ", ")+", or its Namespaced form")
+			continue
+		case strings.HasPrefix(kind, namespacedPrefix) != namespaced:
+			t.note(ref.Name.Path, fmt.Sprintf("%q is to be a %s: one lives in a namespace, the other does not", ref.Name.Text, kind), "a policy that has moved needs an exception written anew")
+			continue
+		}
+		if !met[ref.Name.Text] {
+			met[ref.Name.Text] = true
+			t.refs = append(t.refs, kyverno.PolicyKey{Name: name, Kind: kind})
+		}
+	}
+}
+
+// rules notes that some rules of a policy cannot be told from all of them. The
+// one list that means all is a pattern that fits any name.
+func (t *translator) rules(ref kyverno.Ref) {
+	path := ref.RulesPath()
+	switch {
+	case len(ref.Rules) == 0:
+		t.note(path, fmt.Sprintf("no rule of %q is named, so the exception exempts from nothing there", ref.Name.Text), "remove the policy, or name its rules")
+	case t.how.WholePolicy || slices.ContainsFunc(ref.RuleNames(), anyText):
+	default:
+		t.note(path, fmt.Sprintf("the new form exempts from the whole of %q, and this exception from the rules that it names", ref.Name.Text),
+			"say that the whole policy is meant, if these are all its rules or the others may be skipped too")
+	}
+}

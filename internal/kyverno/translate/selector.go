@@ -1,0 +1,104 @@
+package translate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// labelsOf is a map of labels in CEL, and the condition under which it is there.
+type labelsOf struct{ labels, guard string }
+
+// with says that the labels are there and fit a condition.
+func (l labelsOf) with(condition string) string { return l.guard + " && " + condition }
+
+// has asks for a label, by its exact key.
+func (l labelsOf) has(key string) string { return celText(key) + " in " + l.labels }
+
+func (l labelsOf) value(key string) string { return l.labels + "[" + celText(key) + "]" }
+
+// annotated writes annotations, of which each has to fit one of the resource's,
+// key and value.
+func annotated(patterns map[string]string) []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(patterns)) {
+		all = append(all, labelsOf{"it.metadata.annotations", "has(it.metadata.annotations)"}.fit(key, patterns[key]))
+	}
+	return all
+}
+
+// fit asks for a key and its value, either of which may be a pattern.
+func (l labelsOf) fit(key, value string) string {
+	if wildcard.In(key) {
+		return l.with(fmt.Sprintf("%s.exists(k, %s && %s)", l.labels, test("k", key, inFree), test(l.labels+"[k]", value, inFree)))
+	}
+	if anyText(value) {
+		return l.with(l.has(key))
+	}
+	return l.with(l.has(key) + " && " + test(l.value(key), value, inFree))
+}
+
+// maxPatterns bounds the labels among which patterns are compared, each with each.
+const maxPatterns = 32
+
+// selected writes a label selector, or notes why there is none to write.
+func (t *translator) selected(selector *kyverno.Selector, l labelsOf) []string {
+	if selector == nil {
+		return nil
+	}
+	for _, p := range selector.Problems() {
+		t.note(p.Path, p.Message+", and Kyverno matches nothing with it", p.Hint)
+	}
+	labels := selector.Labels
+	var all []string
+	keys := slices.Sorted(maps.Keys(labels))
+	for _, key := range keys {
+		value := labels[key]
+		// Kyverno puts a label that fits in the place of a pattern, and has one
+		// place for each key.
+		clash := func(other string) bool { return other != key && wildcard.Overlap(other, key) }
+		if wildcard.In(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)) {
+			t.note(selector.Path.With("matchLabels").With(key), fmt.Sprintf("%q may mean the label of another entry, and which of the two counts is chance in Kyverno", key), "write the keys out")
+		}
+		all = append(all, l.fit(key, value))
+	}
+	for _, e := range selector.Expressions {
+		all = append(all, l.expression(e))
+	}
+	return all
+}
+
+// expression writes one of matchExpressions that has no problem.
+func (l labelsOf) expression(e kyverno.SelectorExpression) string {
+	key := e.Key.Text
+	literals := make([]string, len(e.Values))
+	for i, v := range e.Values {
+		literals[i] = celText(v.Text)
+	}
+	among := l.with(fmt.Sprintf("%s && %s in [%s]", l.has(key), l.value(key), strings.Join(literals, ", ")))
+	switch e.Operator {
+	case "In":
+		return among
+	case "NotIn":
+		return "!(" + among + ")"
+	case "Exists":
+		return l.with(l.has(key))
+	default:
+		return "!(" + l.with(l.has(key)) + ")"
+	}
+}
+
+// inSelectedNamespaces writes the namespaceSelector, which an object of kind
+// Namespace is not asked about. A resource without a namespace has a namespace
+// without labels.
+func (t *translator) inSelectedNamespaces(f kyverno.Filter) []string {
+	all := t.selected(f.NamespaceSelector, labelsOf{"namespaceObject.metadata.labels", "namespaceObject != null && has(namespaceObject.metadata.labels)"})
+	if len(all) == 0 || !mayBeNamespace(f) {
+		return all
+	}
+	return []string{"(it.kind == 'Namespace' || " + strings.Join(all, " && ") + ")"}
+}

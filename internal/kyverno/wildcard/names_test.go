@@ -1,0 +1,37 @@
+package wildcard_test
+
+import (
+	"testing"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+func TestNames(t *testing.T) {
+	for _, tc := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"team-a", "team-a", true}, {"team-a", "team-b", false}, {"Team-a", "team-a", false},
+		{"team-*", "team-", true}, {"team-*", "team-a-b", true}, {"*-prod-*", "a-prod-b", true}, {"*-prod-*", "prod", false},
+		{"team-?", "team-a", true}, {"team-?", "team-", false}, {"team-?", "team-ab", false}, {"t?am*a", "team-a", true},
+		{"*", "a/b", true}, {"*/*", "a/b", true}, {"a/*", "a/b", true}, {"a*", "a/b", false}, {"?/b", "a/b", true}, {"a?b", "a/b", false},
+		// What is a pattern itself is only part of everything.
+		{"team-*", "team-*", false}, {"team-?", "team-?", false}, {"*", "team-*", true}, {"?*", "team-*", false},
+		{"team-[ab]", "team-a", false}, {`team\-a`, "team-a", false},
+	} {
+		if got := (wildcard.Names{tc.pattern}).Include(tc.name); got != tc.want {
+			t.Errorf("%q includes %q: %t", tc.pattern, tc.name, got)
+		}
+	}
+}
+
+func TestNamespaceForm(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"team-a": true, "*": true, "team-?": true, "*-prod": true,
+		"": false, "Team": false, "team-[ab]": false, `team\a`: false, "a/b": false, "team a": false, "-a": false,
+	} {
+		if err := (wildcard.Names{text}).Check(wildcard.NamespaceForm); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
