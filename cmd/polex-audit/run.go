@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -39,8 +39,8 @@ type run struct {
 func (r *run) prepare(cfg *cli.Config) error {
 	o := r.options
 	r.now = r.streams.Now().UTC().Truncate(time.Second)
-	var bad *gittree.RevisionError
-	if err := gittree.CheckRevision(o.ref); errors.As(err, &bad) {
+	var bad *git.RevisionError
+	if err := git.CheckRevision(o.ref); errors.As(err, &bad) {
 		return &cli.UsageError{Err: err, Hint: bad.Hint()}
 	}
 	if err := r.folders(cfg); err != nil {
@@ -165,7 +165,7 @@ func (r *run) audit(ctx context.Context) error {
 
 // ledger reads the history.
 func (r *run) ledger() (*ledger.Ledger, error) {
-	repository, err := gittree.Open(r.options.git)
+	repository, err := git.Open(r.options.git)
 	if err != nil {
 		return nil, cli.Hint(err, "name a repository with --git")
 	}

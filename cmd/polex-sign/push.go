@@ -9,7 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/cmd/internal/cli"
 	"github.com/polex-dev/polex/cmd/internal/commitflags"
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -31,7 +31,7 @@ func (p *promotion) findRemote() error {
 
 // target returns the commit that the queue is planned on.
 func (p *promotion) target(ctx context.Context) (plumbing.Hash, error) {
-	if p.push.To == (gitchange.Remote{}) {
+	if p.push.To == (commit.Remote{}) {
 		head, err := p.clone.Head()
 		return head.Commit, err
 	}
@@ -39,7 +39,7 @@ func (p *promotion) target(ctx context.Context) (plumbing.Hash, error) {
 }
 
 // pushedTo is the branch that the commit goes to.
-func (p *promotion) pushedTo() gitchange.Remote {
+func (p *promotion) pushedTo() commit.Remote {
 	to := p.push.To
 	if p.push.As != "" {
 		to.Branch = p.push.As

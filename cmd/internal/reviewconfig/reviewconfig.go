@@ -10,9 +10,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing/storer"
-
 	"github.com/polex-dev/polex/cmd/internal/cli"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -33,9 +32,9 @@ type Options struct {
 	// GITHUB_TOKEN.
 	Getenv func(string) string
 	Client *http.Client
-	// Objects are those of the repository, Source is the commit whose files are
+	// Repository is where they are signed, Source is the commit whose files are
 	// signed, and Branch the branch that it is on; an empty one is GITHUB_REF.
-	Objects        storer.EncodedObjectStorer
+	Repository     *git.Repository
 	Source, Branch string
 	// Verify verifies the predecessor of a renewal, as pkg/verify
 	// does, and returns what was signed of it; nil is that nothing says whose signature
@@ -60,7 +59,7 @@ func New(o Options) (*Recorder, error) {
 		return nil, err
 	}
 	c := review.Config{
-		Source: source, Branch: o.branch(), History: history{o.Objects},
+		Source: source, Branch: o.branch(), History: history{o.Repository},
 		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
 		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
@@ -79,7 +78,7 @@ func New(o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/approvals.md says what goes together"}
 	}
-	recorder := &Recorder{reviewer: reviewer, history: history{o.Objects}, source: o.Source}
+	recorder := &Recorder{reviewer: reviewer, history: history{o.Repository}, source: o.Source}
 	if p.Renewals.RequireNewApprover {
 		recorder.verify = o.Verify
 	}
