@@ -27,8 +27,8 @@ func TestCommit(t *testing.T) {
 	}{
 		"a plain one": {
 			content: "author A <ann@example.com> 1700000000 +0900\ncommitter B <bob@example.com> 1700000001 -0100\n\nText\n",
-			want: &git.Commit{Author: git.Stamp{Name: "A", Email: "ann@example.com", When: time.Unix(1700000000, 0).UTC()},
-				Committer: git.Stamp{Name: "B", Email: "bob@example.com", When: time.Unix(1700000001, 0).UTC()}, Message: "Text\n"},
+			want: &git.Commit{Author: git.Stamp{Name: "A", Email: "ann@example.com", When: time.Unix(1700000000, 0).UTC(), Offset: 9 * 60 * 60},
+				Committer: git.Stamp{Name: "B", Email: "bob@example.com", When: time.Unix(1700000001, 0).UTC(), Offset: -60 * 60}, Message: "Text\n"},
 		},
 		"a signed one": {
 			content: "author A <a@b> 1 +0000\ncommitter B <b@b> 2 +0000\ngpgsig -----BEGIN\n author X <x@x> 3 +0000\n -----END\n\nText\n",

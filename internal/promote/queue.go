@@ -113,6 +113,9 @@ func Open(clone *commit.Clone, o Options) (*Queue, error) {
 	if err := q.read(); err != nil {
 		return nil, err
 	}
+	if err := q.checkFilters(); err != nil {
+		return nil, err
+	}
 	return q, q.findOrigins()
 }
 
@@ -132,6 +135,23 @@ func (q *Queue) checkClean() error {
 	}
 	if len(dirty) > 0 {
 		return fmt.Errorf("the work tree differs from the commit: %q: commit the changes or undo them", dirty[0])
+	}
+	return nil
+}
+
+// checkFilters refuses files that Git hands to a filter: what such a filter makes of a
+// signed file is what Git would expect in the commit.
+func (q *Queue) checkFilters() error {
+	var paths []string
+	for _, f := range q.files {
+		paths = append(paths, f.from, f.to)
+	}
+	said, err := q.clone.Attributes(paths, "filter")
+	if err != nil {
+		return err
+	}
+	if r := pending.CheckAttributes(said); r != nil {
+		return fmt.Errorf("%w: %q: %s: %s", commit.ErrSetting, r.Position.File, r.Message, r.Hint)
 	}
 	return nil
 }

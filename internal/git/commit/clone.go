@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -30,14 +31,13 @@ type Clone struct {
 	// is empty where there was none.
 	Recovered string
 
-	options  Options
-	dir      string   // the work tree
-	work     *os.Root // the same
-	own      *os.Root // its Git folder: HEAD, index
-	lock     *os.File
-	author   *Author // as Git names it, once it was asked
-	noModes  bool    // core.fileMode is false
-	indexSet bool    // the index's lock is held
+	options Options
+	dir     string   // the work tree
+	work    *os.Root // the same
+	own     *os.Root // its Git folder: HEAD, index
+	lock    *os.File
+	author  *Author // as Git names it, once it was asked
+	noModes bool    // core.fileMode is false
 }
 
 // folder is where the files of this package lie in the Git folder.
@@ -70,6 +70,10 @@ func (c *Clone) open() error {
 	lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
 	if len(lines) != 3 {
 		return fmt.Errorf("open repository %q: its path has a line break", c.dir)
+	}
+	// What is asked of the repository by where its files are would be asked of another.
+	if _, err := os.Lstat(filepath.Join(lines[0], ".git")); err != nil {
+		return fmt.Errorf("%w: core.worktree leads to %q: work in a clone of your own", ErrSetting, lines[0])
 	}
 	c.dir = lines[0]
 	if c.work, err = os.OpenRoot(lines[0]); err != nil {

@@ -21,8 +21,42 @@ func (c *Clone) Dirty(folders ...string) ([]string, error) {
 	for _, line := range status {
 		staged = append(staged, line[min(len(line), len("XY ")):])
 	}
+	if err := c.hidden(folders); err != nil {
+		return nil, err
+	}
 	slices.Sort(staged)
 	return slices.Compact(staged), nil
+}
+
+// hidden refuses files that differ from HEAD where Git was told not to look.
+func (c *Clone) hidden(folders []string) error {
+	head, err := c.Head()
+	if err != nil {
+		return err
+	}
+	tree, err := c.Tree(head.Commit)
+	if err != nil {
+		return err
+	}
+	files, err := c.names(append([]string{"ls-files", "-v", "-z", "--"}, folders...)...)
+	if err != nil {
+		return err
+	}
+	for _, line := range files {
+		tag, name, _ := strings.Cut(line, " ")
+		if tag != "S" && tag == strings.ToUpper(tag) {
+			continue
+		}
+		committed, err := tree.At(name)
+		if err != nil {
+			return err
+		}
+		if _, err := c.onDisk(name, committed); err != nil {
+			return fmt.Errorf("%w: %q is marked assume-unchanged or skip-worktree, and git status does not show that it differs from the commit: "+
+				"git update-index --no-assume-unchanged --no-skip-worktree", ErrSetting, name)
+		}
+	}
+	return nil
 }
 
 // names runs a command of Git that only reads, and returns what it lists.

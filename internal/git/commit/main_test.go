@@ -38,6 +38,7 @@ type order struct {
 	FileSize uint64 // the most bytes that it may write into one file; 0 for any
 	Only     string // takes this file alone
 	Attempts int
+	Umask    int // 0 for the one that is
 }
 
 // done is what it says about it, unless it was killed.
@@ -64,6 +65,9 @@ func child(given string) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+	}
+	if o.Umask > 0 {
+		syscall.Umask(o.Umask)
 	}
 	result := work(o)
 	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
@@ -143,7 +147,7 @@ func seal(only string) commit.Propose {
 }
 
 // start runs a child. It returns nil for one that was killed.
-func start(tb testing.TB, o order) *done {
+func start(tb testing.TB, o order, environment ...string) *done {
 	tb.Helper()
 	given, err := json.Marshal(o)
 	if err != nil {
@@ -155,6 +159,7 @@ func start(tb testing.TB, o order) *done {
 	}
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), childVariable+"="+string(given), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
+	cmd.Env = append(cmd.Env, environment...)
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	err = cmd.Run()

@@ -78,15 +78,19 @@ func (c *Clone) git(ctx context.Context, how call, args ...string) (string, erro
 	command.Stdin = how.input
 	out, said := bounded{room: maxAnswer}, bounded{room: maxSaid}
 	command.Stdout, command.Stderr = &out, &said
+	name := args[0]
+	if name == "-c" {
+		name = args[2]
+	}
 	if err := command.Run(); err != nil {
 		if command.Process != nil && c.own != nil {
 			_ = c.own.Remove(fmt.Sprintf("fast_import_crash_%d", command.Process.Pid)) // repeats what said has
 		}
-		return out.kept.String(), &gitError{command: args[0], said: strings.TrimSpace(said.kept.String()), err: err}
+		return out.kept.String(), &gitError{command: name, said: strings.TrimSpace(said.kept.String()), err: err}
 	}
 	// A remote with names enough could push the one that counts out of an answer that is cut.
 	if out.dropped {
-		return "", &gitError{command: args[0], err: fmt.Errorf("the answer has more than %d MiB", maxAnswer>>20)}
+		return "", &gitError{command: name, err: fmt.Errorf("the answer has more than %d MiB", maxAnswer>>20)}
 	}
 	return out.kept.String(), nil
 }
