@@ -43,7 +43,7 @@ func (c *Clone) locked(change func() error) (err error) {
 			err = c.own.Link(mineLock, indexLock)
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("another Git process holds %s in the Git folder; if there is none any more, remove that file: %w", indexLock, err)
+			return fmt.Errorf("another Git process holds %s in the Git folder; if there is none any more, remove that file", indexLock)
 		}
 		return err
 	}); err != nil {

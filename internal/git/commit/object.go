@@ -30,7 +30,9 @@ type object struct {
 // writeCommit has Git write a commit, with the folders and files that it needs, and reads it
 // back.
 func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbing.Hash, error) {
-	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream())}, "fast-import", "--quiet", "--done", "--date-format=raw")
+	// A pack for each commit would be a pack too many soon, and two work trees may write the
+	// same one.
+	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream())}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -44,10 +46,6 @@ func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbin
 
 // holds says in what a commit is not the one that was to be written.
 func (c *Clone) holds(hash plumbing.Hash, o object) error {
-	// Git writes many objects into a pack.
-	if err := c.Refresh(); err != nil {
-		return err
-	}
 	found, err := c.Repository.Commit(hash)
 	if err != nil {
 		return err
