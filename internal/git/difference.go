@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -112,17 +113,16 @@ func (d *differing) step(folder string, a, b *scan, depth int) error {
 			take[0] = false
 		}
 		var pair [2]Entry
-		name := ""
 		for i, s := range []*scan{a, b} {
 			if !take[i] {
 				continue
 			}
-			if name = string(s.name); !plainName(name) {
-				return fmt.Errorf("%q: the tree has an entry called %q, which is no name in a folder", folder, name)
+			var err error
+			if pair[i], err = s.at(folder); err != nil {
+				return err
 			}
-			pair[i] = Entry{Path: path.Join(folder, name), Mode: s.mode, hash: s.hash()}
 		}
-		if err := d.entries(path.Join(folder, name), pair[0], pair[1], depth+1); err != nil {
+		if err := d.entries(cmp.Or(pair[0].Path, pair[1].Path), pair[0], pair[1], depth+1); err != nil {
 			return err
 		}
 	}
@@ -159,6 +159,15 @@ func (s *scan) hash() plumbing.Hash {
 	return h
 }
 
+// at is the present entry, of a tree that is the folder.
+func (s *scan) at(folder string) (Entry, error) {
+	name := string(s.name)
+	if !plainName(name) {
+		return Entry{}, fmt.Errorf("%q: the tree has an entry called %q, which is no name in a folder", folder, name)
+	}
+	return Entry{Path: path.Join(folder, name), Mode: s.mode, hash: s.hash()}, nil
+}
+
 func (s *scan) next() error {
 	last, lastMode := s.name, s.mode
 	first := s.entry == nil
@@ -178,6 +187,9 @@ func (s *scan) next() error {
 	size := end + 1 + len(plumbing.Hash{})
 	s.entry, s.name, s.mode, s.rest = s.rest[:size], s.rest[space+1:end], mode, s.rest[size:]
 	if !first && compareNames(last, lastMode, s.name, s.mode) >= 0 {
+		if bytes.Equal(last, s.name) {
+			return fmt.Errorf("the tree has two entries called %q", s.name)
+		}
 		return fmt.Errorf("the tree is not in order at %q: git fsck says more", s.name)
 	}
 	for len(s.within) > 0 && !bytes.HasPrefix(s.name, s.within[len(s.within)-1]) {

@@ -120,7 +120,7 @@ func TestDifferences(t *testing.T) {
 func TestHostileDifferences(t *testing.T) {
 	for name, tc := range map[string]struct{ lines, want string }{
 		"out of order":                {"100644 blob %[1]s\tb\n100644 blob %[1]s\ta\n", "not in order"},
-		"a name that stands twice":    {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta\n", "not in order"},
+		"a name that stands twice":    {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta\n", "two entries called"},
 		"a file and a folder":         {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta-b\n040000 tree %[2]s\ta\n", "two entries called"},
 		"a name that leads elsewhere": {"100644 blob %[1]s\t..\n", "no name in a folder"},
 	} {

@@ -15,9 +15,9 @@ const MaxHistory = 200_000
 // ErrHistory says that history goes on beyond [MaxHistory].
 var ErrHistory = fmt.Errorf("there are more than %d commits to look at", MaxHistory)
 
-// Known returns the parents of a commit that the repository has: a shallow clone has none
+// known returns the parents of a commit that the repository has: a shallow clone has none
 // of those where it begins.
-func (r *Repository) Known(commit *Commit) ([]plumbing.Hash, error) {
+func (r *Repository) known(commit *Commit) ([]plumbing.Hash, error) {
 	if len(commit.Parents) == 0 {
 		return nil, nil
 	}
@@ -37,17 +37,17 @@ func (r *Repository) Contains(commit, other plumbing.Hash) (bool, error) {
 // history of since: it looks no further back than that.
 func (r *Repository) ContainsSince(commit, other, since plumbing.Hash) (bool, error) {
 	found := false
-	err := r.Ancestors(commit, since, func(hash plumbing.Hash) bool {
+	err := r.ancestors(commit, since, func(hash plumbing.Hash) bool {
 		found = hash == other
 		return !found
 	})
 	return found, err
 }
 
-// Ancestors calls visit for a commit and all that lead to it, each once, the nearer ones
+// ancestors calls visit for a commit and all that lead to it, each once, the nearer ones
 // first, until visit returns false. It goes no further back than since, where that is not
 // zero. History beyond [MaxHistory] is [ErrHistory].
-func (r *Repository) Ancestors(commit, since plumbing.Hash, visit func(plumbing.Hash) bool) error {
+func (r *Repository) ancestors(commit, since plumbing.Hash, visit func(plumbing.Hash) bool) error {
 	defer r.wholeHistory()()
 	met := map[plumbing.Hash]bool{commit: true}
 	for waiting := []plumbing.Hash{commit}; len(waiting) > 0; waiting = waiting[1:] {
@@ -61,7 +61,7 @@ func (r *Repository) Ancestors(commit, since plumbing.Hash, visit func(plumbing.
 		if err != nil {
 			return err
 		}
-		parents, err := r.Known(at)
+		parents, err := r.known(at)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]O
 		if len(waiting) == 0 {
 			return origins, nil
 		}
-		parents, err := r.Known(at)
+		parents, err := r.known(at)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ var ErrMerge = errors.New("it is a merge")
 // first. A merge among them is [ErrMerge].
 func (r *Repository) Between(other, head plumbing.Hash) ([]plumbing.Hash, error) {
 	there := map[plumbing.Hash]bool{}
-	if err := r.Ancestors(other, plumbing.ZeroHash, func(hash plumbing.Hash) bool {
+	if err := r.ancestors(other, plumbing.ZeroHash, func(hash plumbing.Hash) bool {
 		there[hash] = true
 		return hash != head // the usual case ends here
 	}); err != nil {
@@ -179,7 +179,7 @@ func (r *Repository) Between(other, head plumbing.Hash) ([]plumbing.Hash, error)
 		if err != nil {
 			return nil, err
 		}
-		parents, err := r.Known(commit)
+		parents, err := r.known(commit)
 		if err != nil {
 			return nil, err
 		}

@@ -31,8 +31,12 @@ func TestTreesThatLie(t *testing.T) {
 		}, "two entries"},
 		"a file and folder": {func(f *forge) plumbing.Hash {
 			h := f.put(blob, small)
-			return f.tree(line("100644", "a", h), line("100644", "b", h), line("40000", "a", f.tree()))
+			return f.tree(line("100644", "a", h), line("100644", "a!", h), line("40000", "a", f.tree()))
 		}, "two entries"},
+		"not in order": {func(f *forge) plumbing.Hash {
+			h := f.put(blob, small)
+			return f.tree(line("100644", "a", h), line("100644", "b", h), line("40000", "a", f.tree()))
+		}, "not in order"},
 		"up":                {func(f *forge) plumbing.Hash { return f.tree(line("40000", "..", f.tree())) }, "no name in a folder"},
 		"here":              {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".", f.tree())) }, "no name in a folder"},
 		"deeper":            {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a/b", f.put(blob, small))) }, "no name in a folder"},
@@ -89,8 +93,8 @@ func TestTreesThatLie(t *testing.T) {
 func TestModes(t *testing.T) {
 	f := newForge(t)
 	h := f.put(blob, small)
-	f.commit(f.tree(line("100644", "regular", h), line("100755", "executable", h), line("120000", "link", h),
-		line("160000", "submodule", plumbing.Hash{1}), line("100664", "old", h), line("100600", "odd", h), line("644", "none", h)))
+	f.commit(f.tree(line("100755", "executable", h), line("120000", "link", h), line("644", "none", h), line("100600", "odd", h),
+		line("100664", "old", h), line("100644", "regular", h), line("160000", "submodule", plumbing.Hash{1})))
 	got, err := files(f.dir, "main", ".")
 	if err != nil {
 		t.Fatal(err)
@@ -327,10 +331,10 @@ func TestFollow(t *testing.T) {
 	f := newForge(t)
 	h := f.put(blob, small)
 	to := func(target string) plumbing.Hash { return f.put(blob, []byte(target)) }
-	hash := f.commit(f.tree(line("100644", "file", h), line("40000", "d", f.tree(line("100644", "x", h),
-		line("120000", "up", to("../file")), line("120000", "beside", to("x")), line("120000", "out", to("../../file")),
-		line("120000", "root", to("/x")), line("120000", "none", to("missing")), line("120000", "link", to("beside")),
-		line("120000", "through", to("again/x")), line("120000", "again", to("../d")), line("120000", "long", to(strings.Repeat("./", 3000)+"x"))))))
+	hash := f.commit(f.tree(line("40000", "d", f.tree(line("120000", "again", to("../d")), line("120000", "beside", to("x")),
+		line("120000", "link", to("beside")), line("120000", "long", to(strings.Repeat("./", 3000)+"x")), line("120000", "none", to("missing")),
+		line("120000", "out", to("../../file")), line("120000", "root", to("/x")), line("120000", "through", to("again/x")),
+		line("120000", "up", to("../file")), line("100644", "x", h))), line("100644", "file", h)))
 	r, err := git.Open(f.dir)
 	if err != nil {
 		t.Fatal(err)

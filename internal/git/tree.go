@@ -154,16 +154,23 @@ func (t *Tree) entries(folder Entry) ([]Entry, error) {
 			return nil, fmt.Errorf("%q: the folders up to it have more than %d MiB", folder.Path, maxTrees>>20)
 		}
 	}
-	parsed, err := parseTree(content)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", folder.Path, err)
-	}
-	entries := make([]Entry, len(parsed))
-	for i, p := range parsed {
-		entries[i] = Entry{Path: path.Join(folder.Path, p.name), Mode: p.mode, hash: p.hash}
-		if len(entries[i].Path) > maxPath {
+	var entries []Entry
+	s := scan{rest: content}
+	for err = s.next(); err == nil && s.entry != nil; err = s.next() {
+		if len(entries) == MaxEntries {
+			return nil, fmt.Errorf("%q: the tree has more than %d entries", folder.Path, MaxEntries)
+		}
+		e, err := s.at(folder.Path)
+		if err != nil {
+			return nil, err
+		}
+		if len(e.Path) > maxPath {
 			return nil, fmt.Errorf("%q: a path of more than %d bytes", folder.Path, maxPath)
 		}
+		entries = append(entries, e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", folder.Path, err)
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	return entries, nil
