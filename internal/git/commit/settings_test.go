@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -314,5 +315,36 @@ func TestHiddenChanges(t *testing.T) {
 		if _, err := c.Dirty("unsigned", "signed"); err == nil || !strings.Contains(err.Error(), "unsigned/a.yaml") {
 			t.Errorf("%s and a change: %v", flag, err)
 		}
+	}
+}
+
+// TestReadBack: a commit that is not the one that was to be written changes nothing.
+func TestReadBack(t *testing.T) {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ instead, want string }{
+		"another commit":  {`"$REAL" "$@" >/dev/null; exec "$REAL" rev-parse HEAD`, "is another than was to be written"},
+		"another content": {`sed 's/^sealed$/forged/' | "$REAL" "$@"; exit`, "has another content"},
+		"another file":    {`sed 's/signed.a.yaml/.github\/a.yaml/' | "$REAL" "$@"; exit`, "was not to be changed"},
+		"a file less":     {`sed '/^D/d' | "$REAL" "$@"; exit`, "3 files are changed, and 6 were to be"},
+		"no hash":         {`echo yes; exit`, `answered "yes"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, waiting)
+			before := endOf(r, "apply")
+			bin := t.TempDir()
+			script := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *fast-import*) " + tc.instead + ";; esac\nexec \"$REAL\" \"$@\"\n"
+			r.must(os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
+			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}, "PATH="+bin+":"+os.Getenv("PATH"))
+			if !strings.Contains(got.Err, tc.want) {
+				t.Errorf("it ended with %+v, want %q", got, tc.want)
+			}
+			r.clean()
+			if after := endOf(r, "apply"); after != before {
+				t.Errorf("there is\n%s\nand was\n%s", after, before)
+			}
+		})
 	}
 }
