@@ -86,8 +86,10 @@ func (c *Clone) open() error {
 		return err
 	}
 	folders := git.Folders{Own: lines[1], Common: lines[2]}
-	if folders.Borrowed, err = c.borrowed(); err != nil {
-		return err
+	if _, err := os.Stat(filepath.Join(folders.Common, "objects", "info", "alternates")); err == nil {
+		if folders.Borrowed, err = c.borrowed(); err != nil {
+			return err
+		}
 	}
 	if c.Repository, err = git.OpenFolders(folders); err != nil {
 		return err
@@ -102,8 +104,8 @@ func (c *Clone) open() error {
 	return nil
 }
 
-// supported refuses what the objects and references of cannot be read here, and work trees
-// of which parts are left out on purpose.
+// supported refuses a clone whose objects or references cannot be read here, and one whose
+// work tree leaves parts out.
 func (c *Clone) supported() error {
 	for _, s := range []struct{ name, plain, mend string }{
 		{"extensions.objectFormat", "sha1", "only SHA-1 is read"},

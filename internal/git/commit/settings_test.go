@@ -329,6 +329,7 @@ func TestReadBack(t *testing.T) {
 		"another content": {`sed 's/^sealed$/forged/' | "$REAL" "$@"; exit`, "has another content"},
 		"another file":    {`sed 's/signed.a.yaml/.github\/a.yaml/' | "$REAL" "$@"; exit`, "was not to be changed"},
 		"a file less":     {`sed '/^D/d' | "$REAL" "$@"; exit`, "3 files are changed, and 6 were to be"},
+		"another message": {`sed 's/^Sign 3$/Sign 4/' | "$REAL" "$@"; exit`, "is another than was to be written"},
 		"no hash":         {`echo yes; exit`, `answered "yes"`},
 	} {
 		t.Run(name, func(t *testing.T) {
