@@ -41,10 +41,14 @@ func (c *Clone) apply(j *journal) (err error) {
 		if err == nil {
 			return c.removeJournal()
 		}
-		if head, headErr := c.Head(); headErr == nil && !j.filesOnly && head.Commit == j.commit {
+		head, headErr := c.Head()
+		switch {
+		case headErr != nil:
+			return errors.Join(err, headErr)
+		case !j.filesOnly && head.Commit == j.commit:
 			return fmt.Errorf("the commit %s is made, and the work tree has not all of it yet; the next run finishes that: %w", j.commit, err)
 		}
-		return errors.Join(err, c.bring(j, j.head.Commit))
+		return errors.Join(err, c.bring(j, head.Commit))
 	})
 }
 

@@ -38,18 +38,14 @@ func (c *Clone) onDisk(name string, versions ...git.Entry) (git.Entry, error) {
 	case err != nil:
 		return none, err
 	}
-	match := func(hash plumbing.Hash) int {
-		return slices.IndexFunc(versions, func(v git.Entry) bool { return v.Hash() == hash && c.sameMode(v, info.Mode()) })
-	}
-	for _, hash := range []func() (plumbing.Hash, error){
-		func() (plumbing.Hash, error) { return c.asItIs(name, info) },
-		func() (plumbing.Hash, error) { return c.asCommitted(name, info) },
-	} {
-		found, err := hash()
+	for _, hashOf := range []func(string, fs.FileInfo) (plumbing.Hash, error){c.asItIs, c.asCommitted} {
+		hash, err := hashOf(name, info)
 		if err != nil {
 			return none, err
 		}
-		if i := match(found); i >= 0 {
+		if i := slices.IndexFunc(versions, func(v git.Entry) bool {
+			return !v.Absent() && v.Hash() == hash && c.sameMode(v, info.Mode())
+		}); i >= 0 {
 			return versions[i], nil
 		}
 	}

@@ -85,7 +85,12 @@ func (c *Clone) copyIndex() error {
 		if err := checkIndex(content); err != nil {
 			return err
 		}
-		return c.own.WriteFile(copied, content, 0o644)
+		// By its time, Git tells which files it has to look into again.
+		info, err := c.own.Stat(index)
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.own.WriteFile(copied, content, 0o644), c.own.Chtimes(copied, info.ModTime(), info.ModTime()))
 	})
 }
 

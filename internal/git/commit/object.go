@@ -50,7 +50,7 @@ func (c *Clone) holds(hash plumbing.Hash, o object) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(found.Parents, o.parents) || found.Message != o.change.Message || found.Author != found.Committer {
+	if !slices.Equal(found.Parents, o.parents) || strings.TrimRight(found.Message, "\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
 		return fmt.Errorf("commit %s is another than was to be written", hash)
 	}
 	before, err := c.Tree(o.parents[0])

@@ -199,6 +199,8 @@ func TestFollow(t *testing.T) {
 		}},
 		"somebody's file is in the way": {other: func(r *repository) { r.write("new.txt", "theirs\n") },
 			local: func(r *repository) { r.write("new.txt", "mine\n") }, left: "git pull"},
+		"somebody's large file is in the way": {other: func(r *repository) { r.write("new.txt", "theirs\n") },
+			local: func(r *repository) { r.write("new.txt", strings.Repeat("mine\n", 7<<20)) }, left: "git pull"},
 		"somebody's change is in the way": {other: func(r *repository) { r.write("README.md", "theirs\n") },
 			local: func(r *repository) { r.write("README.md", "mine\n") }, left: "git pull"},
 		"a change elsewhere stays": {local: func(r *repository) { r.write("README.md", "mine\n") }},

@@ -318,6 +318,26 @@ func TestHiddenChanges(t *testing.T) {
 	}
 }
 
+// TestRacyIndex: a file that was changed at the moment when Git last wrote the index, and that
+// has the same size as before, is still seen to be changed.
+func TestRacyIndex(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.git("config", "core.trustCTime", "false")
+	then := committedAt
+	r.must(os.Chtimes(r.path("README.md"), then, then))
+	r.git("update-index", "--refresh")
+	r.write("README.md", "# exceptions\n")
+	for _, name := range []string{"README.md", ".git/index"} {
+		r.must(os.Chtimes(r.path(name), then, then))
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
+		t.Fatal(got.Err)
+	}
+	if status := r.git("status", "--porcelain"); status != " M README.md\n" {
+		t.Errorf("git status says %q", status)
+	}
+}
+
 // TestReadBack: a commit that is not the one that was to be written changes nothing.
 func TestReadBack(t *testing.T) {
 	real, err := exec.LookPath("git")
