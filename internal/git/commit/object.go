@@ -41,7 +41,10 @@ func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbin
 		return plumbing.ZeroHash, fmt.Errorf("git fast-import answered %q", name)
 	}
 	hash := plumbing.NewHash(name)
-	return hash, errorf(c.holds(hash, o), "read the written commit back")
+	if err := c.holds(hash, o); err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("read the written commit back: %w", err)
+	}
+	return hash, nil
 }
 
 // holds says in what a commit is not the one that was to be written.
@@ -122,11 +125,4 @@ func quoted(name string) string {
 	}
 	s.WriteByte('"')
 	return s.String()
-}
-
-func errorf(err error, what string) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }
