@@ -5,7 +5,7 @@
 //
 //  1. The line of a branch is its tip, the first parent of that, and so on: what the
 //     branch held, one step after the other. What a step changed in the two folders
-//     is read from objects that were each held against their hash (internal/gittree).
+//     is read from objects that were each held against their hash (internal/git).
 //  2. The commits that were merged into the line are read as well. A document that
 //     was under signed/ there and never on the line is a finding: a merge can
 //     hide a history behind its second parent.

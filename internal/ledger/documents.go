@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -100,7 +100,7 @@ func (r *reading) take(s *step) error {
 		b := &blob{}
 		r.blobs[key] = b
 		raw, err := r.repository.Blob(c.New.Hash)
-		if errors.Is(err, gittree.ErrTooLarge) {
+		if errors.Is(err, git.ErrTooLarge) {
 			b.problem = err.Error()
 			continue
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/promote/trailer"
 )
 
 // step is a commit and what it changed in the two folders.
 type step struct {
-	commit   *gittree.Commit // without its message
+	commit   *git.Commit // without its message
 	trailers []trailer.Line
 	at       time.Time // never before that of the step before it
 	cut      bool      // its parents are not here
@@ -29,11 +29,11 @@ type step struct {
 func (s *step) event() Event { return eventOf(s.commit) }
 
 // eventOf takes who committed, which is who brought it to where it is.
-func eventOf(c *gittree.Commit) Event {
+func eventOf(c *git.Commit) Event {
 	return Event{c.Hash.String(), person(c.Committer), c.Committer.When}
 }
 
-func person(s gittree.Stamp) string { return short(s.Name + " <" + s.Email + ">") }
+func person(s git.Stamp) string { return short(s.Name + " <" + s.Email + ">") }
 
 // history reads the line, from the tip on, and what was merged into it.
 func (r *reading) history(tip plumbing.Hash) error {
@@ -160,7 +160,7 @@ func (r *reading) changes() error {
 func (r *reading) differences(s *step) error {
 	s.changes = nil
 	merge := len(s.commit.Parents) > 1 && !s.cut
-	var before *gittree.Tree
+	var before *git.Tree
 	if !s.cut && len(s.commit.Parents) > 0 {
 		parent := r.known[s.commit.Parents[0]]
 		if parent == nil {
@@ -173,7 +173,7 @@ func (r *reading) differences(s *step) error {
 	}
 	for _, folder := range []string{r.Unsigned, r.Signed} {
 		signed := folder == r.Signed
-		err := gittree.Differences(before, r.repository.TreeOf(s.commit), folder, func(d gittree.Change) error {
+		err := git.Differences(before, r.repository.TreeOf(s.commit), folder, func(d git.Change) error {
 			if !holdsDocuments(d.Path) {
 				return nil
 			}
@@ -227,7 +227,7 @@ func (r *reading) origin(from plumbing.Hash, name string, want content) (plumbin
 
 // addsUp reports whether the steps of the line, one after the other, make what the
 // last of them holds.
-func (r *reading) addsUp(last *gittree.Commit) (bool, error) {
+func (r *reading) addsUp(last *git.Commit) (bool, error) {
 	there := map[string]content{}
 	for _, s := range r.line {
 		for _, c := range s.changes {
@@ -242,7 +242,7 @@ func (r *reading) addsUp(last *gittree.Commit) (bool, error) {
 		}
 	}
 	for _, folder := range []string{r.Unsigned, r.Signed} {
-		err := gittree.Differences(nil, r.repository.TreeOf(last), folder, func(d gittree.Change) error {
+		err := git.Differences(nil, r.repository.TreeOf(last), folder, func(d git.Change) error {
 			if !holdsDocuments(d.Path) {
 				return nil
 			}
@@ -270,7 +270,7 @@ type content struct {
 	File bool
 }
 
-func contentOf(e gittree.Entry) content {
+func contentOf(e git.Entry) content {
 	if e.Hash().IsZero() {
 		return content{}
 	}

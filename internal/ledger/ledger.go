@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -66,7 +66,7 @@ var ErrFolders = errors.New("signed and unsigned have to be two folders inside o
 
 // Read makes the ledger of the history that leads to a commit. Entries without a
 // document are none: a history without one is a ledger without entries.
-func Read(repository *gittree.Repository, tip plumbing.Hash, o Options) (*Ledger, error) {
+func Read(repository *git.Repository, tip plumbing.Hash, o Options) (*Ledger, error) {
 	if o.Verifier == nil {
 		return nil, errors.New("ledger: no verifier")
 	}
@@ -84,7 +84,7 @@ func Read(repository *gittree.Repository, tip plumbing.Hash, o Options) (*Ledger
 	if at.IsZero() {
 		at = o.Now
 	}
-	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at}, known: map[plumbing.Hash]*gittree.Commit{}}
+	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at}, known: map[plumbing.Hash]*git.Commit{}}
 	if err := r.gather(tip); err != nil {
 		return nil, err
 	}
@@ -103,13 +103,13 @@ func apart(a, b string) bool {
 // reading is a ledger in the making.
 type reading struct {
 	Options
-	repository *gittree.Repository
+	repository *git.Repository
 	at         time.Time
 	ledger     *Ledger
 
 	line   []*step // from the oldest on
 	beside []*step // commits that were merged into the line
-	known  map[plumbing.Hash]*gittree.Commit
+	known  map[plumbing.Hash]*git.Commit
 	blobs  map[source]*blob
 	work   chan job
 	// counted is how many documents there are, or more.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
@@ -176,7 +176,7 @@ func (r *repository) merge(who, merger, message string, change files) {
 // read makes the ledger of a branch.
 func (r *repository) read(w *world, bend func(*ledger.Options)) (*ledger.Ledger, error) {
 	r.tb.Helper()
-	opened, err := gittree.Open(r.dir)
+	opened, err := git.Open(r.dir)
 	if err != nil {
 		r.tb.Fatal(err)
 	}

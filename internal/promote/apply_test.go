@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 )
 
@@ -215,12 +215,12 @@ func TestAuthor(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", home)
 	for _, tc := range []struct {
 		name   string
-		commit gitchange.Author
+		commit commit.Author
 		config map[string]string
 		want   string // "" for nobody
 	}{
 		{name: "nobody"},
-		{name: "half of a name", commit: gitchange.Author{Name: "Polex Bot"}},
+		{name: "half of a name", commit: commit.Author{Name: "Polex Bot"}},
 		{name: "half in the configuration", config: map[string]string{"user.email": "git@example.com"}},
 		{name: "given", commit: *author(), want: "Polex Bot <bot@example.com>"},
 		{name: "configured", config: map[string]string{"user.name": "Gitta", "user.email": "git@example.com"}, want: "Gitta <git@example.com>"},
@@ -237,7 +237,7 @@ func TestAuthor(t *testing.T) {
 			tc.commit.When = committedAt
 			_, _, err := q.apply(stamp(t, q.Documents()), &tc.commit)
 			if tc.want == "" {
-				if !errors.Is(checked, gitchange.ErrNoAuthor) || !errors.Is(err, gitchange.ErrNoAuthor) {
+				if !errors.Is(checked, commit.ErrNoAuthor) || !errors.Is(err, commit.ErrNoAuthor) {
 					t.Errorf("Signature: %v, apply: %v, want ErrNoAuthor", checked, err)
 				}
 				r.unchanged(head)
@@ -257,7 +257,7 @@ func TestAuthorBreaksHeader(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
 	head := r.head()
 	q := r.open()
-	for _, commit := range []gitchange.Author{{Name: "a\nparent b", Email: "c"}, {Name: "a", Email: "b>\ngpgsig x"}, {Name: "a <b>", Email: "c"}} {
+	for _, commit := range []commit.Author{{Name: "a\nparent b", Email: "c"}, {Name: "a", Email: "b>\ngpgsig x"}, {Name: "a <b>", Email: "c"}} {
 		if _, _, err := q.apply(stamp(t, q.Documents()), &commit); err == nil {
 			t.Errorf("author %q <%q>: %v", commit.Name, commit.Email, err)
 		}

@@ -12,6 +12,6 @@
 //     has signed, each document verified, and held against what was asked for.
 //  5. One commit adds the sealed files and removes the unsigned ones: on HEAD, on
 //     what a remote has by then, or on a branch for a pull request. When the remote
-//     has moved, it is planned again, with the same sealed files. Package gitchange
+//     has moved, it is planned again, with the same sealed files. Package git/commit
 //     makes it whole or not at all.
 package promote

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote/trailer"
 )
 
@@ -26,7 +26,7 @@ var ErrWithdrawn = errors.New("the local branch has a promotion that was not pus
 // a run that was cut off before it pushed, or that was not told to. They are made
 // anew, with the same sealed files, where the remote has moved, and only while all that they
 // sign is pending there: otherwise it is [ErrWithdrawn]. It returns how many there were.
-func Land(ctx context.Context, clone *gitchange.Clone, o Options, push gitchange.Push, sign bool) (int, error) {
+func Land(ctx context.Context, clone *commit.Clone, o Options, push commit.Push, sign bool) (int, error) {
 	if err := checkFolders(&o); err != nil {
 		return 0, err
 	}
@@ -38,7 +38,7 @@ func Land(ctx context.Context, clone *gitchange.Clone, o Options, push gitchange
 	if err != nil {
 		return 0, err
 	}
-	replays := make([]*gitchange.Replay, len(unpushed))
+	replays := make([]*commit.Replay, len(unpushed))
 	for i, commit := range unpushed {
 		if replays[i], err = clone.Replay(commit); err != nil {
 			return 0, err
@@ -59,8 +59,8 @@ func Land(ctx context.Context, clone *gitchange.Clone, o Options, push gitchange
 }
 
 // stillPending proposes what a promotion did where what it signs is still asked for.
-func stillPending(clone *gitchange.Clone, r *gitchange.Replay, o Options) gitchange.Propose {
-	return func(tree *gittree.Tree) (gitchange.Change, error) {
+func stillPending(clone *commit.Clone, r *commit.Replay, o Options) commit.Propose {
+	return func(tree *git.Tree) (commit.Change, error) {
 		change, err := r.Propose(tree)
 		if err != nil || len(change.Write) == 0 {
 			return change, err // nothing is signed by it
@@ -93,7 +93,7 @@ func stillPending(clone *gitchange.Clone, r *gitchange.Replay, o Options) gitcha
 // isPromotion reports whether a commit is what [Promotion.Commit] makes: it says
 // so, and does nothing but take files from one folder and put files into the
 // other.
-func isPromotion(r *gitchange.Replay, o Options) bool {
+func isPromotion(r *commit.Replay, o Options) bool {
 	if !strings.Contains(r.Message, "\n"+trailer.Source+": ") || len(r.Written) == 0 {
 		return false
 	}

@@ -4,30 +4,30 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // listing is what a commit has in both folders.
 type listing struct {
-	tree     *gittree.Tree
-	unsigned map[string]gittree.Entry // by path
-	signed   map[string]gittree.Entry
+	tree     *git.Tree
+	unsigned map[string]git.Entry // by path
+	signed   map[string]git.Entry
 	pending.Signed
 }
 
 // list reads both folders of a tree. What cannot be read under signed/ is for
 // polex-verify to refuse.
-func (q *Queue) list(tree *gittree.Tree) (*listing, error) {
-	l := &listing{tree: tree, unsigned: map[string]gittree.Entry{}, signed: map[string]gittree.Entry{}}
-	if err := walk(tree, q.options.Unsigned, func(entry gittree.Entry) error {
+func (q *Queue) list(tree *git.Tree) (*listing, error) {
+	l := &listing{tree: tree, unsigned: map[string]git.Entry{}, signed: map[string]git.Entry{}}
+	if err := walk(tree, q.options.Unsigned, func(entry git.Entry) error {
 		l.unsigned[entry.Path] = entry
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	return l, walk(tree, q.options.Signed, func(entry gittree.Entry) error {
+	return l, walk(tree, q.options.Signed, func(entry git.Entry) error {
 		l.signed[entry.Path] = entry
 		l.Add(entry.Path)
 		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
@@ -39,7 +39,7 @@ func (q *Queue) list(tree *gittree.Tree) (*listing, error) {
 	})
 }
 
-func (q *Queue) identities(tree *gittree.Tree, entry gittree.Entry) ([]exception.Identity, error) {
+func (q *Queue) identities(tree *git.Tree, entry git.Entry) ([]exception.Identity, error) {
 	if ids, known := q.signed[entry.Hash()]; known {
 		return ids, nil
 	}
@@ -56,7 +56,7 @@ func (q *Queue) identities(tree *gittree.Tree, entry gittree.Entry) ([]exception
 }
 
 // documentsIn returns what can be read in a signed file.
-func documentsIn(tree *gittree.Tree, entry gittree.Entry) ([]*exception.Document, error) {
+func documentsIn(tree *git.Tree, entry git.Entry) ([]*exception.Document, error) {
 	content, err := tree.Read(entry)
 	if err != nil {
 		return nil, err

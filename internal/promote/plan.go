@@ -8,8 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -36,7 +35,7 @@ type Move struct {
 	Predecessors []*exception.Document
 	// Origin is the commit that brought the file; nil where history does not go
 	// back far enough to tell.
-	Origin   *gitchange.Origin
+	Origin   *git.Origin
 	Replaces []Replaced
 }
 
@@ -73,7 +72,7 @@ func (q *Queue) Plan(on plumbing.Hash) (*Plan, error) {
 	return q.plan(tree)
 }
 
-func (q *Queue) plan(tree *gittree.Tree) (*Plan, error) {
+func (q *Queue) plan(tree *git.Tree) (*Plan, error) {
 	on := plumbing.NewHash(tree.Commit())
 	switch contained, err := q.clone.Contains(on, q.source); {
 	case err != nil:

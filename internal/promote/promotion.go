@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -78,7 +78,7 @@ func (p *Promotion) Apply() (*Done, error) {
 }
 
 // Commit commits the promotion on HEAD.
-func (p *Promotion) Commit(ctx context.Context, by gitchange.Author) (*Done, error) {
+func (p *Promotion) Commit(ctx context.Context, by commit.Author) (*Done, error) {
 	done, propose, err := p.by(by)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (p *Promotion) Commit(ctx context.Context, by gitchange.Author) (*Done, err
 }
 
 // Push commits the promotion on what the remote has, and pushes it.
-func (p *Promotion) Push(ctx context.Context, by gitchange.Author, push gitchange.Push) (*Done, error) {
+func (p *Promotion) Push(ctx context.Context, by commit.Author, push commit.Push) (*Done, error) {
 	done, propose, err := p.by(by)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (p *Promotion) Push(ctx context.Context, by gitchange.Author, push gitchang
 	return done, err
 }
 
-func (p *Promotion) by(by gitchange.Author) (*Done, gitchange.Propose, error) {
+func (p *Promotion) by(by commit.Author) (*Done, commit.Propose, error) {
 	author, err := p.queue.clone.Signature(by)
 	if err != nil {
 		return nil, nil, err
@@ -113,25 +113,25 @@ func (p *Promotion) by(by gitchange.Author) (*Done, gitchange.Propose, error) {
 
 // propose plans anew on whatever tree there is by then, and takes what was
 // sealed. What was shown to be replaced has to be what is replaced.
-func (p *Promotion) propose(done *Done, signedOffBy string) gitchange.Propose {
-	return func(tree *gittree.Tree) (gitchange.Change, error) {
+func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
+	return func(tree *git.Tree) (commit.Change, error) {
 		plan, err := p.queue.plan(tree)
 		if err != nil {
-			return gitchange.Change{}, err
+			return commit.Change{}, err
 		}
 		done.Moves, done.Skipped, done.Refused = nil, plan.Skipped, p.signedOf(plan.Refused)
-		change := gitchange.Change{Write: map[string][]byte{}}
+		change := commit.Change{Write: map[string][]byte{}}
 		for _, now := range plan.Moves {
 			sealed, known := p.moves[now.From]
 			if !known {
 				continue // it was not there when the others were signed
 			}
 			if !sameReplaced(now.Replaces, sealed.Replaces) {
-				return gitchange.Change{}, fmt.Errorf("what %s replaces has changed since it was signed: run it again", now.From)
+				return commit.Change{}, fmt.Errorf("what %s replaces has changed since it was signed: run it again", now.From)
 			}
 			content, err := exception.Join(sealed.Documents)
 			if err != nil {
-				return gitchange.Change{}, fmt.Errorf("%s: %w", now.To, err)
+				return commit.Change{}, fmt.Errorf("%s: %w", now.To, err)
 			}
 			change.Write[now.To] = content
 			change.Remove = append(change.Remove, now.From)

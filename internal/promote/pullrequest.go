@@ -9,8 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -32,7 +32,7 @@ func (q *Queue) PullRequestBranch() string { return "polex/signed-" + q.source.S
 // and each document has to verify and to be what is asked for, as in [Plan.TakeOver]. A
 // branch that holds anything else is [ErrBranchTaken], and so is every branch where by signs
 // commits or verifier is nil. It is never written over: that could be somebody's work.
-func (p *Plan) OnBranch(ctx context.Context, branch gitchange.Remote, by gitchange.Author, verifier *verify.Verifier) (plumbing.Hash, bool, error) {
+func (p *Plan) OnBranch(ctx context.Context, branch commit.Remote, by commit.Author, verifier *verify.Verifier) (plumbing.Hash, bool, error) {
 	_, there, err := p.queue.clone.Ask(ctx, branch)
 	if err != nil || !there {
 		return plumbing.ZeroHash, false, err
@@ -78,7 +78,7 @@ func (p *Plan) OnBranch(ctx context.Context, branch gitchange.Remote, by gitchan
 
 // sealedIn returns the sealed documents of a tree, one for each of [Plan.Documents], where
 // they are what is asked for.
-func (p *Plan) sealedIn(tree *gittree.Tree, verifier *verify.Verifier, by gitchange.Author) ([]*exception.Document, exception.Refusals, error) {
+func (p *Plan) sealedIn(tree *git.Tree, verifier *verify.Verifier, by commit.Author) ([]*exception.Document, exception.Refusals, error) {
 	var sealed []*exception.Document
 	var refusals exception.Refusals
 	for _, m := range p.Moves {
@@ -100,7 +100,7 @@ func (p *Plan) sealedIn(tree *gittree.Tree, verifier *verify.Verifier, by gitcha
 }
 
 // readSigned returns the content of a signed file of a tree.
-func readSigned(tree *gittree.Tree, name string) ([]byte, *exception.Refusal, error) {
+func readSigned(tree *git.Tree, name string) ([]byte, *exception.Refusal, error) {
 	refuse := func(message string) ([]byte, *exception.Refusal, error) {
 		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonNotTheRequest, Message: message}, nil
 	}
@@ -114,8 +114,8 @@ func readSigned(tree *gittree.Tree, name string) ([]byte, *exception.Refusal, er
 		return refuse("it is not a regular file")
 	}
 	content, err := tree.Read(entry)
-	if errors.Is(err, gittree.ErrTooLarge) {
-		return refuse(fmt.Sprintf("it has more than %d bytes", gittree.MaxFile))
+	if errors.Is(err, git.ErrTooLarge) {
+		return refuse(fmt.Sprintf("it has more than %d bytes", git.MaxFile))
 	}
 	return content, nil, err
 }

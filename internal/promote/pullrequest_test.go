@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-var proposed = gitchange.Remote{Name: "origin", Branch: "proposed"}
+var proposed = commit.Remote{Name: "origin", Branch: "proposed"}
 
 // TestOnBranch: a branch holds a promotion if its commit is the one that the promotion
 // makes. Anybody who may push branches could have pushed another.
@@ -38,7 +38,7 @@ func TestOnBranch(t *testing.T) {
 		name    string
 		edit    func(r *repository)             // what the branch holds
 		commit  func(c *planted, r *repository) // and how that is committed
-		by      func(*gitchange.Author)
+		by      func(*commit.Author)
 		nobody  bool // is trusted
 		nothing bool // is committed
 		want    string
@@ -60,7 +60,7 @@ func TestOnBranch(t *testing.T) {
 		{name: "wider, and signed once", edit: func(r *repository) { r.write("signed/a.yaml", wider) }, want: "it is not what unsigned/a.yaml asks for"},
 		{name: "executable", edit: func(r *repository) { r.must(os.Chmod(r.path("signed/a.yaml"), 0o755)) }, want: "it is not a regular file"},
 		{name: "not there", edit: func(r *repository) { r.git("rm", "--quiet", "signed/a.yaml") }, want: "it is not there"},
-		{name: "the commit is to be signed", nothing: true, by: func(a *gitchange.Author) { a.Sign = true }, want: "cannot be made again"},
+		{name: "the commit is to be signed", nothing: true, by: func(a *commit.Author) { a.Sign = true }, want: "cannot be made again"},
 		{name: "nobody is trusted", nothing: true, nobody: true, want: "no trust policy"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -32,7 +32,7 @@ func (r *repository) pushed(message string) {
 	r.git("push", "--quiet")
 }
 
-var toMain = gitchange.Push{To: gitchange.Remote{Name: "origin", Branch: "main"}}
+var toMain = commit.Push{To: commit.Remote{Name: "origin", Branch: "main"}}
 
 // TestPushPlansAnew: what others did between the signing and the push counts.
 func TestPushPlansAnew(t *testing.T) {
@@ -161,7 +161,7 @@ func TestLand(t *testing.T) {
 				before := strings.TrimSpace(other.git("rev-parse", "HEAD"))
 				tc.commit(r)
 				head := r.head()
-				clone, err := gitchange.Open(gitchange.Options{Dir: r.Dir})
+				clone, err := commit.Open(commit.Options{Dir: r.Dir})
 				r.must(err)
 				defer clone.Close()
 				landed, err := promote.Land(context.Background(), clone, promote.Options{}, toMain, false)
@@ -199,7 +199,7 @@ func TestLandConflicts(t *testing.T) {
 	r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
 	r.commit("Sign\n\nPolex-Source-Commit: x\n")
 	head := r.head()
-	clone, err := gitchange.Open(gitchange.Options{Dir: r.Dir})
+	clone, err := commit.Open(commit.Options{Dir: r.Dir})
 	r.must(err)
 	defer clone.Close()
 	if _, err := promote.Land(context.Background(), clone, promote.Options{}, toMain, false); err == nil || !strings.Contains(err.Error(), `"unsigned/a.yaml" was changed by others since`) {
@@ -236,7 +236,7 @@ func TestLandWithdrawn(t *testing.T) {
 			r.commit("Sign\n\nPolex-Source-Commit: x\n")
 			tc.others(other)
 			before := other.head()
-			clone, err := gitchange.Open(gitchange.Options{Dir: r.Dir})
+			clone, err := commit.Open(commit.Options{Dir: r.Dir})
 			r.must(err)
 			defer clone.Close()
 			_, err = promote.Land(t.Context(), clone, promote.Options{Rules: []string{".polex.yaml"}}, toMain, false)

@@ -11,8 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -56,13 +56,13 @@ type Options struct {
 
 // Queue is what waits under unsigned/ at one commit, its source.
 type Queue struct {
-	clone   *gitchange.Clone
+	clone   *commit.Clone
 	options Options
-	head    gitchange.Head
+	head    git.Head
 	source  plumbing.Hash
 	// committedAt is when the source was made, as it says.
 	committedAt time.Time
-	tree        *gittree.Tree
+	tree        *git.Tree
 	files       []*file
 	// refused are the files that are left out, for reasons that no plan changes.
 	refused exception.Refusals
@@ -77,14 +77,14 @@ type file struct {
 	from, to  string // paths from the work tree's root
 	blob      plumbing.Hash
 	documents []*exception.Document
-	origin    *gitchange.Origin // nil where history does not go back to it
+	origin    *git.Origin // nil where history does not go back to it
 }
 
 // Open reads the queue of a clone. It returns [exception.Refusals] when a file in
-// it cannot be promoted, a *[gittree.RevisionError] for a source that no
+// it cannot be promoted, a *[git.RevisionError] for a source that no
 // repository could have, and another error when the repository cannot be read or
 // its work tree is not clean below the two folders.
-func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
+func Open(clone *commit.Clone, o Options) (*Queue, error) {
 	if err := checkFolders(&o); err != nil {
 		return nil, err
 	}
@@ -99,9 +99,11 @@ func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
 	if q.head, err = clone.Head(); err != nil {
 		return nil, err
 	}
-	if q.committedAt, err = clone.CommittedAt(source); err != nil {
+	at, err := clone.Repository.Commit(source)
+	if err != nil {
 		return nil, err
 	}
+	q.committedAt = at.Committer.When
 	if q.tree, err = clone.Tree(source); err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func Open(clone *gitchange.Clone, o Options) (*Queue, error) {
 	if err := q.read(); err != nil {
 		return nil, err
 	}
-	if err := q.checkBytes(); err != nil {
+	if err := q.checkFilters(); err != nil {
 		return nil, err
 	}
 	return q, q.findOrigins()
@@ -137,20 +139,21 @@ func (q *Queue) checkClean() error {
 	return nil
 }
 
-// checkBytes refuses a clone in which files are not on disk as they are in a commit.
-func (q *Queue) checkBytes() error {
+// checkFilters refuses files that Git hands to a filter: what such a filter makes of a
+// signed file is what Git would expect in the commit.
+func (q *Queue) checkFilters() error {
 	var paths []string
 	for _, f := range q.files {
 		paths = append(paths, f.from, f.to)
 	}
-	said, err := q.clone.Attributes(paths, pending.Attributes...)
+	said, err := q.clone.Attributes(paths, "filter")
 	if err != nil {
 		return err
 	}
 	if r := pending.CheckAttributes(said); r != nil {
-		return fmt.Errorf("%w: %q: %s: %s", gitchange.ErrSetting, r.Position.File, r.Message, r.Hint)
+		return fmt.Errorf("%w: %q: %s: %s", commit.ErrSetting, r.Position.File, r.Message, r.Hint)
 	}
-	return q.clone.CheckBytes(q.options.Unsigned, q.options.Signed)
+	return nil
 }
 
 // checkUnmoved refuses a clone that is no longer as it was when the queue was
@@ -161,13 +164,13 @@ func (q *Queue) checkUnmoved() error {
 		return err
 	}
 	if head != q.head {
-		return fmt.Errorf("%w (it was %s at %s when the queue was read)", gitchange.ErrMoved, q.head.Branch, q.head.Commit)
+		return fmt.Errorf("%w (it was %s at %s when the queue was read)", commit.ErrMoved, q.head.Branch, q.head.Commit)
 	}
-	return errors.Join(q.checkClean(), q.checkBytes())
+	return q.checkClean()
 }
 
 func (q *Queue) read() error {
-	err := walk(q.tree, q.options.Unsigned, func(entry gittree.Entry) error {
+	err := walk(q.tree, q.options.Unsigned, func(entry git.Entry) error {
 		if !pending.Waits(entry.Path) {
 			return nil
 		}
@@ -187,7 +190,7 @@ func (q *Queue) read() error {
 func (q *Queue) LeaveOut(name string) { q.left[name] = true }
 
 // take reads one file of the queue.
-func (q *Queue) take(entry gittree.Entry) (*file, exception.Refusals, error) {
+func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	name := entry.Path
 	at := exception.Position{File: name}
 	f := &file{from: name, to: q.folders().Target(name), blob: entry.Hash()}
@@ -213,7 +216,7 @@ func (q *Queue) take(entry gittree.Entry) (*file, exception.Refusals, error) {
 }
 
 // walk calls visit for every entry below dir that is no folder, in order.
-func walk(tree *gittree.Tree, dir string, visit func(gittree.Entry) error) error {
+func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 	switch folder, err := tree.Find(dir); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -20,7 +20,7 @@ type repository struct {
 	tb    testing.TB
 	home  string
 	Dir   string
-	clone *gitchange.Clone // the one that is open
+	clone *commit.Clone // the one that is open
 }
 
 var committedAt = time.Date(2026, 3, 1, 10, 30, 15, 0, time.UTC)
@@ -138,7 +138,7 @@ func (r *repository) try(dir string, o promote.Options) (*queue, error) {
 	if r.clone != nil {
 		r.clone.Close()
 	}
-	clone, err := gitchange.Open(gitchange.Options{Dir: dir})
+	clone, err := commit.Open(commit.Options{Dir: dir})
 	r.clone = clone
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (r *repository) open() *queue {
 
 // apply seals the queue with what is given and carries it out, with a commit
 // unless there is no author. It returns the moves and the commit.
-func (q *queue) apply(sealed []*exception.Document, by *gitchange.Author) (moves []string, hash string, err error) {
+func (q *queue) apply(sealed []*exception.Document, by *commit.Author) (moves []string, hash string, err error) {
 	promotion, err := q.Seal(sealed)
 	if err != nil {
 		return nil, "", err
@@ -192,8 +192,8 @@ func (q *queue) apply(sealed []*exception.Document, by *gitchange.Author) (moves
 	return moves, hash, nil
 }
 
-func author() *gitchange.Author {
-	return &gitchange.Author{Name: "Polex Bot", Email: "bot@example.com", When: committedAt}
+func author() *commit.Author {
+	return &commit.Author{Name: "Polex Bot", Email: "bot@example.com", When: committedAt}
 }
 
 func exceptionText(name string) string {

@@ -9,7 +9,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -89,8 +89,8 @@ func unexpected(root *os.Root, files map[string]string) (exception.Refusals, err
 		if err != nil {
 			return err
 		}
-		if met++; met > gittree.MaxEntries {
-			return fmt.Errorf("there are more than %d files and folders", gittree.MaxEntries)
+		if met++; met > git.MaxEntries {
+			return fmt.Errorf("there are more than %d files and folders", git.MaxEntries)
 		}
 		if _, named := files[name]; entry.IsDir() || named || name == ManifestName {
 			return nil
@@ -116,8 +116,8 @@ func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) 
 		if dir == name && !info.Mode().IsRegular() || dir != name && !info.IsDir() {
 			return nil, &exception.Refusal{Position: at, Reason: ReasonNotRegular, Message: "it is a link, or no file at all, and only regular files are taken"}, nil
 		}
-		if dir == name && info.Size() > gittree.MaxFile {
-			return nil, &exception.Refusal{Position: at, Reason: ReasonTooLarge, Message: fmt.Sprintf("it has more than %d bytes", gittree.MaxFile)}, nil
+		if dir == name && info.Size() > git.MaxFile {
+			return nil, &exception.Refusal{Position: at, Reason: ReasonTooLarge, Message: fmt.Sprintf("it has more than %d bytes", git.MaxFile)}, nil
 		}
 	}
 	f, err := root.Open(name)
@@ -125,7 +125,7 @@ func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) 
 		return nil, nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	content, err := io.ReadAll(io.LimitReader(f, gittree.MaxFile))
+	content, err := io.ReadAll(io.LimitReader(f, git.MaxFile))
 	return content, nil, err
 }
 

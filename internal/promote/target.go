@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 )
 
 // Target returns the commit that a queue is planned on: the tip of the target branch, which
@@ -18,7 +18,7 @@ import (
 //
 // local is for a promotion that stays in the clone. Then the local branch counts where it
 // has everything that the remote has, or where the remote does not have that branch.
-func Target(ctx context.Context, clone *gitchange.Clone, branch gitchange.Remote, local bool) (plumbing.Hash, error) {
+func Target(ctx context.Context, clone *commit.Clone, branch commit.Remote, local bool) (plumbing.Hash, error) {
 	if !local {
 		return clone.Fetch(ctx, branch)
 	}
@@ -71,7 +71,7 @@ func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, e
 // changedRule returns the first of [Options.Rules] that is another in a tree than in HEAD,
 // which the rules of this run are from, or "": an old run that is repeated knows nothing of
 // what main asks for now.
-func (q *Queue) changedRule(there *gittree.Tree) (string, error) {
+func (q *Queue) changedRule(there *git.Tree) (string, error) {
 	if len(q.options.Rules) == 0 || there.Commit() == q.head.Commit.String() {
 		return "", nil
 	}
@@ -82,10 +82,10 @@ func (q *Queue) changedRule(there *gittree.Tree) (string, error) {
 	return q.options.changedRule(here, there)
 }
 
-func (o *Options) changedRule(here, there *gittree.Tree) (string, error) {
+func (o *Options) changedRule(here, there *git.Tree) (string, error) {
 	for _, name := range o.Rules {
-		var found [2]gittree.Entry
-		for i, tree := range []*gittree.Tree{here, there} {
+		var found [2]git.Entry
+		for i, tree := range []*git.Tree{here, there} {
 			var err error
 			if found[i], err = tree.Find(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return "", err

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 )
 
@@ -35,7 +35,7 @@ func TestTarget(t *testing.T) {
 				r.commit("Mine")
 			}
 			commits := map[string]string{"here": r.head(), "there": other.head()}
-			clone, err := gitchange.Open(gitchange.Options{Dir: r.Dir})
+			clone, err := commit.Open(commit.Options{Dir: r.Dir})
 			r.must(err)
 			defer clone.Close()
 			for _, local := range []bool{true, false} {
@@ -43,7 +43,7 @@ func TestTarget(t *testing.T) {
 				if local {
 					want = tc.local
 				}
-				got, err := promote.Target(t.Context(), clone, gitchange.Remote{Name: "origin", Branch: tc.branch}, local)
+				got, err := promote.Target(t.Context(), clone, commit.Remote{Name: "origin", Branch: tc.branch}, local)
 				if (err != nil) != (want == "") || err == nil && got.String() != commits[want] {
 					t.Errorf("Target, local %v: %s, %v; want %q of %v", local, got, err, want, commits)
 				}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 )
 
@@ -54,7 +54,7 @@ func TestApplyUndoes(t *testing.T) {
 			return func() { r.must(os.RemoveAll(r.path(".git/refs/heads/main"))) }
 		}},
 	} {
-		for _, commit := range []*gitchange.Author{author(), nil} {
+		for _, commit := range []*commit.Author{author(), nil} {
 			if commit == nil && tc.commits {
 				continue
 			}

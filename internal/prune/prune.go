@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/internal/promote/trailer"
@@ -68,7 +68,7 @@ var ErrOutside = errors.New("the folder does not lie inside the repository")
 
 // Look looks for what has ended in a tree. It returns [ErrOutside], or another
 // error when the tree cannot be read.
-func Look(tree *gittree.Tree, o Options) (*Found, error) {
+func Look(tree *git.Tree, o Options) (*Found, error) {
 	folder := path.Clean(o.Signed)
 	if o.Signed == "" {
 		folder = DefaultSigned
@@ -85,12 +85,12 @@ func Look(tree *gittree.Tree, o Options) (*Found, error) {
 	case entry.Mode != filemode.Dir:
 		return nil, fmt.Errorf("%s is not a folder", folder)
 	}
-	return found, tree.Walk(folder, func(entry gittree.Entry) error {
+	return found, tree.Walk(folder, func(entry git.Entry) error {
 		// Whatever else is wrong with its mode or name, what has ended goes.
 		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}
-		if gitchange.CheckPath(entry.Path) != nil {
+		if commit.CheckPath(entry.Path) != nil {
 			// It must not keep what has ended elsewhere.
 			found.Unreadable = append(found.Unreadable, &exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
 				Message: "the path is not UTF-8, or looks like one of Git's own files, and nothing in this file is pruned", Hint: "rename it with git mv, or remove it"})
@@ -168,9 +168,9 @@ func atItsPlace(doc *exception.Document, err error) error {
 }
 
 // Change takes away what has ended. It changes nothing where nothing has.
-func (f *Found) Change(signedOffBy string) gitchange.Change {
+func (f *Found) Change(signedOffBy string) commit.Change {
 	if len(f.Ended) == 0 {
-		return gitchange.Change{}
+		return commit.Change{}
 	}
 	var b strings.Builder
 	if len(f.Ended) == 1 {
@@ -190,5 +190,5 @@ func (f *Found) Change(signedOffBy string) gitchange.Change {
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "Signed-off-by: %s\n", signedOffBy)
-	return gitchange.Change{Write: f.write, Remove: f.remove, Message: b.String()}
+	return commit.Change{Write: f.write, Remove: f.remove, Message: b.String()}
 }

@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/prune"
 )
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // tree commits files and returns what the commit holds.
-func tree(t *testing.T, files map[string]string) *gittree.Tree {
+func tree(t *testing.T, files map[string]string) *git.Tree {
 	t.Helper()
 	dir := t.TempDir()
-	git := func(args ...string) string {
+	run := func(args ...string) string {
 		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
 		c.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir)
 		out, err := c.CombinedOutput()
@@ -29,7 +29,7 @@ func tree(t *testing.T, files map[string]string) *gittree.Tree {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	git("init", "--quiet")
+	run("init", "--quiet")
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -45,9 +45,9 @@ func tree(t *testing.T, files map[string]string) *gittree.Tree {
 			t.Fatal(err)
 		}
 	}
-	git("add", "--all")
-	git("commit", "--quiet", "--allow-empty", "--message", "a commit")
-	repository, err := gittree.Open(dir)
+	run("add", "--all")
+	run("commit", "--quiet", "--allow-empty", "--message", "a commit")
+	repository, err := git.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,18 +29,18 @@ var house = map[string][]string{
 	"retry":             {},
 	"apiserver":         {},
 	"sign":              {"exception", "seal", "trust", "verify", "lifetime", "retry"},
-	"gittree":           {},
-	"gitchange":         {"gittree"},
+	"git":               {},
+	"git/commit":        {"git"},
 	"github":            {"retry"},
 	"review":            {"exception", "github", "retry"},
 	// Above review, which knows no repository, and no signature.
-	"review/record": {"exception", "gittree", "review", "verify"},
-	"promote":       {"exception", "gitchange", "gittree", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
-	"prune":         {"exception", "gitchange", "gittree", "lifetime", "promote"},
+	"review/record": {"exception", "git", "review", "verify"},
+	"promote":       {"exception", "git", "git/commit", "request", "seal", "trust", "verify", "sign", "lifetime", "shape"},
+	"prune":         {"exception", "git", "git/commit", "lifetime", "promote"},
 	// What no exception may reach is for internal/kyverno to say, whoever asks: pkg/shape
 	// would bring CEL's compiler.
-	"guard":       {"exception", "gittree", "kyverno", "seal", "trust", "verify", "lifetime"},
-	"ledger":      {"exception", "gittree", "verify", "lifetime", "promote"},
+	"guard":       {"exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
+	"ledger":      {"exception", "git", "verify", "lifetime", "promote"},
 	"report":      {"ledger", "lifetime", "plain"},
 	"plain":       {},
 	"notify":      {"exception", "ledger"},
@@ -68,11 +68,11 @@ var powers = []struct {
 	imports []string
 	who     []string
 }{
-	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "gittree", "gitchange", "promote", "guard", "ledger"}},
-	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "gitchange", "guard", "ledger"}},
+	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "git", "git/commit", "promote", "guard", "ledger"}},
+	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git/commit", "guard", "ledger"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "sign", "github", "review", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},
-	{"use Git", []string{"github.com/go-git"}, []string{"gittree", "gitchange", "promote", "prune", "ledger", "review/record"}},
+	{"use Git", []string{"github.com/go-git"}, []string{"git", "git/commit", "promote", "prune", "ledger", "review/record"}},
 	{"use a Kubernetes client", []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, []string{"guard", "apiserver"}},
 }
 
@@ -206,9 +206,9 @@ func TestViolations(t *testing.T) {
 		{"pkg/sign", "github.com/go-git/go-git/v5", 1},
 		{"internal/promote", "github.com/go-git/go-git/v5/plumbing", 0},
 		{"internal/promote", "k8s.io/client-go/kubernetes", 1},
-		{"internal/gittree", "github.com/go-git/go-git/v5/plumbing", 0},
-		{"internal/gittree", "os/exec", 1},
-		{"pkg/verify", module + "/internal/gittree", 1},
+		{"internal/git", "github.com/go-git/go-git/v5/plumbing", 0},
+		{"internal/git", "os/exec", 1},
+		{"pkg/verify", module + "/internal/git", 1},
 	} {
 		p := pkg{ImportPath: module + "/" + tc.from, Imports: []string{tc.imports}}
 		if got := violations(p); len(got) != tc.want {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/report"
@@ -45,8 +45,8 @@ func (r *run) prepare() error {
 		return err
 	}
 	r.now = r.streams.Now().UTC().Truncate(time.Second)
-	var bad *gittree.RevisionError
-	if err := gittree.CheckRevision(o.ref); errors.As(err, &bad) {
+	var bad *git.RevisionError
+	if err := git.CheckRevision(o.ref); errors.As(err, &bad) {
 		return &cli.UsageError{Err: err, Hint: bad.Hint()}
 	}
 	if err := r.folders(cfg); err != nil {
@@ -175,7 +175,7 @@ func (r *run) audit(ctx context.Context) error {
 
 // ledger reads the history.
 func (r *run) ledger() (*ledger.Ledger, error) {
-	repository, err := gittree.Open(r.options.git)
+	repository, err := git.Open(r.options.git)
 	if err != nil {
 		return nil, cli.Hint(err, "name a repository with --git")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 )
 
 // Flags are the values of the flags.
@@ -65,7 +65,7 @@ func CheckBranch(flag, name string) error {
 	if name == "" {
 		return nil
 	}
-	if err := gitchange.CheckBranch(name); err != nil {
+	if err := commit.CheckBranch(name); err != nil {
 		return &cli.UsageError{Err: fmt.Errorf("--%s %w", flag, err), Hint: "git check-ref-format --branch says which names Git takes; HEAD and what begins with refs/ is not a branch"}
 	}
 	return nil
@@ -73,9 +73,9 @@ func CheckBranch(flag, name string) error {
 
 // Open opens the clone that the working directory lies in, and says what it made
 // of a run that was cut off.
-func Open(said io.Writer) (*gitchange.Clone, error) {
-	clone, err := gitchange.Open(gitchange.Options{Dir: "."})
-	if errors.Is(err, gitchange.ErrBusy) {
+func Open(said io.Writer) (*commit.Clone, error) {
+	clone, err := commit.Open(commit.Options{Dir: "."})
+	if errors.Is(err, commit.ErrBusy) {
 		return nil, cli.Hint(err, "wait for it to end, and run this again")
 	}
 	if err != nil {
@@ -88,8 +88,8 @@ func Open(said io.Writer) (*gitchange.Clone, error) {
 }
 
 // By says who commits. Nobody is a [cli.UsageError].
-func (f *Flags) By(clone *gitchange.Clone, now time.Time) (gitchange.Author, error) {
-	by := gitchange.Author{When: now, Sign: f.SignCommit || clone.SignsCommits()}
+func (f *Flags) By(clone *commit.Clone, now time.Time) (commit.Author, error) {
+	by := commit.Author{When: now, Sign: f.SignCommit || clone.SignsCommits()}
 	if f.Author != "" {
 		address, err := mail.ParseAddress(f.Author)
 		if err != nil || address.Name == "" {
@@ -98,7 +98,7 @@ func (f *Flags) By(clone *gitchange.Clone, now time.Time) (gitchange.Author, err
 		by.Name, by.Email = address.Name, address.Address
 	}
 	_, err := clone.Signature(by)
-	if errors.Is(err, gitchange.ErrNoAuthor) {
+	if errors.Is(err, commit.ErrNoAuthor) {
 		return by, &cli.UsageError{Err: err, Hint: "set Git's user.name and user.email, or pass --author 'Name <address>'"}
 	}
 	return by, err
@@ -111,25 +111,25 @@ const (
 )
 
 // To says where it is pushed to. No remote is a [cli.UsageError].
-func (f *Flags) To(clone *gitchange.Clone) (gitchange.Push, error) {
-	to, err := clone.Remote(gitchange.Remote{Name: f.Remote, Branch: f.Branch})
-	if errors.Is(err, gitchange.ErrNoRemote) {
-		return gitchange.Push{}, &cli.UsageError{Err: err, Hint: "name it with --remote and --branch"}
+func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
+	to, err := clone.Remote(commit.Remote{Name: f.Remote, Branch: f.Branch})
+	if errors.Is(err, commit.ErrNoRemote) {
+		return commit.Push{}, &cli.UsageError{Err: err, Hint: "name it with --remote and --branch"}
 	}
-	return gitchange.Push{To: to, Attempts: f.Attempts,
-		Pause: gitchange.Backoff(firstPause, mostPause, rand.Int64N)}, err
+	return commit.Push{To: to, Attempts: f.Attempts,
+		Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}, err
 }
 
 // Hint says what to do about a change that did not come through. otherwise is what
 // else there is to do about a protected branch, or "".
 func Hint(err error, otherwise string) error {
-	var refused *gitchange.RefusedError
+	var refused *commit.RefusedError
 	switch {
-	case errors.Is(err, gitchange.ErrOutrun):
+	case errors.Is(err, commit.ErrOutrun):
 		return cli.Hint(err, "nothing was changed; run it again when fewer push at once")
 	case errors.As(err, &refused):
 		return cli.Hint(err, "nothing was changed; if the branch is protected, let this identity push to it"+otherwise)
-	case errors.Is(err, gitchange.ErrMoved), errors.Is(err, gitchange.ErrInTheWay):
+	case errors.Is(err, commit.ErrMoved), errors.Is(err, commit.ErrInTheWay):
 		return cli.Hint(err, "nothing was changed")
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/guard/repository"
 )
@@ -23,8 +23,8 @@ func (f *serveFlags) checkGit() error {
 		}
 		return nil
 	}
-	var bad *gittree.RevisionError
-	if err := gittree.CheckRevision(f.GitRevision); errors.As(err, &bad) {
+	var bad *git.RevisionError
+	if err := git.CheckRevision(f.GitRevision); errors.As(err, &bad) {
 		return &cli.UsageError{Err: err, Hint: bad.Hint()}
 	}
 	for i, name := range f.GitPaths {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/prune"
@@ -136,37 +136,37 @@ func (r *run) prune(ctx context.Context) error {
 	return r.report(result)
 }
 
-func (r *run) carryOut(ctx context.Context, clone *gitchange.Clone) (gitchange.Result, error) {
+func (r *run) carryOut(ctx context.Context, clone *commit.Clone) (commit.Result, error) {
 	flags := &r.options.commit
-	var by gitchange.Author
-	var to gitchange.Push
+	var by commit.Author
+	var to commit.Push
 	var err error
 	signedOffBy := ""
 	if flags.Commits() {
 		if by, err = flags.By(clone, r.look.Now); err != nil {
-			return gitchange.Result{}, err
+			return commit.Result{}, err
 		}
 		author, err := clone.Signature(by)
 		if err != nil {
-			return gitchange.Result{}, err
+			return commit.Result{}, err
 		}
 		signedOffBy = fmt.Sprintf("%s <%s>", author.Name, author.Email)
 	}
 	if flags.Push {
 		if to, err = flags.To(clone); err != nil {
-			return gitchange.Result{}, err
+			return commit.Result{}, err
 		}
 	}
-	propose := func(tree *gittree.Tree) (gitchange.Change, error) {
+	propose := func(tree *git.Tree) (commit.Change, error) {
 		var err error
 		if r.found, err = prune.Look(tree, r.look); err != nil {
-			return gitchange.Change{}, err
+			return commit.Change{}, err
 		}
 		return r.found.Change(signedOffBy), nil
 	}
 	switch {
 	case r.options.dryRun:
-		return gitchange.Result{}, r.only(ctx, clone, to, propose)
+		return commit.Result{}, r.only(ctx, clone, to, propose)
 	case flags.Push:
 		r.committed = "pushed to " + to.To.String()
 		return clone.Push(ctx, by, to, propose)
@@ -179,7 +179,7 @@ func (r *run) carryOut(ctx context.Context, clone *gitchange.Clone) (gitchange.R
 }
 
 // only looks at what a run would take away.
-func (r *run) only(ctx context.Context, clone *gitchange.Clone, to gitchange.Push, propose gitchange.Propose) error {
+func (r *run) only(ctx context.Context, clone *commit.Clone, to commit.Push, propose commit.Propose) error {
 	head, err := clone.Head()
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (r *run) only(ctx context.Context, clone *gitchange.Clone, to gitchange.Pus
 }
 
 // report says what became of it.
-func (r *run) report(result gitchange.Result) error {
+func (r *run) report(result commit.Result) error {
 	report := &cli.Report{Tool: "polex-prune", Docs: docs, Idle: "nothing has expired", Documents: len(r.found.Ended) + len(r.found.Soon) + len(r.found.Unreadable)}
 	verb := "removed"
 	report.Done = verb

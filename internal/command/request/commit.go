@@ -15,8 +15,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/request"
 )
 
@@ -53,7 +53,7 @@ func (r *run) commit(ctx context.Context, drafts []request.Draft) error {
 }
 
 // branch makes the branch, here or on the remote.
-func (r *run) branch(ctx context.Context, clone *gitchange.Clone, by gitchange.Author, p *proposal) (gitchange.Result, error) {
+func (r *run) branch(ctx context.Context, clone *commit.Clone, by commit.Author, p *proposal) (commit.Result, error) {
 	flags := r.options.output.commit
 	if !flags.Push {
 		return clone.Branch(ctx, by, flags.Branch, p.propose)
@@ -62,11 +62,11 @@ func (r *run) branch(ctx context.Context, clone *gitchange.Clone, by gitchange.A
 	onto.Branch = "" // that of HEAD
 	to, err := onto.To(clone)
 	if err != nil {
-		return gitchange.Result{}, err
+		return commit.Result{}, err
 	}
-	pushed, err := clone.Remote(gitchange.Remote{Name: to.To.Name, Branch: flags.Branch})
+	pushed, err := clone.Remote(commit.Remote{Name: to.To.Name, Branch: flags.Branch})
 	if err != nil {
-		return gitchange.Result{}, &cli.UsageError{Err: err}
+		return commit.Result{}, &cli.UsageError{Err: err}
 	}
 	if _, there, err := clone.Ask(ctx, pushed); err != nil || there {
 		return r.onBranch(ctx, clone, to.To, pushed, p, err)
@@ -78,31 +78,31 @@ func (r *run) branch(ctx context.Context, clone *gitchange.Clone, by gitchange.A
 // onBranch ends a run whose branch the remote has already. Anybody may have pushed that: it
 // has to be one commit on what the target branch has or had, which adds the drafts and
 // does nothing else.
-func (r *run) onBranch(ctx context.Context, clone *gitchange.Clone, target, pushed gitchange.Remote, p *proposal, err error) (gitchange.Result, error) {
+func (r *run) onBranch(ctx context.Context, clone *commit.Clone, target, pushed commit.Remote, p *proposal, err error) (commit.Result, error) {
 	if err != nil {
-		return gitchange.Result{}, err
+		return commit.Result{}, err
 	}
 	tip, err := clone.Fetch(ctx, pushed)
 	if err != nil {
-		return gitchange.Result{}, err
+		return commit.Result{}, err
 	}
 	main, err := clone.Fetch(ctx, target)
 	if err != nil {
-		return gitchange.Result{}, err
+		return commit.Result{}, err
 	}
 	holds, err := clone.Holds(tip, p.propose)
 	if err == nil && holds {
 		holds, err = isProposal(clone, tip, main, p)
 	}
 	if err == nil && !holds {
-		err = fmt.Errorf("%w: %s", gitchange.ErrBranchExists, pushed)
+		err = fmt.Errorf("%w: %s", commit.ErrBranchExists, pushed)
 	}
-	return gitchange.Result{Commit: tip}, err
+	return commit.Result{Commit: tip}, err
 }
 
 // isProposal reports whether a commit that holds the drafts is one of main, or one commit
 // on it that does nothing but add drafts.
-func isProposal(clone *gitchange.Clone, tip, main plumbing.Hash, p *proposal) (bool, error) {
+func isProposal(clone *commit.Clone, tip, main plumbing.Hash, p *proposal) (bool, error) {
 	if merged, err := clone.Contains(main, tip); err != nil || merged {
 		return merged, err
 	}
@@ -123,7 +123,7 @@ func isProposal(clone *gitchange.Clone, tip, main plumbing.Hash, p *proposal) (b
 
 func branchHint(err error) error {
 	switch {
-	case errors.Is(err, gitchange.ErrBranchExists), errors.Is(err, errInTheWay):
+	case errors.Is(err, commit.ErrBranchExists), errors.Is(err, errInTheWay):
 		return cli.Hint(err, "nothing was changed; name another branch, or delete that one")
 	}
 	return commitflags.Hint(err, "")
@@ -141,8 +141,8 @@ func (p *proposal) path(d request.Draft) string { return path.Join(p.folder, fil
 var errInTheWay = errors.New("it is there, and says something else")
 
 // propose adds the files that a tree has not.
-func (p *proposal) propose(tree *gittree.Tree) (gitchange.Change, error) {
-	change := gitchange.Change{Write: map[string][]byte{}}
+func (p *proposal) propose(tree *git.Tree) (commit.Change, error) {
+	change := commit.Change{Write: map[string][]byte{}}
 	for _, d := range p.drafts {
 		name := p.path(d)
 		entry, err := tree.Find(name)

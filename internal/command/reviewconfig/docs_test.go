@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/storage/memory"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -78,7 +76,7 @@ func TestDocsConfigurations(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := options(t, "", workflow(t), memory.NewStorage())
+		o := options(t, "", workflow(t))
 		o.Verify = func(*exception.Document) (*exception.Document, error) {
 			return nil, errors.New("nothing is verified here")
 		}

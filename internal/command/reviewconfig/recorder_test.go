@@ -11,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	gogit "github.com/go-git/go-git/v5"
-
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -100,14 +99,15 @@ func (c *clone) gitHub() *httptest.Server {
 
 func (c *clone) recorder(promote string) *record.Recorder {
 	c.t.Helper()
-	repository, err := gogit.PlainOpen(c.dir)
+	repository, err := git.Open(c.dir)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	c.t.Cleanup(func() { _ = repository.Close() })
 	environment := workflow(c.t)
 	environment["GITHUB_API_URL"] = c.gitHub().URL
-	o := options(c.t, promote, environment, repository.Storer)
-	o.Source = c.head
+	o := options(c.t, promote, environment)
+	o.Repository, o.Source = repository, c.head
 	recorder, err := reviewconfig.New(o)
 	if err != nil {
 		c.t.Fatal(err)

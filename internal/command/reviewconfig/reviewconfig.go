@@ -10,9 +10,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing/storer"
-
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/internal/review/record"
@@ -35,9 +34,9 @@ type Options struct {
 	// GITHUB_TOKEN.
 	Getenv func(string) string
 	Client *http.Client
-	// Objects are those of the repository, Source is the commit whose files are
+	// Repository is where they are signed, Source is the commit whose files are
 	// signed, and Branch the branch that it is on; an empty one is GITHUB_REF.
-	Objects        storer.EncodedObjectStorer
+	Repository     *git.Repository
 	Source, Branch string
 	// Verify verifies the predecessor of a renewal, as pkg/verify
 	// does, and returns what was signed of it; nil is that nothing says whose signature
@@ -62,7 +61,7 @@ func New(o Options) (*record.Recorder, error) {
 		return nil, err
 	}
 	c := review.Config{
-		Source: source, Branch: o.branch(), History: record.History(o.Objects),
+		Source: source, Branch: o.branch(), History: record.History(o.Repository),
 		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
 		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
@@ -81,7 +80,7 @@ func New(o Options) (*record.Recorder, error) {
 	if err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/approvals.md says what goes together"}
 	}
-	recorder := &record.Recorder{Reviewer: reviewer, Objects: o.Objects, Source: o.Source}
+	recorder := &record.Recorder{Reviewer: reviewer, Repository: o.Repository, Source: o.Source}
 	if p.Renewals.RequireNewApprover {
 		recorder.Verify = o.Verify
 	}

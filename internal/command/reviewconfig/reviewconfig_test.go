@@ -8,9 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing/storer"
-	"github.com/go-git/go-git/v5/storage/memory"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
 )
@@ -26,7 +23,7 @@ func workflow(t *testing.T) map[string]string {
 		"GITHUB_EVENT_PATH": event, "GITHUB_TOKEN": "ghs_0123456789"}
 }
 
-func options(t *testing.T, promote string, environment map[string]string, objects storer.EncodedObjectStorer) reviewconfig.Options {
+func options(t *testing.T, promote string, environment map[string]string) reviewconfig.Options {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\npromote: {"+promote+"}\n"), 0o600); err != nil {
@@ -36,7 +33,7 @@ func options(t *testing.T, promote string, environment map[string]string, object
 	if err != nil {
 		t.Fatal(err)
 	}
-	return reviewconfig.Options{Config: cfg, Getenv: func(name string) string { return environment[name] }, Client: &http.Client{}, Objects: objects}
+	return reviewconfig.Options{Config: cfg, Getenv: func(name string) string { return environment[name] }, Client: &http.Client{}}
 }
 
 // What the configuration asks for, and the environment shows. What is asked for
@@ -94,7 +91,7 @@ func TestSettings(t *testing.T) {
 			if tc.change != nil {
 				tc.change(environment)
 			}
-			recorder, err := reviewconfig.New(options(t, tc.promote, environment, memory.NewStorage()))
+			recorder, err := reviewconfig.New(options(t, tc.promote, environment))
 			got := "records"
 			var usage *cli.UsageError
 			switch {

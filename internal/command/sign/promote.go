@@ -10,8 +10,8 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
-	"github.com/polex-dev/polex/internal/gitchange"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -20,9 +20,9 @@ import (
 // promotion is one run of polex-sign --promote.
 type promotion struct {
 	*run
-	clone   *gitchange.Clone
-	author  gitchange.Author
-	push    gitchange.Push
+	clone   *commit.Clone
+	author  commit.Author
+	push    commit.Push
 	skipped map[string]bool // files that were said to be
 	refused map[string]bool // files that are left out, with --keep-going
 }
@@ -50,9 +50,12 @@ func (r *run) promote(ctx context.Context) error {
 		r.report.Documents = max(r.report.Documents, len(refused))
 		return cli.Finish(r.format, r.streams.Out, r.report)
 	}
-	var revision *gittree.RevisionError
-	if errors.As(err, &revision) {
+	var revision *git.RevisionError
+	switch {
+	case errors.As(err, &revision) && revision.Malformed:
 		return &cli.UsageError{Err: err, Hint: revision.Hint()}
+	case errors.As(err, &revision):
+		return cli.Hint(err, revision.Hint())
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
-	"github.com/polex-dev/polex/internal/gitchange"
+	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
 )
 
@@ -28,7 +28,7 @@ func (p *promotion) findRemote() error {
 
 // target returns the commit that the queue is planned on.
 func (p *promotion) target(ctx context.Context) (plumbing.Hash, error) {
-	if p.push.To == (gitchange.Remote{}) {
+	if p.push.To == (commit.Remote{}) {
 		head, err := p.clone.Head()
 		return head.Commit, err
 	}
@@ -36,7 +36,7 @@ func (p *promotion) target(ctx context.Context) (plumbing.Hash, error) {
 }
 
 // pushedTo is the branch that the commit goes to.
-func (p *promotion) pushedTo() gitchange.Remote {
+func (p *promotion) pushedTo() commit.Remote {
 	to := p.push.To
 	if p.push.As != "" {
 		to.Branch = p.push.As

@@ -30,7 +30,7 @@ func (p *promotion) record(ctx context.Context, queue *promote.Queue, plan *prom
 		return nil, err
 	}
 	recorder, err := reviewconfig.New(reviewconfig.Options{Config: p.config, Getenv: os.Getenv, Client: &http.Client{},
-		Objects: p.clone.Objects(), Source: queue.Source().String(), Branch: branch, Verify: verifies})
+		Repository: p.clone.Repository, Source: queue.Source().String(), Branch: branch, Verify: verifies})
 	if err != nil || recorder == nil {
 		return docs, err
 	}

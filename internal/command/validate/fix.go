@@ -1,7 +1,6 @@
 package validate
 
 import (
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/translate"

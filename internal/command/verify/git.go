@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -51,8 +51,8 @@ func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]), Hint: "name what to verify in the commit with --path"}
 	}
-	var bad *gittree.RevisionError
-	if err := gittree.CheckRevision(f.revision); errors.As(err, &bad) {
+	var bad *git.RevisionError
+	if err := git.CheckRevision(f.revision); errors.As(err, &bad) {
 		return &cli.UsageError{Err: err, Hint: bad.Hint()}
 	}
 	return nil
@@ -87,7 +87,7 @@ type commitInputs struct {
 	paths  []string
 	report *cli.Report
 	screen func(path string, mode fs.FileMode) (read bool, refused *cli.Result) // of --only-exceptions, or nil
-	tree   *gittree.Tree
+	tree   *git.Tree
 	first  map[plumbing.Hash]string // where a content was met first
 	copies int
 }
@@ -99,14 +99,14 @@ const maxCopies = 16
 // each calls visit for every document, as [cli.Inputs.Each] does for what lies on
 // disk.
 func (c *commitInputs) each(visit func(*exception.Document)) {
-	repository, err := gittree.Open(c.flags.dir)
+	repository, err := git.Open(c.flags.dir)
 	if err != nil {
 		c.unreadable(c.flags.dir, err)
 		return
 	}
 	defer repository.Close() //nolint:errcheck // only read
 	commit, err := repository.Resolve(c.flags.revision)
-	var unknown *gittree.RevisionError
+	var unknown *git.RevisionError
 	if errors.As(err, &unknown) {
 		c.report.Add(cli.Result{Outcome: cli.Unknown, File: c.flags.dir, Reason: reasonUnknownRevision, Message: err.Error(), Hint: unknown.Hint()})
 		return
@@ -127,7 +127,7 @@ func (c *commitInputs) each(visit func(*exception.Document)) {
 
 func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 	found := false
-	each := func(e gittree.Entry, problem string) error {
+	each := func(e git.Entry, problem string) error {
 		found = true
 		if problem == "" {
 			c.file(e, visit)
@@ -145,7 +145,7 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 	if c.screen == nil {
 		err = c.tree.Documents(name, exception.HoldsDocuments, each)
 	} else {
-		err = c.tree.Walk(name, func(e gittree.Entry) error {
+		err = c.tree.Walk(name, func(e git.Entry) error {
 			found = c.screened(e, visit) || found
 			return nil
 		})
@@ -160,7 +160,7 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 }
 
 // screened is [cli.Inputs.Each] with a Screen.
-func (c *commitInputs) screened(e gittree.Entry, visit func(*exception.Document)) bool {
+func (c *commitInputs) screened(e git.Entry, visit func(*exception.Document)) bool {
 	mode, err := e.Mode.ToOSFileMode()
 	if err != nil {
 		mode = fs.ModeIrregular
@@ -175,7 +175,7 @@ func (c *commitInputs) screened(e gittree.Entry, visit func(*exception.Document)
 	return read || refused != nil
 }
 
-func (c *commitInputs) file(e gittree.Entry, visit func(*exception.Document)) {
+func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {
 	if first, met := c.first[e.Hash()]; met {
 		if c.copies++; c.copies > maxCopies {
 			c.report.Documents++
@@ -187,10 +187,10 @@ func (c *commitInputs) file(e gittree.Entry, visit func(*exception.Document)) {
 		c.first[e.Hash()] = e.Path
 	}
 	content, err := c.tree.Read(e)
-	if errors.Is(err, gittree.ErrTooLarge) {
+	if errors.Is(err, git.ErrTooLarge) {
 		c.report.Documents++
 		c.report.Add(cli.Malformed(&exception.SyntaxError{Position: exception.Position{File: e.Path, Line: 1, Column: 1},
-			Message: fmt.Sprintf("the file is larger than %d MiB", gittree.MaxFile>>20), Hint: "an exception has a few KiB; is this the right file?"}))
+			Message: fmt.Sprintf("the file is larger than %d MiB", git.MaxFile>>20), Hint: "an exception has a few KiB; is this the right file?"}))
 		return
 	}
 	if err != nil {

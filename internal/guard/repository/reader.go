@@ -12,14 +12,14 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/gittree"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
 // Limits of what is read of one commit where a [Reader] says nothing else. They are
-// on top of those of internal/gittree.
+// on top of those of internal/git.
 const (
 	DefaultMaxBytes    = 1 << 30 // sealed, an exception and its message have 16 KiB
 	DefaultMaxMessages = 100_000
@@ -27,9 +27,9 @@ const (
 
 // Reader says what is read.
 type Reader struct {
-	Dir      string   // folder of the repository, as [gittree.Open] takes it
-	Revision string   // as [gittree.Repository.Resolve] takes it
-	Paths    []string // files and folders in the commit, as [gittree.Tree.Find] takes them
+	Dir      string   // folder of the repository, as [git.Open] takes it
+	Revision string   // as [git.Repository.Resolve] takes it
+	Paths    []string // files and folders in the commit, as [git.Tree.Find] takes them
 
 	// MaxBytes is the most that the files and the messages in them have together,
 	// and MaxMessages how many documents may be sealed; 0 is the default.
@@ -38,7 +38,7 @@ type Reader struct {
 
 // Read is a [guard.ReadCommit].
 func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
-	repository, err := gittree.Open(r.Dir)
+	repository, err := git.Open(r.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
 // state tells what lies at the paths by its objects' names. That nothing lies at
 // one of them is an error: a path that was mistaken would make every exception
 // unknown.
-func (r Reader) state(tree *gittree.Tree) (string, error) {
+func (r Reader) state(tree *git.Tree) (string, error) {
 	var state strings.Builder
 	for _, path := range r.Paths {
 		entry, err := tree.Find(path)
@@ -86,7 +86,7 @@ func (r Reader) state(tree *gittree.Tree) (string, error) {
 // collector gathers the messages of a tree.
 type collector struct {
 	ctx      context.Context
-	tree     *gittree.Tree
+	tree     *git.Tree
 	messages map[string]bool
 	met      map[string]bool // the contents that were read
 	bytes    int             // that may still be read
@@ -94,7 +94,7 @@ type collector struct {
 }
 
 // entry reads one file, and refuses what polex-verify --git refuses.
-func (c *collector) entry(e gittree.Entry, problem string) error {
+func (c *collector) entry(e git.Entry, problem string) error {
 	if problem != "" {
 		return fmt.Errorf("%q %s, and only regular files (mode 100644) are read", e.Path, problem)
 	}

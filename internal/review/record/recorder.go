@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -27,9 +27,9 @@ type File struct {
 
 // Recorder writes into documents how they came to be signed.
 type Recorder struct {
-	Reviewer *review.Reviewer
-	Objects  storer.EncodedObjectStorer // of the repository
-	Source   string                     // the hash of the commit whose files are signed
+	Reviewer   *review.Reviewer
+	Repository *git.Repository
+	Source     string // the hash of the commit whose files are signed
 	// Verify verifies the predecessor of a renewal and returns what was signed of it. Nil is
 	// that no predecessor is looked at.
 	Verify func(*exception.Document) (*exception.Document, error)
@@ -100,7 +100,7 @@ func (r *Recorder) origins(files []File) (map[string]*review.Origin, []string, e
 			return nil, nil, &review.UnknownError{What: fmt.Sprintf("find the commit that brought %q", f.Path), Err: errors.New("the history does not go back to it"),
 				Advice: "in GitHub Actions, check it out with fetch-depth: 0"}
 		}
-		content, err := History(r.Objects).ReadFile(r.Source, f.Path)
+		content, err := History(r.Repository).ReadFile(r.Source, f.Path)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,0 +1,144 @@
+package git_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// walked returns how many entries a walk of all of main visits.
+func walked(t *testing.T, f *forge) (visited int, err error) {
+	t.Helper()
+	err = inTree(t, f, func(_ *git.Repository, tree *git.Tree) error {
+		return tree.Walk(".", func(git.Entry) error { visited++; return nil })
+	})
+	return visited, err
+}
+
+func inTree(t *testing.T, f *forge, look func(*git.Repository, *git.Tree) error) error {
+	t.Helper()
+	r, err := git.Open(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	hash, err := r.Resolve("main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := r.Tree(hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return look(r, tree)
+}
+
+// twice makes levels of folders that each hold the one below twice.
+func (f *forge) twice(levels int) plumbing.Hash {
+	h := f.tree(line("100644", "a.yaml", f.put(blob, small)))
+	for range levels {
+		h = f.tree(line("40000", "a", h), line("40000", "b", h))
+	}
+	return h
+}
+
+// TestTreeBomb: folders that hold each other are counted before anything is visited.
+func TestTreeBomb(t *testing.T) {
+	f := newForge(t)
+	f.commit(f.twice(40))
+	if visited, err := walked(t, f); visited != 0 || err == nil || !strings.Contains(err.Error(), "more than 100000 files and folders") {
+		t.Errorf("%d visited, %v", visited, err)
+	}
+	f.commit(f.twice(10))
+	if visited, err := walked(t, f); visited != 1<<10 || err != nil {
+		t.Errorf("%d visited, %v, want 1024", visited, err)
+	}
+}
+
+// TestSharedFolderDepth: a folder that was measured where it is not too deep is too
+// deep elsewhere.
+func TestSharedFolderDepth(t *testing.T) {
+	f := newForge(t)
+	chain := f.tree(line("100644", "a.yaml", f.put(blob, small)))
+	for range 40 {
+		chain = f.tree(line("40000", "d", chain))
+	}
+	deep := chain
+	for range 30 {
+		deep = f.tree(line("40000", "d", deep))
+	}
+	f.commit(f.tree(line("40000", "a", chain), line("40000", "b", deep)))
+	if visited, err := walked(t, f); visited != 0 || err == nil || !strings.Contains(err.Error(), "folders in each other") {
+		t.Errorf("%d visited, %v", visited, err)
+	}
+}
+
+// TestAllFiles: the files of one tree are bounded together.
+func TestAllFiles(t *testing.T) {
+	f := newForge(t)
+	large := f.put(blob, make([]byte, git.MaxFile))
+	var lines [][]byte
+	const most = git.MaxFiles / git.MaxFile
+	for i := range most + 1 {
+		lines = append(lines, line("100644", fmt.Sprintf("%02d.yaml", i), large))
+	}
+	f.commit(f.tree(lines...))
+	read := 0
+	err := inTree(t, f, func(_ *git.Repository, tree *git.Tree) error {
+		return tree.Walk(".", func(e git.Entry) error {
+			_, err := tree.Read(e)
+			if err == nil {
+				read++
+			}
+			return err
+		})
+	})
+	if read != most || err == nil || !strings.Contains(err.Error(), "256 MiB") {
+		t.Errorf("%d read, %v, want %d", read, err, most)
+	}
+}
+
+// TestWork: what is made of large bases on the way to small files is bounded for all of
+// them together.
+func TestWork(t *testing.T) {
+	const large = 1 << 20
+	f := newForge(t)
+	base := make([]byte, large)
+	baseHash := plumbing.ComputeHash(blob, base)
+	objects := []packed{{baseHash, entry(blob, large, nil, base)}}
+	var lines [][]byte
+	for i := range 8 {
+		size := uint64(large + 1 + i)
+		hash := plumbing.ComputeHash(blob, make([]byte, size))
+		delta := change(large, size)
+		objects = append(objects, packed{hash, entry(plumbing.REFDeltaObject, uint64(len(delta)), baseHash[:], delta)})
+		lines = append(lines, line("100644", fmt.Sprintf("%d.yaml", i), hash))
+	}
+	f.pack(objects...)
+	f.commit(f.tree(lines...))
+	for _, tc := range []struct {
+		left int64
+		want int
+	}{{1 << 30, 8}, {20 << 20, 8}, {12 << 20, 3}, {0, 0}} {
+		read := 0
+		err := inTree(t, f, func(r *git.Repository, tree *git.Tree) error {
+			return tree.Walk(".", func(e git.Entry) error {
+				if read == 0 {
+					r.LeaveWork(tc.left)
+				}
+				_, err := tree.Read(e)
+				if err == nil {
+					read++
+				}
+				return err
+			})
+		})
+		if read != tc.want || (err == nil) != (tc.want == 8) || err != nil && !strings.Contains(err.Error(), "too much work") {
+			t.Errorf("with %d bytes left: %d read, %v, want %d", tc.left, read, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package git
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Commit is what a commit says of itself. Its hash holds for all of it, and
+// nothing for its truth: who made it and when is what somebody wrote into it.
+type Commit struct {
+	Hash      plumbing.Hash
+	Tree      plumbing.Hash
+	Parents   []plumbing.Hash
+	Author    Stamp
+	Committer Stamp
+	Message   string
+}
+
+// Stamp is who did something to a commit, and when. What cannot be read of it is
+// empty or zero.
+type Stamp struct {
+	Name  string
+	Email string
+	When  time.Time // UTC
+	// Offset says where the clock stood, in seconds east of UTC.
+	Offset int
+}
+
+// Local returns the time as the clock said it.
+func (s Stamp) Local() time.Time { return s.When.In(time.FixedZone("", s.Offset)) }
+
+// Commit returns a commit. One of more than [MaxParents] parents is an error.
+func (r *Repository) Commit(hash plumbing.Hash) (*Commit, error) {
+	content, err := r.read(plumbing.CommitObject, hash, maxCommit)
+	if err != nil {
+		return nil, err
+	}
+	c, err := parseCommit(content)
+	if err != nil {
+		return nil, fmt.Errorf("commit %s: %w", hash, err)
+	}
+	c.Hash = hash
+	return c, nil
+}
+
+// TreeOf returns what a commit holds that was read before.
+func (r *Repository) TreeOf(c *Commit) *Tree { return &Tree{commit: c.Hash, root: c.Tree, objects: r} }
+
+// parseCommit reads the lines that Git reads, in their one order: the tree, the
+// parents, the author, the committer. Others follow up to an empty line, and the
+// message behind that.
+func parseCommit(content []byte) (*Commit, error) {
+	tree, err := header(content, "tree ")
+	if err != nil {
+		return nil, err
+	}
+	c := &Commit{Tree: tree}
+	_, rest, _ := bytes.Cut(content, []byte("\n"))
+	for bytes.HasPrefix(rest, []byte("parent ")) {
+		parent, err := header(rest, "parent ")
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Parents) == MaxParents {
+			return nil, fmt.Errorf("it has more than %d parents", MaxParents)
+		}
+		c.Parents = append(c.Parents, parent)
+		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+	}
+	for _, s := range []struct {
+		key  string
+		into *Stamp
+	}{{"author ", &c.Author}, {"committer ", &c.Committer}} {
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		text, ok := strings.CutPrefix(string(line), s.key)
+		if !ok {
+			return nil, fmt.Errorf("there is no %sline where it belongs", s.key)
+		}
+		*s.into, rest = parseStamp(text), after
+	}
+	if message, ok := bytes.CutPrefix(rest, []byte("\n")); ok {
+		c.Message = string(message)
+	} else if _, message, ok := bytes.Cut(rest, []byte("\n\n")); ok {
+		c.Message = string(message)
+	}
+	return c, nil
+}
+
+// lastSecond is the end of the year 9999: what lies beyond cannot be written as a
+// time of four digits.
+const lastSecond = 253402300799
+
+// parseStamp reads "Ann <ann@example.com> 1700000000 +0100".
+func parseStamp(text string) Stamp {
+	name, rest, ok := strings.Cut(text, "<")
+	if !ok {
+		return Stamp{Name: strings.TrimSpace(text)}
+	}
+	s := Stamp{Name: strings.TrimSpace(name)}
+	end := strings.LastIndex(rest, ">")
+	if end < 0 {
+		return s
+	}
+	s.Email = strings.TrimSpace(rest[:end])
+	digits, zone, _ := strings.Cut(strings.TrimSpace(rest[end+1:]), " ")
+	if seconds, err := strconv.ParseInt(digits, 10, 64); err == nil && seconds >= 0 && seconds <= lastSecond {
+		s.When = time.Unix(seconds, 0).UTC()
+	}
+	if clock, err := time.Parse("-0700", zone); err == nil {
+		_, s.Offset = clock.Zone()
+	}
+	return s
+}
+
+// Shallow returns the commits of which the parents are not here, because the
+// repository was cloned without them (git clone --depth). None means that it is
+// whole.
+func (r *Repository) Shallow() ([]plumbing.Hash, error) {
+	content, err := readFile(r.root, "shallow", maxShallow)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read shallow: %w", err)
+	}
+	var cut []plumbing.Hash
+	for line := range strings.Lines(string(content)) {
+		hash, err := hashOf("shallow", strings.TrimRight(line, "\r\n"))
+		if err != nil {
+			return nil, err
+		}
+		cut = append(cut, hash)
+	}
+	return cut, nil
+}

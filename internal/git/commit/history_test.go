@@ -1,0 +1,197 @@
+package commit_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
+)
+
+func (r *repository) open() *commit.Clone {
+	r.tb.Helper()
+	c, err := commit.Open(commit.Options{Dir: r.dir})
+	r.must(err)
+	r.tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// TestOrigins: a file comes from the commit on the first parents' line that gave
+// it what it holds, which for a merge is the merge.
+func TestOrigins(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/first.yaml": "1\n", "unsigned/again.yaml": "1\n", "a": "x"})
+	want := map[string]string{"unsigned/first.yaml": r.head()}
+	r.git("checkout", "--quiet", "-b", "topic")
+	r.write("unsigned/merged.yaml", "1\n")
+	r.commit("On a branch")
+	r.git("checkout", "--quiet", "main")
+	r.write("unsigned/changed.yaml", "1\n")
+	r.commit("Add")
+	r.git("merge", "--quiet", "--no-ff", "--message=Merge it", "topic")
+	want["unsigned/merged.yaml"] = r.head()
+	r.write("unsigned/changed.yaml", "2\n")
+	r.git("rm", "--quiet", "unsigned/again.yaml")
+	want["unsigned/changed.yaml"] = r.commit("Change one, withdraw another")
+	r.write("unsigned/again.yaml", "1\n")
+	want["unsigned/again.yaml"] = r.commit("Ask again")
+	r.git("mv", "a", "b")
+	r.write("a/in.yaml", "1\n") // where a file was
+	want["a/in.yaml"] = r.commit("Something else")
+	r.commit("Nothing at all")
+
+	check := func(r *repository, want map[string]string) {
+		t.Helper()
+		var names []string
+		for name := range map[string]bool{"unsigned/first.yaml": true, "unsigned/merged.yaml": true, "unsigned/changed.yaml": true, "unsigned/again.yaml": true, "a/in.yaml": true} {
+			names = append(names, name)
+		}
+		got, err := r.open().Origins(plumbing.NewHash(r.head()), names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			origin, known := got[name]
+			if known != (want[name] != "") || known && origin.Commit.String() != want[name] {
+				t.Errorf("%s comes from %s, want %q", name, origin.Commit, want[name])
+			}
+			if known && origin.Author != "Ann <ann@example.com>" {
+				t.Errorf("%s is by %q", name, origin.Author)
+			}
+		}
+	}
+	check(r, want)
+
+	// A shallow clone cannot tell what is older than itself.
+	shallow := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "shallow")}
+	r.git("clone", "--quiet", "--depth=3", "file://"+r.dir, shallow.dir)
+	check(shallow, map[string]string{"a/in.yaml": want["a/in.yaml"]})
+	// One that goes back a commit more can.
+	shallow.git("fetch", "--quiet", "--deepen=1")
+	_ = os.RemoveAll(shallow.path(".git/polex"))
+	check(shallow, map[string]string{"a/in.yaml": want["a/in.yaml"], "unsigned/again.yaml": want["unsigned/again.yaml"]})
+}
+
+// TestResolve: a name is one commit or none.
+func TestResolve(t *testing.T) {
+	r := newRepository(t, waiting)
+	first := r.head()
+	r.git("tag", "light")
+	r.git("tag", "--annotate", "--message=x", "heavy")
+	second := r.commit("Second")
+	r.git("branch", "same")
+	r.git("tag", "same")
+	r.git("branch", "both")
+	r.git("tag", "both", first)
+	r.bare()
+	c := r.open()
+	for name, want := range map[string]string{
+		"HEAD": second, "main": second, "light": first, "heavy": first, "origin/main": second, first: first, "same": second,
+		"both": "are different commits", "nowhere": "does not have it", first[:12]: "does not have it", "HEAD~1": "no name of a commit", "-x": "does not have it", "main^{tree}": "no name of a commit",
+		strings.Repeat("0", 40): "does not have it", r.line("rev-parse", "HEAD:README.md"): "no commit",
+	} {
+		got, err := c.Resolve(name)
+		if plumbing.IsHash(want) && (err != nil || got.String() != want) || !plumbing.IsHash(want) && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %s, %v, want %s", name, got, err, want)
+		}
+	}
+}
+
+// TestUnpushed: the commits that only the clone has, the oldest first.
+func TestUnpushed(t *testing.T) {
+	r := newRepository(t, waiting)
+	remote := r.bare()
+	c := r.open()
+	tip := plumbing.NewHash(remote.head())
+	var want []string
+	for i := range 3 {
+		got, err := c.Unpushed(tip)
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v, %v, want %v", got, err, want)
+		}
+		want = append(want, r.commit(fmt.Sprint(i)))
+	}
+	r.git("checkout", "--quiet", "-b", "topic", "HEAD^")
+	r.commit("On a branch")
+	r.git("checkout", "--quiet", "main")
+	r.git("merge", "--quiet", "--no-ff", "--message=Merge", "topic")
+	if _, err := c.Unpushed(tip); err == nil || !strings.Contains(err.Error(), "merge") {
+		t.Errorf("with a merge: %v", err)
+	}
+}
+
+// TestLinkedWorkTree: a run in a linked work tree that is killed is ended there,
+// and not in another work tree of the repository.
+func TestLinkedWorkTree(t *testing.T) {
+	for n := 0; ; n++ {
+		r := newRepository(t, waiting)
+		r.git("pack-refs", "--all")
+		linked := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "linked")}
+		r.git("worktree", "add", "--quiet", "-b", "sign/here", linked.dir)
+		if start(t, order{Dir: linked.dir, Mode: "commit", KillAt: n}) != nil {
+			if n < 10 {
+				t.Errorf("only %d steps", n)
+			}
+			return
+		}
+		if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Recovered != "" || got.Err != "" {
+			t.Errorf("killed at %d: the other work tree says %+v", n, got)
+		}
+		if got := start(t, order{Dir: linked.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
+			t.Errorf("killed at %d: %+v", n, got)
+		}
+		linked.clean()
+		r.clean()
+		if got := r.line("log", "--format=%s", "main..sign/here"); got != "Sign 3" {
+			t.Errorf("killed at %d: the branch has %q", n, got)
+		}
+	}
+}
+
+// TestChangesRefused: paths that are none of the repository's files.
+func TestChangesRefused(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.must(os.Symlink("README.md", r.path("link")))
+	head := r.commit("Link")
+	c := r.open()
+	by := commit.Author{Name: "A", Email: "a@example.com", When: committedAt}
+	for name, change := range map[string]commit.Change{
+		"outside":           {Write: map[string][]byte{"../x": nil}},
+		"absolute":          {Write: map[string][]byte{"/x": nil}},
+		"the root":          {Write: map[string][]byte{".": nil}},
+		"Git's own":         {Write: map[string][]byte{".git/config": nil}},
+		"by another name":   {Write: map[string][]byte{"sub/.GIT/config": nil}},
+		"by a short name":   {Write: map[string][]byte{"GIT~1/config": nil}},
+		"a link":            {Write: map[string][]byte{"link": nil}},
+		"a folder":          {Write: map[string][]byte{"signed": nil}},
+		"below a file":      {Write: map[string][]byte{"README.md/x": nil}},
+		"too long":          {Write: map[string][]byte{strings.Repeat("a/", 600) + "x": nil}},
+		"what is not there": {Remove: []string{"nowhere"}},
+		"a whole folder":    {Remove: []string{"signed"}},
+		"both":              {Write: map[string][]byte{"README.md": nil}, Remove: []string{"README.md"}},
+	} {
+		propose := proposing(change)
+		if got, err := c.Commit(t.Context(), by, propose); err == nil || !got.Commit.IsZero() {
+			t.Errorf("%s: committed %s", name, got.Commit)
+		}
+		if _, err := c.Apply(propose); err == nil {
+			t.Errorf("%s: applied", name)
+		}
+	}
+	if got, err := c.Commit(t.Context(), by, proposing(commit.Change{Write: map[string][]byte{"README.md": []byte("# Exceptions\n")}})); err != nil || !got.Commit.IsZero() {
+		t.Errorf("nothing new: %s, %v", got.Commit, err)
+	}
+	if r.head() != head {
+		t.Error("HEAD has moved")
+	}
+	_ = c.Close()
+	r.clean()
+}
+
+func proposing(change commit.Change) commit.Propose {
+	return func(*git.Tree) (commit.Change, error) { return change, nil }
+}

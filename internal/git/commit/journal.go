@@ -1,0 +1,100 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// journal is what is about to be done to the clone. While its reference is there, it is
+// not known how much of it was.
+type journal struct {
+	// head is where the work tree was, and commit what it is to have.
+	head   git.Head
+	commit plumbing.Hash
+	// filesOnly says that only the work tree is changed, and that the index and the branch
+	// are left as they are.
+	filesOnly bool
+	by        git.Stamp
+	what      string // for the reflog
+
+	edits []git.Change
+	hash  plumbing.Hash // of the commit that is the journal
+}
+
+const (
+	journalTitle = "polex journal 1"
+	wholeChange  = "branch, index and files"
+	filesAlone   = "files"
+)
+
+func (c *Clone) writeJournal(j *journal) (err error) {
+	scope := wholeChange
+	if j.filesOnly {
+		scope = filesAlone
+	}
+	j.hash, err = c.writeCommit(context.Background(), "write the journal", object{
+		parents: []plumbing.Hash{j.head.Commit, j.commit}, by: j.by, reference: journalReference,
+		change: Change{Message: strings.Join([]string{journalTitle, "", j.head.Branch.String(), scope, j.what, ""}, "\n")},
+	})
+	return err
+}
+
+// readJournal returns nil where there is none.
+func (c *Clone) readJournal() (*journal, error) {
+	hash, err := c.Reference(journalReference)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	malformed := fmt.Errorf("its journal %s cannot be read: look at git status, put the work tree right, and remove it: git update-ref -d %s", journalReference, journalReference)
+	if err != nil {
+		return nil, errors.Join(malformed, err)
+	}
+	found, err := c.Repository.Commit(hash)
+	if err != nil {
+		return nil, errors.Join(malformed, err)
+	}
+	lines := strings.Split(found.Message, "\n")
+	if len(lines) != 6 || lines[0] != journalTitle || len(found.Parents) != 2 || lines[3] != wholeChange && lines[3] != filesAlone || git.CheckRevision(lines[2]) != nil {
+		return nil, malformed
+	}
+	j := &journal{head: git.Head{Branch: plumbing.ReferenceName(lines[2]), Commit: found.Parents[0]}, commit: found.Parents[1],
+		filesOnly: lines[3] == filesAlone, by: found.Committer, what: lines[4], hash: hash}
+	if j.edits, err = c.difference(j.head.Commit, j.commit); err != nil {
+		return nil, errors.Join(malformed, err)
+	}
+	return j, nil
+}
+
+// removeJournal removes the journal, if it is there.
+func (c *Clone) removeJournal() error {
+	if _, err := c.Reference(journalReference); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err := c.write(context.Background(), "remove the journal", call{}, "update-ref", "-d", "--", journalReference)
+	return err
+}
+
+// difference is what leads from one commit's files to another's.
+func (c *Clone) difference(from, to plumbing.Hash) ([]git.Change, error) {
+	before, err := c.Tree(from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.Tree(to)
+	if err != nil {
+		return nil, err
+	}
+	var edits []git.Change
+	err = git.Differences(before, after, ".", func(d git.Change) error {
+		edits = append(edits, d)
+		return nil
+	})
+	return edits, err
+}

@@ -1,0 +1,60 @@
+package commit_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/git/commit"
+)
+
+// TestCloseFreesTheLock: also while a process that was just started still holds what
+// this one had open.
+func TestCloseFreesTheLock(t *testing.T) {
+	r := newRepository(t, waiting)
+	c, err := commit.Open(commit.Options{Dir: r.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(inherited(t, filepath.Join(r.dir, ".git", "polex", "lock")))
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := commit.Open(commit.Options{Dir: r.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// inherited is an open file of this process once more, as a child has it between fork
+// and exec.
+func inherited(t *testing.T, path string) int {
+	t.Helper()
+	const open = "/proc/self/fd"
+	entries, err := os.ReadDir(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		target, err := os.Readlink(filepath.Join(open, entry.Name()))
+		if err != nil || target != path {
+			continue
+		}
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice, err := syscall.Dup(fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return twice
+	}
+	t.Fatalf("%s is not open", path)
+	return -1
+}

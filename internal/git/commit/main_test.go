@@ -1,0 +1,180 @@
+package commit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
+)
+
+// childVariable makes the test binary a process that works in a clone.
+const childVariable = "POLEX_TEST_GITCHANGE"
+
+func TestMain(m *testing.M) {
+	if given := os.Getenv(childVariable); given != "" {
+		os.Exit(child(given))
+	}
+	os.Exit(m.Run())
+}
+
+// order is what a child does.
+type order struct {
+	Dir      string
+	Mode     string // commit, apply, push, nothing
+	KillAt   int    // the step before which it kills itself; -1 for none
+	FileSize uint64 // the most bytes that it may write into one file; 0 for any
+	Only     string // takes this file alone
+	Attempts int
+	Umask    int // 0 for the one that is
+}
+
+// done is what it says about it, unless it was killed.
+type done struct {
+	Steps     []string
+	Recovered string
+	Commit    string
+	Left      string
+	Err       string
+	Outrun    bool
+	Refused   bool
+	Busy      bool
+}
+
+func child(given string) int {
+	var o order
+	if err := json.Unmarshal([]byte(given), &o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if o.FileSize > 0 {
+		signal.Ignore(syscall.SIGXFSZ)
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: o.FileSize, Max: o.FileSize}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	if o.Umask > 0 {
+		syscall.Umask(o.Umask)
+	}
+	result := work(o)
+	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// work carries an order out.
+func work(o order) done {
+	var d done
+	step := func(name string) error {
+		if len(d.Steps) == o.KillAt {
+			self, _ := os.FindProcess(os.Getpid())
+			_ = self.Kill()
+			select {} // until the signal comes
+		}
+		d.Steps = append(d.Steps, name)
+		return nil
+	}
+	result, recovered, err := carry(o, step)
+	_ = step("end")
+	d.Recovered, d.Left = recovered, result.Left
+	if !result.Commit.IsZero() {
+		d.Commit = result.Commit.String()
+	}
+	if err != nil {
+		d.Err = err.Error()
+	}
+	var refused *commit.RefusedError
+	d.Outrun, d.Refused, d.Busy = errors.Is(err, commit.ErrOutrun), errors.As(err, &refused), errors.Is(err, commit.ErrBusy)
+	return d
+}
+
+func carry(o order, step func(string) error) (commit.Result, string, error) {
+	c, err := commit.Open(commit.Options{Dir: o.Dir, Step: step})
+	if err != nil {
+		return commit.Result{}, "", err
+	}
+	defer c.Close()
+	by := commit.Author{Name: "Polex Bot", Email: "bot@example.com", When: committedAt}
+	ctx := context.Background()
+	var result commit.Result
+	switch o.Mode {
+	case "commit":
+		result, err = c.Commit(ctx, by, seal(o.Only))
+	case "apply":
+		result, err = c.Apply(seal(o.Only))
+	case "push":
+		var to commit.Remote
+		if to, err = c.Remote(commit.Remote{}); err == nil {
+			result, err = c.Push(ctx, by, commit.Push{To: to, Attempts: o.Attempts}, seal(o.Only))
+		}
+	}
+	return result, c.Recovered, err
+}
+
+// seal proposes to move what waits, or the one file of it, with a line before.
+func seal(only string) commit.Propose {
+	return func(tree *git.Tree) (commit.Change, error) {
+		change := commit.Change{Write: map[string][]byte{}}
+		if _, err := tree.Find("unsigned"); errors.Is(err, fs.ErrNotExist) {
+			return change, nil
+		}
+		err := tree.Walk("unsigned", func(e git.Entry) error {
+			if only != "" && e.Path != only {
+				return nil
+			}
+			content, err := tree.Read(e)
+			change.Write["signed"+strings.TrimPrefix(e.Path, "unsigned")] = append([]byte("sealed\n"), content...)
+			change.Remove = append(change.Remove, e.Path)
+			return err
+		})
+		change.Message = fmt.Sprintf("Sign %d\n", len(change.Remove))
+		return change, err
+	}
+}
+
+// start runs a child. It returns nil for one that was killed.
+func start(tb testing.TB, o order, environment ...string) *done {
+	tb.Helper()
+	given, err := json.Marshal(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childVariable+"="+string(given), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Dir(o.Dir))
+	cmd.Env = append(cmd.Env, environment...)
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return nil
+	}
+	if err != nil {
+		tb.Fatalf("%v\n%s", err, problem.String())
+	}
+	d := &done{}
+	if err := json.Unmarshal(out.Bytes(), d); err != nil {
+		tb.Fatalf("%v: %s", err, out.String())
+	}
+	return d
+}
+
+var committedAt = time.Date(2026, 3, 1, 10, 30, 15, 0, time.UTC)

@@ -1,0 +1,128 @@
+package commit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// journalReference is where the journal is kept: the references below refs/worktree belong
+// to one work tree, are pushed and fetched by nobody, and keep what they name from being
+// collected.
+const journalReference = "refs/worktree/polex/journal"
+
+// object is a commit that is to be written.
+type object struct {
+	parents []plumbing.Hash // the first has the files that are changed
+	by      git.Stamp
+	change  Change
+	// reference is made for the commit. Nothing refers to it where this is "".
+	reference string
+}
+
+// writeCommit has Git write a commit, with the folders and files that it needs, and reads it
+// back.
+func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbing.Hash, error) {
+	// A pack for each commit would be a pack too many soon, and two work trees may write the
+	// same one.
+	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream())}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	name := strings.TrimSpace(said)
+	if !plumbing.IsHash(name) {
+		return plumbing.ZeroHash, fmt.Errorf("git fast-import answered %q", name)
+	}
+	hash := plumbing.NewHash(name)
+	if err := c.holds(hash, o); err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("read the written commit back: %w", err)
+	}
+	return hash, nil
+}
+
+// holds says in what a commit is not the one that was to be written.
+func (c *Clone) holds(hash plumbing.Hash, o object) error {
+	found, err := c.Repository.Commit(hash)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(found.Parents, o.parents) || strings.TrimRight(found.Message, "\n") != strings.TrimRight(o.change.Message, "\n") || found.Author != found.Committer {
+		return fmt.Errorf("commit %s is another than was to be written", hash)
+	}
+	before, err := c.Tree(o.parents[0])
+	if err != nil {
+		return err
+	}
+	changed := 0
+	err = git.Differences(before, c.TreeOf(found), ".", func(d git.Change) error {
+		changed++
+		content, written := o.change.Write[d.Path]
+		if written && d.New.IsFile() {
+			there, err := c.Blob(d.New.Hash())
+			if err == nil && !bytes.Equal(there, content) {
+				err = fmt.Errorf("%q has another content", d.Path)
+			}
+			return err
+		}
+		if written || !d.New.Absent() || !slices.Contains(o.change.Remove, d.Path) {
+			return fmt.Errorf("%q was not to be changed", d.Path)
+		}
+		return nil
+	})
+	if want := len(o.change.Write) + len(o.change.Remove); err == nil && changed != want {
+		err = fmt.Errorf("%d files are changed, and %d were to be", changed, want)
+	}
+	return err
+}
+
+// stream is what git fast-import reads: lines, paths in quotes, and content by its length.
+func (o *object) stream() []byte {
+	var s bytes.Buffer
+	reference := o.reference
+	if reference == "" {
+		reference = "refs/worktree/polex/new"
+	}
+	paths := slices.Sorted(maps.Keys(o.change.Write))
+	for i, name := range paths {
+		fmt.Fprintf(&s, "blob\nmark :%d\ndata %d\n%s\n", i+2, len(o.change.Write[name]), o.change.Write[name])
+	}
+	by := fmt.Sprintf("%s <%s> %s", o.by.Name, o.by.Email, stampDate(o.by))
+	fmt.Fprintf(&s, "commit %s\nmark :1\nauthor %s\ncommitter %s\ndata %d\n%s\n", reference, by, by, len(o.change.Message), o.change.Message)
+	for i, parent := range o.parents {
+		fmt.Fprintf(&s, "%s %s\n", []string{"from", "merge"}[min(i, 1)], parent)
+	}
+	for _, name := range o.change.Remove {
+		fmt.Fprintf(&s, "D %s\n", quoted(name))
+	}
+	for i, name := range paths {
+		fmt.Fprintf(&s, "M 100644 :%d %s\n", i+2, quoted(name))
+	}
+	s.WriteString("\nget-mark :1\n")
+	if o.reference == "" {
+		fmt.Fprintf(&s, "reset %s\nfrom %s\n\n", reference, plumbing.ZeroHash)
+	}
+	s.WriteString("done\n")
+	return s.Bytes()
+}
+
+// quoted is a path as Git reads it in quotes: bytes that are not plain are octal.
+func quoted(name string) string {
+	var s strings.Builder
+	s.WriteByte('"')
+	for _, b := range []byte(name) {
+		if b <= ' ' || b >= 0x7f || b == '"' || b == '\\' {
+			fmt.Fprintf(&s, `\%03o`, b)
+		} else {
+			s.WriteByte(b)
+		}
+	}
+	s.WriteByte('"')
+	return s.String()
+}

@@ -1,0 +1,320 @@
+package commit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/polex-dev/polex/internal/git/commit"
+)
+
+// TestTenAtOnce: ten processes, each in its own clone with its own files, push
+// to one remote at the same time. All land, one after the other.
+func TestTenAtOnce(t *testing.T) {
+	const pushers = 10
+	queue := map[string]string{}
+	for i := range pushers {
+		queue[fmt.Sprintf("unsigned/%d.yaml", i)] = fmt.Sprintf("n: %d\n", i)
+	}
+	r := newRepository(t, queue)
+	source := r.head()
+	remote := r.bare()
+	var clones []*repository
+	for i := range pushers {
+		clones = append(clones, remote.clone(fmt.Sprintf("clone%d", i)))
+	}
+	results := make([]*done, pushers)
+	var all sync.WaitGroup
+	for i, c := range clones {
+		all.Go(func() {
+			results[i] = start(t, order{Dir: c.dir, Mode: "push", KillAt: -1, Only: fmt.Sprintf("unsigned/%d.yaml", i), Attempts: 100})
+		})
+	}
+	all.Wait()
+	again := 0
+	for i, d := range results {
+		if d == nil || d.Err != "" || d.Commit == "" {
+			t.Fatalf("%d: %+v", i, d)
+		}
+		again += strings.Count(strings.Join(d.Steps, "\n"), "push to")
+		clones[i].clean()
+		if _, err := remote.try("merge-base", "--is-ancestor", d.Commit, "main"); err != nil {
+			t.Errorf("%d: its commit %s is lost", i, d.Commit)
+		}
+	}
+	t.Logf("%d pushes for %d commits", again, pushers)
+	if merges := remote.line("rev-list", "--merges", "main"); merges != "" {
+		t.Errorf("merges: %s", merges)
+	}
+	if n := remote.line("rev-list", "--count", source+"..main"); n != fmt.Sprint(pushers) {
+		t.Errorf("%s commits", n)
+	}
+	for i := range pushers {
+		if got := remote.git("show", fmt.Sprintf("main:signed/%d.yaml", i)); got != fmt.Sprintf("sealed\nn: %d\n", i) {
+			t.Errorf("signed/%d.yaml holds %q", i, got)
+		}
+	}
+	if left := remote.git("ls-tree", "-r", "--name-only", "main", "unsigned"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// TestRemoteRefuses: whatever a remote says no to, nothing has changed, here or
+// there, and what it said is in the error.
+func TestRemoteRefuses(t *testing.T) {
+	hook := func(name, script string) func(*repository) {
+		return func(remote *repository) {
+			remote.write("hooks/"+name, "#!/bin/sh\n"+script+"\n")
+			remote.must(os.Chmod(remote.path("hooks/"+name), 0o755))
+		}
+	}
+	for name, tc := range map[string]struct {
+		remote, local func(*repository)
+		want          string
+		refused       bool
+	}{
+		"a hook before all":     {remote: hook("pre-receive", "echo not on Fridays >&2; exit 1"), want: "not on Fridays", refused: true},
+		"a protected branch":    {remote: hook("update", "echo GH006: Protected branch update failed >&2; exit 1"), want: "GH006", refused: true},
+		"what a hook may shout": {remote: hook("pre-receive", "yes | head -c 1000000 >&2; exit 1"), want: "y", refused: true},
+		"a hook of the clone":   {local: hook("../.git/hooks/pre-push", "echo too early >&2; exit 1"), want: "too early", refused: true},
+		"gone":                  {local: func(r *repository) { r.must(os.Rename(r.path("../remote.git"), r.path("../gone.git"))) }, want: "git fetch"},
+		"no such branch":        {remote: func(r *repository) { r.git("branch", "--move", "main", "trunk") }, want: "git fetch"},
+		"no repository any more": {remote: hook("pre-receive", "mv ../remote.git ../gone.git; exit 1"),
+			want: "it could not be asked whether it has the commit", refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepository(t, waiting)
+			remote := r.bare()
+			if tc.remote != nil {
+				tc.remote(remote)
+			}
+			if tc.local != nil {
+				tc.local(r)
+			}
+			before := endOf(r, "commit")
+			got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1})
+			if !strings.Contains(got.Err, tc.want) || got.Refused != tc.refused {
+				t.Errorf("it ended with %+v, want %q", got, tc.want)
+			}
+			if len(got.Err) > 10_000 {
+				t.Errorf("it says %d bytes", len(got.Err))
+			}
+			if after := endOf(r, "commit"); after != before {
+				t.Errorf("there is\n%s\nand was\n%s", after, before)
+			}
+			for _, at := range []string{"../remote.git", "../gone.git"} {
+				if _, err := os.Stat(r.path(at)); err == nil {
+					if n := (&repository{tb: t, dir: r.path(at)}).line("rev-list", "--count", "--branches"); n != "1" {
+						t.Errorf("the remote has %s commits", n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestAnswerIsLost: the remote takes the commit, and the connection ends before
+// it says so. It is found there, and not made a second time.
+func TestAnswerIsLost(t *testing.T) {
+	r := newRepository(t, waiting)
+	remote := r.bare()
+	// The hook ends the connection once the reference has moved.
+	remote.write("hooks/post-receive", "#!/bin/sh\nkill -9 $PPID\n")
+	remote.must(os.Chmod(remote.path("hooks/post-receive"), 0o755))
+	got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1})
+	if got.Err != "" || got.Commit == "" {
+		t.Fatalf("%+v", got)
+	}
+	if steps := strings.Join(got.Steps, "\n"); strings.Count(steps, "fetch") != 2 {
+		t.Errorf("the answer was not lost: %s", steps)
+	}
+	if remote.head() != got.Commit || r.head() != got.Commit {
+		t.Errorf("the remote is at %s, the clone at %s, and %s was pushed", remote.head(), r.head(), got.Commit)
+	}
+	r.clean()
+}
+
+// TestOutrun: somebody else pushes before each attempt.
+func TestOutrun(t *testing.T) {
+	r := newRepository(t, waiting)
+	remote := r.bare()
+	other := remote.clone("other")
+	before := r.head()
+	attempts, pauses := 0, 0
+	c, err := commit.Open(commit.Options{Dir: r.dir, Step: func(name string) error {
+		if strings.HasPrefix(name, "push") {
+			attempts++
+			other.write("other.txt", fmt.Sprint(attempts))
+			other.commit("Other")
+			other.git("push", "--quiet")
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	to, err := c.Remote(commit.Remote{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Push(context.Background(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt},
+		commit.Push{To: to, Attempts: 4, Pause: func(_ context.Context, n int) error {
+			if pauses++; n != pauses {
+				t.Errorf("pause %d is called %d", pauses, n)
+			}
+			return nil
+		}}, seal(""))
+	if !errors.Is(err, commit.ErrOutrun) || attempts != 4 || pauses != 3 {
+		t.Errorf("%d attempts, %d pauses, %v", attempts, pauses, err)
+	}
+	if r.head() != before {
+		t.Error("HEAD has moved")
+	}
+	r.clean()
+}
+
+// TestFollow: what else the remote has by then comes along, whatever it is made
+// of; what cannot be written as it is leaves the clone alone.
+func TestFollow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		other func(*repository) // what somebody else has pushed
+		local func(*repository)
+		left  string
+	}{
+		"nothing": {},
+		"files of all kinds": {other: func(r *repository) {
+			r.write("bin/run", "#!/bin/sh\n")
+			r.must(os.Chmod(r.path("bin/run"), 0o755))
+			r.must(os.Symlink("../README.md", r.path("bin/read")))
+			r.write("README.md", "changed\n")
+			r.git("rm", "--quiet", "signed.txt")
+			r.write("unsigned/z.yaml", "z: 1\n")
+		}},
+		"somebody's file is in the way": {other: func(r *repository) { r.write("new.txt", "theirs\n") },
+			local: func(r *repository) { r.write("new.txt", "mine\n") }, left: "git pull"},
+		"somebody's large file is in the way": {other: func(r *repository) { r.write("new.txt", "theirs\n") },
+			local: func(r *repository) { r.write("new.txt", strings.Repeat("mine\n", 7<<20)) }, left: "git pull"},
+		"somebody's change is in the way": {other: func(r *repository) { r.write("README.md", "theirs\n") },
+			local: func(r *repository) { r.write("README.md", "mine\n") }, left: "git pull"},
+		"a change elsewhere stays": {local: func(r *repository) { r.write("README.md", "mine\n") }},
+		"a submodule": {other: func(r *repository) {
+			r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.path("../remote.git"), "sub")
+		}, left: "submodule"},
+		"a filter": {other: func(r *repository) { r.write(".gitattributes", "*.bin filter=lfs\n"); r.write("a.bin", "x") }},
+		"another branch": {local: func(r *repository) {
+			r.git("checkout", "--quiet", "-b", "topic")
+			r.git("branch", "--quiet", "--set-upstream-to=origin/main")
+		}},
+		"commits of its own": {local: func(r *repository) { r.write("mine.txt", "x"); r.commit("Mine") }, left: "commits of its own"},
+		"no branch":          {local: func(r *repository) { r.git("checkout", "--quiet", "--detach") }, left: "is not on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepository(t, waiting)
+			remote := r.bare()
+			if tc.other != nil {
+				other := remote.clone("other")
+				tc.other(other)
+				other.commit("Other")
+				other.git("push", "--quiet")
+			}
+			if tc.local != nil {
+				tc.local(r)
+			}
+			status, before := r.git("status", "--porcelain"), r.head()
+			c, err := commit.Open(commit.Options{Dir: r.dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			got, err := c.Push(context.Background(), commit.Author{Name: "A", Email: "a@example.com", When: committedAt},
+				commit.Push{To: commit.Remote{Name: "origin", Branch: "main"}}, seal(""))
+			if err != nil || (got.Left != "") != (tc.left != "") || !strings.Contains(got.Left, tc.left) {
+				t.Fatalf("left: %q, %v, want %q", got.Left, err, tc.left)
+			}
+			if remote.head() != got.Commit.String() {
+				t.Errorf("the remote is at %s", remote.head())
+			}
+			want := got.Commit.String()
+			if tc.left != "" {
+				want = before
+			}
+			if r.head() != want {
+				t.Errorf("HEAD is %s, want %s", r.head(), want)
+			}
+			if after := r.git("status", "--porcelain"); after != status && !strings.HasPrefix(status, "## ") {
+				t.Errorf("git status %q, was %q", after, status)
+			}
+			if status == "" {
+				r.clean()
+			}
+		})
+	}
+}
+
+// TestRemoteNames: what could be taken for an option, a pattern or an address is
+// no remote and no branch.
+func TestRemoteNames(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.bare()
+	c, err := commit.Open(commit.Options{Dir: r.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, tc := range []struct {
+		given commit.Remote
+		want  string // "" for none
+	}{
+		{commit.Remote{}, "origin/main"},
+		{commit.Remote{Name: "origin"}, "origin/main"},
+		{commit.Remote{Branch: "release/1.0"}, "origin/release/1.0"},
+		{commit.Remote{Name: "upstream"}, ""},
+		{commit.Remote{Name: "--upload-pack=touch x"}, ""},
+		{commit.Remote{Name: r.path("../remote.git")}, ""},
+		{commit.Remote{Branch: "-f"}, ""},
+		{commit.Remote{Branch: "+main"}, "origin/+main"}, // valid for Git, and never the beginning of a refspec here
+		{commit.Remote{Branch: "a+b@1.0"}, "origin/a+b@1.0"},
+		{commit.Remote{Branch: "für/x,y=z%#'$(id)"}, "origin/für/x,y=z%#'$(id)"},
+		{commit.Remote{Branch: "HEAD"}, ""},
+		{commit.Remote{Branch: "@"}, ""},
+		{commit.Remote{Branch: "main@{1}"}, ""},
+		{commit.Remote{Branch: "refs/heads/main"}, ""},
+		{commit.Remote{Branch: "caf\xe9"}, ""},
+		{commit.Remote{Branch: "main:other"}, ""},
+		{commit.Remote{Branch: "*"}, ""},
+		{commit.Remote{Branch: "a..b"}, ""},
+		{commit.Remote{Branch: "main.lock"}, ""},
+	} {
+		got, err := c.Remote(tc.given)
+		if tc.want == "" && !errors.Is(err, commit.ErrNoRemote) || tc.want != "" && (err != nil || got.String() != tc.want) {
+			t.Errorf("%+v: %s, %v, want %q", tc.given, got, err, tc.want)
+		}
+	}
+}
+
+// TestBackoff: pauses grow up to the most, and chance takes no more than half.
+func TestBackoff(t *testing.T) {
+	var asked []int64
+	pause := commit.Backoff(2, 100, func(n int64) int64 { asked = append(asked, n); return 0 })
+	for attempt := 1; attempt <= 40; attempt++ {
+		if err := pause(context.Background(), attempt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked[0] != 2 || asked[1] != 3 || asked[2] != 5 || asked[10] != 51 || asked[39] != 51 {
+		t.Errorf("the random part of the pauses is below %v", asked)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := commit.Backoff(time.Hour, time.Hour, func(int64) int64 { return 0 })(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("a pause that is cut short: %v", err)
+	}
+}

@@ -1,0 +1,144 @@
+package commit_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// cutOff is a repository in which a run was killed before a step.
+func cutOff(t *testing.T, step string) *repository {
+	t.Helper()
+	r := newRepository(t, waiting)
+	alone := r.copy()
+	n := slices.Index(start(t, order{Dir: alone.dir, Mode: "commit", KillAt: -1}).Steps, step)
+	if n < 0 {
+		t.Fatalf("there is no step %q", step)
+	}
+	if start(t, order{Dir: r.dir, Mode: "commit", KillAt: n}) != nil {
+		t.Fatal("it was not killed")
+	}
+	return r
+}
+
+// TestRecoverElsewhere: when HEAD has gone on since a run was killed, what it
+// began is taken back, or what its commit asks for is done, and nothing of
+// anybody else is touched.
+func TestRecoverElsewhere(t *testing.T) {
+	steps := []string{"write the files", "sync the files", "take files out of the index", "move refs/heads/main"}
+	for _, step := range steps {
+		t.Run(step, func(t *testing.T) {
+			r := cutOff(t, step)
+			r.must(os.Remove(r.path(".git/index.lock"))) // as somebody who wants to go on would
+			r.git("stash", "--include-untracked", "--quiet")
+			r.write("later.txt", "x\n")
+			later := r.commit("Later")
+			_, _ = r.try("stash", "pop", "--quiet", "--index")
+			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+			if got.Err != "" || got.Recovered != "took back what a run that was cut off had begun" {
+				t.Fatalf("the next run says %+v", got)
+			}
+			r.clean()
+			if r.head() != later {
+				t.Error("HEAD has moved")
+			}
+		})
+	}
+	t.Run("committed upon", func(t *testing.T) {
+		r := cutOff(t, "remove unsigned/team/b.yml")
+		r.must(os.Remove(r.path(".git/index.lock")))
+		r.write("later.txt", "x\n")
+		r.git("add", "later.txt")
+		r.git("commit", "--quiet", "--message=Later")
+		if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
+			t.Fatalf("the next run says %+v", got)
+		}
+		r.clean()
+		if _, err := os.Stat(r.path("unsigned")); err == nil {
+			t.Error("unsigned files are left")
+		}
+	})
+	t.Run("another branch", func(t *testing.T) {
+		r := cutOff(t, "write the files")
+		r.must(os.Remove(r.path(".git/index.lock")))
+		r.git("checkout", "--quiet", "-b", "topic")
+		if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.HasPrefix(got.Recovered, "took back") {
+			t.Fatalf("the next run says %+v", got)
+		}
+		r.clean()
+		if r.line("rev-list", "--count", "--all") != "1" {
+			t.Error("something was committed")
+		}
+	})
+}
+
+// TestRecoverLeavesOthers: a file that is neither what it was nor what it was to
+// be is somebody's, and stays; what to do is said, and once it is done the next
+// run goes on.
+func TestRecoverLeavesOthers(t *testing.T) {
+	for _, tc := range []struct{ step, file string }{
+		{"sync the files", "signed/a.yaml"},
+		{"write the files", "signed/team/b.yml"},
+		{"remove unsigned/team/b.yml", "unsigned/team/b.yml"},
+		{"replace the index", "signed/a.yaml"},
+	} {
+		t.Run(tc.step+", "+tc.file, func(t *testing.T) {
+			r := cutOff(t, tc.step)
+			r.write(tc.file, "mine\n")
+			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+			if !strings.Contains(got.Err, tc.file) || !strings.Contains(got.Err, "an earlier run was cut off") || !strings.Contains(got.Err, "git status") {
+				t.Errorf("the next run says %+v", got)
+			}
+			if r.read(tc.file) != "mine\n" {
+				t.Error("the file was overwritten")
+			}
+			r.must(os.Remove(r.path(tc.file)))
+			if strings.HasPrefix(tc.file, "unsigned/") {
+				r.must(os.RemoveAll(r.path(tc.file)))
+			}
+			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
+				t.Errorf("after it was put right, the next run says %+v", got)
+			}
+			r.clean()
+		})
+	}
+}
+
+// TestForeignJournal: a journal that no run has written is not acted upon.
+func TestForeignJournal(t *testing.T) {
+	for name, text := range map[string]string{
+		"something else":     "Fix it\n",
+		"a later format":     "polex journal 2\n\nrefs/heads/main\nfiles\nx\n",
+		"another scope":      "polex journal 1\n\nrefs/heads/main\nall of it\nx\n",
+		"no branch":          "polex journal 1\n\n../../x\nfiles\nx\n",
+		"a commit too few":   "polex journal 1\n\nrefs/heads/main\nfiles\nx\n",
+		"not a commit":       "",
+		"a leading to other": "ref",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, waiting)
+			r.write("later.txt", "x")
+			first, second := r.head(), r.commit("Second")
+			parents := []string{"-p", first, "-p", second}
+			if name == "a commit too few" {
+				parents = parents[:2]
+			}
+			switch text {
+			case "":
+				r.git("update-ref", "refs/worktree/polex/journal", "HEAD:README.md")
+			case "ref":
+				r.git("symbolic-ref", "refs/worktree/polex/journal", "refs/heads/main")
+			default:
+				journal := r.line(append([]string{"commit-tree", "HEAD^{tree}", "-m", strings.TrimSuffix(text, "\n")}, parents...)...)
+				r.git("update-ref", "refs/worktree/polex/journal", journal)
+			}
+			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); !strings.Contains(got.Err, "its journal") || !strings.Contains(got.Err, "git update-ref -d refs/worktree/polex/journal") {
+				t.Errorf("it ended with %+v", got)
+			}
+			if status := r.git("status", "--porcelain"); status != "" || r.head() != second {
+				t.Errorf("git status %q", status)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package commit_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// repository is a real Git repository, driven by the real git.
+type repository struct {
+	tb  testing.TB
+	dir string
+}
+
+// waiting is a queue with what may differ among files: folders, sizes, and
+// names that begin alike.
+var waiting = map[string]string{
+	"README.md": "# Exceptions\n", "unsigned/a.yaml": "a: 1\n", "unsigned/team/b.yml": strings.Repeat("b: 2\n", 1000),
+	"unsigned/team/deep/c.json": "{}\n", "signed/old.yaml": "old: 1\n", "signed.txt": "x\n",
+}
+
+// newRepository makes a repository with one commit that holds the files.
+func newRepository(tb testing.TB, files map[string]string) *repository {
+	tb.Helper()
+	r := &repository{tb: tb, dir: filepath.Join(tb.TempDir(), "clone")}
+	if err := os.Mkdir(r.dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	r.git("init", "--quiet", "--template=", "--initial-branch=main")
+	for name, content := range files {
+		r.write(name, content)
+	}
+	r.commit("Ask")
+	return r
+}
+
+// bare makes a bare repository of this one, and the remote that its main
+// branch follows.
+func (r *repository) bare() *repository {
+	r.tb.Helper()
+	remote := &repository{tb: r.tb, dir: filepath.Join(filepath.Dir(r.dir), "remote.git")}
+	r.git("clone", "--quiet", "--template=", "--bare", ".", remote.dir)
+	r.git("remote", "add", "origin", remote.dir)
+	r.git("fetch", "--quiet", "origin")
+	r.git("branch", "--quiet", "--set-upstream-to=origin/main")
+	return remote
+}
+
+// clone makes another clone of a bare repository.
+func (r *repository) clone(name string) *repository {
+	r.tb.Helper()
+	c := &repository{tb: r.tb, dir: filepath.Join(filepath.Dir(r.dir), name)}
+	r.git("clone", "--quiet", "--template=", r.dir, c.dir)
+	return c
+}
+
+// try runs git with nobody's configuration but the repository's.
+func (r *repository) try(args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Dir(r.dir), "XDG_CONFIG_HOME="+r.dir, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com",
+		"GIT_AUTHOR_DATE=1772360000 +0000", "GIT_COMMITTER_DATE=1772360000 +0000")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (r *repository) git(args ...string) string {
+	r.tb.Helper()
+	out, err := r.try(args...)
+	if err != nil {
+		r.tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func (r *repository) line(args ...string) string {
+	r.tb.Helper()
+	return strings.TrimSpace(r.git(args...))
+}
+
+func (r *repository) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
+
+func (r *repository) must(err error) {
+	r.tb.Helper()
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+func (r *repository) write(name, content string) {
+	r.tb.Helper()
+	r.must(os.MkdirAll(filepath.Dir(r.path(name)), 0o755))
+	r.must(os.WriteFile(r.path(name), []byte(content), 0o644))
+}
+
+func (r *repository) read(name string) string {
+	r.tb.Helper()
+	content, err := os.ReadFile(r.path(name))
+	r.must(err)
+	return string(content)
+}
+
+func (r *repository) commit(message string) string {
+	r.tb.Helper()
+	r.git("add", "--all")
+	r.git("commit", "--quiet", "--allow-empty", "--message="+message)
+	return r.head()
+}
+
+func (r *repository) head() string {
+	r.tb.Helper()
+	return r.line("rev-parse", "HEAD")
+}
+
+// copy makes a copy of the repository, and of its remote, elsewhere.
+func (r *repository) copy() *repository {
+	r.tb.Helper()
+	to := r.tb.TempDir()
+	r.must(exec.Command("cp", "-a", filepath.Dir(r.dir)+"/.", to).Run())
+	c := &repository{tb: r.tb, dir: filepath.Join(to, "clone")}
+	if _, err := os.Stat(filepath.Join(to, "remote.git")); err == nil {
+		c.git("remote", "set-url", "origin", filepath.Join(to, "remote.git"))
+	}
+	return c
+}
+
+// clean checks that nothing is left of any attempt: work tree and index are what
+// HEAD is, the objects are whole, and there are no locks, journals or temporary
+// files.
+func (r *repository) clean() {
+	r.tb.Helper()
+	if status := r.git("status", "--porcelain", "--untracked-files=all", "--ignored"); status != "" {
+		r.tb.Errorf("git status:\n%s", status)
+	}
+	if out, err := r.try("fsck", "--strict", "--no-dangling", "--full"); err != nil || strings.Contains(out, "error") || strings.Contains(out, "warning") {
+		r.tb.Errorf("git fsck: %v\n%s", err, out)
+	}
+	r.must(filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		if strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, ".polex-") || name == "tmp_obj_polex" {
+			r.tb.Errorf("%s is left", path)
+		}
+		return err
+	}))
+	own := r.line("rev-parse", "--absolute-git-dir")
+	entries, err := os.ReadDir(filepath.Join(own, "polex"))
+	if err != nil {
+		return // nobody was here
+	}
+	left := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "lock" })
+	if len(left) > 0 {
+		r.tb.Errorf("%v are left in the Git folder", left)
+	}
+}

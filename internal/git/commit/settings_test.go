@@ -1,0 +1,371 @@
+package commit_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// TestSettings: what a repository or a user has set for Git is heeded, since Git writes:
+// afterwards it calls the clone clean, and the commit holds what was proposed.
+func TestSettings(t *testing.T) {
+	attributes := func(line string) func(*repository) {
+		return func(r *repository) {
+			r.write(".gitattributes", line+"\n")
+			r.commit("Attributes")
+			r.must(os.RemoveAll(r.path("unsigned")))
+			r.git("checkout", "--quiet", "--", "unsigned")
+		}
+	}
+	config := func(name, value string) func(*repository) {
+		return func(r *repository) { r.git("config", name, value) }
+	}
+	for name, tc := range map[string]struct {
+		prepare func(*repository)
+		onDisk  string // of signed/a.yaml
+		check   func(*repository)
+	}{
+		"nothing":     {prepare: func(*repository) {}},
+		"split index": {prepare: func(r *repository) { r.git("update-index", "--split-index") }},
+		"index.skipHash and version 4": {prepare: func(r *repository) {
+			r.git("config", "index.skipHash", "true")
+			r.git("update-index", "--index-version=4")
+		}},
+		"skip-worktree": {prepare: func(r *repository) { r.git("update-index", "--skip-worktree", "README.md") }, check: func(r *repository) {
+			if flags := r.git("ls-files", "-v", "README.md"); flags != "S README.md\n" {
+				r.tb.Errorf("the flags are gone: %q", flags)
+			}
+		}},
+		"eol":           {prepare: attributes("*.yaml text eol=crlf"), onDisk: "sealed\r\na: 1\r\n"},
+		"core.autocrlf": {prepare: config("core.autocrlf", "true"), onDisk: "sealed\r\na: 1\r\n"},
+		"core.eol": {prepare: func(r *repository) {
+			r.git("config", "core.eol", "crlf")
+			attributes("* text=auto")(r)
+		}, onDisk: "sealed\r\na: 1\r\n"},
+		"ident":                 {prepare: attributes("*.yaml ident")},
+		"working-tree-encoding": {prepare: attributes("signed/a.yaml working-tree-encoding=UTF-16LE"), onDisk: "s\x00e\x00a\x00l\x00e\x00d\x00\n\x00a\x00:\x00 \x001\x00\n\x00"},
+		"core.fileMode": {prepare: func(r *repository) {
+			r.git("config", "core.fileMode", "false")
+			r.must(os.Chmod(r.path("unsigned/a.yaml"), 0o755))
+		}},
+		"alternates": {prepare: func(r *repository) {
+			r.git("clone", "--quiet", "--bare", ".", "../cache.git")
+			r.must(os.RemoveAll(r.dir))
+			(&repository{tb: r.tb, dir: filepath.Dir(r.dir)}).git("clone", "--quiet", "--shared", "cache.git", "clone")
+		}},
+		"hooks": {prepare: func(r *repository) {
+			for _, hook := range []string{"pre-commit", "post-commit", "reference-transaction", "post-checkout", "post-index-change", "pre-auto-gc"} {
+				r.write(".git/hooks/"+hook, "#!/bin/sh\nexit 1\n")
+				r.must(os.Chmod(r.path(".git/hooks/"+hook), 0o755))
+			}
+		}, check: func(r *repository) { r.must(os.RemoveAll(r.path(".git/hooks"))) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepository(t, waiting)
+			tc.prepare(r)
+			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Commit == "" {
+				t.Fatalf("%+v", got)
+			}
+			if tc.check != nil {
+				tc.check(r)
+			}
+			r.clean()
+			if tc.onDisk == "" {
+				tc.onDisk = "sealed\na: 1\n"
+			}
+			if got := r.read("signed/a.yaml"); got != tc.onDisk {
+				t.Errorf("on disk is %q, want %q", got, tc.onDisk)
+			}
+			if got := r.git("cat-file", "blob", "HEAD:signed/a.yaml"); got != "sealed\na: 1\n" {
+				t.Errorf("the commit has %q", got)
+			}
+			if got := r.line("reflog", "-1", "--format=%gs %gn", "HEAD"); got != "commit: Sign 3 Polex Bot" || r.line("reflog", "-1", "--format=%gs %gn", "main") != got {
+				t.Errorf("the reflog says %q", got)
+			}
+		})
+	}
+}
+
+// TestSharedRepository: what is written in a repository that a group shares can be read and
+// replaced by the others, whatever the umask is.
+func TestSharedRepository(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.git("config", "core.sharedRepository", "group")
+	before := modes(r)
+	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1, Umask: 0o077}); got.Err != "" {
+		t.Fatal(got.Err)
+	}
+	met := 0
+	for name, mode := range modes(r) {
+		want := fs.FileMode(0o040)
+		if mode.IsDir() {
+			want = 0o070
+		}
+		if _, there := before[name]; there || strings.HasSuffix(name, "COMMIT_EDITMSG") {
+			continue
+		}
+		if met++; mode&want != want && !strings.Contains(name, "polex") {
+			t.Errorf("%s has the mode %s", name, mode)
+		}
+	}
+	if met < 5 {
+		t.Errorf("%d files were written", met)
+	}
+	own, err := os.Stat(r.path(".git"))
+	r.must(err)
+	for name, want := range map[string]fs.FileMode{"polex": own.Mode(), "polex/lock": own.Mode() & 0o666} {
+		if info, err := os.Stat(r.path(".git/" + name)); err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v, want %v", name, info.Mode(), err, want)
+		}
+	}
+	r.clean()
+}
+
+// modes are those of the Git folder's files.
+func modes(r *repository) map[string]fs.FileMode {
+	found := map[string]fs.FileMode{}
+	r.must(filepath.WalkDir(r.path(".git"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		found[path] = info.Mode()
+		return err
+	}))
+	return found
+}
+
+// TestEnvironment: no variable leads Git to another repository, index or work tree.
+func TestEnvironment(t *testing.T) {
+	other := newRepository(t, map[string]string{"theirs": "x"})
+	before := endOf(other, "apply")
+	r := newRepository(t, waiting)
+	got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}, "GIT_DIR="+other.path(".git"), "GIT_WORK_TREE="+other.dir, "GIT_INDEX_FILE="+other.path(".git/index"),
+		"GIT_OBJECT_DIRECTORY="+other.path(".git/objects"), "GIT_COMMON_DIR="+other.path(".git"), "GIT_NAMESPACE=x", "GIT_LITERAL_PATHSPECS=0", "GIT_GLOB_PATHSPECS=1",
+		"GIT_ATTR_SOURCE=nowhere", "GIT_REFLOG_ACTION=x", "LC_ALL=de_DE.UTF-8")
+	if got.Err != "" || got.Commit != r.head() {
+		t.Errorf("%+v", got)
+	}
+	r.clean()
+	if after := endOf(other, "apply"); after != before {
+		t.Errorf("the other repository has\n%s\nand had\n%s", after, before)
+	}
+}
+
+// TestTwoWorkTrees: runs in two work trees of one repository at the same time each make
+// their commit.
+func TestTwoWorkTrees(t *testing.T) {
+	files := map[string]string{}
+	for i := range 150 {
+		files[fmt.Sprintf("unsigned/%d.yaml", i)] = fmt.Sprintf("n: %d\n", i)
+	}
+	r := newRepository(t, files)
+	trees := []*repository{r}
+	for _, name := range []string{"b", "c"} {
+		linked := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), name)}
+		r.git("worktree", "add", "--quiet", "-b", name, linked.dir)
+		trees = append(trees, linked)
+	}
+	results := make([]*done, len(trees))
+	var all sync.WaitGroup
+	for i, tree := range trees {
+		all.Go(func() { results[i] = start(t, order{Dir: tree.dir, Mode: "commit", KillAt: -1}) })
+	}
+	all.Wait()
+	for i, tree := range trees {
+		if results[i].Err != "" || results[i].Commit != tree.head() {
+			t.Errorf("%+v", results[i])
+		}
+		tree.clean()
+	}
+}
+
+// TestAnyPath: files of others come along under names of any bytes, also where a run is
+// killed meanwhile.
+func TestAnyPath(t *testing.T) {
+	names := []string{"caf\xe9.txt", "line\nbreak", "tab\t\"quoted\"\\", "*.yaml", ":(top)x", "-f", "signed/\xff/\xfe.yaml", " "}
+	for n := 0; ; n++ {
+		r := newRepository(t, waiting)
+		other := r.bare().clone("other")
+		for _, name := range names {
+			other.write(name, "theirs\n")
+		}
+		other.commit("Names")
+		other.git("push", "--quiet")
+		killed := start(t, order{Dir: r.dir, Mode: "push", KillAt: n}) == nil
+		if again := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); again.Err != "" || again.Left != "" {
+			t.Fatalf("killed at %d: %+v", n, again)
+		}
+		r.clean()
+		for _, name := range names {
+			if got := r.read(name); got != "theirs\n" {
+				t.Errorf("killed at %d: %q holds %q", n, name, got)
+			}
+		}
+		if !killed {
+			if n < 10 {
+				t.Errorf("only %d steps", n)
+			}
+			return
+		}
+	}
+}
+
+// TestGitIsKilled: a Git that is killed while it writes files, alone or with the run that
+// started it, leaves nothing that the run or the next one does not put right.
+func TestGitIsKilled(t *testing.T) {
+	for name, whom := range map[string]string{"Git": "$PPID", "both": "$PPID $(ps -o ppid= -p $PPID)"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, waiting)
+			r.write(".gitattributes", "*.yml filter=deadly\n")
+			r.commit("A filter")
+			once := filepath.Join(filepath.Dir(r.dir), "once")
+			r.git("config", "filter.deadly.smudge", "if test ! -e '"+once+"'; then touch '"+once+"'; kill -9 "+whom+"; fi; cat")
+			before := endOf(r, "apply")
+			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
+			if name == "Git" {
+				if got == nil || !strings.Contains(got.Err, "write the files: git checkout: signal: killed") {
+					t.Fatalf("%+v", got)
+				}
+				r.clean()
+				if after := endOf(r, "apply"); after != before {
+					t.Errorf("there is\n%s\nand was\n%s", after, before)
+				}
+			} else if got != nil {
+				t.Fatalf("it was not killed: %+v", got)
+			}
+			again := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1})
+			if again.Err != "" || (again.Recovered != "") != (name == "both") {
+				t.Errorf("%+v", again)
+			}
+			r.clean()
+			if r.line("log", "-1", "--format=%s") != "Sign 3" {
+				t.Error("nothing is committed")
+			}
+		})
+	}
+}
+
+// TestGitGoesOn: while a Git that writes goes on although the run that started it was killed,
+// no other run begins.
+func TestGitGoesOn(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.write(".gitattributes", "*.yml filter=slow\n")
+	r.commit("A filter")
+	pipe := filepath.Join(filepath.Dir(r.dir), "pipe")
+	r.must(syscall.Mkfifo(pipe, 0o600))
+	r.git("config", "filter.slow.smudge", "kill -9 $(ps -o ppid= -p $PPID); cat '"+pipe+"' >/dev/null; cat")
+	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got != nil {
+		t.Fatalf("it was not killed: %+v", got)
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); !got.Busy {
+		t.Errorf("while Git goes on: %+v", got)
+	}
+	r.git("config", "--unset", "filter.slow.smudge")
+	r.must(os.WriteFile(pipe, nil, 0o600))
+	lock, err := os.Open(r.path(".git/polex/lock"))
+	r.must(err)
+	r.must(syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)) // until Git has ended
+	r.must(lock.Close())
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || !strings.HasPrefix(got.Recovered, "finished the commit") {
+		t.Errorf("afterwards: %+v", got)
+	}
+	r.clean()
+}
+
+// TestHalfWritten: a file of which only the beginning was written is finished, and one that
+// somebody has written since is not touched.
+func TestHalfWritten(t *testing.T) {
+	for name, there := range map[string]string{"the beginning": "sealed\nb: 2\nb", "nothing": "", "somebody's": "sealed\nmine\n"} {
+		t.Run(name, func(t *testing.T) {
+			r := cutOff(t, "sync the files")
+			r.write("signed/team/b.yml", there)
+			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
+			if name == "somebody's" {
+				if !strings.Contains(got.Err, `"signed/team/b.yml": the work tree holds something else there`) || r.read("signed/team/b.yml") != there {
+					t.Errorf("%+v", got)
+				}
+				return
+			}
+			if got.Err != "" || !strings.HasPrefix(got.Recovered, "finished the commit") {
+				t.Errorf("%+v", got)
+			}
+			r.clean()
+		})
+	}
+}
+
+// TestHiddenChanges: what Git was told not to look at is looked at here.
+func TestHiddenChanges(t *testing.T) {
+	for _, flag := range []string{"--assume-unchanged", "--skip-worktree"} {
+		r := newRepository(t, waiting)
+		r.git("update-index", flag, "unsigned/a.yaml")
+		c := r.open()
+		if dirty, err := c.Dirty("unsigned", "signed"); err != nil || len(dirty) > 0 {
+			t.Errorf("%s alone: %q, %v", flag, dirty, err)
+		}
+		r.write("unsigned/a.yaml", "mine\n")
+		if _, err := c.Dirty("unsigned", "signed"); err == nil || !strings.Contains(err.Error(), "unsigned/a.yaml") {
+			t.Errorf("%s and a change: %v", flag, err)
+		}
+	}
+}
+
+// TestRacyIndex: a file that was changed at the moment when Git last wrote the index, and that
+// has the same size as before, is still seen to be changed.
+func TestRacyIndex(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.git("config", "core.trustCTime", "false")
+	then := committedAt
+	r.must(os.Chtimes(r.path("README.md"), then, then))
+	r.git("update-index", "--refresh")
+	r.write("README.md", "# exceptions\n")
+	for _, name := range []string{"README.md", ".git/index"} {
+		r.must(os.Chtimes(r.path(name), then, then))
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
+		t.Fatal(got.Err)
+	}
+	if status := r.git("status", "--porcelain"); status != " M README.md\n" {
+		t.Errorf("git status says %q", status)
+	}
+}
+
+// TestReadBack: a commit that is not the one that was to be written changes nothing.
+func TestReadBack(t *testing.T) {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ instead, want string }{
+		"another commit":  {`"$REAL" "$@" >/dev/null; exec "$REAL" rev-parse HEAD`, "is another than was to be written"},
+		"another content": {`sed 's/^sealed$/forged/' | "$REAL" "$@"; exit`, "has another content"},
+		"another file":    {`sed 's/signed.a.yaml/.github\/a.yaml/' | "$REAL" "$@"; exit`, "was not to be changed"},
+		"a file less":     {`sed '/^D/d' | "$REAL" "$@"; exit`, "3 files are changed, and 6 were to be"},
+		"another message": {`sed 's/^Sign 3$/Sign 4/' | "$REAL" "$@"; exit`, "is another than was to be written"},
+		"no hash":         {`echo yes; exit`, `answered "yes"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, waiting)
+			before := endOf(r, "apply")
+			bin := t.TempDir()
+			script := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *fast-import*) " + tc.instead + ";; esac\nexec \"$REAL\" \"$@\"\n"
+			r.must(os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755))
+			got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}, "PATH="+bin+":"+os.Getenv("PATH"))
+			if !strings.Contains(got.Err, tc.want) {
+				t.Errorf("it ended with %+v, want %q", got, tc.want)
+			}
+			r.clean()
+			if after := endOf(r, "apply"); after != before {
+				t.Errorf("there is\n%s\nand was\n%s", after, before)
+			}
+		})
+	}
+}

@@ -1,0 +1,264 @@
+package git
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// Change is a path that two trees hold differently. Where one of them holds
+// nothing there, its entry has a zero hash.
+type Change struct {
+	Path     string
+	Old, New Entry
+}
+
+// Differences calls visit for everything that two trees hold differently below a
+// path and that is no folder, and ends with the first error. A nil tree holds
+// nothing. What both hold alike is not looked into: it takes the time of what
+// differs, and of the folders that it lies in.
+func Differences(old, changed *Tree, name string, visit func(Change) error) error {
+	d := &differing{visit: visit}
+	var err error
+	sides := [2]Entry{}
+	for i, tree := range []*Tree{old, changed} {
+		if tree == nil {
+			continue
+		}
+		d.objects = tree.objects
+		sides[i], err = tree.Find(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return d.entries(name, sides[0], sides[1], 0)
+}
+
+type differing struct {
+	objects *Repository
+	visit   func(Change) error
+	met     int
+}
+
+func (d *differing) entries(name string, old, changed Entry, depth int) error {
+	if old.hash == changed.hash && old.Mode == changed.Mode {
+		return nil
+	}
+	if d.met++; d.met > MaxEntries {
+		return fmt.Errorf("%q: more than %d files and folders differ", name, MaxEntries)
+	}
+	if depth > MaxDepth || len(name) > maxPath {
+		return fmt.Errorf("%q: there are more than %d folders in each other, or its path has more than %d bytes", name, MaxDepth, maxPath)
+	}
+	oldFolder, newFolder := old.Mode == filemode.Dir, changed.Mode == filemode.Dir
+	if oldFolder || newFolder {
+		if err := d.folders(name, old, changed, depth); err != nil {
+			return err
+		}
+	}
+	if oldFolder {
+		old = Entry{}
+	}
+	if newFolder {
+		changed = Entry{}
+	}
+	if old.hash.IsZero() && changed.hash.IsZero() {
+		return nil
+	}
+	return d.visit(Change{Path: name, Old: old, New: changed})
+}
+
+// folders compares what lies in two folders, one of which may be none.
+func (d *differing) folders(name string, old, changed Entry, depth int) error {
+	var scans [2]*scan
+	for i, side := range []Entry{old, changed} {
+		scans[i] = &scan{}
+		if side.Mode != filemode.Dir {
+			continue
+		}
+		content, err := d.objects.tree(side.hash)
+		if err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+		scans[i].rest = content
+	}
+	for _, s := range scans {
+		if err := s.next(); err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+	}
+	for scans[0].entry != nil || scans[1].entry != nil {
+		if err := d.step(name, scans[0], scans[1], depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step takes the next entry of one scan, or of both where it has one name.
+func (d *differing) step(folder string, a, b *scan, depth int) error {
+	take := [2]bool{true, true}
+	if !bytes.Equal(a.entry, b.entry) {
+		switch order := a.compare(b); {
+		case order < 0:
+			take[1] = false
+		case order > 0:
+			take[0] = false
+		}
+		var pair [2]Entry
+		for i, s := range []*scan{a, b} {
+			if !take[i] {
+				continue
+			}
+			var err error
+			if pair[i], err = s.at(folder); err != nil {
+				return err
+			}
+		}
+		if err := d.entries(cmp.Or(pair[0].Path, pair[1].Path), pair[0], pair[1], depth+1); err != nil {
+			return err
+		}
+	}
+	for i, s := range []*scan{a, b} {
+		if !take[i] {
+			continue
+		}
+		if err := s.next(); err != nil {
+			return fmt.Errorf("%q: %w", folder, err)
+		}
+	}
+	return nil
+}
+
+// scan reads a tree's entries one by one and makes nothing of them, since folders
+// of thousands of files are compared thousands of times. Git keeps them in the
+// order of their names, where a folder's ends in "/"; with it two trees are
+// compared in one go, and a name that stands twice is met. A tree in another order
+// is an error: git fsck has it as one, too.
+type scan struct {
+	rest []byte
+
+	entry []byte // nil at the end
+	name  []byte
+	mode  filemode.FileMode
+	// within are the files whose names the present one begins with: of these a
+	// folder may follow that is called the same.
+	within [][]byte
+}
+
+func (s *scan) hash() plumbing.Hash {
+	var h plumbing.Hash
+	copy(h[:], s.entry[len(s.entry)-len(h):])
+	return h
+}
+
+// at is the present entry, of a tree that is the folder.
+func (s *scan) at(folder string) (Entry, error) {
+	name := string(s.name)
+	if !plainName(name) {
+		return Entry{}, fmt.Errorf("%q: the tree has an entry called %q, which is no name in a folder", folder, name)
+	}
+	return Entry{Path: path.Join(folder, name), Mode: s.mode, hash: s.hash()}, nil
+}
+
+func (s *scan) next() error {
+	last, lastMode := s.name, s.mode
+	first := s.entry == nil
+	if len(s.rest) == 0 {
+		s.entry, s.name = nil, nil
+		return nil
+	}
+	end := bytes.IndexByte(s.rest, 0)
+	space := bytes.IndexByte(s.rest, ' ')
+	if end < 0 || space < 0 || space > end || len(s.rest) < end+1+len(plumbing.Hash{}) {
+		return errors.New("the tree is cut off")
+	}
+	mode, err := modeOf(s.rest[:space])
+	if err != nil {
+		return err
+	}
+	size := end + 1 + len(plumbing.Hash{})
+	s.entry, s.name, s.mode, s.rest = s.rest[:size], s.rest[space+1:end], mode, s.rest[size:]
+	if !first && compareNames(last, lastMode, s.name, s.mode) >= 0 {
+		if bytes.Equal(last, s.name) {
+			return fmt.Errorf("the tree has two entries called %q", s.name)
+		}
+		return fmt.Errorf("the tree is not in order at %q: git fsck says more", s.name)
+	}
+	for len(s.within) > 0 && !bytes.HasPrefix(s.name, s.within[len(s.within)-1]) {
+		s.within = s.within[:len(s.within)-1]
+	}
+	if s.mode != filemode.Dir {
+		s.within = append(s.within, s.name)
+		return nil
+	}
+	if n := len(s.within); n > 0 && bytes.Equal(s.within[n-1], s.name) {
+		return fmt.Errorf("the tree has two entries called %q", s.name)
+	}
+	return nil
+}
+
+// modeOf reads a mode. Those of files and folders are known without being parsed: a
+// history has them by the million.
+func modeOf(digits []byte) (filemode.FileMode, error) {
+	switch string(digits) {
+	case "100644":
+		return filemode.Regular, nil
+	case "40000":
+		return filemode.Dir, nil
+	}
+	mode, err := filemode.New(string(digits))
+	if err != nil {
+		return 0, fmt.Errorf("the tree has an entry of the mode %q", digits)
+	}
+	return mode, nil
+}
+
+func (s *scan) compare(other *scan) int {
+	switch {
+	case s.entry == nil:
+		return 1
+	case other.entry == nil:
+		return -1
+	}
+	return compareNames(s.name, s.mode, other.name, other.mode)
+}
+
+// compareNames orders entries as Git does.
+func compareNames(a []byte, aMode filemode.FileMode, b []byte, bMode filemode.FileMode) int {
+	if n := min(len(a), len(b)); n < len(a) || n < len(b) {
+		if order := bytes.Compare(a[:n], b[:n]); order != 0 {
+			return order
+		}
+		return int(behind(a, n, aMode)) - int(behind(b, n, bMode))
+	}
+	if order := bytes.Compare(a, b); order != 0 {
+		return order
+	}
+	return strings.Compare(ending(aMode), ending(bMode))
+}
+
+func behind(name []byte, n int, mode filemode.FileMode) byte {
+	switch {
+	case n < len(name):
+		return name[n]
+	case mode == filemode.Dir:
+		return '/'
+	default:
+		return 0
+	}
+}
+
+func ending(mode filemode.FileMode) string {
+	if mode == filemode.Dir {
+		return "/"
+	}
+	return ""
+}

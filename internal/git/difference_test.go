@@ -1,0 +1,150 @@
+package git_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// opened is a repository and what some of its commits hold.
+func opened(t *testing.T, dir string, revisions ...string) (*git.Repository, []*git.Tree) {
+	t.Helper()
+	r, err := git.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	var trees []*git.Tree
+	for _, revision := range revisions {
+		hash, err := r.Resolve(revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit, err := r.Commit(hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trees = append(trees, r.TreeOf(commit))
+	}
+	return r, trees
+}
+
+func differences(old, changed *git.Tree, path string) ([]string, error) {
+	var all []string
+	err := git.Differences(old, changed, path, func(c git.Change) error {
+		sign := "M"
+		switch {
+		case c.Old.Hash().IsZero():
+			sign = "A"
+		case c.New.Hash().IsZero():
+			sign = "D"
+		}
+		all = append(all, sign+" "+c.Path)
+		return nil
+	})
+	return all, err
+}
+
+// TestDifferences holds what differs against what git says, over a history in
+// which files, folders and their kinds change at random.
+func TestDifferences(t *testing.T) {
+	r := newRepository(t, map[string]string{"signed/a.yaml": "a", "other": "o"})
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	names := []string{"a", "a.yaml", "a-b", "a/b", "a/c/d", "a0", "b", "b/a", "b.yaml"}
+	for range 30 {
+		for range 3 {
+			path := filepath.Join(r.dir, "signed", names[random.IntN(len(names))])
+			os.RemoveAll(path)
+			for at := filepath.Dir(path); at != r.dir; at = filepath.Dir(at) {
+				if info, err := os.Lstat(at); err == nil && !info.IsDir() {
+					os.Remove(at)
+				}
+			}
+			if random.IntN(3) > 0 {
+				rel, _ := filepath.Rel(r.dir, path)
+				r.write(rel, fmt.Sprint(random.IntN(4)))
+			}
+		}
+		r.commit("Change")
+	}
+	for _, packed := range []bool{false, true} {
+		if packed {
+			r.git("gc", "--quiet", "--aggressive")
+		}
+		revisions := strings.Fields(r.git("rev-list", "HEAD"))
+		_, trees := opened(t, r.dir, revisions...)
+		for i := range len(revisions) - 1 {
+			out := r.git("diff-tree", "-r", "--no-renames", "--name-status", revisions[i+1], revisions[i], "--", "signed")
+			got, err := differences(trees[i+1], trees[i], "signed")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]bool{}
+			for line := range strings.Lines(out) {
+				want[strings.Replace(strings.TrimSpace(line), "\t", " ", 1)] = true
+			}
+			found := map[string]bool{}
+			for _, line := range got {
+				// A file in the place of a folder is one that comes here, as for git.
+				found[line] = true
+			}
+			if diff := cmp.Diff(want, found); diff != "" {
+				t.Fatalf("packed %v, commit %s (-git +here)\n%s", packed, revisions[i], diff)
+			}
+		}
+		whole, err := differences(nil, trees[0], "signed")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Count(r.git("ls-tree", "-r", "--name-only", "HEAD", "signed")+"\n", "\n"); len(whole) != want {
+			t.Errorf("%d files are there, and %q are met", want, whole)
+		}
+		if got, err := differences(trees[0], trees[0], "signed"); err != nil || len(got) != 0 {
+			t.Errorf("a tree differs from itself: %q, %v", got, err)
+		}
+		if got, err := differences(nil, trees[0], "missing"); err != nil || len(got) != 0 {
+			t.Errorf("what is nowhere differs: %q, %v", got, err)
+		}
+	}
+}
+
+// TestHostileDifferences: two readers would see two trees in these.
+func TestHostileDifferences(t *testing.T) {
+	for name, tc := range map[string]struct{ lines, want string }{
+		"out of order":                {"100644 blob %[1]s\tb\n100644 blob %[1]s\ta\n", "not in order"},
+		"a name that stands twice":    {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta\n", "two entries called"},
+		"a file and a folder":         {"100644 blob %[1]s\ta\n100644 blob %[1]s\ta-b\n040000 tree %[2]s\ta\n", "two entries called"},
+		"a name that leads elsewhere": {"100644 blob %[1]s\t..\n", "no name in a folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"signed/a.yaml": "a"})
+			blob, tree := r.git("rev-parse", "HEAD:signed/a.yaml"), r.git("rev-parse", "HEAD:signed")
+			raw := []byte{}
+			for line := range strings.Lines(fmt.Sprintf(tc.lines, blob, tree)) {
+				mode, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+				kindHash, entry, _ := strings.Cut(rest, "\t")
+				hash := plumbing.NewHash(strings.Fields(kindHash)[1])
+				raw = append(append(append(raw, strings.TrimPrefix(mode, "0")+" "+entry+"\x00"...), hash[:]...), []byte{}...)
+			}
+			r.must(os.WriteFile(filepath.Join(r.dir, "raw"), raw, 0o600))
+			bad := r.git("hash-object", "-t", "tree", "-w", "--literally", "raw")
+			root := []byte{}
+			hash := plumbing.NewHash(bad)
+			root = append(append(root, "40000 signed\x00"...), hash[:]...)
+			r.must(os.WriteFile(filepath.Join(r.dir, "raw"), root, 0o600))
+			commit := r.git("commit-tree", "-m", "Bad", r.git("hash-object", "-t", "tree", "-w", "--literally", "raw"))
+			_, trees := opened(t, r.dir, commit)
+			if got, err := differences(nil, trees[0], "signed"); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package git_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// forge writes the files of a repository as no Git would.
+type forge struct {
+	tb  testing.TB
+	dir string
+}
+
+func newForge(tb testing.TB) *forge {
+	tb.Helper()
+	f := &forge{tb: tb, dir: tb.TempDir()}
+	f.file("HEAD", []byte("ref: refs/heads/main\n"))
+	for _, folder := range []string{"objects/pack", "refs/heads"} {
+		if err := os.MkdirAll(filepath.Join(f.dir, folder), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return f
+}
+
+func (f *forge) file(name string, content []byte) {
+	f.tb.Helper()
+	path := filepath.Join(f.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		f.tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		f.tb.Fatal(err)
+	}
+}
+
+// put writes an honest loose object.
+func (f *forge) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
+	hash := plumbing.ComputeHash(kind, content)
+	f.loose(hash, fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content))
+	return hash
+}
+
+// loose writes a loose object of any content under any name.
+func (f *forge) loose(hash plumbing.Hash, content []byte) {
+	name := hash.String()
+	f.file("objects/"+name[:2]+"/"+name[2:], deflate(content))
+}
+
+func deflate(content []byte) []byte {
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	_, _ = z.Write(content)
+	_ = z.Close()
+	return packed.Bytes()
+}
+
+// line is one entry of a tree.
+func line(mode, name string, hash plumbing.Hash) []byte {
+	return append([]byte(mode+" "+name+"\x00"), hash[:]...)
+}
+
+func (f *forge) tree(lines ...[]byte) plumbing.Hash {
+	return f.put(plumbing.TreeObject, bytes.Join(lines, nil))
+}
+
+// commit makes main the commit of a tree.
+func (f *forge) commit(tree plumbing.Hash) plumbing.Hash {
+	hash := f.put(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nauthor A <a@example.com> 0 +0000\ncommitter A <a@example.com> 0 +0000\n\nx\n", tree))
+	f.file("refs/heads/main", []byte(hash.String()+"\n"))
+	return hash
+}
+
+// packed is an object of a pack, as its index calls it.
+type packed struct {
+	hash  plumbing.Hash
+	entry []byte
+}
+
+// entry is an object as a pack holds it: its type and the size that it claims,
+// what it is based on, and its content.
+func entry(kind plumbing.ObjectType, size uint64, base, content []byte) []byte {
+	first := byte(kind)<<4 | byte(size&15)
+	var head []byte
+	for size >>= 4; size > 0; size >>= 7 {
+		head = append(head, first|0x80)
+		first = byte(size & 0x7f)
+	}
+	return slices.Concat(append(head, first), base, deflate(content))
+}
+
+// change is what makes something of size bytes out of a base: the copy of its
+// first bytes, as often as it takes.
+func change(base, size uint64) []byte {
+	out := binary.AppendUvarint(binary.AppendUvarint(nil, base), size)
+	for size > 0 {
+		n := min(size, base, 0xffffff)
+		out = append(out, 0x80|0x70, byte(n), byte(n>>8), byte(n>>16))
+		size -= n
+	}
+	return out
+}
+
+// pack writes a pack and its index.
+func (f *forge) pack(objects ...packed) {
+	content := append([]byte("PACK\x00\x00\x00\x02"), binary.BigEndian.AppendUint32(nil, uint32(len(objects)))...)
+	places := map[plumbing.Hash]uint32{}
+	for _, o := range objects {
+		places[o.hash] = uint32(len(content))
+		content = append(content, o.entry...)
+	}
+	content = append(content, make([]byte, 20)...)
+	f.file("objects/pack/pack-"+plumbing.ZeroHash.String()+".pack", content)
+
+	slices.SortFunc(objects, func(a, b packed) int { return bytes.Compare(a.hash[:], b.hash[:]) })
+	index := []byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
+	for first := range 256 {
+		n := 0
+		for _, o := range objects {
+			if int(o.hash[0]) <= first {
+				n++
+			}
+		}
+		index = binary.BigEndian.AppendUint32(index, uint32(n))
+	}
+	for _, o := range objects {
+		index = append(index, o.hash[:]...)
+	}
+	index = append(index, make([]byte, 4*len(objects))...)
+	for _, o := range objects {
+		index = binary.BigEndian.AppendUint32(index, places[o.hash])
+	}
+	f.file("objects/pack/pack-"+plumbing.ZeroHash.String()+".idx", append(index, make([]byte, 40)...))
+}

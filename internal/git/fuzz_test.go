@@ -1,0 +1,57 @@
+package git_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// FuzzPack changes one byte of a pack or of its index: what can still be read is
+// what was there before.
+func FuzzPack(f *testing.F) {
+	r := newRepository(f, kept)
+	for i := range 4 {
+		r.write("signed/a.yaml", string(make([]byte, 200*i))+"a: 1\n")
+		r.commit("Change")
+	}
+	r.git("gc", "--quiet", "--aggressive")
+	want, err := files(r.dir, "HEAD", ".")
+	r.must(err)
+	packs, err := filepath.Glob(filepath.Join(r.dir, ".git", "objects", "pack", "pack-*"))
+	r.must(err)
+	contents := map[string][]byte{}
+	for _, path := range packs {
+		if contents[path], err = os.ReadFile(path); err != nil {
+			f.Fatal(err)
+		}
+		r.must(os.Chmod(path, 0o644))
+	}
+	f.Add(true, uint32(8+4*255), byte(1))
+	f.Add(true, uint32(8+4*256), byte(1))
+	f.Add(false, uint32(12), byte(0x40))
+	f.Add(false, uint32(40), byte(1))
+	f.Fuzz(func(t *testing.T, index bool, at uint32, flip byte) {
+		for path, content := range contents {
+			if (filepath.Ext(path) == ".idx") != index || len(content) == 0 || filepath.Ext(path) == ".rev" {
+				continue
+			}
+			changed := append([]byte(nil), content...)
+			changed[int(at)%len(changed)] ^= flip
+			if err := os.WriteFile(path, changed, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got, err := files(r.dir, "HEAD", ".")
+			if err := os.WriteFile(path, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err != nil {
+				continue
+			}
+			for name, content := range got {
+				if want[name] != content {
+					t.Errorf("%s is %q", name, content)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,197 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// MaxHistory is how many commits are looked at in one walk through history.
+const MaxHistory = 200_000
+
+// ErrHistory says that history goes on beyond [MaxHistory].
+var ErrHistory = fmt.Errorf("there are more than %d commits to look at", MaxHistory)
+
+// known returns the parents of a commit that the repository has: a shallow clone has none
+// of those where it begins.
+func (r *Repository) known(commit *Commit) ([]plumbing.Hash, error) {
+	if len(commit.Parents) == 0 {
+		return nil, nil
+	}
+	cut, err := r.Shallow()
+	if err != nil || slices.Contains(cut, commit.Hash) {
+		return nil, err
+	}
+	return commit.Parents, nil
+}
+
+// Contains reports whether a commit is another, or has it in its history.
+func (r *Repository) Contains(commit, other plumbing.Hash) (bool, error) {
+	return r.ContainsSince(commit, other, plumbing.ZeroHash)
+}
+
+// ContainsSince is [Repository.Contains] for a commit that is known not to be in the
+// history of since: it looks no further back than that.
+func (r *Repository) ContainsSince(commit, other, since plumbing.Hash) (bool, error) {
+	found := false
+	err := r.ancestors(commit, since, func(hash plumbing.Hash) bool {
+		found = hash == other
+		return !found
+	})
+	return found, err
+}
+
+// ancestors calls visit for a commit and all that lead to it, each once, the nearer ones
+// first, until visit returns false. It goes no further back than since, where that is not
+// zero. History beyond [MaxHistory] is [ErrHistory].
+func (r *Repository) ancestors(commit, since plumbing.Hash, visit func(plumbing.Hash) bool) error {
+	defer r.wholeHistory()()
+	met := map[plumbing.Hash]bool{commit: true}
+	for waiting := []plumbing.Hash{commit}; len(waiting) > 0; waiting = waiting[1:] {
+		if !visit(waiting[0]) {
+			return nil
+		}
+		if waiting[0] == since {
+			continue
+		}
+		at, err := r.Commit(waiting[0])
+		if err != nil {
+			return err
+		}
+		parents, err := r.known(at)
+		if err != nil {
+			return err
+		}
+		for _, parent := range parents {
+			if !met[parent] {
+				met[parent] = true
+				waiting = append(waiting, parent)
+			}
+		}
+		if len(met) > MaxHistory {
+			return ErrHistory
+		}
+	}
+	return nil
+}
+
+// wholeHistory lifts the bound on the work for one tree, until what it returns is called:
+// a walk through history has a bound of its own.
+func (r *Repository) wholeHistory() func() {
+	left, bounded := r.made.left, r.made.bounded
+	r.made.bounded = false
+	return func() { r.made.left, r.made.bounded = left, bounded }
+}
+
+// Origin is the commit that gave a file its present content: of the first
+// parents of a commit, as merges make them, the last that changed the file.
+type Origin struct {
+	Commit      plumbing.Hash
+	Author      string // "Name <address>", untrusted
+	CommittedAt time.Time
+	Message     string // untrusted
+}
+
+// Origins returns where files of a commit come from. A file is missing in the
+// answer when history does not go back far enough, as that of a shallow clone.
+// It is one walk for all of them, and ends with the last that is found.
+func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]Origin, error) {
+	defer r.wholeHistory()()
+	at, err := r.Commit(commit)
+	if err != nil {
+		return nil, err
+	}
+	origins := map[string]Origin{}
+	waiting := map[string]Entry{}
+	for _, name := range paths {
+		if waiting[name], err = r.TreeOf(at).At(name); err != nil {
+			return nil, err
+		}
+	}
+	for range MaxHistory {
+		if len(waiting) == 0 {
+			return origins, nil
+		}
+		parents, err := r.known(at)
+		if err != nil {
+			return nil, err
+		}
+		if len(parents) == 0 && len(at.Parents) > 0 {
+			return origins, nil // a shallow clone begins here
+		}
+		parent := &Commit{}
+		if len(parents) > 0 {
+			if parent, err = r.Commit(parents[0]); err != nil {
+				return nil, err
+			}
+		}
+		if parent.Tree != at.Tree {
+			err = r.changed(at, parent, waiting, origins)
+		}
+		if err != nil || len(parents) == 0 {
+			return origins, err
+		}
+		at = parent
+	}
+	return nil, ErrHistory
+}
+
+// changed takes the files that a commit holds in another version than its parent out of
+// those that wait. A parent without a hash holds nothing.
+func (r *Repository) changed(at, parent *Commit, waiting map[string]Entry, origins map[string]Origin) error {
+	before := r.TreeOf(parent)
+	for name, v := range waiting {
+		var was Entry
+		if !parent.Hash.IsZero() {
+			var err error
+			if was, err = before.At(name); err != nil {
+				return err
+			}
+		}
+		if was != v {
+			origins[name] = Origin{Commit: at.Hash, Author: fmt.Sprintf("%s <%s>", at.Author.Name, at.Author.Email),
+				CommittedAt: at.Committer.When, Message: at.Message}
+			delete(waiting, name)
+		}
+	}
+	return nil
+}
+
+// ErrMerge says that a commit has several parents.
+var ErrMerge = errors.New("it is a merge")
+
+// Between returns the commits that head has and another commit has not, the oldest
+// first. A merge among them is [ErrMerge].
+func (r *Repository) Between(other, head plumbing.Hash) ([]plumbing.Hash, error) {
+	there := map[plumbing.Hash]bool{}
+	if err := r.ancestors(other, plumbing.ZeroHash, func(hash plumbing.Hash) bool {
+		there[hash] = true
+		return hash != head // the usual case ends here
+	}); err != nil {
+		return nil, err
+	}
+	var between []plumbing.Hash
+	for at := head; !there[at]; {
+		commit, err := r.Commit(at)
+		if err != nil {
+			return nil, err
+		}
+		parents, err := r.known(commit)
+		if err != nil {
+			return nil, err
+		}
+		between = append(between, at)
+		if len(parents) != 1 {
+			return nil, fmt.Errorf("commit %s is not on the remote: %w", at, ErrMerge)
+		}
+		if len(between) > MaxHistory {
+			return nil, ErrHistory
+		}
+		at = parents[0]
+	}
+	slices.Reverse(between)
+	return between, nil
+}

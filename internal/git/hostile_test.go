@@ -1,0 +1,357 @@
+package git_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+var (
+	blob  = plumbing.BlobObject
+	small = []byte("a: 1\n")
+)
+
+// TestTreesThatLie: trees that no checkout would show as they are.
+func TestTreesThatLie(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tree func(*forge) plumbing.Hash
+		want string
+	}{
+		"two of a name": {func(f *forge) plumbing.Hash {
+			h := f.put(blob, small)
+			return f.tree(line("100644", "a", h), line("100644", "a", h))
+		}, "two entries"},
+		"a file and folder": {func(f *forge) plumbing.Hash {
+			h := f.put(blob, small)
+			return f.tree(line("100644", "a", h), line("100644", "a!", h), line("40000", "a", f.tree()))
+		}, "two entries"},
+		"not in order": {func(f *forge) plumbing.Hash {
+			h := f.put(blob, small)
+			return f.tree(line("100644", "a", h), line("100644", "b", h), line("40000", "a", f.tree()))
+		}, "not in order"},
+		"up":                {func(f *forge) plumbing.Hash { return f.tree(line("40000", "..", f.tree())) }, "no name in a folder"},
+		"here":              {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".", f.tree())) }, "no name in a folder"},
+		"deeper":            {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a/b", f.put(blob, small))) }, "no name in a folder"},
+		"nameless":          {func(f *forge) plumbing.Hash { return f.tree(line("100644", "", f.put(blob, small))) }, "no name in a folder"},
+		"Git's own":         {func(f *forge) plumbing.Hash { return f.tree(line("40000", ".GIT", f.tree())) }, "no name in a folder"},
+		"no mode":           {func(f *forge) plumbing.Hash { return f.tree(line("", "a", f.put(blob, small))) }, "of the mode"},
+		"a mode of letters": {func(f *forge) plumbing.Hash { return f.tree(line("x", "a", f.put(blob, small))) }, "of the mode"},
+		"a huge mode":       {func(f *forge) plumbing.Hash { return f.tree(line("77777777777", "a", f.put(blob, small))) }, "of the mode"},
+		"cut off":           {func(f *forge) plumbing.Hash { return f.tree([]byte("100644 a\x00abc")) }, "cut off"},
+		"no end of a name":  {func(f *forge) plumbing.Hash { return f.tree([]byte("100644 a")) }, "cut off"},
+		"a file as tree":    {func(f *forge) plumbing.Hash { return f.put(blob, small) }, "a tree is expected"},
+		"a file as folder":  {func(f *forge) plumbing.Hash { return f.tree(line("40000", "a", f.put(blob, small))) }, "a tree is expected"},
+		"a tree as file":    {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a", f.tree())) }, "a blob is expected"},
+		"a missing file":    {func(f *forge) plumbing.Hash { return f.tree(line("100644", "a", plumbing.Hash{1})) }, "does not have it"},
+		"a long name": {func(f *forge) plumbing.Hash {
+			return f.tree(line("100644", strings.Repeat("a", 5000), f.put(blob, small)))
+		}, "a path of more than"},
+		"too deep": {func(f *forge) plumbing.Hash {
+			h := f.tree(line("100644", "a", f.put(blob, small)))
+			for range 70 {
+				h = f.tree(line("40000", "d", h))
+			}
+			return h
+		}, "folders in each other"},
+		// Ten folders in ten folders in ten folders, of a few objects.
+		"without an end": {func(f *forge) plumbing.Hash {
+			h := f.tree()
+			for range 12 {
+				var lines [][]byte
+				for i := range 10 {
+					lines = append(lines, line("40000", fmt.Sprintf("d%d", i), h))
+				}
+				h = f.tree(lines...)
+			}
+			return h
+		}, "more than 100000 files and folders"},
+		"a tree of a million lines": {func(f *forge) plumbing.Hash {
+			return f.put(plumbing.TreeObject, make([]byte, 17<<20))
+		}, "too large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newForge(t)
+			f.commit(tc.tree(f))
+			got, err := files(f.dir, "main", ".")
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestModes: only regular files are read.
+func TestModes(t *testing.T) {
+	f := newForge(t)
+	h := f.put(blob, small)
+	f.commit(f.tree(line("100755", "executable", h), line("120000", "link", h), line("644", "none", h), line("100600", "odd", h),
+		line("100664", "old", h), line("100644", "regular", h), line("160000", "submodule", plumbing.Hash{1})))
+	got, err := files(f.dir, "main", ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range got {
+		if (content == string(small)) != (name == "regular" || name == "executable") {
+			t.Errorf("%s: %q", name, content)
+		}
+	}
+	r, err := git.Open(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	hash, err := r.Resolve("main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := r.Tree(hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link", "submodule", "old", "."} {
+		e, err := tree.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if content, err := tree.Read(e); err == nil {
+			t.Errorf("%s was read: %q", name, content)
+		}
+	}
+}
+
+// TestLooseObjectsThatLie: a loose object is what its name says, and no larger
+// than it says.
+func TestLooseObjectsThatLie(t *testing.T) {
+	hash := plumbing.ComputeHash(blob, small)
+	for name, tc := range map[string]struct {
+		content string
+		want    string
+	}{
+		"honest":            {"blob 5\x00a: 1\n", ""},
+		"other content":     {"blob 5\x00a: 2\n", "its content is another"},
+		"another kind":      {"tree 5\x00a: 1\n", "its content is another"},
+		"longer":            {"blob 5\x00a: 1\n" + strings.Repeat("x", 64<<20), "another size"},
+		"shorter":           {"blob 6\x00a: 1\n", "another size"},
+		"claims too much":   {"blob 99999999999\x00a: 1\n", "too large"},
+		"claims the utmost": {"blob 9223372036854775807\x00a: 1\n", "too large"},
+		"claims more":       {"blob 18446744073709551616\x00a: 1\n", "no object of Git's"},
+		"claims less":       {"blob -5\x00a: 1\n", "no object of Git's"},
+		"no size":           {"blob\x00a: 1\n", "no object of Git's"},
+		"no kind":           {"5\x00a: 1\n", "no object of Git's"},
+		"an unknown kind":   {"secret 5\x00a: 1\n", "no object of Git's"},
+		"no header":         {strings.Repeat("x", 64<<20), "no object of Git's"},
+		"empty":             {"", "no object of Git's"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForge(t)
+			f.loose(hash, []byte(tc.content))
+			f.commit(f.tree(line("100644", "a", hash)))
+			same(t, f, tc.want)
+		})
+	}
+	f := newForge(t)
+	f.file("objects/"+hash.String()[:2]+"/"+hash.String()[2:], []byte("garbage"))
+	f.commit(f.tree(line("100644", "a", hash)))
+	same(t, f, "unpack it")
+}
+
+// same checks that the commit holds small under a, or an error.
+func same(t *testing.T, f *forge, want string) {
+	t.Helper()
+	got, err := files(f.dir, "main", "a")
+	switch {
+	case want == "" && (err != nil || got["a"] != string(small)):
+		t.Errorf("%q, %v", got, err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("%q, %v, want an error with %q", got, err, want)
+	case strings.Contains(want, "too large") && !errors.Is(err, git.ErrTooLarge):
+		t.Errorf("%v is not ErrTooLarge", err)
+	}
+}
+
+// TestPacksThatLie: an object of a pack is what its name says, and neither it
+// nor what it is made from is larger than the limits.
+func TestPacksThatLie(t *testing.T) {
+	hash, base := plumbing.ComputeHash(blob, small), plumbing.Hash{1}
+	one := func(e []byte) []packed { return []packed{{hash, e}} }
+	based := func(baseEntry, change []byte) []packed {
+		return []packed{{base, baseEntry}, {hash, entry(plumbing.REFDeltaObject, uint64(len(change)), base[:], change)}}
+	}
+	zeros := make([]byte, git.MaxFile)
+	between := change(git.MaxFile, git.MaxFile+1)
+	last := change(git.MaxFile+1, 5)
+	whole := func(content []byte) []byte { return entry(blob, uint64(len(content)), nil, content) }
+	for name, tc := range map[string]struct {
+		objects []packed
+		want    string
+	}{
+		"honest":           {one(whole(small)), ""},
+		"honest change":    {based(whole([]byte("a: 1\nb: 2\n")), change(10, 5)), ""},
+		"other content":    {one(whole([]byte("a: 2\n"))), "its content is another"},
+		"another kind":     {one(entry(plumbing.TreeObject, 5, nil, small)), "its content is another"},
+		"an unknown kind":  {one(entry(5, 5, nil, small)), ""},
+		"claims too much":  {one(entry(blob, 1<<40, nil, small)), "too large"},
+		"longer":           {one(entry(blob, 5, nil, zeros)), "exceeds declared size"},
+		"shorter":          {one(entry(blob, 6, nil, small)), "another size"},
+		"cut off":          {one([]byte{0xb5}), "malformed pack"},
+		"no zlib":          {one([]byte{0x35, 1, 2, 3, 4}), "malformed pack"},
+		"a base too large": {based(entry(blob, git.MaxFile+1, nil, append(zeros, 0)), change(git.MaxFile+1, 5)), "too large"},
+		"made too large":   {based(whole(zeros), change(git.MaxFile, git.MaxFile+1)), "too large"},
+		"too large on the way": {append(based(whole(zeros), last)[:1],
+			packed{plumbing.Hash{2}, entry(plumbing.REFDeltaObject, uint64(len(between)), base[:], between)},
+			packed{hash, entry(plumbing.REFDeltaObject, uint64(len(last)), []byte{2, 19: 0}, last)}), "too large"},
+		"its own base":           {based(entry(plumbing.REFDeltaObject, 2, hash[:], change(5, 5)[:2]), change(5, 5)), "bases"},
+		"a change too large":     {based(whole(small), zeros), "malformed pack"},
+		"no base":                {one(entry(plumbing.REFDeltaObject, 2, base[:], []byte{5, 5})), "base of an object is not in it"},
+		"a base behind it":       {one(entry(plumbing.OFSDeltaObject, 2, []byte{0x7f}, []byte{5, 5})), "malformed pack"},
+		"no sizes":               {based(whole(small), []byte{0xff, 0xff}), "does not say its size"},
+		"a base of another size": {based(whole(small), change(6, 5)), "malformed pack"},
+		"an empty base":          {based(whole(nil), change(0, 0)), "malformed pack"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForge(t)
+			f.commit(f.tree(line("100644", "a", hash)))
+			f.pack(tc.objects...)
+			if name == "an unknown kind" {
+				if got, err := files(f.dir, "main", "a"); err == nil {
+					t.Errorf("%q was read", got)
+				}
+				return
+			}
+			same(t, f, tc.want)
+		})
+	}
+}
+
+// TestChangesThatNeverEnd: a long way of changes is a bounded amount of work.
+func TestChangesThatNeverEnd(t *testing.T) {
+	zeros := make([]byte, git.MaxFile)
+	for name, tc := range map[string]struct {
+		change []byte
+		steps  int
+		want   string
+	}{
+		"much is made":  {change(git.MaxFile, git.MaxFile), 70, "bytes to make it"},
+		"much is kept":  {append(change(git.MaxFile, git.MaxFile), bytes.Repeat([]byte{0x90, 1}, 1<<20)...), 40, "changes of"},
+		"many are kept": {change(git.MaxFile, 5), 5000, "more than 4096 bases"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForge(t)
+			objects := []packed{{plumbing.Hash{1}, entry(blob, git.MaxFile, nil, zeros)}}
+			last := objects[0].hash
+			for i := range tc.steps {
+				next := plumbing.Hash{2, byte(i), byte(i >> 8)}
+				objects = append(objects, packed{next, entry(plumbing.REFDeltaObject, uint64(len(tc.change)), last[:], tc.change)})
+				last = next
+			}
+			f.pack(objects...)
+			f.commit(f.tree(line("100644", "a", last)))
+			same(t, f, tc.want)
+		})
+	}
+}
+
+// TestIndexesThatLie: no room is made for what an index only claims to hold.
+func TestIndexesThatLie(t *testing.T) {
+	hash := plumbing.ComputeHash(blob, small)
+	for name, tc := range map[string]struct {
+		lie  func(index []byte) []byte
+		want string
+	}{
+		"honest":         {func(b []byte) []byte { return b }, ""},
+		"billions":       {func(b []byte) []byte { copy(b[8+255*4:], "\xff\xff\xff\xff"); return b }, "cut off"},
+		"out of order":   {func(b []byte) []byte { copy(b[8:], "\xff\xff\xff\xff"); return b }, "out of order"},
+		"version 1":      {func(b []byte) []byte { b[7] = 1; return b }, "not one of version 2"},
+		"empty":          {func([]byte) []byte { return nil }, "not one of version 2"},
+		"cut off":        {func(b []byte) []byte { return b[:len(b)-41] }, "cut off"},
+		"behind the end": {func(b []byte) []byte { copy(b[len(b)-44:], "\x7f\xff\xff\xff"); return b }, "behind its end"},
+		"far behind it":  {func(b []byte) []byte { copy(b[len(b)-44:], "\xff\xff\xff\xff"); return b }, "EOF"},
+		"far, and negative": {func(b []byte) []byte {
+			copy(b[len(b)-44:], "\x80\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff")
+			return b
+		}, "behind its end"},
+		"amid the pack": {func(b []byte) []byte { copy(b[len(b)-44:], "\x00\x00\x00\x0d"); return b }, "malformed pack"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForge(t)
+			f.commit(f.tree(line("100644", "a", hash)))
+			f.pack(packed{hash, entry(blob, 5, nil, small)})
+			path := filepath.Join(f.dir, "objects", "pack", "pack-"+plumbing.ZeroHash.String()+".idx")
+			index, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.file("objects/pack/pack-"+plumbing.ZeroHash.String()+".idx", tc.lie(index))
+			same(t, f, tc.want)
+		})
+	}
+}
+
+// TestTagsThatLie: a tag leads to a commit, in a few steps.
+func TestTagsThatLie(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tag  func(*forge, plumbing.Hash) []byte
+		want string
+	}{
+		"honest": {func(_ *forge, commit plumbing.Hash) []byte {
+			return fmt.Appendf(nil, "object %s\ntype commit\ntag x\n", commit)
+		}, ""},
+		"a file":  {func(f *forge, _ plumbing.Hash) []byte { return fmt.Appendf(nil, "object %s\n", f.put(blob, small)) }, "a blob and no commit"},
+		"no hash": {func(*forge, plumbing.Hash) []byte { return []byte("object x\n") }, "does not begin with"},
+		"no key":  {func(_ *forge, commit plumbing.Hash) []byte { return fmt.Appendf(nil, "tree %s\n", commit) }, "does not begin with"},
+		"too many": {func(f *forge, commit plumbing.Hash) []byte {
+			for range 10 {
+				commit = f.put(plumbing.TagObject, fmt.Appendf(nil, "object %s\n", commit))
+			}
+			return fmt.Appendf(nil, "object %s\n", commit)
+		}, "without an end"},
+		"too large": {func(*forge, plumbing.Hash) []byte { return make([]byte, 2<<20) }, "too large"},
+	} {
+		f := newForge(t)
+		commit := f.commit(f.tree())
+		f.file("refs/tags/x", []byte(f.put(plumbing.TagObject, tc.tag(f, commit)).String()))
+		got, err := resolve(f.dir, "x")
+		if (tc.want == "" && got != commit.String()) || (tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want))) {
+			t.Errorf("%s: %s, %v, want %q", name, got, err, tc.want)
+		}
+	}
+}
+
+// TestFollow: a link leads to an entry of the tree, in one step.
+func TestFollow(t *testing.T) {
+	f := newForge(t)
+	h := f.put(blob, small)
+	to := func(target string) plumbing.Hash { return f.put(blob, []byte(target)) }
+	hash := f.commit(f.tree(line("40000", "d", f.tree(line("120000", "again", to("../d")), line("120000", "beside", to("x")),
+		line("120000", "link", to("beside")), line("120000", "long", to(strings.Repeat("./", 3000)+"x")), line("120000", "none", to("missing")),
+		line("120000", "out", to("../../file")), line("120000", "root", to("/x")), line("120000", "through", to("again/x")),
+		line("120000", "up", to("../file")), line("100644", "x", h))), line("100644", "file", h)))
+	r, err := git.Open(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	tree, err := r.Tree(hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"up": "file", "beside": "d/x", "again": "d", "out": "", "root": "", "none": "", "link": "", "through": "", "long": "", "x": ""} {
+		link, err := tree.Find("d/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tree.Follow(link)
+		if got.Path != want || (want == "") != (err != nil) {
+			t.Errorf("%s leads to %q, %v, want %q", name, got.Path, err, want)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package git
+
+import (
+	"bufio"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// loose reads an object that lies in a file of its own. It returns an error that
+// is [fs.ErrNotExist] when there is none.
+func (r *Repository) loose(store *os.Root, hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
+	name := hash.String()
+	f, err := open(store, name[:2]+"/"+name[2:])
+	if err != nil {
+		return 0, nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	z, err := zlib.NewReader(f)
+	if err != nil {
+		return 0, nil, fmt.Errorf("unpack it: %w", err)
+	}
+	defer z.Close() //nolint:errcheck // only read
+	in := bufio.NewReader(z)
+	kind, size, err := looseHeader(in)
+	if err != nil {
+		return 0, nil, err
+	}
+	if size > most {
+		return 0, nil, tooLarge(size, most)
+	}
+	if err := r.made.spend(unpacking * size); err != nil {
+		return 0, nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err != nil {
+		return 0, nil, fmt.Errorf("unpack it: %w", err)
+	}
+	if int64(len(content)) != size {
+		return 0, nil, errors.New("unpack it: it has another size than it says")
+	}
+	return kind, content, nil
+}
+
+// looseHeader reads "blob 12" and the zero byte behind it.
+func looseHeader(in *bufio.Reader) (plumbing.ObjectType, int64, error) {
+	malformed := errors.New("unpack it: this is no object of Git's")
+	header, err := in.ReadSlice(0)
+	if err != nil || len(header) > 32 {
+		return 0, 0, malformed
+	}
+	name, digits, _ := strings.Cut(string(header[:len(header)-1]), " ")
+	kind, err := plumbing.ParseObjectType(name)
+	if err != nil {
+		return 0, 0, malformed
+	}
+	size, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || size < 0 {
+		return 0, 0, malformed
+	}
+	return kind, size, nil
+}

@@ -1,0 +1,45 @@
+package git
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// read returns an object of a kind, once its content is what its name promises.
+func (r *Repository) read(kind plumbing.ObjectType, hash plumbing.Hash, most int64) ([]byte, error) {
+	found, content, err := r.readAny(hash, most)
+	if err == nil && found != kind {
+		err = fmt.Errorf("%s is a %s, and a %s is expected", hash, found, kind)
+	}
+	return content, err
+}
+
+func (r *Repository) readAny(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
+	kind, content, err := r.object(hash, most)
+	if err != nil {
+		return 0, nil, fmt.Errorf("read object %s: %w", hash, err)
+	}
+	if plumbing.ComputeHash(kind, content) != hash {
+		return 0, nil, fmt.Errorf("read object %s: the repository is damaged: its content is another", hash)
+	}
+	return kind, content, nil
+}
+
+// header returns the hash on the first line of a commit or a tag.
+func header(content []byte, key string) (plumbing.Hash, error) {
+	line, _, _ := bytes.Cut(content, []byte("\n"))
+	text, ok := strings.CutPrefix(string(line), key)
+	if !ok || !plumbing.IsHash(text) {
+		return plumbing.ZeroHash, fmt.Errorf("it does not begin with %q and a hash", key)
+	}
+	return plumbing.NewHash(text), nil
+}
+
+// plainName refuses the names that lead elsewhere when a tree is checked out,
+// and .git, which would be a repository.
+func plainName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")
+}

@@ -1,0 +1,331 @@
+package git
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+)
+
+// pack is a file of many objects, and its index (Git's gitformat-pack, version 2
+// of pack-*.idx): 256 counts by first byte, then the objects' names in order,
+// their checksums, and where each begins in the pack.
+type pack struct {
+	name    string
+	index   *os.File
+	objects *os.File
+	scanner *packfile.Scanner
+	counts  [256]uint32 // how many names begin with this byte or a lower one
+	size    int64       // of the pack
+	made    *made       // of all packs
+}
+
+const (
+	indexHeader  = 8 + 256*4
+	indexTrailer = 2 * 20
+	// perObject is a name, a checksum and a place.
+	perObject = 20 + 4 + 4
+)
+
+var indexMagic = []byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
+
+var errPack = errors.New("malformed pack")
+
+func (r *Repository) openPacks() ([]*pack, error) {
+	if r.packs != nil {
+		return r.packs, nil
+	}
+	r.packs = []*pack{}
+	for _, store := range r.stores {
+		if err := r.addPacks(store); err != nil {
+			return nil, errors.Join(err, r.Refresh())
+		}
+	}
+	return r.packs, nil
+}
+
+// addPacks opens the packs in a folder of objects.
+func (r *Repository) addPacks(store *os.Root) error {
+	dir, err := store.Open("pack")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list packs: %w", err)
+	}
+	defer dir.Close() //nolint:errcheck // only read
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("list packs: %w", err)
+	}
+	for _, name := range names {
+		base, isPack := strings.CutSuffix(name, ".pack")
+		if !isPack || !strings.HasPrefix(name, "pack-") {
+			continue
+		}
+		p, err := r.openPack(store, "pack/"+base)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a pack without its index is one that is being written, or thrown away
+		}
+		if err == nil && len(r.packs) == maxPacks {
+			err = errors.Join(fmt.Errorf("there are more than %d packs: git gc puts them together", maxPacks), p.close())
+		}
+		if err != nil {
+			return fmt.Errorf("open %s: %w", base, err)
+		}
+		r.packs = append(r.packs, p)
+	}
+	return nil
+}
+
+func (r *Repository) openPack(store *os.Root, base string) (p *pack, err error) {
+	p = &pack{name: base, made: &r.made}
+	defer func() {
+		if err != nil {
+			_ = p.close()
+		}
+	}()
+	if p.index, err = open(store, base+".idx"); err != nil {
+		return p, err
+	}
+	if p.objects, err = open(store, base+".pack"); err != nil {
+		return p, err
+	}
+	info, err := p.objects.Stat()
+	if err != nil {
+		return p, err
+	}
+	p.size, p.scanner = info.Size(), packfile.NewScanner(p.objects)
+	return p, p.readCounts()
+}
+
+// readCounts reads the index's header. What it counts has to fit into the file.
+func (p *pack) readCounts() error {
+	info, err := p.index.Stat()
+	if err != nil {
+		return err
+	}
+	header := make([]byte, indexHeader)
+	if _, err := p.index.ReadAt(header, 0); err != nil || !bytes.HasPrefix(header, indexMagic) {
+		return fmt.Errorf("%w: its index is not one of version 2", errPack)
+	}
+	for i := range p.counts {
+		p.counts[i] = binary.BigEndian.Uint32(header[8+4*i:])
+		if i > 0 && p.counts[i] < p.counts[i-1] {
+			return fmt.Errorf("%w: its index is out of order", errPack)
+		}
+	}
+	if info.Size() < indexHeader+int64(p.counts[255])*perObject+indexTrailer {
+		return fmt.Errorf("%w: its index is cut off", errPack)
+	}
+	return nil
+}
+
+func (p *pack) close() error {
+	var errs []error
+	for _, f := range []*os.File{p.index, p.objects} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// find returns where an object begins in the pack. The names are searched by halves,
+// and the last of them read at once.
+func (p *pack) find(hash plumbing.Hash) (offset int64, found bool, err error) {
+	low, high := uint32(0), p.counts[hash[0]]
+	if hash[0] > 0 {
+		low = p.counts[hash[0]-1]
+	}
+	const atOnce = 128
+	var names [atOnce * len(hash)]byte
+	for high-low > atOnce {
+		middle := low + (high-low)/2
+		name := names[:len(hash)]
+		if _, err := p.index.ReadAt(name, nameAt(middle)); err != nil {
+			return 0, false, err
+		}
+		if bytes.Compare(name, hash[:]) > 0 {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	if _, err := p.index.ReadAt(names[:int(high-low)*len(hash)], nameAt(low)); err != nil {
+		return 0, false, err
+	}
+	for i := range int(high - low) {
+		if bytes.Equal(names[i*len(hash):][:len(hash)], hash[:]) {
+			offset, err := p.place(low + uint32(i)) //nolint:gosec // less than atOnce
+			return offset, err == nil, err
+		}
+	}
+	return 0, false, nil
+}
+
+func nameAt(number uint32) int64 {
+	return indexHeader + int64(len(plumbing.Hash{}))*int64(number)
+}
+
+// place returns where an object begins, by its number in the index. What lies
+// beyond two gigabytes stands in a table of its own.
+func (p *pack) place(number uint32) (int64, error) {
+	count := int64(p.counts[255])
+	var raw [8]byte
+	if _, err := p.index.ReadAt(raw[:4], indexHeader+24*count+4*int64(number)); err != nil {
+		return 0, err
+	}
+	const far = 1 << 31
+	place := int64(binary.BigEndian.Uint32(raw[:4]))
+	if place&far != 0 {
+		if _, err := p.index.ReadAt(raw[:], indexHeader+perObject*count+8*(place&^far)); err != nil {
+			return 0, err
+		}
+		place = int64(binary.BigEndian.Uint32(raw[:4]))<<32 | int64(binary.BigEndian.Uint32(raw[4:]))
+	}
+	if place < 0 || place >= p.size {
+		return 0, fmt.Errorf("%w: an object begins behind its end", errPack)
+	}
+	return place, nil
+}
+
+// object reads the object that begins at offset. Most are stored as changes to
+// another, and that as changes to a third: these are read from the object on to
+// the one that is whole, and applied on the way back.
+func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
+	var changes [][]byte
+	kept := int64(0)
+	var asked []place // what the changes make, the last of them first
+	for len(changes) <= maxChain {
+		at := place{p, offset}
+		if whole := p.made.at[at]; whole != nil {
+			kind := p.made.kind[at]
+			content, err := p.apply(whole, kind, changes, asked, most)
+			return kind, content, err
+		}
+		header, err := p.scanner.SeekObjectHeader(offset)
+		if err != nil {
+			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
+		}
+		if header.Length < 0 || header.Length > MaxFile {
+			return 0, nil, tooLarge(header.Length, MaxFile)
+		}
+		if kept += header.Length; kept > maxChanges {
+			return 0, nil, fmt.Errorf("%w: changes of %d bytes are the most", ErrTooLarge, maxChanges)
+		}
+		if err := p.made.spend(unpacking * header.Length); err != nil {
+			return 0, nil, err
+		}
+		var content bytes.Buffer
+		if _, _, err := p.scanner.NextObject(&content); err != nil {
+			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
+		}
+		if int64(content.Len()) != header.Length {
+			return 0, nil, fmt.Errorf("%w: an object has another size than it says", errPack)
+		}
+		switch header.Type {
+		case plumbing.OFSDeltaObject:
+			offset = header.OffsetReference
+		case plumbing.REFDeltaObject:
+			base, found, err := p.find(header.Reference)
+			if err != nil {
+				return 0, nil, err
+			}
+			if !found {
+				return 0, nil, fmt.Errorf("%w: the base of an object is not in it", errPack)
+			}
+			offset = base
+		default:
+			p.made.keep(at, header.Type, content.Bytes())
+			whole, err := p.apply(content.Bytes(), header.Type, changes, asked, most)
+			return header.Type, whole, err
+		}
+		changes, asked = append(changes, content.Bytes()), append(asked, at)
+	}
+	return 0, nil, fmt.Errorf("%w: an object has more than %d bases", errPack, maxChain)
+}
+
+// made are objects that were made of changes, by where they begin in which pack:
+// others are made of them. They were not held against their names: that is done
+// with each that is handed out, and so with what is made of them.
+type made struct {
+	at   map[place][]byte
+	kind map[place]plumbing.ObjectType
+	size int
+	// left is how much may still be made for the tree at hand, kept or not, where that
+	// is bounded: a whole history has no bound but its own length.
+	left    int64
+	bounded bool
+}
+
+func (m *made) spend(bytes int64) error {
+	if m.left -= bytes; m.bounded && m.left < 0 {
+		return errors.New("the objects of this commit take too much work to unpack: git repack -a -d -f makes a plain pack of an honest repository")
+	}
+	return nil
+}
+
+type place struct {
+	pack   *pack
+	offset int64
+}
+
+// keep keeps an object. Where there is no room, all others are forgotten.
+func (m *made) keep(at place, kind plumbing.ObjectType, content []byte) {
+	if m.at[at] != nil || len(content) == 0 || len(content) > maxKeptObject {
+		return
+	}
+	if m.at == nil || m.size+len(content) > maxKept {
+		m.at, m.kind, m.size = map[place][]byte{}, map[place]plumbing.ObjectType{}, 0
+	}
+	m.at[at], m.kind[at] = content, kind
+	m.size += len(content)
+}
+
+// apply applies changes to a whole object, the last first, and keeps what they make.
+// Each begins with the sizes of what it is made from and of what comes out. What is
+// returned is the caller's own.
+func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, at []place, most int64) ([]byte, error) {
+	made := uint64(0)
+	for i := len(changes) - 1; i >= 0; i-- {
+		_, n := binary.Uvarint(changes[i])
+		size, m := binary.Uvarint(changes[i][max(n, 0):])
+		if n <= 0 || m <= 0 {
+			return nil, fmt.Errorf("%w: a change does not say its size", errPack)
+		}
+		if size > MaxFile {
+			return nil, tooLarge(size, MaxFile)
+		}
+		if made += size; made > maxMade {
+			return nil, fmt.Errorf("%w: it takes more than %d bytes to make it", ErrTooLarge, maxMade)
+		}
+		if err := p.made.spend(int64(size)); err != nil { //nolint:gosec // at most MaxFile
+			return nil, err
+		}
+		var err error
+		if whole, err = packfile.PatchDelta(whole, changes[i]); err != nil {
+			return nil, fmt.Errorf("%w: %w", errPack, err)
+		}
+		p.made.keep(at[i], kind, whole)
+	}
+	if int64(len(whole)) > most {
+		return nil, tooLarge(len(whole), most)
+	}
+	return bytes.Clone(whole), nil
+}
+
+// unexpected keeps the end of a file from being taken for the end of the input.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,189 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Repository is a repository on disk. It is not for several goroutines at once.
+// Nothing that is opened lies outside of its folders.
+type Repository struct {
+	root   *os.Root   // the .git folder: references, where a shallow clone begins
+	own    *os.Root   // that of the work tree, which is another for a linked one: HEAD
+	stores []*os.Root // folders of objects: its own, and those that it borrows from
+	packs  []*pack    // nil until they are looked for
+	made   made
+	trees  trees
+}
+
+// Folders say where the parts of a repository lie.
+type Folders struct {
+	Own, Common string
+	// Borrowed are folders of objects of other repositories. Only a caller that trusts the
+	// repository names any: objects/info/alternates is not read.
+	Borrowed []string
+}
+
+// Open opens the repository in dir: a folder with a .git folder in it, or a bare
+// repository. The folders above dir are not looked at: a commit can hold files
+// that look like a bare repository, and which of the two is meant is the
+// caller's to say.
+func Open(dir string) (*Repository, error) {
+	path := filepath.Join(dir, ".git")
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		path = dir
+	case err != nil:
+		return nil, fmt.Errorf("open repository: %w", err)
+	case !info.IsDir():
+		return nil, errors.New("open repository: its .git is not a folder but leads elsewhere: name the repository that it leads to (git rev-parse --git-common-dir)")
+	}
+	return OpenFolders(Folders{Own: path, Common: path})
+}
+
+// OpenFolders opens the repository that has these folders, as a work tree's .git file and
+// Git itself name them.
+func OpenFolders(f Folders) (r *Repository, err error) {
+	r = &Repository{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("open repository: %w", err), r.Close())
+		}
+	}()
+	if r.root, err = os.OpenRoot(f.Common); err != nil {
+		return r, err
+	}
+	if r.own, err = os.OpenRoot(f.Own); err != nil {
+		return r, err
+	}
+	for _, part := range []struct {
+		in   *os.Root
+		name string
+	}{{r.own, "HEAD"}, {r.root, "objects"}, {r.root, "refs"}} {
+		if _, err := part.in.Stat(part.name); err != nil {
+			return r, fmt.Errorf("this is no Git repository: it has no %s", part.name)
+		}
+	}
+	objects, err := r.root.OpenRoot("objects")
+	if err != nil {
+		return r, err
+	}
+	r.stores = append(r.stores, objects)
+	for _, dir := range f.Borrowed {
+		if objects, err = os.OpenRoot(dir); err != nil {
+			return r, err
+		}
+		r.stores = append(r.stores, objects)
+	}
+	return r, nil
+}
+
+// Close closes the repository.
+func (r *Repository) Close() error {
+	errs := []error{r.Refresh()}
+	for _, root := range append(r.stores, r.root, r.own) {
+		if root != nil {
+			errs = append(errs, root.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Refresh has packs looked for anew: a fetch may have written one.
+func (r *Repository) Refresh() error {
+	var errs []error
+	for _, p := range r.packs {
+		errs = append(errs, p.close())
+	}
+	r.packs, r.made.at = nil, nil
+	return errors.Join(errs...)
+}
+
+// object returns an object of at most most bytes, packed or loose: as in Git, what is
+// packed is not looked for elsewhere.
+func (r *Repository) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
+	packs, err := r.openPacks()
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, p := range packs {
+		offset, found, err := p.find(hash)
+		if err != nil {
+			return 0, nil, fmt.Errorf("read %s: %w", p.name, err)
+		}
+		if !found {
+			continue
+		}
+		kind, content, err := p.object(offset, most)
+		if err != nil {
+			return 0, nil, fmt.Errorf("read %s: %w", p.name, err)
+		}
+		return kind, content, nil
+	}
+	for _, store := range r.stores {
+		kind, content, err := r.loose(store, hash, most)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return kind, content, err
+		}
+	}
+	return 0, nil, errors.New("the repository does not have it: is it a partial or shallow clone, or one that borrows objects of another?")
+}
+
+// trees are those that were read last, each held against its hash.
+type trees struct {
+	content map[plumbing.Hash][]byte
+	size    int
+}
+
+// tree returns a tree. Where there is no room for it beside the others, they are
+// forgotten.
+func (r *Repository) tree(hash plumbing.Hash) ([]byte, error) {
+	if content := r.trees.content[hash]; content != nil {
+		return content, nil
+	}
+	content, err := r.read(plumbing.TreeObject, hash, maxTree)
+	if err != nil || len(content) > maxKeptTrees/2 {
+		return content, err
+	}
+	if r.trees.content == nil || r.trees.size+len(content) > maxKeptTrees {
+		r.trees = trees{content: map[plumbing.Hash][]byte{}}
+	}
+	r.trees.content[hash] = content
+	r.trees.size += len(content)
+	return content, nil
+}
+
+// open opens a regular file: any other could block, or never end.
+func open(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	return root.Open(name)
+}
+
+// file reads a whole file of at most most bytes.
+func readFile(root *os.Root, name string, most int64) ([]byte, error) {
+	f, err := open(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(content)) > most {
+		return nil, fmt.Errorf("%s: %w", name, tooLarge(len(content), most))
+	}
+	return content, nil
+}

@@ -1,0 +1,300 @@
+package git_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// repository is a real Git repository, driven by the real git.
+type repository struct {
+	tb  testing.TB
+	dir string
+}
+
+func newRepository(tb testing.TB, files map[string]string) *repository {
+	tb.Helper()
+	r := &repository{tb: tb, dir: tb.TempDir()}
+	r.git("init", "--quiet", "--initial-branch=main")
+	for name, content := range files {
+		r.write(name, content)
+	}
+	r.commit("Begin")
+	return r
+}
+
+// git runs git with nobody's configuration but the repository's.
+func (r *repository) git(args ...string) string {
+	r.tb.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = r.dir
+	for _, setting := range os.Environ() {
+		if !strings.HasPrefix(setting, "GIT_") {
+			cmd.Env = append(cmd.Env, setting)
+		}
+	}
+	cmd.Env = append(cmd.Env, "HOME="+r.dir, "XDG_CONFIG_HOME="+r.dir, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.tb.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r *repository) write(name, content string) {
+	r.tb.Helper()
+	path := filepath.Join(r.dir, filepath.FromSlash(name))
+	r.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	r.must(os.WriteFile(path, []byte(content), 0o644))
+}
+
+func (r *repository) must(err error) {
+	r.tb.Helper()
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// commit commits everything and returns the hash.
+func (r *repository) commit(message string) string {
+	r.tb.Helper()
+	r.git("add", "--all", "--force")
+	r.git("commit", "--quiet", "--allow-empty", "--message="+message)
+	return r.git("rev-parse", "HEAD")
+}
+
+// files is what a commit holds below a path: content by path, or the mode of
+// what is no regular file.
+func files(dir, revision, path string) (map[string]string, error) {
+	r, err := git.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	hash, err := r.Resolve(revision)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := r.Tree(hash)
+	if err != nil {
+		return nil, err
+	}
+	return below(tree, path)
+}
+
+func below(tree *git.Tree, path string) (map[string]string, error) {
+	found := map[string]string{}
+	err := tree.Walk(path, func(e git.Entry) error {
+		found[e.Path] = e.Mode.String()
+		if !e.IsFile() {
+			return nil
+		}
+		content, err := tree.Read(e)
+		found[e.Path] = string(content)
+		return err
+	})
+	return found, err
+}
+
+var kept = map[string]string{
+	"README.md":             "# Exceptions\n",
+	"signed/a.yaml":         "a: 1\n",
+	"signed/team/b.json":    "{}\n",
+	"signed/team/c d\n.yml": "c: 1\n",
+	"signed-by/e.yaml":      "e: 1\n",
+}
+
+// grown is kept with a file that changed often enough for git to store most of
+// it as changes.
+func grown(tb testing.TB) *repository {
+	r := newRepository(tb, kept)
+	content := strings.Repeat("0123456789abcdef\n", 4000)
+	for range 12 {
+		content = "another line\n" + content
+		r.write("big.txt", content)
+		r.commit("Grow")
+	}
+	return r
+}
+
+// TestFormsOfStorage: the same commit reads the same however Git keeps it.
+func TestFormsOfStorage(t *testing.T) {
+	for name, form := range map[string]func(*repository) string{
+		"loose":  func(r *repository) string { return r.dir },
+		"packed": func(r *repository) string { r.git("gc", "--quiet", "--aggressive"); return r.dir },
+		"changes of named bases": func(r *repository) string {
+			r.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-f", "--quiet")
+			return r.dir
+		},
+		"packed and loose": func(r *repository) string {
+			r.git("gc", "--quiet")
+			r.write("more.txt", "more\n")
+			r.commit("More")
+			r.git("revert", "--no-edit", "HEAD")
+			return r.dir
+		},
+		"bare":       func(r *repository) string { return r.clone("--bare", "--no-local") },
+		"mirror":     func(r *repository) string { return r.clone("--mirror") },
+		"shallow":    func(r *repository) string { return r.clone("--depth=1", "--no-local") },
+		"refs away":  func(r *repository) string { r.git("pack-refs", "--all"); return r.dir },
+		".git alone": func(r *repository) string { return filepath.Join(r.dir, ".git") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := grown(t)
+			want := map[string]string{"big.txt": strings.Repeat("another line\n", 12) + strings.Repeat("0123456789abcdef\n", 4000)}
+			for name, content := range kept {
+				want[name] = content
+			}
+			got, err := files(form(r), "main", ".")
+			r.must(err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func (r *repository) clone(args ...string) string {
+	r.tb.Helper()
+	dir := r.tb.TempDir()
+	r.git(append(append([]string{"clone", "--quiet"}, args...), r.dir, dir)...)
+	return dir
+}
+
+// TestOnlyTheCommit: nothing but the commit's objects says what it holds.
+func TestOnlyTheCommit(t *testing.T) {
+	other := newRepository(t, map[string]string{"signed/evil.yaml": "evil: true\n"})
+	for name, change := range map[string]func(*testing.T, *repository){
+		"the work tree": func(_ *testing.T, r *repository) { r.write("signed/a.yaml", "evil: true\n") },
+		"the index": func(_ *testing.T, r *repository) {
+			r.write("signed/a.yaml", "evil: true\n")
+			r.git("add", "--all")
+		},
+		"a replacement": func(_ *testing.T, r *repository) {
+			good := r.git("rev-parse", "HEAD:signed/a.yaml")
+			r.write("evil.yaml", "evil: true\n")
+			r.git("replace", good, r.git("hash-object", "-w", "evil.yaml"))
+		},
+		"the configuration": func(_ *testing.T, r *repository) {
+			r.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tworktree = "+other.dir+"\n[include]\n\tpath = "+other.dir+"/.git/config\n")
+		},
+		"no configuration that can be read": func(_ *testing.T, r *repository) { r.write(".git/config", "[[[") },
+		"the environment": func(t *testing.T, _ *repository) {
+			t.Setenv("GIT_DIR", filepath.Join(other.dir, ".git"))
+			t.Setenv("GIT_WORK_TREE", other.dir)
+			t.Setenv("GIT_INDEX_FILE", filepath.Join(other.dir, ".git", "index"))
+			t.Setenv("GIT_OBJECT_DIRECTORY", filepath.Join(other.dir, ".git", "objects"))
+			t.Setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", filepath.Join(other.dir, ".git", "objects"))
+			t.Setenv("GIT_COMMON_DIR", filepath.Join(other.dir, ".git"))
+			t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(other.dir, ".git", "config"))
+		},
+		"a common folder": func(_ *testing.T, r *repository) { r.write(".git/commondir", other.dir+"/.git\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, kept)
+			change(t, r)
+			got, err := files(r.dir, "HEAD", "signed")
+			r.must(err)
+			if want := map[string]string{"signed/a.yaml": "a: 1\n", "signed/team/b.json": "{}\n", "signed/team/c d\n.yml": "c: 1\n"}; !cmp.Equal(want, got) {
+				t.Error(cmp.Diff(want, got))
+			}
+		})
+	}
+}
+
+// TestElsewhere: what lies outside of the repository's folder is not read.
+func TestElsewhere(t *testing.T) {
+	for name, tc := range map[string]struct {
+		dir  func(*repository) string
+		want string
+	}{
+		"alternates":            {func(r *repository) string { return r.clone("--shared") }, "one that borrows objects of another"},
+		"alternates of a clone": {func(r *repository) string { return r.clone("--bare", "--no-local", "--reference="+r.dir) }, "one that borrows objects of another"},
+		"a linked work tree": {func(r *repository) string {
+			dir := filepath.Join(r.tb.TempDir(), "linked")
+			r.git("worktree", "add", "--quiet", dir)
+			return dir
+		}, "leads elsewhere: name the repository that it leads to"},
+		"a .git that is a link": {func(r *repository) string {
+			dir := r.tb.TempDir()
+			r.must(os.Symlink(filepath.Join(r.dir, ".git"), filepath.Join(dir, ".git")))
+			return dir
+		}, "leads elsewhere"},
+		"objects that are a link": {func(r *repository) string {
+			elsewhere := filepath.Join(r.tb.TempDir(), "objects")
+			r.must(os.Rename(filepath.Join(r.dir, ".git", "objects"), elsewhere))
+			r.must(os.Symlink(elsewhere, filepath.Join(r.dir, ".git", "objects")))
+			return r.dir
+		}, "it has no objects"},
+		"an object that is a link": {func(r *repository) string {
+			name := r.git("rev-parse", "HEAD:signed/a.yaml")
+			path := filepath.Join(r.dir, ".git", "objects", name[:2], name[2:])
+			elsewhere := filepath.Join(r.tb.TempDir(), "object")
+			r.must(os.Rename(path, elsewhere))
+			r.must(os.Symlink(elsewhere, path))
+			return r.dir
+		}, "is no regular file"},
+		"a folder below the root": {func(r *repository) string { return filepath.Join(r.dir, "signed") }, "this is no Git repository"},
+		"a file":                  {func(r *repository) string { return filepath.Join(r.dir, "README.md") }, "open repository"},
+		"nothing":                 {func(r *repository) string { return filepath.Join(r.dir, "missing") }, "open repository"},
+		"a folder of a linked tree": {func(r *repository) string {
+			r.git("worktree", "add", "--quiet", "-b", "x", r.tb.TempDir()+"/x")
+			return filepath.Join(r.dir, ".git", "worktrees", "x")
+		}, "this is no Git repository"},
+		"an object that is not here": {func(r *repository) string { return r.partial() }, "partial"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, kept)
+			got, err := files(tc.dir(r), "HEAD", "signed")
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q, %v, want an error with %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// partial is a clone without the files.
+func (r *repository) partial() string {
+	r.git("config", "uploadpack.allowFilter", "true")
+	dir := r.tb.TempDir()
+	r.git("clone", "--quiet", "--bare", "--filter=blob:none", "file://"+r.dir, dir)
+	return dir
+}
+
+// TestPaths: what a path leads to, and what it does not.
+func TestPaths(t *testing.T) {
+	r := newRepository(t, kept)
+	r.must(os.Symlink("signed", filepath.Join(r.dir, "linked")))
+	r.commit("Link")
+	for path, tc := range map[string]struct {
+		files   int
+		missing bool
+		want    string
+	}{
+		".": {files: 6}, "signed": {files: 3}, "signed/team": {files: 2}, "signed/a.yaml": {files: 1}, "linked": {files: 1},
+		"missing": {missing: true}, "signed/missing": {missing: true}, "sign": {missing: true}, "SIGNED": {missing: true},
+		"signed/a.yaml/x": {want: "is no folder"}, "linked/a.yaml": {want: "is no folder"},
+		"": {want: "inside"}, "/signed": {want: "inside"}, "../signed": {want: "inside"}, "signed/../signed": {want: "inside"}, "signed/": {want: "inside"},
+		strings.Repeat("a/", 64) + "a": {want: "inside"},
+	} {
+		got, err := files(r.dir, "main", path)
+		switch {
+		case tc.missing && !errors.Is(err, fs.ErrNotExist):
+			t.Errorf("%q: %v, want one that says it does not exist", path, err)
+		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+			t.Errorf("%q: %v, want %q", path, err, tc.want)
+		case !tc.missing && tc.want == "" && (err != nil || len(got) != tc.files):
+			t.Errorf("%q: %q, %v, want %d files", path, got, err, tc.files)
+		}
+	}
+}

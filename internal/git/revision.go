@@ -1,0 +1,112 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// RevisionError says that a revision names no commit, or more than one.
+type RevisionError struct {
+	Revision string
+	// Malformed says that no repository could have it.
+	Malformed bool
+
+	message, hint string
+}
+
+// Error returns the revision, quoted, and what is wrong with it.
+func (e *RevisionError) Error() string { return fmt.Sprintf("revision %q: %s", e.Revision, e.message) }
+
+// Hint says what to do about it; it may be empty.
+func (e *RevisionError) Hint() string { return e.hint }
+
+// CheckRevision returns a *[RevisionError] for what cannot be a revision,
+// whatever the repository holds: an expression such as main~2, or a name that
+// Git would not make.
+func CheckRevision(revision string) error {
+	if plainReference(revision) {
+		return nil
+	}
+	return &RevisionError{Revision: revision, Malformed: true, message: "this is no name of a commit",
+		hint: "write HEAD, a branch, a tag or a whole hash; git rev-parse makes a hash of an expression"}
+}
+
+var abbreviation = regexp.MustCompile(`^[0-9a-f]{4,39}$`)
+
+// Resolve returns the commit that a revision names: HEAD, a branch, a tag, a
+// remote branch (origin/main), a reference in full (refs/heads/main), or a whole
+// hash. A name that several have counts when they all lead to one commit. What
+// cannot be told is a *[RevisionError].
+func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
+	if err := CheckRevision(revision); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if plumbing.IsHash(revision) {
+		return r.peel(plumbing.NewHash(revision))
+	}
+	names := []string{"refs/tags/" + revision, "refs/heads/" + revision, "refs/remotes/" + revision}
+	if revision == "HEAD" || strings.HasPrefix(revision, "refs/") {
+		names = []string{revision}
+	}
+	var commit plumbing.Hash
+	found := ""
+	for _, name := range names {
+		hash, err := r.reference(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			hash, err = r.peel(hash)
+		}
+		if err != nil {
+			return plumbing.ZeroHash, fmt.Errorf("revision %q: %w", revision, err)
+		}
+		if found != "" && hash != commit {
+			return plumbing.ZeroHash, &RevisionError{Revision: revision, message: fmt.Sprintf("%s and %s are different commits", found, name),
+				hint: "write the one that is meant in full: " + found + " or " + name}
+		}
+		found, commit = name, hash
+	}
+	if found == "" {
+		return plumbing.ZeroHash, unknown(revision)
+	}
+	return commit, nil
+}
+
+func unknown(revision string) error {
+	e := &RevisionError{Revision: revision, message: "the repository does not have it", hint: "has it been fetched?"}
+	if abbreviation.MatchString(revision) {
+		e.hint = "if this is the beginning of a hash, write the whole of it: another object could begin with the same"
+	}
+	return e
+}
+
+// maxTags is how many tags may stand for one another.
+const maxTags = 5
+
+// peel returns the commit that a hash names, or that the tag which it names is
+// about.
+func (r *Repository) peel(hash plumbing.Hash) (plumbing.Hash, error) {
+	for range maxTags {
+		kind, content, err := r.readAny(hash, maxCommit)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		switch kind {
+		case plumbing.CommitObject:
+			return hash, nil
+		case plumbing.TagObject:
+			if hash, err = header(content, "object "); err != nil {
+				return plumbing.ZeroHash, fmt.Errorf("tag: %w", err)
+			}
+		default:
+			return plumbing.ZeroHash, fmt.Errorf("%s is a %s and no commit", hash, kind)
+		}
+	}
+	return plumbing.ZeroHash, errors.New("one tag stands for another without an end")
+}

@@ -1,0 +1,177 @@
+package git_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/git"
+)
+
+// branched has two commits, first and second, and names for them.
+func branched(t *testing.T) (r *repository, first, second string) {
+	r = newRepository(t, map[string]string{"a.yaml": "a: 1\n"})
+	first = r.git("rev-parse", "HEAD")
+	r.git("tag", "light")
+	r.git("tag", "--annotate", "--message=x", "heavy")
+	r.git("tag", "--annotate", "--message=x", "heavier", "heavy")
+	r.git("update-ref", "refs/remotes/origin/main", first)
+	r.git("update-ref", "refs/pull/7/merge", first)
+	r.git("branch", "same")
+	r.git("tag", "same")
+	r.write("b.yaml", "b: 1\n")
+	second = r.commit("Go on")
+	r.git("branch", "both")
+	r.git("tag", "both", first)
+	r.git("branch", "feature/x")
+	r.git("branch", strings.Repeat("a", 40), second)
+	return r, first, second
+}
+
+func resolve(dir, revision string) (string, error) {
+	r, err := git.Open(dir)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	hash, err := r.Resolve(revision)
+	return hash.String(), err
+}
+
+func TestResolve(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		r, first, second := branched(t)
+		if packed {
+			r.git("gc", "--quiet")
+		}
+		for revision, want := range map[string]string{
+			"HEAD": second, "main": second, "refs/heads/main": second, "feature/x": second, second: second, strings.ToUpper(second): second,
+			"light": first, "heavy": first, "heavier": first, "refs/tags/heavy": first, r.git("rev-parse", "heavy"): first,
+			"origin/main": first, "refs/remotes/origin/main": first, "refs/pull/7/merge": first, "same": first,
+			"refs/heads/both": second, "refs/tags/both": first,
+		} {
+			if got, err := resolve(r.dir, revision); err != nil || got != want {
+				t.Errorf("packed %v: %s: %s, %v, want %s", packed, revision, got, err, want)
+			}
+		}
+		// A loose reference counts before a packed one of the same name.
+		r.git("update-ref", "refs/heads/main", first)
+		if got, err := resolve(r.dir, "main"); err != nil || got != first {
+			t.Errorf("moved: %s, %v", got, err)
+		}
+	}
+}
+
+func TestRevisionErrors(t *testing.T) {
+	r, first, _ := branched(t)
+	for revision, tc := range map[string]struct{ want, hint string }{
+		"missing":                 {"does not have it", "fetched"},
+		first[:10]:                {"does not have it", "write the whole of it"},
+		"refs/heads/missing":      {"does not have it", "fetched"},
+		"FETCH_HEAD":              {"does not have it", "fetched"},
+		"config":                  {"does not have it", "fetched"},
+		"refs":                    {"does not have it", "fetched"},
+		"heads":                   {"does not have it", "fetched"},
+		"both":                    {"refs/tags/both and refs/heads/both are different commits", "in full"},
+		"refs/heads/a..b":         {"no name of a commit", "git rev-parse"},
+		"":                        {"no name of a commit", "git rev-parse"},
+		"@":                       {"no name of a commit", "git rev-parse"},
+		"main~1":                  {"no name of a commit", "git rev-parse"},
+		"main^":                   {"no name of a commit", "git rev-parse"},
+		"main@{1}":                {"no name of a commit", "git rev-parse"},
+		"main:a.yaml":             {"no name of a commit", "git rev-parse"},
+		"../../secret":            {"no name of a commit", "git rev-parse"},
+		"/etc/passwd":             {"no name of a commit", "git rev-parse"},
+		"refs/heads/../../config": {"no name of a commit", "git rev-parse"},
+		"a b":                     {"no name of a commit", "git rev-parse"},
+		"a\nb":                    {"no name of a commit", "git rev-parse"},
+		"a\x00b":                  {"no name of a commit", "git rev-parse"},
+		`a\b`:                     {"no name of a commit", "git rev-parse"},
+		"main.lock":               {"no name of a commit", "git rev-parse"},
+		".hidden":                 {"no name of a commit", "git rev-parse"},
+		"main/":                   {"no name of a commit", "git rev-parse"},
+		strings.Repeat("x", 2000): {"no name of a commit", "git rev-parse"},
+	} {
+		_, err := resolve(r.dir, revision)
+		var bad *git.RevisionError
+		switch {
+		case !errors.As(err, &bad):
+			t.Errorf("%q: %v, want a RevisionError", revision, err)
+		case !strings.Contains(bad.Error(), tc.want) || !strings.Contains(bad.Hint(), tc.hint):
+			t.Errorf("%q: %v (%s), want %q and %q", revision, bad, bad.Hint(), tc.want, tc.hint)
+		case bad.Malformed != (tc.want == "no name of a commit") || (git.CheckRevision(revision) != nil) != bad.Malformed:
+			t.Errorf("%q: malformed %v", revision, bad.Malformed)
+		}
+	}
+}
+
+// TestBranch: HEAD is a branch, one without a commit, a commit, or what is none of it.
+func TestBranch(t *testing.T) {
+	r, first, _ := branched(t)
+	for head, want := range map[string]string{
+		"ref: refs/heads/main": "refs/heads/main", "ref: refs/heads/none": "refs/heads/none", first: "",
+		"ref: ../secret": "error", "ref: config": "error",
+	} {
+		r.write(".git/HEAD", head+"\n")
+		opened, err := git.Open(r.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := opened.Branch()
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q: %v", head, got, want, err)
+		}
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReferencesThatLie: what a hostile repository writes into its references.
+func TestReferencesThatLie(t *testing.T) {
+	for name, tc := range map[string]struct {
+		prepare func(*repository)
+		want    string
+	}{
+		"HEAD leads out":        {func(r *repository) { r.write(".git/HEAD", "ref: ../../secret\n") }, "is no reference"},
+		"HEAD leads out deeper": {func(r *repository) { r.write(".git/HEAD", "ref: refs/../../secret\n") }, "is no reference"},
+		"HEAD leads to config":  {func(r *repository) { r.write(".git/HEAD", "ref: config\n") }, "is no reference"},
+		"no branch yet":         {func(r *repository) { r.write(".git/HEAD", "ref: refs/heads/none\n") }, "does not have it"},
+		"a circle":              {func(r *repository) { r.write(".git/refs/heads/main", "ref: refs/heads/main\n") }, "without an end"},
+		"no hash":               {func(r *repository) { r.write(".git/refs/heads/main", "zzz\n") }, "holds no hash"},
+		"SHA-256":               {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 64)) }, "only repositories with SHA-1"},
+		"a whole book":          {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 5000)) }, "too large"},
+		"a file":                {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD:a.yaml")) }, "a blob and no commit"},
+		"a tree":                {func(r *repository) { r.write(".git/refs/heads/main", r.git("rev-parse", "HEAD^{tree}")) }, "a tree and no commit"},
+		"nothing there":         {func(r *repository) { r.write(".git/refs/heads/main", strings.Repeat("a", 40)) }, "does not have it"},
+		"packed-refs of garbage": {func(r *repository) {
+			r.git("pack-refs", "--all")
+			r.write(".git/packed-refs", "\xff refs/heads/main\n")
+		}, "holds no hash"},
+		"packed-refs of one line": {func(r *repository) {
+			r.git("pack-refs", "--all")
+			r.write(".git/packed-refs", strings.Repeat("x", 1<<20))
+		}, "packed-refs"},
+		"a link": {func(r *repository) {
+			secret := filepath.Join(r.tb.TempDir(), "secret")
+			r.must(os.WriteFile(secret, []byte("secret"), 0o600))
+			path := filepath.Join(r.dir, ".git", "refs", "heads", "main")
+			r.must(os.Remove(path))
+			r.must(os.Symlink(secret, path))
+		}, "no regular file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"a.yaml": "a: 1\n"})
+			tc.prepare(r)
+			_, err := resolve(r.dir, "HEAD")
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want an error with %q", err, tc.want)
+			}
+		})
+	}
+}

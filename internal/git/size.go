@@ -1,0 +1,60 @@
+package git
+
+import (
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// size is what lies below a folder.
+type size struct {
+	entries int // files and folders, MaxEntries+1 for any more
+	levels  int // of folders in each other, itself included
+}
+
+// size looks into a folder and those below it, each of them once, however often they
+// are held: 40 trees that hold each other twice are a million million folders.
+func (t *Tree) size(folder Entry, depth int) (size, error) {
+	s, known := t.sized[folder.hash]
+	if !known {
+		var err error
+		if s, err = t.measure(folder, depth); err != nil {
+			return size{}, err
+		}
+		if t.sized == nil {
+			t.sized = map[plumbing.Hash]size{}
+		}
+		t.sized[folder.hash] = s
+	}
+	if depth+s.levels > MaxDepth+1 {
+		return size{}, fmt.Errorf("%q: there are more than %d folders in each other", folder.Path, MaxDepth)
+	}
+	return s, nil
+}
+
+func (t *Tree) measure(folder Entry, depth int) (size, error) {
+	if depth > MaxDepth {
+		return size{}, fmt.Errorf("%q: there are more than %d folders in each other", folder.Path, MaxDepth)
+	}
+	if len(t.sized) >= MaxEntries {
+		return size{}, fmt.Errorf("%q: there are more than %d folders", folder.Path, MaxEntries)
+	}
+	entries, err := t.entries(folder)
+	if err != nil {
+		return size{}, err
+	}
+	s := size{entries: len(entries), levels: 1}
+	for _, e := range entries {
+		if e.Mode != filemode.Dir {
+			continue
+		}
+		below, err := t.size(e, depth+1)
+		if err != nil {
+			return size{}, err
+		}
+		s.entries = min(s.entries+below.entries, MaxEntries+1)
+		s.levels = max(s.levels, below.levels+1)
+	}
+	return s, nil
+}

@@ -1,0 +1,248 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// Tree is what a commit holds. It is not for several goroutines at once.
+type Tree struct {
+	commit  plumbing.Hash
+	root    plumbing.Hash
+	objects *Repository
+	met     int                    // entries, of all walks together
+	read    int64                  // bytes of files, all together
+	sized   map[plumbing.Hash]size // of the folders that were looked into
+	trees   int64                  // bytes of these
+}
+
+// Entry is a file, a folder, a link or a submodule of a tree. What its mode says
+// and its path are as hostile as whoever made the commit.
+type Entry struct {
+	Path string // from the root, with slashes
+	Mode filemode.FileMode
+
+	hash plumbing.Hash
+}
+
+// NewEntry returns an entry that something else than a tree has, such as the index.
+func NewEntry(path string, mode filemode.FileMode, hash plumbing.Hash) Entry {
+	return Entry{Path: path, Mode: mode, hash: hash}
+}
+
+// Hash returns the name of the entry's object.
+func (e Entry) Hash() plumbing.Hash { return e.hash }
+
+// Absent reports whether there is nothing.
+func (e Entry) Absent() bool { return e.hash.IsZero() }
+
+// IsFile reports whether the entry is a regular file, executable or not.
+func (e Entry) IsFile() bool { return e.Mode == filemode.Regular || e.Mode == filemode.Executable }
+
+// IsLink reports whether the entry is a symbolic link.
+func (e Entry) IsLink() bool { return e.Mode == filemode.Symlink }
+
+// Tree returns what a commit holds.
+func (r *Repository) Tree(commit plumbing.Hash) (*Tree, error) {
+	r.made.left, r.made.bounded = maxSpent, true
+	content, err := r.read(plumbing.CommitObject, commit, maxCommit)
+	if err != nil {
+		return nil, err
+	}
+	root, err := header(content, "tree ")
+	if err != nil {
+		return nil, fmt.Errorf("commit %s: %w", commit, err)
+	}
+	return &Tree{commit: commit, root: root, objects: r}, nil
+}
+
+// Commit returns the hash of the commit.
+func (t *Tree) Commit() string { return t.commit.String() }
+
+// Find returns the entry at a path from the root, with slashes; "." is the root.
+// No link is followed on the way. It returns an error that is [fs.ErrNotExist]
+// when there is none.
+func (t *Tree) Find(name string) (Entry, error) {
+	at := Entry{Path: ".", Mode: filemode.Dir, hash: t.root}
+	if name == "." {
+		return at, nil
+	}
+	// Names in a tree are bytes, and need not be UTF-8.
+	if !fs.ValidPath(strings.ToValidUTF8(name, "?")) || strings.Count(name, "/") >= MaxDepth {
+		return Entry{}, fmt.Errorf("find %q: it does not lie inside of the repository", name)
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		entries, err := t.entries(at)
+		if err != nil {
+			return Entry{}, err
+		}
+		i := slices.IndexFunc(entries, func(e Entry) bool { return path.Base(e.Path) == part })
+		if i < 0 {
+			return Entry{}, fmt.Errorf("find %q: %w", name, fs.ErrNotExist)
+		}
+		at = entries[i]
+	}
+	return at, nil
+}
+
+// At is [Tree.Find] for a file that may not be there: nothing is an [Entry] without a hash.
+func (t *Tree) At(name string) (Entry, error) {
+	e, err := t.Find(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFolder) {
+		return Entry{}, nil
+	}
+	return e, err
+}
+
+var errNoFolder = errors.New("it is no folder")
+
+// Walk calls visit for the entry at a path, as [Tree.Find] finds it, or for
+// everything below it that is no folder, in the order of the names. It ends with
+// the first error. More than [MaxEntries] files and folders, or more than [MaxDepth]
+// in each other, is an error before anything is visited.
+func (t *Tree) Walk(name string, visit func(Entry) error) error {
+	start, err := t.Find(name)
+	if err != nil {
+		return err
+	}
+	if start.Mode == filemode.Dir {
+		whole, err := t.size(start, 0)
+		if err != nil {
+			return err
+		}
+		if t.met += whole.entries; t.met > MaxEntries {
+			return fmt.Errorf("%q: there are more than %d files and folders", start.Path, MaxEntries)
+		}
+	}
+	return t.walk(start, visit)
+}
+
+func (t *Tree) walk(at Entry, visit func(Entry) error) error {
+	if at.Mode != filemode.Dir {
+		return visit(at)
+	}
+	entries, err := t.entries(at)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := t.walk(e, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries returns what lies in a folder.
+func (t *Tree) entries(folder Entry) ([]Entry, error) {
+	if folder.Mode != filemode.Dir {
+		return nil, fmt.Errorf("%q: %w", folder.Path, errNoFolder)
+	}
+	content, err := t.objects.tree(folder.hash)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", folder.Path, err)
+	}
+	if _, known := t.sized[folder.hash]; !known {
+		if t.trees += int64(len(content)); t.trees > maxTrees {
+			return nil, fmt.Errorf("%q: the folders up to it have more than %d MiB", folder.Path, maxTrees>>20)
+		}
+	}
+	var entries []Entry
+	s := scan{rest: content}
+	for err = s.next(); err == nil && s.entry != nil; err = s.next() {
+		if len(entries) == MaxEntries {
+			return nil, fmt.Errorf("%q: the tree has more than %d entries", folder.Path, MaxEntries)
+		}
+		e, err := s.at(folder.Path)
+		if err != nil {
+			return nil, err
+		}
+		if len(e.Path) > maxPath {
+			return nil, fmt.Errorf("%q: a path of more than %d bytes", folder.Path, maxPath)
+		}
+		entries = append(entries, e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", folder.Path, err)
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	return entries, nil
+}
+
+// Read returns the content of a regular file. One of more than [MaxFile] bytes
+// is an error that is [ErrTooLarge]. More than [MaxFiles] bytes of files in all is
+// another error.
+func (t *Tree) Read(file Entry) ([]byte, error) {
+	if !file.IsFile() {
+		return nil, fmt.Errorf("read %q: it is no regular file", file.Path)
+	}
+	content, err := t.objects.read(plumbing.BlobObject, file.hash, MaxFile)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", file.Path, err)
+	}
+	if t.read += int64(len(content)); t.read > MaxFiles {
+		return nil, fmt.Errorf("read %q: the files up to it have more than %d MiB", file.Path, MaxFiles>>20)
+	}
+	return content, nil
+}
+
+// Follow returns the entry that a link leads to, inside of the tree and in one
+// step: a link to a link, or one through a link, is an error.
+func (t *Tree) Follow(link Entry) (Entry, error) {
+	if link.Mode != filemode.Symlink {
+		return Entry{}, fmt.Errorf("follow %q: it is no link", link.Path)
+	}
+	target, err := t.objects.read(plumbing.BlobObject, link.hash, maxLink)
+	if err != nil {
+		return Entry{}, fmt.Errorf("follow %q: %w", link.Path, err)
+	}
+	if path.IsAbs(string(target)) {
+		return Entry{}, fmt.Errorf("follow %q: it leads out of the repository", link.Path)
+	}
+	at, err := t.Find(path.Join(path.Dir(link.Path), string(target)))
+	if err != nil {
+		return Entry{}, fmt.Errorf("follow %q: %w", link.Path, err)
+	}
+	if at.Mode == filemode.Symlink {
+		return Entry{}, errors.New("follow " + link.Path + ": it leads to another link")
+	}
+	return at, nil
+}
+
+// Documents calls visit for every entry at a path or below it that is to be read for
+// documents: the one that the path names, and those that holds says it of by their names.
+// problem is what keeps an entry from being read, after "it", or "". A link to a file is
+// passed over under a name that holds no documents, as whoever applies the folder does;
+// a link to anything else, a submodule and an unknown mode could hide documents.
+func (t *Tree) Documents(name string, holds func(path string) bool, visit func(e Entry, problem string) error) error {
+	return t.Walk(name, func(e Entry) error {
+		wanted := e.Path == name || holds(e.Path)
+		if e.IsFile() && !wanted {
+			return nil
+		}
+		switch e.Mode {
+		case filemode.Regular:
+			return visit(e, "")
+		case filemode.Executable:
+			return visit(e, "is executable")
+		case filemode.Symlink:
+			if target, err := t.Follow(e); !wanted && err == nil && target.IsFile() {
+				return nil
+			}
+		}
+		return visit(e, "is a link, a submodule or of an unknown mode")
+	})
+}
+
+// Blob returns the content of a file by its hash. One of more than [MaxFile]
+// bytes is an error that is [ErrTooLarge].
+func (r *Repository) Blob(hash plumbing.Hash) ([]byte, error) {
+	return r.read(plumbing.BlobObject, hash, MaxFile)
+}
