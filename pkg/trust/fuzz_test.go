@@ -53,7 +53,7 @@ func FuzzPolicy(f *testing.F) {
 					t.Errorf("%q is anybody\n%s", a.Name(), text)
 				}
 			}
-			_ = a.Beyond(trust.ScopeOf(legacy), time.Unix(0, 0))
+			_, _ = a.Within(trust.ScopeOf(legacy), time.Unix(0, 0))
 		}
 		_, _ = p.MaxLifetime(trust.ScopeOf(doc))
 		if counted, enough, _ := p.Assign(nil); enough || len(counted) > 0 {
@@ -79,7 +79,7 @@ func FuzzExtent(f *testing.F) {
 			return
 		}
 		e := trust.ScopeOf(doc)
-		if p.Authorities()[0].Beyond(e, year) != "" {
+		if is, _ := p.Authorities()[0].Within(e, year); !is {
 			return
 		}
 		if !doc.GroupKind().IsException() || doc.Text("metadata", "namespace") != "exceptions" {

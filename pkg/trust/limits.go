@@ -74,36 +74,37 @@ func (l *limits) check(spoken Kinds) error {
 	return nil
 }
 
-// Beyond says which of the authority's limits the document breaks that it
-// signed at a time (zero where that cannot be told), and by what; it is "" when it
-// breaks none.
-func (a *Authority) Beyond(e Scope, signed time.Time) string {
+// Within reports whether a document, signed at a time (zero where that cannot be told),
+// keeps to the authority's limits. If not, why names the limit that it breaks, and by what.
+func (a *Authority) Within(e Scope, signed time.Time) (is bool, why string) {
 	l := &a.limits
 	if l.kinds != nil && !l.kinds.Allow(e.kind) {
-		return fmt.Sprintf("limits.kinds are %s, and it is a %q", l.kindNames, e.kind.String())
+		return false, fmt.Sprintf("limits.kinds are %s, and it is a %q", l.kindNames, e.kind.String())
 	}
 	if l.namespaces != nil && !l.namespaces.Include(e.namespace) {
-		return fmt.Sprintf("limits.namespaces are %s, and it stands in %q", l.namespaces, e.namespace)
+		return false, fmt.Sprintf("limits.namespaces are %s, and it stands in %q", l.namespaces, e.namespace)
 	}
 	if l.policies != nil {
 		if found := e.beyondPolicies(l.policies); found != "" {
-			return fmt.Sprintf("limits.policies are %s, and %s", l.policies, found)
+			return false, fmt.Sprintf("limits.policies are %s, and %s", l.policies, found)
 		}
 	}
 	if l.exempted != nil {
 		if found := e.beyondExempted(l.exempted); found != "" {
-			return fmt.Sprintf("limits.exemptedNamespaces are %s, and %s", l.exempted, found)
+			return false, fmt.Sprintf("limits.exemptedNamespaces are %s, and %s", l.exempted, found)
 		}
 	}
 	if l.maxLifetime > 0 {
 		if found := e.beyondLifetime(l.maxLifetime, signed); found != "" {
-			return fmt.Sprintf("limits.maxLifetime is %s, and %s", lifetime.FormatDuration(l.maxLifetime), found)
+			return false, fmt.Sprintf("limits.maxLifetime is %s, and %s", lifetime.FormatDuration(l.maxLifetime), found)
 		}
 	}
 	if l.renewals != nil {
-		return e.beyondRenewals(l.renewals, signed)
+		if found := e.beyondRenewals(l.renewals, signed); found != "" {
+			return false, found
+		}
 	}
-	return ""
+	return true, ""
 }
 
 func (e *Scope) beyondLifetime(longest time.Duration, signed time.Time) string {

@@ -50,7 +50,7 @@ func limited(l *trust.LimitsConfig) trust.Config {
 
 // TestBeyond holds documents against one limit each: "" is within, and else a
 // part of what is said.
-func TestBeyond(t *testing.T) {
+func TestWithin(t *testing.T) {
 	swap := func(text string, oldnew ...string) string {
 		t.Helper()
 		for i := 0; i < len(oldnew); i += 2 {
@@ -173,8 +173,8 @@ func TestBeyond(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := p.Authorities()[0].Beyond(scope(t, tc.yaml), tc.witnessed)
-			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+			is, got := p.Authorities()[0].Within(scope(t, tc.yaml), tc.witnessed)
+			if is != (tc.want == "") || is != (got == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})

@@ -40,7 +40,8 @@ func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 				if !s.isBy(a) {
 					continue
 				}
-				if limit := a.Beyond(scope, s.signedAt(scope.SignedAt())); limit != "" {
+				is, limit := a.Within(scope, s.signedAt(scope.SignedAt()))
+				if !is {
 					broken = append(broken, fmt.Sprintf("%q signed it, whose %s", a.Name(), limit))
 					continue
 				}

@@ -52,10 +52,11 @@ func TestVerdicts(t *testing.T) {
 	w := inWorld(t)
 	names := map[string]bool{}
 	for _, tc := range verdicts(w) {
-		if names[tc.name] {
-			t.Errorf("two cases are called %q", tc.name)
+		name := attacks.Name(tc.expected(), slug(tc.name))
+		if names[name] {
+			t.Errorf("two cases are called %q", name)
 		}
-		names[tc.name] = true
+		names[name] = true
 		t.Run(tc.name, func(t *testing.T) {
 			v := w.verifier(t, tc.policy, tc.root)
 			if tc.file != nil {

@@ -10,8 +10,8 @@
 //     objects; the work tree is not touched. The commit is read back before it counts.
 //  3. Locally: the index is locked as Git locks it, so that no other Git commits or
 //     switches branches meanwhile. A journal says what is about to be done: a commit
-//     whose parents are the commits before and after, under a reference of this work
-//     tree (refs/worktree/polex). Then Git writes the new files and a copy of the
+//     whose parents are the commits before and after, named by POLEX_HEAD beside this
+//     work tree's HEAD, where nothing that is fetched comes to. Then Git writes the new files and a copy of the
 //     index, moves the branch, the copy takes the index's place, and at last the old
 //     files are removed. A step that fails before the branch has moved puts everything
 //     back.

@@ -39,10 +39,14 @@ func (c *Clone) writeJournal(j *journal) (err error) {
 	if j.filesOnly {
 		scope = filesAlone
 	}
-	j.hash, err = c.writeCommit(context.Background(), "write the journal", object{
-		parents: []plumbing.Hash{j.head.Commit, j.commit}, by: j.by, reference: journalReference,
+	j.hash, err = c.writeCommit(context.Background(), "make the journal", object{
+		parents: []plumbing.Hash{j.head.Commit, j.commit}, by: j.by,
 		change: Change{Message: strings.Join([]string{journalTitle, "", j.head.Branch.String(), scope, j.what, ""}, "\n")},
 	})
+	if err != nil {
+		return err
+	}
+	_, err = c.write(context.Background(), "write the journal", call{}, "update-ref", "--no-deref", "--", journalReference, j.hash.String(), plumbing.ZeroHash.String())
 	return err
 }
 

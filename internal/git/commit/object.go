@@ -13,18 +13,16 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// journalReference is where the journal is kept: the references below refs/worktree belong
-// to one work tree, are pushed and fetched by nobody, and keep what they name from being
-// collected.
-const journalReference = "refs/worktree/polex/journal"
+// journalReference is where the journal is kept. It belongs to one work tree, and is not
+// below refs/: a clone that fetches every reference of a remote would fetch a journal that
+// somebody has pushed.
+const journalReference = "POLEX_HEAD"
 
 // object is a commit that is to be written.
 type object struct {
 	parents []plumbing.Hash // the first has the files that are changed
 	by      git.Stamp
 	change  Change
-	// reference is made for the commit. Nothing refers to it where this is "".
-	reference string
 }
 
 // writeCommit has Git write a commit, with the folders and files that it needs, and reads it
@@ -85,10 +83,7 @@ func (c *Clone) holds(hash plumbing.Hash, o object) error {
 // stream is what git fast-import reads: lines, paths in quotes, and content by its length.
 func (o *object) stream() []byte {
 	var s bytes.Buffer
-	reference := o.reference
-	if reference == "" {
-		reference = "refs/worktree/polex/new"
-	}
+	const reference = "refs/worktree/polex/new" // for as long as Git writes
 	paths := slices.Sorted(maps.Keys(o.change.Write))
 	for i, name := range paths {
 		fmt.Fprintf(&s, "blob\nmark :%d\ndata %d\n%s\n", i+2, len(o.change.Write[name]), o.change.Write[name])
@@ -105,9 +100,7 @@ func (o *object) stream() []byte {
 		fmt.Fprintf(&s, "M 100644 :%d %s\n", i+2, quoted(name))
 	}
 	s.WriteString("\nget-mark :1\n")
-	if o.reference == "" {
-		fmt.Fprintf(&s, "reset %s\nfrom %s\n\n", reference, plumbing.ZeroHash)
-	}
+	fmt.Fprintf(&s, "reset %s\nfrom %s\n\n", reference, plumbing.ZeroHash)
 	s.WriteString("done\n")
 	return s.Bytes()
 }

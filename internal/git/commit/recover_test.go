@@ -126,19 +126,44 @@ func TestForeignJournal(t *testing.T) {
 			}
 			switch text {
 			case "":
-				r.git("update-ref", "refs/worktree/polex/journal", "HEAD:README.md")
+				r.git("update-ref", "POLEX_HEAD", "HEAD:README.md")
 			case "ref":
-				r.git("symbolic-ref", "refs/worktree/polex/journal", "refs/heads/main")
+				r.git("symbolic-ref", "POLEX_HEAD", "refs/heads/main")
 			default:
 				journal := r.line(append([]string{"commit-tree", "HEAD^{tree}", "-m", strings.TrimSuffix(text, "\n")}, parents...)...)
-				r.git("update-ref", "refs/worktree/polex/journal", journal)
+				r.git("update-ref", "POLEX_HEAD", journal)
 			}
-			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); !strings.Contains(got.Err, "its journal") || !strings.Contains(got.Err, "git update-ref -d refs/worktree/polex/journal") {
+			if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); !strings.Contains(got.Err, "its journal") || !strings.Contains(got.Err, "git update-ref -d POLEX_HEAD") {
 				t.Errorf("it ended with %+v", got)
 			}
 			if status := r.git("status", "--porcelain"); status != "" || r.head() != second {
 				t.Errorf("git status %q", status)
 			}
 		})
+	}
+}
+
+// TestFetchedJournal: a journal that somebody has pushed is not acted upon, though the clone
+// fetches every reference of the remote.
+func TestFetchedJournal(t *testing.T) {
+	r := newRepository(t, waiting)
+	first := r.head()
+	r.write("planted.txt", "x")
+	planted := r.commit("Planted")
+	r.git("reset", "--quiet", "--hard", first)
+	journal := r.line("commit-tree", "HEAD^{tree}", "-m", "polex journal 1\n\nrefs/heads/main\nbranch, index and files\nx", "-p", first, "-p", planted)
+	r.git("update-ref", "POLEX_HEAD", journal)
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); r.head() != planted {
+		t.Fatalf("this journal says nothing: %+v", got)
+	}
+	r.git("reset", "--quiet", "--hard", first)
+	remote := t.TempDir()
+	r.git("init", "--quiet", "--bare", remote)
+	for _, name := range []string{"refs/worktree/polex/journal", "refs/polex/journal", "refs/heads/POLEX_HEAD", "refs/tags/POLEX_HEAD"} {
+		r.git("push", "--quiet", remote, journal+":"+name)
+	}
+	r.git("fetch", "--quiet", "--update-head-ok", remote, "+refs/*:refs/*")
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || r.head() != first {
+		t.Errorf("main is %s, %+v", r.head(), got)
 	}
 }
