@@ -7,13 +7,12 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonAlreadySealed is a reason of findings.
-const ReasonAlreadySealed = "already-sealed"
+const reasonAlreadySealed = "already-sealed"
 
 var alreadySealedCheck = check{
 	About: `Finds a seal, whole or in parts: it is either out of place, or somebody copies one to make a
 draft look approved.`,
-	Reasons: []Reason{{Name: ReasonAlreadySealed, Doc: "the document carries a seal, and what is validated is what people write", Fixed: true}},
+	Reasons: []Reason{{Name: reasonAlreadySealed, Doc: "the document carries a seal, and what is validated is what people write", Fixed: true}},
 	Run:     (*subject).alreadySealed,
 }
 
@@ -22,7 +21,7 @@ func (s *subject) alreadySealed() {
 	if len(keys) == 0 {
 		return
 	}
-	s.find(ReasonAlreadySealed, exception.Path{"metadata", "annotations", keys[0]},
+	s.find(reasonAlreadySealed, exception.Path{"metadata", "annotations", keys[0]},
 		fmt.Sprintf("the annotation %q belongs to a seal, and this is where drafts are checked", keys[0]),
 		"remove the annotations under "+manifest.SignaturePrefix+", or check it with polex-verify")
 }

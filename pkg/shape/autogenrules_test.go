@@ -3,8 +3,6 @@ package shape_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/polex-dev/polex/pkg/shape"
 )
 
 var autogenCases = []change{
@@ -86,7 +84,7 @@ func TestAutogen(t *testing.T) {
 			c := change{of: legacy, config: knowing(policy), old: "check, autogen-check", new: name}
 			known := true
 			for _, f := range c.findings(t) {
-				known = known && f.Reason != shape.ReasonUnknownRule
+				known = known && f.Reason != "unknown-rule"
 			}
 			if known {
 				got = append(got, name)

@@ -5,15 +5,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonExemptsNothing is a reason of findings.
-const ReasonExemptsNothing = "exempts-nothing"
+const reasonExemptsNothing = "exempts-nothing"
 
 var exemptsNothingCheck = check{
 	About: `Finds an exception that none of the repository's resources would use: the name is misspelt,
 the namespace is another, or what needed it is gone. Match conditions are evaluated on what
 the files say, and what they cannot say counts as given. It stays quiet for kinds that
 controllers make, since they are in no file, and where a condition does not compile.`,
-	Reasons: []Reason{{Name: ReasonExemptsNothing, Doc: "none of the resources given would be exempt", Severity: Warning}},
+	Reasons: []Reason{{Name: reasonExemptsNothing, Doc: "none of the resources given would be exempt", Severity: Warning}},
 	Run:     (*subject).exemptsNothing,
 }
 
@@ -33,5 +32,5 @@ func (s *subject) exemptsNothing() {
 	if exempts || cut {
 		return
 	}
-	s.find(ReasonExemptsNothing, s.ScopePath, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
+	s.find(reasonExemptsNothing, s.ScopePath, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
 }

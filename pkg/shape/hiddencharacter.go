@@ -11,15 +11,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonHiddenCharacter is a reason of findings.
-const ReasonHiddenCharacter = "hidden-character"
+const reasonHiddenCharacter = "hidden-character"
 
 var hiddenCharacterCheck = check{
 	About: `Finds what a reviewer cannot see or is shown in another order: in names, anything that is
 not printable ASCII, for a letter of another alphabet looks like one of ours; in any text,
 key or comment, the characters that turn the direction of writing or take no room. The
 joiners that some scripts need are allowed in prose.`,
-	Reasons: []Reason{{Name: ReasonHiddenCharacter, Doc: "a character is not what a reader sees"}},
+	Reasons: []Reason{{Name: reasonHiddenCharacter, Doc: "a character is not what a reader sees"}},
 	Run:     (*subject).hiddenCharacter,
 }
 
@@ -30,7 +29,7 @@ func (s *subject) hiddenCharacter() {
 		for _, r := range name.Text {
 			if r <= ' ' && r != ' ' || r > '~' {
 				seen[name.Path.String()] = true
-				s.find(ReasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
+				s.find(reasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
 				break
 			}
 		}
@@ -54,7 +53,7 @@ func (s *subject) hiddenCharacter() {
 				column += at.Column - 1
 			}
 			at.Line, at.Column = at.Line+line, column+1
-			s.add(Finding{Reason: ReasonHiddenCharacter, Position: at, Message: fmt.Sprintf("the character %U stands here, which a reader cannot see", r), Hint: "remove it"})
+			s.add(Finding{Reason: reasonHiddenCharacter, Position: at, Message: fmt.Sprintf("the character %U stands here, which a reader cannot see", r), Hint: "remove it"})
 			return
 		}
 		i, column = i+size, column+1
@@ -101,7 +100,7 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 		if hidden(r) {
 			if !seen[path.String()] {
 				seen[path.String()] = true
-				s.find(ReasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
+				s.find(reasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
 			}
 			return
 		}

@@ -7,8 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonIgnoredAPI is a reason of findings.
-const ReasonIgnoredAPI = "ignored-api"
+const reasonIgnoredAPI = "ignored-api"
 
 var ignoredAPICheck = check{
 	Title: "Ignored API",
@@ -17,7 +16,7 @@ ignores, that its API server does not serve, or of which the API server drops a 
 that the live object would not be the signed one. An exception that is ignored is not
 harmless: it is reviewed and renewed as if it did something, and what it was for is blocked
 on the day of the upgrade.`,
-	Reasons: []Reason{{Name: ReasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or will", Milder: true}},
+	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or will", Milder: true}},
 	Run:     (*subject).ignoredAPI,
 }
 
@@ -33,7 +32,7 @@ func (s *subject) ignoredAPI() {
 	}
 	newest, other := "write "+release.Newest(kind), "write it for "+release.Newest(kyverno.ConditionKind)
 	if s.ByMatch && release >= kyverno.MatchIgnored {
-		s.find(ReasonIgnoredAPI, at, fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s: this one would exempt nothing", release, kind.Group), other)
+		s.find(reasonIgnoredAPI, at, fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s: this one would exempt nothing", release, kind.Group), other)
 		return
 	}
 	switch {
@@ -44,9 +43,9 @@ func (s *subject) ignoredAPI() {
 	case v.To != 0 && release > v.To:
 		s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno 1.%d serves no %s/%s of PolicyException any more", release, kind.Group, v.Name), newest)
 	case s.ByMatch && release >= kyverno.MatchDeprecated:
-		s.warn(ReasonIgnoredAPI, at, fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release, kyverno.MatchIgnored), other)
+		s.warn(reasonIgnoredAPI, at, fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release, kyverno.MatchIgnored), other)
 	case v.Deprecated != 0 && release >= v.Deprecated:
-		s.warn(ReasonIgnoredAPI, at, fmt.Sprintf("%s/%s of PolicyException is deprecated in Kyverno 1.%d", kind.Group, v.Name, release), newest)
+		s.warn(reasonIgnoredAPI, at, fmt.Sprintf("%s/%s of PolicyException is deprecated in Kyverno 1.%d", kind.Group, v.Name, release), newest)
 	}
 	for _, f := range kyverno.Fields(kind) {
 		if _, written := s.Doc.Lookup("spec", f.Name); written && release < f.From {

@@ -55,7 +55,7 @@ func TestWarningsDoNotCrowdOutErrors(t *testing.T) {
 		}
 		refused := false
 		for _, f := range many.findings(t) {
-			refused = refused || f.Reason == shape.ReasonLifetimeTooLong && f.Severity == shape.Error
+			refused = refused || f.Reason == "lifetime-too-long" && f.Severity == shape.Error
 		}
 		if !refused {
 			t.Errorf("%s: the lifetime is not refused", name)

@@ -15,7 +15,7 @@ const (
 	ReasonNoExpiry        = "no-expiry"
 	ReasonBadLifetime     = "bad-lifetime"
 	ReasonExpired         = "expired"
-	ReasonLifetimeTooLong = "lifetime-too-long"
+	reasonLifetimeTooLong = "lifetime-too-long"
 )
 
 var lifetimeCheck = check{
@@ -26,7 +26,7 @@ A duration is judged as it is, for it begins when the exception is signed.`,
 		{Name: ReasonNoExpiry, Doc: "the exception does not say when it ends"},
 		{Name: ReasonBadLifetime, Doc: "what the exception says of its lifetime cannot be read or contradicts itself", Fixed: true},
 		{Name: ReasonExpired, Doc: "the exception has ended already", Fixed: true},
-		{Name: ReasonLifetimeTooLong, Doc: "the exception lives longer than is allowed"},
+		{Name: reasonLifetimeTooLong, Doc: "the exception lives longer than is allowed"},
 	},
 	Run: (*subject).lifetime,
 }
@@ -66,6 +66,6 @@ func (s *subject) lifetime() {
 }
 
 func (s *subject) tooLong(said exception.Statement, long string, limit time.Duration, why string) {
-	s.find(ReasonLifetimeTooLong, said.Path, fmt.Sprintf("%q is %s, and %s is allowed%s", said.Text, long, lifetime.FormatDuration(limit), why),
+	s.find(reasonLifetimeTooLong, said.Path, fmt.Sprintf("%q is %s, and %s is allowed%s", said.Text, long, lifetime.FormatDuration(limit), why),
 		"ask for less, and renew it if it is still needed then")
 }

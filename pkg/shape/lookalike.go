@@ -7,14 +7,13 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonLookAlike is a reason of findings.
-const ReasonLookAlike = "look-alike"
+const reasonLookAlike = "look-alike"
 
 var lookAlikeCheck = check{
 	About: `Finds two names in one list, or in one field of the entries of a list, that differ in
 nothing but letter case or white space, which are one name to a reader and two to Kyverno,
 and a name that begins or ends with white space.`,
-	Reasons: []Reason{{Name: ReasonLookAlike, Doc: "two names differ in what a reader does not see"}},
+	Reasons: []Reason{{Name: reasonLookAlike, Doc: "two names differ in what a reader does not see"}},
 	Run:     (*subject).lookAlike,
 }
 
@@ -24,9 +23,9 @@ func (s *subject) lookAlike() {
 		plain := [2]string{lookedAtWith(name.Path), strings.ToLower(strings.Trim(name.Text, " "))}
 		switch earlier, met := first[plain]; {
 		case strings.Trim(name.Text, " ") != name.Text:
-			s.find(ReasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text), "remove it")
+			s.find(reasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text), "remove it")
 		case met && earlier != name.Text:
-			s.find(ReasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ in letter case alone", name.Text, earlier), "write the name as the resource or policy has it")
+			s.find(reasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ in letter case alone", name.Text, earlier), "write the name as the resource or policy has it")
 		case !met:
 			first[plain] = name.Text
 		}

@@ -160,25 +160,25 @@ func TestAutogenIsKyvernos(t *testing.T) {
 func TestKyvernosExceptions(t *testing.T) {
 	want := map[string]string{
 		"test/cli/apply/exception-within-policy-and-resource/pol/exception.yaml":                                      shape.ReasonAutogenRules,
-		"test/cli/apply/exception-within-policy-and-resource/res/exception.yaml":                                      shape.ReasonUnknownPolicy,
+		"test/cli/apply/exception-within-policy-and-resource/res/exception.yaml":                                      "unknown-policy",
 		"test/cli/apply/exception-within-policy/pol/exception.yaml":                                                   shape.ReasonAutogenRules,
-		"test/cli/apply/exception-within-resource/res/exception.yaml":                                                 shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/exceptions/background-mode/standard/exception-allowed.yaml":                        shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/exceptions/background-mode/standard/exception-rejected.yaml":                       shape.ReasonUnknownPolicy,
+		"test/cli/apply/exception-within-resource/res/exception.yaml":                                                 "unknown-policy",
+		"test/conformance/chainsaw/exceptions/background-mode/standard/exception-allowed.yaml":                        "unknown-policy",
+		"test/conformance/chainsaw/exceptions/background-mode/standard/exception-rejected.yaml":                       "unknown-policy",
 		"test/conformance/chainsaw/exceptions/exclude-ephemeral-containers/exception.yaml":                            shape.ReasonAutogenRules,
-		"test/conformance/chainsaw/exceptions/with-wildcard/exception.yaml":                                           shape.ReasonUnknownRule,
-		"test/conformance/chainsaw/image-validating-policies/exceptions/wrong-exception/exception.yaml":               shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-1.yaml": shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-2.yaml": shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-3.yaml": shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-update-v1beta1.yaml":         shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1.yaml":                     shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1alpha1.yaml":               shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1beta1.yaml":                shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/valid-v1beta1.yaml":                  shape.ReasonUnknownPolicy,
-		"test/conformance/chainsaw/validating-policies/exceptions/wrong-exception/exception.yaml":                     shape.ReasonUnknownPolicy,
+		"test/conformance/chainsaw/exceptions/with-wildcard/exception.yaml":                                           "unknown-rule",
+		"test/conformance/chainsaw/image-validating-policies/exceptions/wrong-exception/exception.yaml":               "unknown-policy",
+		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-1.yaml": "unknown-policy",
+		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-2.yaml": "unknown-policy",
+		"test/conformance/chainsaw/policy-validation/cluster-policy/invalid-pod-security-exceptions/exception-3.yaml": "unknown-policy",
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-update-v1beta1.yaml":         "unknown-policy",
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1.yaml":                     "unknown-policy",
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1alpha1.yaml":               "unknown-policy",
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/invalid-v1beta1.yaml":                "unknown-policy",
+		"test/conformance/chainsaw/validating-policies/exceptions/cel-validation/valid-v1beta1.yaml":                  "unknown-policy",
+		"test/conformance/chainsaw/validating-policies/exceptions/wrong-exception/exception.yaml":                     "unknown-policy",
 	}
-	asked := []string{shape.ReasonUnknownPolicy, shape.ReasonUnknownRule, shape.ReasonUselessPodSecurity, shape.ReasonAutogenRules}
+	asked := []string{"unknown-policy", "unknown-rule", "useless-pod-security", shape.ReasonAutogenRules}
 	got, checked := map[string]string{}, 0
 	for _, docs := range kyvernoFolders(t) {
 		checker, err := shape.New(shape.Config{Policies: shape.ReadPolicies(docs)})

@@ -18,7 +18,7 @@ func Strict() Config {
 		Levels: map[string]Level{
 			ReasonWildcardPolicy:  LevelError,
 			ReasonWildcardRule:    LevelError,
-			ReasonWildcardImage:   LevelError,
+			reasonWildcardImage:   LevelError,
 			ReasonNotProvenNarrow: LevelError,
 		},
 	}

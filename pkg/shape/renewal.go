@@ -8,8 +8,8 @@ import (
 
 // Reasons of findings.
 const (
-	ReasonBadRenewal      = "bad-renewal"
-	ReasonTooManyRenewals = "too-many-renewals"
+	reasonBadRenewal      = "bad-renewal"
+	reasonTooManyRenewals = "too-many-renewals"
 )
 
 var renewalCheck = check{
@@ -19,8 +19,8 @@ properly which. The number is the exception's own word until it is held against 
 predecessor, which signing does when it promotes: a renewal that names another message,
 skips a number or exempts something else is not signed.`,
 	Reasons: []Reason{
-		{Name: ReasonBadRenewal, Doc: "what the exception says of the one that it renews cannot be read", Fixed: true},
-		{Name: ReasonTooManyRenewals, Doc: "the exception has been renewed more often than is allowed"},
+		{Name: reasonBadRenewal, Doc: "what the exception says of the one that it renews cannot be read", Fixed: true},
+		{Name: reasonTooManyRenewals, Doc: "the exception has been renewed more often than is allowed"},
 	},
 	Run: (*subject).renewal,
 }
@@ -32,11 +32,11 @@ func (s *subject) renewal() {
 		if s.Said.Renews.Text == "" {
 			at = s.Said.RenewalNumber.Path
 		}
-		s.find(ReasonBadRenewal, at, err.Error(), "polex-request --renew writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal+" both")
+		s.find(reasonBadRenewal, at, err.Error(), "polex-request --renew writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal+" both")
 		return
 	}
 	if most := s.config.Renewals.Max; most > 0 && said.Number > most {
-		s.find(ReasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
+		s.find(reasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
 	}
 }
 

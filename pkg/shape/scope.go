@@ -13,11 +13,11 @@ import (
 
 // Reasons of findings.
 const (
-	ReasonWrongNamespace    = "wrong-namespace"
-	ReasonTooManyPolicies   = "too-many-policies"
-	ReasonMissingNames      = "missing-names"
-	ReasonMissingNamespaces = "missing-namespaces"
-	ReasonMissingSubjects   = "missing-subjects"
+	reasonWrongNamespace    = "wrong-namespace"
+	reasonTooManyPolicies   = "too-many-policies"
+	reasonMissingNames      = "missing-names"
+	reasonMissingNamespaces = "missing-namespaces"
+	reasonMissingSubjects   = "missing-subjects"
 )
 
 var scopeCheck = check{
@@ -29,11 +29,11 @@ read for these three: what an expression restricts is for [Config.Rules] to ask.
 kind is one of Kubernetes that is in no namespace, named with its group
 (rbac.authorization.k8s.io/v1/ClusterRole), there is none to say.`,
 	Reasons: []Reason{
-		{Name: ReasonWrongNamespace, Doc: "exceptions do not live in this namespace"},
-		{Name: ReasonTooManyPolicies, Doc: "the exception names more policies than one may"},
-		{Name: ReasonMissingNames, Doc: "a filter names no resources"},
-		{Name: ReasonMissingNamespaces, Doc: "a filter names no namespaces"},
-		{Name: ReasonMissingSubjects, Doc: "a filter does not say who sends the request"},
+		{Name: reasonWrongNamespace, Doc: "exceptions do not live in this namespace"},
+		{Name: reasonTooManyPolicies, Doc: "the exception names more policies than one may"},
+		{Name: reasonMissingNames, Doc: "a filter names no resources"},
+		{Name: reasonMissingNamespaces, Doc: "a filter names no namespaces"},
+		{Name: reasonMissingSubjects, Doc: "a filter does not say who sends the request"},
 	},
 	Run: (*subject).scope,
 }
@@ -41,23 +41,23 @@ kind is one of Kubernetes that is in no namespace, named with its group
 func (s *subject) scope() {
 	allowed := s.config.Namespaces
 	if len(allowed) > 0 && !wildcard.Names(allowed).Include(s.Said.Identity.Namespace) {
-		s.find(ReasonWrongNamespace, exception.Path{"metadata", "namespace"},
+		s.find(reasonWrongNamespace, exception.Path{"metadata", "namespace"},
 			fmt.Sprintf("exceptions do not live in the namespace %q", s.Said.Identity.Namespace), "write "+strings.Join(allowed, " or "))
 	}
 	if most := s.config.MaxPolicies; most > 0 && len(s.Refs) > most {
-		s.find(ReasonTooManyPolicies, s.Refs[most].Path,
+		s.find(reasonTooManyPolicies, s.Refs[most].Path,
 			fmt.Sprintf("the exception names %d policies, and %d may be named", len(s.Refs), most), "write an exception for each, so that each is decided on its own")
 	}
 	for _, f := range s.Match.Filters() {
 		at := f.Path.With("resources")
 		if s.config.RequireNames && !restricts(f.Named()) {
-			s.find(ReasonMissingNames, at, "the filter names no resources", "list names, a pattern such as web-* at the widest")
+			s.find(reasonMissingNames, at, "the filter names no resources", "list names, a pattern such as web-* at the widest")
 		}
 		if s.config.RequireNamespaces && !restricts(f.Namespaces) && !inNoNamespace(f) {
-			s.find(ReasonMissingNamespaces, at, "the filter names no namespaces", "list the namespaces of the resources that need it")
+			s.find(reasonMissingNamespaces, at, "the filter names no namespaces", "list the namespaces of the resources that need it")
 		}
 		if s.config.RequireSubjects && !f.OfSenders() {
-			s.find(ReasonMissingSubjects, f.Path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
+			s.find(reasonMissingSubjects, f.Path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
 		}
 	}
 }

@@ -17,11 +17,11 @@ const (
 // Reasons of findings.
 const (
 	ReasonMissingReason   = "missing-reason"
-	ReasonMissingTicket   = "missing-ticket"
-	ReasonMissingOwner    = "missing-owner"
-	ReasonMissingCategory = "missing-category"
-	ReasonBadCategory     = "bad-category"
-	ReasonContradiction   = "contradiction"
+	reasonMissingTicket   = "missing-ticket"
+	reasonMissingOwner    = "missing-owner"
+	reasonMissingCategory = "missing-category"
+	reasonBadCategory     = "bad-category"
+	reasonContradiction   = "contradiction"
 )
 
 var statementsCheck = check{
@@ -31,11 +31,11 @@ category), or says it twice in different words. An expiry said twice is for the 
 lifetimes.`,
 	Reasons: []Reason{
 		{Name: ReasonMissingReason, Doc: "the exception does not say why it is needed"},
-		{Name: ReasonMissingTicket, Doc: "the exception names no ticket"},
-		{Name: ReasonMissingOwner, Doc: "the exception names no owner"},
-		{Name: ReasonMissingCategory, Doc: "the exception does not say whether it is a waiver or mitigated"},
-		{Name: ReasonBadCategory, Doc: "the category is neither waiver nor mitigated"},
-		{Name: ReasonContradiction, Doc: "a field and an annotation say different things", Fixed: true},
+		{Name: reasonMissingTicket, Doc: "the exception names no ticket"},
+		{Name: reasonMissingOwner, Doc: "the exception names no owner"},
+		{Name: reasonMissingCategory, Doc: "the exception does not say whether it is a waiver or mitigated"},
+		{Name: reasonBadCategory, Doc: "the category is neither waiver nor mitigated"},
+		{Name: reasonContradiction, Doc: "a field and an annotation say different things", Fixed: true},
 	},
 	Run: (*subject).statements,
 }
@@ -46,9 +46,9 @@ func (s *subject) statements() {
 		reason, message, example string
 	}{
 		RequireReason: {s.Said.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
-		RequireTicket: {s.Said.Ticket, ReasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
-		RequireOwner:  {s.Said.Owner, ReasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
-		RequireCategory: {s.Said.Category, ReasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
+		RequireTicket: {s.Said.Ticket, reasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
+		RequireOwner:  {s.Said.Owner, reasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
+		RequireCategory: {s.Said.Category, reasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
 			exception.AnnotationCategory + ": waiver, or mitigated"},
 	}
 	asked := s.config.Require
@@ -61,13 +61,13 @@ func (s *subject) statements() {
 		}
 	}
 	if c := s.Said.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
-		s.find(ReasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
+		s.find(reasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
 	}
 	for _, c := range s.Said.Conflicts {
 		if c.Annotation.Path[len(c.Annotation.Path)-1] == exception.AnnotationExpiresAt {
 			continue
 		}
-		s.find(ReasonContradiction, c.Annotation.Path,
+		s.find(reasonContradiction, c.Annotation.Path,
 			fmt.Sprintf("%s says %q, and %s says %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text), "keep one of the two")
 	}
 }

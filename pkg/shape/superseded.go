@@ -10,12 +10,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonSuperseded is a reason of findings.
-const ReasonSuperseded = "superseded"
+const reasonSuperseded = "superseded"
 
 var supersededLiveCheck = check{
 	Title:   "Superseded live",
-	Reasons: []Reason{{Name: ReasonSuperseded, Doc: "the exception takes the place of a live one", Severity: Warning}},
+	Reasons: []Reason{{Name: reasonSuperseded, Doc: "the exception takes the place of a live one", Severity: Warning}},
 }
 
 // superseded finds an exception that takes the place of a live one, which is
@@ -32,7 +31,7 @@ func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
 	}
 	path := exception.Path{"metadata", "name"}
 	f := Finding{
-		Reason: ReasonSuperseded, Severity: severities()[ReasonSuperseded], Path: path, Position: d.PositionOf(path),
+		Reason: reasonSuperseded, Severity: severities()[reasonSuperseded], Path: path, Position: d.PositionOf(path),
 		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
 	}
 	if grown := c.beyond(live); len(grown) > 0 {

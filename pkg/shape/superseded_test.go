@@ -31,7 +31,7 @@ func TestSuperseded(t *testing.T) {
 		set.Live(slices.Values(documents(tc.live)), now)
 		var found []shape.Finding
 		for _, f := range set.Add(change{of: legacy, old: tc.old, new: tc.new}.document(t)) {
-			if f.Reason == shape.ReasonSuperseded {
+			if f.Reason == "superseded" {
 				found = append(found, f)
 			}
 		}

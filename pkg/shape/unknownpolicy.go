@@ -9,14 +9,13 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonUnknownPolicy is a reason of findings.
-const ReasonUnknownPolicy = "unknown-policy"
+const reasonUnknownPolicy = "unknown-policy"
 
 var unknownPolicyCheck = check{
 	About: `Finds an exception from a policy that does not exist, or that exists as another kind than
 the exception says. Kyverno passes over such a name in silence: the exception does nothing
 until somebody adds a policy of that name, and nobody will look at it then.`,
-	Reasons: []Reason{{Name: ReasonUnknownPolicy, Doc: "there is no such policy"}},
+	Reasons: []Reason{{Name: reasonUnknownPolicy, Doc: "there is no such policy"}},
 	Run:     (*subject).unknownPolicy,
 }
 
@@ -39,7 +38,7 @@ func (s *subject) unknownPolicy() {
 		if what == "" {
 			what = "ClusterPolicy or Policy"
 		}
-		s.find(ReasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("there is no %s %q among the policies", what, name), nearestPolicy(s.config.Policies, ref))
+		s.find(reasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("there is no %s %q among the policies", what, name), nearestPolicy(s.config.Policies, ref))
 	}
 }
 

@@ -10,14 +10,13 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonUnknownRule is a reason of findings.
-const ReasonUnknownRule = "unknown-rule"
+const reasonUnknownRule = "unknown-rule"
 
 var unknownRuleCheck = check{
 	About: `Finds the name or pattern of a rule that the policy does not have, the rules included that
 Kyverno makes of it for controllers of Pods. It does nothing today, and covers whatever rule
 gets that name.`,
-	Reasons: []Reason{{Name: ReasonUnknownRule, Doc: "the policy has no such rule"}},
+	Reasons: []Reason{{Name: reasonUnknownRule, Doc: "the policy has no such rule"}},
 	Run:     (*subject).unknownRule,
 }
 
@@ -43,7 +42,7 @@ func (s *subject) unknownRule() {
 			if isRule(names, rule.Text) || wildcard.In(rule.Text) && slices.ContainsFunc(names, func(name string) bool { return work.Fits(rule.Text, name) }) {
 				continue
 			}
-			s.find(ReasonUnknownRule, rule.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, rule.Text), nearestRule(names, rule.Text))
+			s.find(reasonUnknownRule, rule.Path, fmt.Sprintf("the policy %q has no rule %q", ref.Name.Text, rule.Text), nearestRule(names, rule.Text))
 		}
 	}
 }

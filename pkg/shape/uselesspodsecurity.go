@@ -7,13 +7,12 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonUselessPodSecurity is a reason of findings.
-const ReasonUselessPodSecurity = "useless-pod-security"
+const reasonUselessPodSecurity = "useless-pod-security"
 
 var uselessPodSecurityCheck = check{
 	About: `Finds spec.podSecurity in an exception from rules that are no podSecurity rules. It reads as
 if a few controls were left out; Kyverno does not look at it there and skips the whole rule.`,
-	Reasons: []Reason{{Name: ReasonUselessPodSecurity, Doc: "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"}},
+	Reasons: []Reason{{Name: reasonUselessPodSecurity, Doc: "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"}},
 	Run:     (*subject).uselessPodSecurity,
 }
 
@@ -36,7 +35,7 @@ func (s *subject) uselessPodSecurity() {
 			}
 		}
 		if named && !checked {
-			s.find(ReasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
+			s.find(reasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
 				fmt.Sprintf("no rule named of the policy %q is a podSecurity rule: Kyverno skips the rules whole, not only these controls", ref.Name.Text),
 				"remove podSecurity if the whole rules are meant, or name a podSecurity rule")
 		}

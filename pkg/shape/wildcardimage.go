@@ -7,26 +7,25 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// ReasonWildcardImage is a reason of findings.
-const ReasonWildcardImage = "wildcard-image"
+const reasonWildcardImage = "wildcard-image"
 
 var wildcardImageCheck = check{
 	About: `Finds an image or an allowed value that fits anything. In podSecurity, where it takes in
 every container of resources that are named otherwise, it is a warning.`,
-	Reasons: []Reason{{Name: ReasonWildcardImage, Doc: "an image or an allowed value stands for anything", Milder: true}},
+	Reasons: []Reason{{Name: reasonWildcardImage, Doc: "an image or an allowed value stands for anything", Milder: true}},
 	Run:     (*subject).wildcardImage,
 }
 
 func (s *subject) wildcardImage() {
 	for _, p := range slices.Concat(s.Images, s.AllowedValues) {
 		if wildcard.Only(p.Text) {
-			s.find(ReasonWildcardImage, p.Path, fmt.Sprintf("%q stands for anything", p.Text), "say which of them are needed")
+			s.find(reasonWildcardImage, p.Path, fmt.Sprintf("%q stands for anything", p.Text), "say which of them are needed")
 		}
 	}
 	for _, control := range s.PodSecurity {
 		for _, p := range control.Images {
 			if wildcard.Only(p.Text) {
-				s.warn(ReasonWildcardImage, p.Path, fmt.Sprintf("%q stands for every image, also for those still to come", p.Text), "say which images need it")
+				s.warn(reasonWildcardImage, p.Path, fmt.Sprintf("%q stands for every image, also for those still to come", p.Text), "say which images need it")
 			}
 		}
 	}

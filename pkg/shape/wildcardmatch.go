@@ -9,15 +9,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonWildcardMatch is a reason of findings.
-const ReasonWildcardMatch = "wildcard-match"
+const reasonWildcardMatch = "wildcard-match"
 
 var wildcardMatchCheck = check{
 	About: `Finds what looks like a restriction in a filter that is narrow otherwise, and restricts
 nothing: a name or namespace that fits any, and a selector that asks for no label to be
 present. A later change that takes the real restriction away would leave a match that still
 looks narrow.`,
-	Reasons: []Reason{{Name: ReasonWildcardMatch, Doc: "a name, a namespace or a selector restricts nothing"}},
+	Reasons: []Reason{{Name: reasonWildcardMatch, Doc: "a name, a namespace or a selector restricts nothing"}},
 	Run:     (*subject).wildcardMatch,
 }
 
@@ -32,13 +31,13 @@ func (s *subject) wildcardMatch() {
 		}{{"name", f.Named()}, {"namespace", f.Namespaces}} {
 			for _, p := range what.patterns {
 				if wildcard.Only(p.Text) {
-					s.find(ReasonWildcardMatch, p.Path, fmt.Sprintf("%q fits any %s", p.Text, what.noun), "say which, or leave the list out")
+					s.find(reasonWildcardMatch, p.Path, fmt.Sprintf("%q fits any %s", p.Text, what.noun), "say which, or leave the list out")
 				}
 			}
 		}
 		for _, selector := range []*kyverno.Selector{f.Selector, f.NamespaceSelector} {
 			if selector != nil && !selects(selector) && !s.isFound(ReasonBadSelector, selector.Path) {
-				s.find(ReasonWildcardMatch, selector.Path, fmt.Sprintf("the %s asks for no label to be present", selector.Path[len(selector.Path)-1]), "ask for a label, or leave the selector out")
+				s.find(reasonWildcardMatch, selector.Path, fmt.Sprintf("the %s asks for no label to be present", selector.Path[len(selector.Path)-1]), "ask for a label, or leave the selector out")
 			}
 		}
 	}
