@@ -23,7 +23,7 @@ func TestConfig(t *testing.T) {
 		"a broken token":             func(c *github.Config) { c.Token = "a\r\nX: b" },
 		"nothing wrong":              nil,
 	} {
-		c := github.Config{HTTP: http.DefaultClient, APIURL: "https://api.github.com/", ServerURL: "https://github.com", Repository: "acme/exceptions", Token: "token-of-somebody"}
+		c := github.Config{HTTP: &http.Client{}, APIURL: "https://api.github.com/", ServerURL: "https://github.com", Repository: "acme/exceptions", Token: "token-of-somebody"}
 		if change != nil {
 			change(&c)
 		}

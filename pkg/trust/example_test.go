@@ -3,30 +3,13 @@ package trust_test
 import (
 	"fmt"
 	"log"
-	"os"
-	"path/filepath"
 
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
 // A tool reads a trust policy and lists the authorities that it names.
 func ExampleFromFile() {
-	dir, err := os.MkdirTemp("", "polex")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // temporary
-	path := filepath.Join(dir, "trust.yaml")
-	if err := os.WriteFile(path, []byte(`apiVersion: polex.dev/v1alpha1
-kind: TrustPolicy
-authorities:
-  - name: main
-    issuer: https://token.actions.githubusercontent.com
-    subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main
-`), 0o600); err != nil {
-		log.Fatal(err)
-	}
-	policy, err := trust.FromFile(path)
+	policy, err := trust.FromFile("testdata/trust.yaml")
 	if err != nil {
 		log.Fatal(err)
 	}
