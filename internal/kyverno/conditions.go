@@ -3,6 +3,7 @@ package kyverno
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
@@ -28,6 +29,13 @@ const (
 
 // conditions asks about match conditions, each by itself.
 func (a *asking) conditions(e *Exception) {
+	// Kyverno writes these into the text of a ValidatingAdmissionPolicy as they stand, for
+	// every resource.
+	for _, value := range slices.Concat(e.Images, e.AllowedValues) {
+		if strings.ContainsFunc(value.Text, func(r rune) bool { return r == '\'' || r == '\\' || unicode.IsControl(r) }) {
+			a.says(value.Path, "leave out quotes, backslashes and control characters", "Kyverno writes %q into an expression, where it can end the text", value.Text)
+		}
+	}
 	switch n := len(e.Conditions); {
 	case n > MaxConditions:
 		a.says(e.ScopePath, "write fewer", "there are %d conditions, and %d are read", n, MaxConditions)

@@ -33,6 +33,8 @@ type Rule struct {
 	// Made are the names of the rules that Kyverno 1.19 makes of this one, by the
 	// kind of the controller of Pods that each is for.
 	Made map[string]string
+
+	names []string // of this one and of those
 }
 
 // AnnotationSeverity is where a policy states its severity.
@@ -114,7 +116,10 @@ func (r ruleTree) under(field string) map[string]any {
 
 func (r ruleTree) rule(name string, controllers []string) Rule {
 	podSecurity, _ := r.under("validate")["podSecurity"].(map[string]any)
-	return Rule{Name: name, PodSecurity: podSecurity != nil, Early: r.tree["verifyImages"] != nil || r.tree["mutate"] != nil, Made: r.made(name, controllers)}
+	made := r.made(name, controllers)
+	names := append(slices.Collect(maps.Values(made)), name)
+	slices.Sort(names)
+	return Rule{Name: name, PodSecurity: podSecurity != nil, Early: r.tree["verifyImages"] != nil || r.tree["mutate"] != nil, Made: made, names: slices.Compact(names)}
 }
 
 // Forms returns the names that the rule runs by, each with the kinds of Pods and their
@@ -129,12 +134,7 @@ func (r Rule) Forms() map[string][]string {
 
 // NamedBy reports whether one of the patterns fits the rule or one that is made of it.
 func (r Rule) NamedBy(work *wildcard.Meter, patterns []string) bool {
-	for form := range r.Forms() {
-		if work.FitsAny(patterns, form) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.names, func(name string) bool { return work.FitsAny(patterns, name) })
 }
 
 // constrainsPods reports whether matchConstraints ask about Pods. Then Kyverno 1.19 asks

@@ -52,7 +52,7 @@ func (r ruleTree) leavesOutExceptions(group string) bool {
 			continue
 		}
 		for _, kind := range manifest.Words(resources["kinds"]) {
-			if k := ParseKind(kind); k.Version == "*" && (k.Group == "*" || k.Group == group) && k.Kind == exception.Kind {
+			if k := ParseKind(kind); k.Version == "*" && (k.Subresource == "" || k.Subresource == "*") && (k.Group == "*" || k.Group == group) && k.Kind == exception.Kind {
 				return true
 			}
 		}

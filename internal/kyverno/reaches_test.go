@@ -121,11 +121,15 @@ func TestReachesGuard(t *testing.T) {
 		conditional("[]"):                         true,
 		conditional("[]\n  images: [busybox]"):    false, // which the policy has to ask for
 		conditional("[]\n  allowedValues: [FOO]"): false,
-		conditional("[]\n  images: []"):           true,
-		conditional("[]\n  images: busybox"):      true,
-		strings.Replace(conditional("[]\n  images: [busybox]"), "kind: Val", "kind: ImageVal", 1):         true, // which some versions exempt as a whole
-		strings.Replace(conditional("[]\n  images: [busybox]"), "kind: ValidatingPolicy", "kind: [a]", 1): true,
-		conditional("[{name: a, expression: 7}]"):                                                         true,
+		// What would end the text in a policy that Kyverno generates.
+		conditional("[]\n  allowedValues: [\"a', string(object.spec.x), '\"]"):                                                            true,
+		conditional("[{name: a, expression: \"object.kind == 'Pod' && object.metadata.namespace == 'team-a'\"}]\n  images: [\"a', 'b\"]"): true,
+		conditional("[]\n  allowedValues: ['a\\']"):                                                                                       true,
+		conditional("[]\n  images: []"):                                                                                                   true,
+		conditional("[]\n  images: busybox"):                                                                                              true,
+		strings.Replace(conditional("[]\n  images: [busybox]"), "kind: Val", "kind: ImageVal", 1):                                         true, // which some versions exempt as a whole
+		strings.Replace(conditional("[]\n  images: [busybox]"), "kind: ValidatingPolicy", "kind: [a]", 1):                                 true,
+		conditional("[{name: a, expression: 7}]"):                                                                                         true,
 		conditional("[a]"):       true,
 		conditional("{name: a}"): true,
 		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: has(object.spec.x)}]"):                          true, // see conditions.go

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -65,7 +66,7 @@ spec: {matchConstraints: {resourceRules: [{resources: [services]}]}}
 		{Name: "images", Early: true, Made: map[string]string{"Deployment": "autogen-images", "CronJob": "autogen-cronjob-images"}},
 		{Name: "services", Made: map[string]string{}},
 	}
-	if diff := cmp.Diff(want, set.Called("a")[0].Rules); diff != "" {
+	if diff := cmp.Diff(want, set.Called("a")[0].Rules, cmpopts.IgnoreUnexported(kyverno.Rule{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

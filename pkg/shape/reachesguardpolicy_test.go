@@ -18,6 +18,7 @@ var (
 		"name: check, match: {any: [{resources: {kinds: ['Policy*']}}]}, validate: {manifests: {attestors: []}}",
 		"name: check, match: {any: [{resources: {kinds: ['*']}}]}, exclude: {any: [{resources: {kinds: [PolicyException], namespaces: [a]}}]}",
 		"name: check, match: {any: [{resources: {kinds: ['*']}}]}, exclude: {any: [{resources: {kinds: [kyverno.io/*/PolicyException]}}]}",
+		"name: check, match: {any: [{resources: {kinds: [PolicyException]}}]}, exclude: {any: [{resources: {kinds: [PolicyException/status]}}]}",
 		"name: check, match: {any: [{resources: {kinds: ['*']}}]}, exclude: {any: [{resources: {kinds: [PolicyException]}, subjects: [{kind: User, name: a}]}]}",
 	}
 	plain = []string{
