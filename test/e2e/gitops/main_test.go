@@ -47,13 +47,13 @@ func TestMain(m *testing.M) {
 		if err := errors.Join(live.StartControllers(ctx, "job-controller", "garbage-collector-controller"), live.CreateNamespace(ctx, where)); err != nil {
 			return err
 		}
-		for _, name := range []string{"git", "argocd"} {
+		for _, name := range []string{"remote", "argocd"} {
 			if _, err := f.Dir(name); err != nil {
 				return err
 			}
 		}
 		var err error
-		if remote, err = gitserver.Start(ctx, filepath.Join(folder, "git")); err != nil {
+		if remote, err = gitserver.Start(ctx, filepath.Join(folder, "remote")); err != nil {
 			return err
 		}
 		f.Keep(remote)
