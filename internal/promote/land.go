@@ -43,7 +43,11 @@ func Land(ctx context.Context, clone *commit.Clone, o Options, push commit.Push,
 		if replays[i], err = clone.Replay(commit); err != nil {
 			return 0, err
 		}
-		if !isPromotion(replays[i], o) {
+		here, err := clone.MadeHere(commit)
+		if err != nil {
+			return 0, err
+		}
+		if !here || !isPromotion(replays[i], o) {
 			return 0, fmt.Errorf("%w: %s", ErrUnpushed, commit)
 		}
 	}

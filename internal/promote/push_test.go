@@ -143,6 +143,13 @@ func TestLand(t *testing.T) {
 		{"a request changed", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("x")); r.commit(trailer) }, false},
 		{"nothing signed", func(r *repository) { r.git("rm", "--quiet", "unsigned/a.yaml"); r.commit(trailer) }, false},
 		{"nothing", func(r *repository) { r.commit(trailer) }, false},
+		{"of somebody else", func(r *repository) {
+			r.git("checkout", "--quiet", "-b", "theirs")
+			r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
+			r.commit(trailer)
+			r.git("checkout", "--quiet", "main")
+			r.git("merge", "--quiet", "--ff-only", "theirs")
+		}, false},
 		{"one of them is none", func(r *repository) {
 			r.git("mv", "unsigned/a.yaml", "signed/a.yaml")
 			r.commit(trailer)

@@ -51,7 +51,7 @@ func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, e
 	}
 	var paths []string
 	for _, f := range q.files {
-		if f.origin != nil && there.waiting(f.from) == f.blob {
+		if there.waiting(f.from) == f.blob {
 			paths = append(paths, f.from)
 		}
 	}
@@ -61,7 +61,10 @@ func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, e
 	}
 	again := map[string]bool{}
 	for _, f := range q.files {
-		if f.origin != nil && origins[f.from].Commit != f.origin.Commit {
+		// Where the history of this clone does not tell where it came from, and that of the
+		// branch does, it came later.
+		now, known := origins[f.from]
+		if f.origin != nil && now.Commit != f.origin.Commit || f.origin == nil && known {
 			again[f.from] = true
 		}
 	}

@@ -149,7 +149,7 @@ func (c *Clone) carryOut(j *journal, p *plan) error {
 	ctx := context.Background() // half of it is no use
 	if len(p.come) > 0 {
 		if _, err := c.write(ctx, "write the files", c.onCopy(call{input: list(p.come)}),
-			"checkout", "--quiet", "--no-guess", "--overlay", "--pathspec-from-file=-", "--pathspec-file-nul", p.target.String()); err != nil {
+			"checkout", "--quiet", "--no-guess", "--overlay", "--pathspec-from-file=-", "--pathspec-file-nul", p.target.String()+"^{commit}"); err != nil {
 			return err
 		}
 		if err := c.do("sync the files", func() error { return c.sync(p.come) }); err != nil {

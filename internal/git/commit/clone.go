@@ -117,6 +117,9 @@ func (c *Clone) supported() error {
 			return fmt.Errorf("%w: %s is %q: %s", ErrSetting, s.name, value, s.mend)
 		}
 	}
+	if said, err := c.ask(call{}, "config", "--type=bool", "--get-regexp", `^remote\..*\.promisor$`); err == nil && strings.Contains(said, " true\n") {
+		return fmt.Errorf("%w: %s: this clone does not have every object: make a plain clone", ErrSetting, strings.TrimSpace(said))
+	}
 	return nil
 }
 
@@ -154,7 +157,12 @@ func (c *Clone) lockClone() error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("lock the clone: %w", err)
 	}
-	c.lock, err = lockFile(c.own, folder+"/lock", info.Mode()&0o666)
+	// Who can read a lock can hold it.
+	mode := info.Mode() & 0o660
+	if info.Mode()&0o002 != 0 {
+		mode = 0o666
+	}
+	c.lock, err = lockFile(c.own, folder+"/lock", mode)
 	return err
 }
 

@@ -148,3 +148,17 @@ func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plum
 	}
 	return hash, nil
 }
+
+// MadeHere reports whether a commit was made in this clone, on the branch that is checked
+// out: by its reflog, which nothing that is fetched can write to.
+func (c *Clone) MadeHere(commit plumbing.Hash) (bool, error) {
+	head, err := c.Head()
+	if err != nil {
+		return false, err
+	}
+	said, err := c.ask(call{}, "log", "--walk-reflogs", "--format=%H %gs", head.Branch.String(), "--")
+	if err != nil {
+		return false, err
+	}
+	return strings.Contains("\n"+said, "\n"+commit.String()+" commit: "), nil
+}

@@ -111,6 +111,7 @@ func TestFormatsRefused(t *testing.T) {
 			r.git("config", "core.repositoryFormatVersion", "1")
 			r.git("config", "extensions.partialClone", "origin")
 		}, "extensions.partialClone"},
+		"a clone without some objects": {func(r *repository) { r.git("config", "remote.origin.promisor", "true") }, "remote.origin.promisor"},
 		"SHA-256": {func(r *repository) {
 			r.git("config", "core.repositoryFormatVersion", "1")
 			r.write(".git/config", r.read(".git/config")+"[extensions]\n\tobjectFormat = sha256\n")
@@ -123,6 +124,14 @@ func TestFormatsRefused(t *testing.T) {
 				t.Errorf("it ended with %q", got.Err)
 			}
 		})
+	}
+	// One that lies in the files of another, as somebody may have proposed.
+	outer := newRepository(t, waiting)
+	outer.git("init", "--quiet", "--bare", "inner")
+	outer.git("-C", "inner", "config", "core.bare", "false")
+	outer.git("-C", "inner", "config", "core.worktree", "..")
+	if got := start(t, order{Dir: outer.path("inner"), Mode: "nothing", KillAt: -1}); !strings.Contains(got.Err, "bareRepository") {
+		t.Errorf("a repository among the files ended with %+v", got)
 	}
 	bare := newRepository(t, waiting).bare()
 	if got := start(t, order{Dir: bare.dir, Mode: "nothing", KillAt: -1}); got.Err == "" {

@@ -318,3 +318,39 @@ func TestBackoff(t *testing.T) {
 		t.Errorf("a pause that is cut short: %v", err)
 	}
 }
+
+// TestPlantedNames: the very commit goes to the very branch, whatever tags and branches
+// somebody has called by its hash or by the end of the branch's name.
+func TestPlantedNames(t *testing.T) {
+	r := newRepository(t, waiting)
+	told := start(t, order{Dir: r.copy().bare().clone("told").dir, Mode: "push", KillAt: -1, Attempts: 1})
+	if told.Err != "" {
+		t.Fatal(told.Err)
+	}
+	r.write("planted.txt", "x")
+	planted := r.commit("Planted")
+	r.git("reset", "--quiet", "--hard", "HEAD~1")
+	for name, plant := range map[string]func(remote, clone *repository){
+		"a tag of the hash":        func(_, clone *repository) { clone.git("tag", told.Commit, planted) },
+		"a branch of the hash":     func(_, clone *repository) { clone.git("update-ref", "refs/heads/"+told.Commit, planted) },
+		"a tag like the branch":    func(remote, _ *repository) { remote.git("update-ref", "refs/tags/refs/heads/main", "main") },
+		"a branch like the branch": func(remote, _ *repository) { remote.git("update-ref", "refs/heads/refs/heads/main", "main") },
+		"a reference like it":      func(remote, _ *repository) { remote.git("update-ref", "refs/refs/heads/main", "main") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			origin := r.copy()
+			origin.tb = t
+			remote := origin.bare()
+			clone := remote.clone("promoting")
+			clone.git("fetch", "--quiet", r.dir, planted)
+			plant(remote, clone)
+			got := start(t, order{Dir: clone.dir, Mode: "push", KillAt: -1, Attempts: 1})
+			if got.Err != "" || got.Commit != told.Commit || remote.line("for-each-ref", "--format=%(objectname)", "refs/heads/main") != told.Commit || clone.head() != told.Commit {
+				t.Errorf("%+v, and the remote has %s", got, remote.line("for-each-ref", "--format=%(objectname)", "refs/heads/main"))
+			}
+			if left := clone.git("for-each-ref", "refs/worktree"); left != "" {
+				t.Errorf("left: %s", left)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"regexp"
@@ -114,9 +115,17 @@ func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool
 // send pushes a commit to a branch, without force.
 func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error {
 	return c.do("push to "+r.String(), func() error {
+		// Git would take a hash for the name of a tag, and the destination for the end of
+		// another reference's name. Both sides of a pattern are exact; nobody knows this one.
+		private := "refs/worktree/polex/push-" + rand.Text() + "/"
+		reference := private + strings.TrimPrefix(r.reference().String(), "refs/heads/")
+		if _, err := c.git(ctx, call{}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
+			return err
+		}
 		_, err := c.git(ctx, call{}, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no",
-			"--end-of-options", r.Name, commit.String()+":"+r.reference().String())
-		return err
+			"--end-of-options", r.Name, private+"*:refs/heads/*")
+		_, left := c.git(context.Background(), call{}, "update-ref", "-d", "--", reference)
+		return errors.Join(err, left)
 	})
 }
 

@@ -56,7 +56,7 @@ type call struct {
 // git runs the git command in the work tree, without a shell, and returns its standard
 // output.
 func (c *Clone) git(ctx context.Context, how call, args ...string) (string, error) {
-	options := []string{"--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
+	options := []string{"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
 	if how.writes {
 		options = append(options, "-c", "core.hooksPath="+os.DevNull)
 	}

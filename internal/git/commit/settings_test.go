@@ -120,7 +120,7 @@ func TestSharedRepository(t *testing.T) {
 	}
 	own, err := os.Stat(r.path(".git"))
 	r.must(err)
-	for name, want := range map[string]fs.FileMode{"polex": own.Mode(), "polex/lock": own.Mode() & 0o666} {
+	for name, want := range map[string]fs.FileMode{"polex": own.Mode(), "polex/lock": own.Mode() & 0o660} {
 		if info, err := os.Stat(r.path(".git/" + name)); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v, want %v", name, info.Mode(), err, want)
 		}
