@@ -16,7 +16,7 @@ import (
 
 // ErrUnpushed says that the local branch has commits that the remote has not and
 // that are no promotions: pushing those is not this package's to do.
-var ErrUnpushed = errors.New("the local branch has a commit that is not on the remote, and that is no promotion")
+var ErrUnpushed = errors.New("the local branch has a commit that is not on the remote, and that is no promotion made in this clone")
 
 // ErrWithdrawn says that the target branch does not have a request any more as it was when
 // a promotion that was not pushed signed it, or has other rules since.
