@@ -1,6 +1,8 @@
 package promote_test
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -79,25 +81,33 @@ func TestPlanAfterwards(t *testing.T) {
 		{"a policy changed", func(r *repository) { r.write("policies/a.yaml", "new"); r.pushed("Add a policy") }, promote.ReasonChangedSince},
 		{"changed", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("b")); r.pushed("Change it") }, promote.ReasonChangedSince},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/.gitkeep": "", ".polex.yaml": "lax"})
-			other := r.remote()
-			tc.others(other)
-			q, err := r.try(r.Dir, promote.Options{Rules: []string{".polex.yaml", "policies"}})
-			r.must(err)
-			tip, err := promote.Target(t.Context(), r.clone, toMain.To, false)
-			r.must(err)
-			if tip == plumbing.NewHash(r.head()) {
-				t.Fatal("the remote has not moved")
-			}
-			plan, err := q.Queue.Plan(tip)
-			r.must(err)
-			switch {
-			case tc.want == "" && (len(plan.Moves) != 1 || len(plan.Skipped) != 0):
-				t.Errorf("%d moves, and skipped %v", len(plan.Moves), plan.Skipped)
-			case tc.want != "" && (len(plan.Moves) != 0 || len(plan.Skipped) != 1 || plan.Skipped[0].Reason != tc.want):
-				t.Errorf("%d moves, and skipped %v; want %s", len(plan.Moves), plan.Skipped, tc.want)
-			}
-		})
+		for _, shallow := range []bool{false, true} {
+			t.Run(tc.name+map[bool]string{true: ", in a shallow clone"}[shallow], func(t *testing.T) {
+				r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/.gitkeep": "", ".polex.yaml": "lax"})
+				r.commit("Another one")
+				other := r.remote()
+				dir := r.Dir
+				if shallow {
+					dir = filepath.Join(r.home, "shallow")
+					r.git("clone", "--quiet", "--depth=1", "file://"+strings.TrimSpace(r.git("remote", "get-url", "origin")), dir)
+				}
+				tc.others(other)
+				q, err := r.try(dir, promote.Options{Rules: []string{".polex.yaml", "policies"}})
+				r.must(err)
+				tip, err := promote.Target(t.Context(), r.clone, toMain.To, false)
+				r.must(err)
+				if tip == plumbing.NewHash(r.head()) {
+					t.Fatal("the remote has not moved")
+				}
+				plan, err := q.Queue.Plan(tip)
+				r.must(err)
+				switch {
+				case tc.want == "" && (len(plan.Moves) != 1 || len(plan.Skipped) != 0):
+					t.Errorf("%d moves, and skipped %v", len(plan.Moves), plan.Skipped)
+				case tc.want != "" && (len(plan.Moves) != 0 || len(plan.Skipped) != 1 || plan.Skipped[0].Reason != tc.want):
+					t.Errorf("%d moves, and skipped %v; want %s", len(plan.Moves), plan.Skipped, tc.want)
+				}
+			})
+		}
 	}
 }
