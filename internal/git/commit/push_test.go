@@ -335,7 +335,11 @@ func TestPlantedNames(t *testing.T) {
 		"a branch of the hash":     func(_, clone *repository) { clone.git("update-ref", "refs/heads/"+told.Commit, planted) },
 		"a tag like the branch":    func(remote, _ *repository) { remote.git("update-ref", "refs/tags/refs/heads/main", "main") },
 		"a branch like the branch": func(remote, _ *repository) { remote.git("update-ref", "refs/heads/refs/heads/main", "main") },
-		"a reference like it":      func(remote, _ *repository) { remote.git("update-ref", "refs/refs/heads/main", "main") },
+		"a hook that allows no reference of polex": func(_, clone *repository) {
+			clone.write(".git/hooks/reference-transaction", "#!/bin/sh\n! grep -q refs/worktree/polex/push-\n")
+			clone.must(os.Chmod(clone.path(".git/hooks/reference-transaction"), 0o755))
+		},
+		"a reference like it": func(remote, _ *repository) { remote.git("update-ref", "refs/refs/heads/main", "main") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			origin := r.copy()
