@@ -82,8 +82,11 @@ func New(c Config) (*Client, error) {
 // send a token over an open line is an error; loopback is not one.
 func CheckAddress(address string) (string, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%q is no address", address)
+	switch {
+	case err == nil && u.User != nil: // with a password, perhaps
+		return "", errors.New("this is no address: it has a user's name in it; write https://api.github.com, and set the token by itself")
+	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("%q is no address: write it as https://api.github.com", address)
 	}
 	host := u.Hostname()
 	loopback := host == "127.0.0.1" || host == "::1" || host == "localhost"

@@ -14,7 +14,7 @@ func TestConfig(t *testing.T) {
 		"an open line":               func(c *github.Config) { c.APIURL = "http://api.github.com" },
 		"an open line to the server": func(c *github.Config) { c.ServerURL = "http://github.com" },
 		"a query":                    func(c *github.Config) { c.APIURL += "/?x=1" },
-		"a password":                 func(c *github.Config) { c.APIURL = "https://a:b@api.github.com" },
+		"a password":                 func(c *github.Config) { c.APIURL = "https://a:hunter2@api.github.com" },
 		"no server":                  func(c *github.Config) { c.ServerURL = "" },
 		"no repository":              func(c *github.Config) { c.Repository = "" },
 		"a path":                     func(c *github.Config) { c.Repository = "acme/exceptions/x" },
@@ -31,8 +31,8 @@ func TestConfig(t *testing.T) {
 		if (err == nil) != (change == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err != nil && c.Token != "" && strings.Contains(err.Error(), c.Token) {
-			t.Errorf("%s: it says the token: %v", name, err)
+		if err != nil && (c.Token != "" && strings.Contains(err.Error(), c.Token) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: it says a secret: %v", name, err)
 		}
 	}
 }
