@@ -85,7 +85,7 @@ func (d *Decision) Summary() string {
 
 // signer names who made the first signature that was verified.
 func (d *Decision) signer() string {
-	if len(d.Facts.Signers) == 0 || d.Reason == string(verify.ReasonWrongIdentity) {
+	if len(d.Facts.Signers) == 0 || d.Reason == verify.ReasonWrongIdentity {
 		return ""
 	}
 	s := d.Facts.Signers[0]

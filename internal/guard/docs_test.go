@@ -27,8 +27,8 @@ func page(t *testing.T) string {
 func TestDocumentedReasons(t *testing.T) {
 	text := page(t)
 	for _, reason := range guard.Reasons() {
-		if !strings.Contains(text, "\n| `"+reason+"` | ") {
-			t.Errorf("docs/guard.md has no line for %q", reason)
+		if !strings.Contains(text, "\n| `"+reason.Name+"` | ") {
+			t.Errorf("docs/guard.md has no line for %q", reason.Name)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (k *Keeper) removed(ctx context.Context, f *Finding, outcome error) {
 		}
 		return
 	}
-	if f.hasEnded(k.rules, k.Clock.Now()) && f.Reason != string(verify.ReasonExpired) {
+	if f.hasEnded(k.rules, k.Clock.Now()) && f.Reason != verify.ReasonExpired {
 		f = f.expired()
 		k.findings[id], k.changed = f, true
 	}
@@ -108,7 +108,7 @@ func (k *Keeper) removed(ctx context.Context, f *Finding, outcome error) {
 // expired is what is known of an exception once its end has come.
 func (f *Finding) expired() *Finding {
 	ended := *f
-	ended.answer("", f.Facts, &refusal{string(verify.ReasonExpired), "it expired at " + timestamp(f.Facts.ExpiresAt), f.Facts})
+	ended.answer("", f.Facts, &refusal{verify.ReasonExpired, "it expired at " + timestamp(f.Facts.ExpiresAt), f.Facts})
 	ended.Since, ended.sound, ended.turns = f.Facts.ExpiresAt, "", time.Time{}
 	return &ended
 }

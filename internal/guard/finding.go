@@ -7,9 +7,9 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// ReasonDeleting is the state of an object that verifies and is being deleted. It
+// StateDeleting is the state of an object that verifies and is being deleted. It
 // counts until it is gone.
-const ReasonDeleting = "deleting"
+const StateDeleting = "deleting"
 
 // Finding is what is known of a stored object. There is one for each object, so it
 // holds digests and times, and neither the object nor its seal.
@@ -30,7 +30,7 @@ type Finding struct {
 }
 
 // Passed reports whether nothing is wrong with the object.
-func (f *Finding) Passed() bool { return f.Reason == ReasonVerified || f.Reason == ReasonDeleting }
+func (f *Finding) Passed() bool { return f.Reason == ReasonVerified || f.Reason == StateDeleting }
 
 // sameAs reports whether another finding says no more than this one.
 func (f *Finding) sameAs(other *Finding) bool {
@@ -54,7 +54,7 @@ func (f *Finding) holds(rules *Rules, shown *Conversions, now time.Time) bool {
 // verifies by the rules but for its end, which has come.
 func (f *Finding) hasEnded(rules *Rules, now time.Time) bool {
 	end := f.Facts.ExpiresAt
-	return f.Object.IsException() && f.rules == rules && (f.sound != "" || f.Reason == string(verify.ReasonExpired)) &&
+	return f.Object.IsException() && f.rules == rules && (f.sound != "" || f.Reason == verify.ReasonExpired) &&
 		!end.IsZero() && !now.Before(end)
 }
 
@@ -102,8 +102,8 @@ func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts Fa
 // definition or a kind's absence from the trust policy makes of it.
 func removable(reason string) bool {
 	switch reason {
-	case ReasonVerified, ReasonDeleting, ReasonUndecided, ReasonConversion,
-		string(verify.ReasonNotYetValid), string(verify.ReasonSignedInFuture), string(verify.ReasonKindNotAllowed):
+	case ReasonVerified, StateDeleting, ReasonUndecided, ReasonConversion,
+		verify.ReasonNotYetValid, verify.ReasonSignedInFuture, verify.ReasonKindNotAllowed:
 		return false
 	default:
 		return true

@@ -43,7 +43,7 @@ func (d *Decision) answer(reason string, facts Facts, err error) {
 	var refused *refusal
 	switch {
 	case errors.As(err, &rejected):
-		d.Reason, d.Detail, d.Facts = string(rejected.Reason), rejected.Detail, factsOf(rejected.Facts)
+		d.Reason, d.Detail, d.Facts = rejected.Reason, rejected.Detail, factsOf(rejected.Facts)
 	case errors.As(err, &refused):
 		d.Reason, d.Detail, d.Facts = refused.reason, refused.detail, refused.facts
 	case err != nil:

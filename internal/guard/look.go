@@ -64,7 +64,7 @@ func (k *Keeper) settle(ctx context.Context, f, before *Finding) {
 	}
 	// What a conversion keeps from being read is nobody's fault who wrote the exception.
 	unreadable := f.Reason == ReasonUnreadable && shown != nil
-	f.doomed = k.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable && f.Reason != string(verify.ReasonExpired) && k.Clock.Now().Sub(f.Since) >= k.Every
+	f.doomed = k.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable && f.Reason != verify.ReasonExpired && k.Clock.Now().Sub(f.Since) >= k.Every
 	k.findings[f.Object] = f
 	k.plan(f)
 }
@@ -94,7 +94,7 @@ func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Findi
 	}
 	reason := ReasonVerified
 	if o.Dying {
-		reason = ReasonDeleting
+		reason = StateDeleting
 	}
 	facts, known := k.rules.admitted.verified(f.content, k.Cluster, now)
 	if !known {
@@ -120,11 +120,11 @@ func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Findi
 // turning is when the same rules say something else of the same content.
 func (f *Finding) turning() time.Time {
 	switch f.Reason {
-	case string(verify.ReasonExpired):
+	case verify.ReasonExpired:
 		return time.Time{}
-	case string(verify.ReasonNotYetValid):
+	case verify.ReasonNotYetValid:
 		return f.Facts.StartsAt
-	case string(verify.ReasonSignedInFuture), ReasonUndecided, ReasonUnreadable:
+	case verify.ReasonSignedInFuture, ReasonUndecided, ReasonUnreadable:
 		return f.asOf // at every look
 	default:
 		return f.Facts.ExpiresAt
@@ -214,7 +214,7 @@ func (k *Keeper) plan(f *Finding) {
 	switch {
 	case f.doomed:
 		at = now
-	case f.Reason == string(verify.ReasonNotYetValid):
+	case f.Reason == verify.ReasonNotYetValid:
 		at = f.Facts.StartsAt
 	case !at.After(now) && !f.hasEnded(k.rules, now):
 		at = time.Time{}

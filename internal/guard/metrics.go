@@ -78,11 +78,8 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 // before it is 1 has not risen, as Prometheus sees it, and nobody would be told of the
 // first refusal.
 func (m *Metrics) expectRefusals() {
-	reasons := Reasons()
-	for _, r := range verify.Reasons() {
-		reasons = append(reasons, string(r))
-	}
-	for _, reason := range reasons {
+	for _, r := range append(Reasons(), verify.Reasons()...) {
+		reason := r.Name
 		if reason == ReasonUnknownToGit || reason == ReasonUnreadable || reason == ReasonConversion {
 			continue // no request is refused for it
 		}

@@ -110,11 +110,8 @@ func TestRefusalsFromZero(t *testing.T) {
 			counted[labels["operation"]+" "+labels["reason"]] = true
 		}
 	}
-	reasons := guard.Reasons()
-	for _, r := range verify.Reasons() {
-		reasons = append(reasons, string(r))
-	}
-	for _, reason := range reasons {
+	for _, r := range append(guard.Reasons(), verify.Reasons()...) {
+		reason := r.Name
 		for _, operation := range []string{"CREATE ", "UPDATE "} {
 			if stored := reason == guard.ReasonUnknownToGit || reason == guard.ReasonUnreadable || reason == guard.ReasonConversion; counted[operation+reason] == stored {
 				t.Errorf("%s%s: counted is %t", operation, reason, counted[operation+reason])

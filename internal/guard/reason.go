@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -40,19 +41,19 @@ const (
 // hints say what to do about a refusal, for who sees it in the answer to a
 // kubectl apply.
 var hints = map[string]string{
-	string(verify.ReasonUnsigned):             "commit it to the repository of exceptions, where the merge workflow signs it",
-	string(verify.ReasonAltered):              "apply the file as it was signed, or have the change reviewed and signed",
-	string(verify.ReasonWrongIdentity):        "have it signed by the merge workflow that this cluster trusts",
-	string(verify.ReasonBeyondLimits):         "narrow it to what the signer may sign, or have somebody sign who may",
-	string(verify.ReasonTooFewAuthorities):    "have the others sign it too",
-	string(verify.ReasonExpired):              "take it out of Git, or have a renewal reviewed and signed",
-	string(verify.ReasonNoExpiry):             "have it signed with an expiry",
-	string(verify.ReasonLifetimeTooLong):      "have it signed with an earlier expiry",
-	string(verify.ReasonWithdrawn):            "have a new one reviewed and signed",
-	string(verify.ReasonUntrustedCertificate): "have it signed by the Sigstore that this cluster trusts",
-	string(verify.ReasonUnprovenLogEntry):     "have it signed by the Sigstore that this cluster trusts",
-	string(verify.ReasonKindNotAllowed):       "this kind is not for the guard: leave it out of its webhook, or name it in the trust policy",
-	string(verify.ReasonSignedInFuture):       "look at the clocks of the guard and of the signer",
+	verify.ReasonUnsigned:             "commit it to the repository of exceptions, where the merge workflow signs it",
+	verify.ReasonAltered:              "apply the file as it was signed, or have the change reviewed and signed",
+	verify.ReasonWrongIdentity:        "have it signed by the merge workflow that this cluster trusts",
+	verify.ReasonBeyondLimits:         "narrow it to what the signer may sign, or have somebody sign who may",
+	verify.ReasonTooFewAuthorities:    "have the others sign it too",
+	verify.ReasonExpired:              "take it out of Git, or have a renewal reviewed and signed",
+	verify.ReasonNoExpiry:             "have it signed with an expiry",
+	verify.ReasonLifetimeTooLong:      "have it signed with an earlier expiry",
+	verify.ReasonWithdrawn:            "have a new one reviewed and signed",
+	verify.ReasonUntrustedCertificate: "have it signed by the Sigstore that this cluster trusts",
+	verify.ReasonUnprovenLogEntry:     "have it signed by the Sigstore that this cluster trusts",
+	verify.ReasonKindNotAllowed:       "this kind is not for the guard: leave it out of its webhook, or name it in the trust policy",
+	verify.ReasonSignedInFuture:       "look at the clocks of the guard and of the signer",
 
 	ReasonMalformed:             "write it plainly: no duplicate keys, nothing that readers disagree about",
 	ReasonTooLarge:              "an exception is a few KiB: split it",
@@ -81,16 +82,43 @@ var codes = map[string]int32{
 	ReasonUndecided:  500,
 }
 
+// permitted are the reasons of an answer that allows.
+func permitted() []exception.Reason {
+	return []exception.Reason{
+		{Name: ReasonVerified, Doc: "the exception verifies", Severity: exception.SeverityNote},
+		{Name: ReasonDeleted, Doc: "everything may be deleted", Severity: exception.SeverityNote},
+		{Name: ReasonReleased, Doc: "only finalizers of an object that is being deleted change", Severity: exception.SeverityNote},
+		{Name: ReasonStatus, Doc: "only the status changes", Severity: exception.SeverityNote},
+		{Name: ReasonUnchanged, Doc: "the update changes nothing", Severity: exception.SeverityNote},
+	}
+}
+
 // allows reports whether a reason is that of an answer that allows.
 func allows(reason string) bool {
-	return slices.Contains([]string{ReasonVerified, ReasonDeleted, ReasonReleased, ReasonStatus, ReasonUnchanged}, reason)
+	return slices.ContainsFunc(permitted(), func(r exception.Reason) bool { return r.Name == reason })
 }
 
 // Reasons returns the reasons that only the guard refuses for.
-func Reasons() []string {
-	return []string{
-		ReasonMalformed, ReasonTooLarge, ReasonOperationNotAllowed, ReasonSubresourceNotAllowed, ReasonConverted, ReasonWrongObject,
-		ReasonGeneratedName, ReasonBeingDeleted, ReasonNamespaceNotAllowed, ReasonAnotherCluster, ReasonNoCluster, ReasonReachesGuard,
-		ReasonRollback, ReasonTooMany, ReasonOverloaded, ReasonUndecided, ReasonUnknownToGit, ReasonUnreadable, ReasonConversion,
+func Reasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: ReasonMalformed, Doc: "the object, or the review, cannot be read without guessing"},
+		{Name: ReasonTooLarge, Doc: "the review has more than 4 MiB"},
+		{Name: ReasonOperationNotAllowed, Doc: "it is neither created, updated nor deleted"},
+		{Name: ReasonSubresourceNotAllowed, Doc: "a subresource, such as scale, would change it beside what was signed"},
+		{Name: ReasonConverted, Doc: "the API server shows another version than was written: its webhook does not name every version"},
+		{Name: ReasonWrongObject, Doc: "the object is not the one that the request is about"},
+		{Name: ReasonGeneratedName, Doc: "it has no name, and the API server would make one"},
+		{Name: ReasonBeingDeleted, Doc: "it is being deleted, and more changes than its finalizers"},
+		{Name: ReasonNamespaceNotAllowed, Doc: "guard.namespaces allows no exception in its namespace"},
+		{Name: ReasonAnotherCluster, Doc: "it is for another cluster, by its annotation polex.dev/cluster"},
+		{Name: ReasonNoCluster, Doc: "it names no cluster, and guard.requireCluster requires one"},
+		{Name: ReasonReachesGuard, Doc: "it would exempt exceptions, or what guards them"},
+		{Name: ReasonRollback, Doc: "it was signed before the exception that it would replace"},
+		{Name: ReasonTooMany, Doc: "its namespace has as many exceptions as guard.maxPerNamespace allows"},
+		{Name: ReasonOverloaded, Doc: "more requests wait than the guard accepts: try again"},
+		{Name: ReasonUndecided, Doc: "it could not be judged, or not in time"},
+		{Name: ReasonUnknownToGit, Doc: "it verifies, and no file of the repository holds what was signed"},
+		{Name: ReasonUnreadable, Doc: "the stored object cannot be read in the version that was signed"},
+		{Name: ReasonConversion, Doc: "the CustomResourceDefinition converts exceptions between versions, or could not be read"},
 	}
 }

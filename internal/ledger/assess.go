@@ -41,7 +41,7 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessmen
 		s.AtSigning = verdict
 	case s.SignedAt.IsZero():
 		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "nobody that is trusted witnessed when it was signed"}
-		if verdict.Reason != string(verify.ReasonExpired) && verdict.Reason != string(verify.ReasonNotYetValid) {
+		if verdict.Reason != verify.ReasonExpired && verdict.Reason != verify.ReasonNotYetValid {
 			s.AtSigning = verdict // it never held
 		}
 	default:
@@ -72,7 +72,7 @@ func verdictOf(verified *verify.Verified, err error) (Verdict, verify.Facts) {
 	case err == nil:
 		return Verdict{Holds: true}, verified.Facts()
 	case errors.As(err, &rejected):
-		return Verdict{Reason: string(rejected.Reason), Detail: short(rejected.Detail)}, rejected.Facts
+		return Verdict{Reason: rejected.Reason, Detail: short(rejected.Detail)}, rejected.Facts
 	default:
 		return Verdict{Reason: Undecided, Detail: short(err.Error())}, verify.Facts{}
 	}

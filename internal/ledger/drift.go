@@ -76,7 +76,7 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone *Entry) {
 	say := func(kind Kind, message, hint string) {
 		l.Findings = append(l.Findings, Finding{Kind: kind, Object: doc.Identity().String(), Message: message, Hint: hint})
 	}
-	switch verify.Reason(s.Now.Reason) {
+	switch s.Now.Reason {
 	case "":
 		if e != nil && e.Cluster != Same {
 			say(OutdatedThere, "it was signed, and is another than what signed/ holds", "has what signed/ holds been deployed? An old one that was put back counts until it expires")

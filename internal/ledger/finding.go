@@ -166,9 +166,9 @@ func stateOf(e *Entry) State {
 		return Open
 	// Beside an end that has come, all else was checked up to there; that it held
 	// before is what makes it no more than expired.
-	case e.Seal.Now.Reason == string(verify.ReasonExpired) && (e.Verified || e.Seal.AtSigning.Reason == Unwitnessed):
+	case e.Seal.Now.Reason == verify.ReasonExpired && (e.Verified || e.Seal.AtSigning.Reason == Unwitnessed):
 		return Expired
-	case e.Seal.Now.Reason == string(verify.ReasonNotYetValid) && e.Verified:
+	case e.Seal.Now.Reason == verify.ReasonNotYetValid && e.Verified:
 		return NotYet
 	default:
 		return Unverified

@@ -52,12 +52,6 @@ type Skip struct {
 	File, Reason, Message string
 }
 
-// The reasons for which a file is left to another run, or was seen to by one.
-const (
-	ReasonChangedSince = "changed-since"
-	ReasonGoneSince    = "gone-since"
-)
-
 // ErrNotContained says that the commit which is to be built upon does not have
 // the one that the queue was read from.
 var ErrNotContained = errors.New("it does not contain the commit that the queue was read from")

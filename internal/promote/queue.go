@@ -17,18 +17,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The reasons for which a queue is not promoted.
-const (
-	ReasonBadName        = pending.ReasonBadName
-	ReasonNotRegular     = pending.ReasonNotRegular
-	ReasonMalformed      = "malformed"
-	ReasonNoDocuments    = pending.ReasonNoDocuments
-	ReasonTargetExists   = pending.ReasonTargetExists
-	ReasonAlreadySigned  = pending.ReasonAlreadySigned
-	ReasonPartlyReplaced = pending.ReasonPartlyReplaced
-	ReasonNotARenewal    = "not-a-renewal"
-)
-
 // DefaultUnsigned and DefaultSigned are the folders when nothing else is said.
 const (
 	DefaultUnsigned = "unsigned"

@@ -14,15 +14,6 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// The reasons for which sealed files are not taken over.
-const (
-	ReasonNotTheRequest  = "not-the-request"
-	ReasonUnexpectedFile = "unexpected-file"
-	ReasonTooLarge       = "too-large"
-	ReasonSealedEarlier  = "sealed-earlier"
-	ReasonNotSealed      = "not-sealed" // with [Options.KeepGoing]
-)
-
 // skew is how far the clocks of a Git server, a signer and a log may be apart.
 const skew = 5 * time.Minute
 
@@ -164,7 +155,7 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 		verified, err := verifier.Verify(doc, now)
 		var rejected *verify.Rejected
 		if errors.As(err, &rejected) {
-			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: string(rejected.Reason), Message: "it does not verify: " + rejected.Detail})
+			refusals = append(refusals, &exception.Refusal{Position: doc.Position(), Reason: rejected.Reason, Message: "it does not verify: " + rejected.Detail})
 			continue
 		}
 		if err != nil {

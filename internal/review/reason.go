@@ -1,5 +1,7 @@
 package review
 
+import "github.com/polex-dev/polex/pkg/exception"
+
 // The reasons for which what a commit brings is not signed. The list is closed.
 const (
 	ReasonNoPullRequest       = "no-pull-request"
@@ -11,19 +13,16 @@ const (
 	ReasonApproversUnknown    = "approvers-unknown"
 )
 
-// Reason is a reason with a line on what it means.
-type Reason struct{ Name, Doc string }
-
 // Reasons returns all of them.
-func Reasons() []Reason {
-	return []Reason{
-		{ReasonNoPullRequest, "approvals are asked for, and the commit that brought the file is no merged pull request"},
-		{ReasonNotApproved, "fewer people approved it than the configuration asks for"},
-		{ReasonNoCodeOwnerApproval, "no code owner of the file approved it, or it has none"},
-		{ReasonClaimsReview, "the request says itself who asked for it or approved it, or where"},
-		{ReasonUnrecordable, "the document is laid out in a way that the record cannot be written into"},
-		{ReasonNoNewApprover, "nobody approved the renewal but people who approved its predecessor"},
-		{ReasonApproversUnknown, "another approver is asked of a renewal, and who approved its predecessor is not known"},
+func Reasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: ReasonNoPullRequest, Doc: "approvals are asked for, and the commit that brought the file is no merged pull request"},
+		{Name: ReasonNotApproved, Doc: "fewer people approved it than the configuration asks for"},
+		{Name: ReasonNoCodeOwnerApproval, Doc: "no code owner of the file approved it, or it has none"},
+		{Name: ReasonClaimsReview, Doc: "the request says itself who asked for it or approved it, or where"},
+		{Name: ReasonUnrecordable, Doc: "the document is laid out in a way that the record cannot be written into"},
+		{Name: ReasonNoNewApprover, Doc: "nobody approved the renewal but people who approved its predecessor"},
+		{Name: ReasonApproversUnknown, Doc: "another approver is asked of a renewal, and who approved its predecessor is not known"},
 	}
 }
 

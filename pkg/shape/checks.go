@@ -1,5 +1,7 @@
 package shape
 
+import "github.com/polex-dev/polex/pkg/exception"
+
 // check is something that is asked of exceptions.
 type check struct {
 	Title   string // in docs/checks.md; "" is that of its first reason
@@ -11,15 +13,7 @@ type check struct {
 }
 
 // Reason is the stable name of what a check finds, with a line about it.
-type Reason struct {
-	Name, Doc string
-	Severity  Severity // where no configuration says otherwise
-	// Milder says that some of what is found is a warning, where Severity is [Error].
-	Milder bool
-	// Fixed says that no configuration switches it off or makes it a warning:
-	// the exception could not be signed or applied, or would reach its guard.
-	Fixed bool
-}
+type Reason = exception.Reason
 
 // checks are run over every PolicyException, in this order. Those of
 // [Config.Rules] come last.

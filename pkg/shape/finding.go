@@ -11,21 +11,13 @@ import (
 )
 
 // Severity says whether a finding refuses an exception.
-type Severity int
+type Severity = exception.Severity
 
-// The severities. The zero value refuses.
+// The severities of a finding. The zero value refuses.
 const (
-	Error Severity = iota
-	Warning
+	Error   = exception.SeverityError
+	Warning = exception.SeverityWarning
 )
-
-// String returns "error" or "warning".
-func (s Severity) String() string {
-	if s == Warning {
-		return "warning"
-	}
-	return "error"
-}
 
 // Finding is one thing that is wrong with an exception's shape.
 type Finding struct {

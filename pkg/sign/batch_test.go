@@ -220,7 +220,7 @@ func TestSealUnderPolicy(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		config trust.Config
-		want   verify.Reason
+		want   string
 	}{
 		{"trusted", with(func(*trust.AuthorityConfig) {}), ""},
 		{"another subject", with(func(a *trust.AuthorityConfig) { a.Subject += "-evil" }), verify.ReasonWrongIdentity},

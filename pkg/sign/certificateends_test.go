@@ -37,7 +37,7 @@ func TestCertificateEndsHalfWay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		at     time.Time
-		reason verify.Reason // "" if all is well
+		reason string // "" if all is well
 	}{
 		{"in its last second", certificate.NotAfter, ""},
 		{"a second too late", certificate.NotAfter.Add(time.Second), verify.ReasonCertificateNotValid},

@@ -42,7 +42,7 @@ func TestLogFaults(t *testing.T) {
 		fault  fault
 		asked  int
 		want   string
-		reason verify.Reason // of the self-verification, where it is that which refuses
+		reason string // of the self-verification, where it is that which refuses
 	}{
 		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, `{"code":503,"message":"down"}`), asked: 4,
 			want: `it returned 503: {"code":503,"message":"down"} (asked 4 times)`},
@@ -107,7 +107,7 @@ func TestLogFaults(t *testing.T) {
 // self-verification that refuses, its reason.
 type refusal struct {
 	want   string
-	reason verify.Reason
+	reason string
 }
 
 func (f *fixture) refuses(t *testing.T, out []*exception.Document, err error, r refusal) {

@@ -84,7 +84,7 @@ func TestLogV2Faults(t *testing.T) {
 		fault  fault
 		asked  int
 		want   string
-		reason verify.Reason // of the self-verification, where it is that which refuses
+		reason string // of the self-verification, where it is that which refuses
 	}{
 		{name: "503 for good", server: sandbox.ServerRekorV2, fault: answer(http.StatusServiceUnavailable, `{"code":14,"message":"pushback"}`), asked: 4,
 			want: "it returned 503: {\"code\":14,\"message\":\"pushback\"} (asked 4 times)"},

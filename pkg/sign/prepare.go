@@ -19,6 +19,17 @@ const (
 	ReasonUnsignable        = "unsignable"
 )
 
+// Reasons returns all of them.
+func Reasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: ReasonAlreadySealed, Doc: "the document is signed already"},
+		{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server"},
+		{Name: ReasonBadLifetime, Doc: "the times of the document cannot be read or contradict each other"},
+		{Name: ReasonNoExpiry, Doc: "the exception never expires"},
+		{Name: ReasonUnsignable, Doc: "the document has a form that cannot be signed"},
+	}
+}
+
 // Rules are what has to hold for a document to be signed, beyond its schema.
 // The zero value is the strictest.
 type Rules struct {

@@ -22,7 +22,7 @@ func TestManyGoroutines(t *testing.T) {
 	}, nil)
 	cases := []struct {
 		doc  *exception.Document
-		want verify.Reason
+		want string
 	}{
 		{w.honest, ""},
 		{forged(set{}, person("anna@acme.example"))(t, w), ""},

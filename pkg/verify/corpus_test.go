@@ -81,7 +81,7 @@ func judgeInput(v *verify.Verifier, c *attacks.Case) []string {
 		var rejected *verify.Rejected
 		switch {
 		case errors.As(err, &rejected):
-			got = append(got, string(rejected.Reason))
+			got = append(got, rejected.Reason)
 		case err != nil:
 			got = append(got, err.Error())
 		default:

@@ -23,8 +23,8 @@ import (
 // come of the two.
 type detached struct {
 	name    string
-	want    verify.Reason // "" is acceptance
-	text    string        // that is signed
+	want    string // "" is acceptance
+	text    string // that is signed
 	set     set
 	bundle  func(t *testing.T, raw []byte) []byte // instead of what signs the text
 	message string                                // that is verified, instead of the text

@@ -18,7 +18,7 @@ import (
 )
 
 // afterEvidence are the reasons that come when every signature was verified.
-var afterEvidence = []verify.Reason{verify.ReasonBadMessage, verify.ReasonWrongIdentity, verify.ReasonTooFewAuthorities, verify.ReasonBeyondLimits, verify.ReasonAltered, verify.ReasonBadLifetime,
+var afterEvidence = []string{verify.ReasonBadMessage, verify.ReasonWrongIdentity, verify.ReasonTooFewAuthorities, verify.ReasonBeyondLimits, verify.ReasonAltered, verify.ReasonBadLifetime,
 	verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid, verify.ReasonSignedInFuture, verify.ReasonWithdrawn}
 
 // checkFacts: a refusal says nothing that was not verified, and everything that
@@ -86,7 +86,7 @@ func TestFacts(t *testing.T) {
 		doc    maker
 		policy func(*trust.Config)
 		after  time.Duration
-		reason verify.Reason
+		reason string
 		want   verify.Facts
 	}{
 		"verified": {doc: honest, want: everything},

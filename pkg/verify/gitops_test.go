@@ -31,7 +31,7 @@ func TestGitOpsKeys(t *testing.T) {
 			for _, tc := range []struct {
 				name string
 				at   []any
-				want verify.Reason
+				want string
 			}{
 				{"in " + place, []any{"metadata", place}, ""},
 				{"in " + other, []any{"metadata", other}, verify.ReasonAltered},

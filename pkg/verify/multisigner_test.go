@@ -82,7 +82,7 @@ func TestTwoSignersOf2022(t *testing.T) {
 		policy func(*trust.Config)
 		edit   func(object)
 		now    time.Time
-		want   verify.Reason
+		want   string
 	}{
 		{name: "as it is"},
 		{name: "one is enough", policy: func(c *trust.Config) { c.Threshold = 1 }},

@@ -25,7 +25,7 @@ func TestPredecessor(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy func(*trust.Config)
 		after  time.Duration
-		want   verify.Reason
+		want   string
 	}{
 		"that counts":              {nil, 0, ""},
 		"that has ended":           {nil, 2 * week, ""},

@@ -36,12 +36,12 @@ type publishedBundle struct {
 	artifact     string // what was signed; "" where only the digest is published
 	digest       string // SHA-256 in hex; neither for an envelope, which holds what was signed
 	theirs       bool   // sigstore-go accepts it
-	ours         verify.Reason
+	ours         string
 	why          string // where sigstore-go accepts, and polex does not
 }
 
 // badRoot stands for a reason where a trust policy cannot be made of the root.
-const badRoot verify.Reason = "no trust policy takes this root"
+const badRoot string = "no trust policy takes this root"
 
 // Why polex refuses what sigstore-go accepts. docs/interop.md says the same.
 const (
@@ -200,14 +200,14 @@ func withKey(t *testing.T, root sgroot.TrustedMaterial, raw []byte) sgroot.Trust
 
 // polexSays puts a bundle where a seal holds it, and returns the reason of the
 // refusal of the evidence, or "".
-func polexSays(t *testing.T, p publishedBundle, raw []byte) verify.Reason {
+func polexSays(t *testing.T, p publishedBundle, raw []byte) string {
 	t.Helper()
 	b := new(protobundle.Bundle)
 	_ = protojson.Unmarshal(raw, b) // of what cannot be read, the seal's other annotations hold nothing
 	return evidenceSays(t, p, seal.Signature{Signature: publishedSignature(b), Certificate: publishedCertificate(b), BundleV03: raw})
 }
 
-func evidenceSays(t *testing.T, p publishedBundle, s seal.Signature) verify.Reason {
+func evidenceSays(t *testing.T, p publishedBundle, s seal.Signature) string {
 	t.Helper()
 	root, err := trust.ParseRoot(p.rootJSON(t), "published")
 	if err != nil {

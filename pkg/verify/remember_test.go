@@ -49,7 +49,7 @@ func TestRememberedUnderItsRoot(t *testing.T) {
 		policy func(*trust.Config)
 		root   func(object)
 		known  int
-		want   verify.Reason
+		want   string
 	}{
 		"the same policy":    {nil, nil, 1, ""},
 		"another signer":     {func(c *trust.Config) { c.Authorities[0].Subject = "https://example.com/another" }, nil, 1, verify.ReasonWrongIdentity},

@@ -32,7 +32,7 @@ import (
 
 // notOfTrust are the reasons that nobody can give who is shown a message, its
 // evidence and an identity, and nothing else.
-var notOfTrust = []verify.Reason{
+var notOfTrust = []string{
 	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSeal, verify.ReasonBadMessage, verify.ReasonAltered,
 	verify.ReasonBadLifetime, verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid,
 	verify.ReasonSignedInFuture, verify.ReasonWithdrawn, verify.ReasonBeyondLimits,
@@ -60,7 +60,7 @@ const (
 func TestSecondOpinion(t *testing.T) {
 	asked, agreed := 0, 0
 	for _, c := range corpus(t) {
-		if len(c.Expect) != 1 || slices.Contains(notOfTrust, verify.Reason(c.Expect[0])) || c.Expect[0] == "malformed" {
+		if len(c.Expect) != 1 || slices.Contains(notOfTrust, c.Expect[0]) || c.Expect[0] == "malformed" {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

@@ -191,10 +191,10 @@ func altered(differences []seal.Difference) error {
 	return &Rejected{Reason: ReasonAltered, Detail: detail}
 }
 
-func reject(reason Reason, format string, args ...any) error {
+func reject(reason string, format string, args ...any) error {
 	return &Rejected{Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
 
-func rejectCause(reason Reason, cause error, format string, args ...any) error {
+func rejectCause(reason string, cause error, format string, args ...any) error {
 	return &Rejected{Reason: reason, Detail: fmt.Sprintf(format, args...), Cause: cause}
 }

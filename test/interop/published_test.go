@@ -33,8 +33,8 @@ func (p *published) id() string { return strings.TrimSpace(p.file + " " + p.name
 // publishedVerdict is ours on one of them. unlogged is the same where every key
 // does without a log.
 type publishedVerdict struct {
-	ours, unlogged verify.Reason // "" is accepted
-	why            string        // where theirs accepts
+	ours, unlogged string // "" is accepted
+	why            string // where theirs accepts
 }
 
 // The projects, and where in them sealed documents can stand.
@@ -110,7 +110,7 @@ func TestPublishedKeyless(t *testing.T) {
 		name        string
 		authorities []trust.AuthorityConfig
 		root        *trust.Root
-		want        verify.Reason // "" is accepted
+		want        string // "" is accepted
 	}{
 		{"one of two", []trust.AuthorityConfig{author}, root, ""},
 		{"both", []trust.AuthorityConfig{author, other}, root, ""},
@@ -131,7 +131,7 @@ func TestPublishedKeyless(t *testing.T) {
 }
 
 // judge returns the reason of polex's refusal, or "".
-func judge(t *testing.T, p published, config trust.Config, root *trust.Root, now time.Time) verify.Reason {
+func judge(t *testing.T, p published, config trust.Config, root *trust.Root, now time.Time) string {
 	t.Helper()
 	policy, err := trust.New(config, root)
 	if err != nil && strings.Contains(err.Error(), "cannot be reached") {

@@ -17,7 +17,7 @@ const (
 )
 
 // notLoaded stands for a reason where polex refuses the policy itself.
-const notLoaded verify.Reason = "none: the policy is refused"
+const notLoaded string = "none: the policy is refused"
 
 // Verdicts that stand more than once.
 var (

@@ -84,7 +84,7 @@ func TestOursRefusesIncomplete(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
 		authority  trust.AuthorityConfig
-		want       verify.Reason // "" for accepted
+		want       string // "" for accepted
 	}{
 		{"signed without a log", unlogged, byTeam, verify.ReasonNoLogEntry},
 		{"signed without a log, which the policy allows", unlogged, without, ""},
@@ -117,7 +117,7 @@ func TestOursVerifiesAppended(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		unlogged bool
-		want     verify.Reason // "" for accepted
+		want     string // "" for accepted
 	}{
 		{"without a log, which the policy allows", true, ""},
 		{"with the entry of the first", false, verify.ReasonLogEntryMismatch},

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/notify"
 	"github.com/polex-dev/polex/internal/notify/send"
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 const (
@@ -27,10 +28,12 @@ const (
 
 const nothingToTell = "there is nothing to tell"
 
-var notifyDocs = map[string]string{
-	reasonTold:    "somebody was told",
-	reasonNowhere: "no verified record names a pull request of the repository to comment on",
-	reasonNotTold: "somebody was not told",
+func notifyReasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: reasonTold, Doc: "somebody was told", Severity: exception.SeverityNote},
+		{Name: reasonNowhere, Doc: "no verified record names a pull request of the repository to comment on", Severity: exception.SeverityWarning},
+		{Name: reasonNotTold, Doc: "somebody was not told"},
+	}
 }
 
 func (n *notification) notify(ctx context.Context) error {

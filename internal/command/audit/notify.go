@@ -105,7 +105,7 @@ func Notify(streams cli.Streams) *cobra.Command {
 
 // load refuses what cannot be meant, before anything is read.
 func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notification, error) {
-	n := &notification{options: o, streams: streams, format: format, report: &cli.Report{Tool: "polex-audit", Docs: notifyDocs, Idle: nothingToTell}}
+	n := &notification{options: o, streams: streams, format: format, report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToTell}}
 	switch {
 	case !o.changes && o.ending == "" && o.refused == "":
 		return nil, &cli.UsageError{Err: errors.New("nothing says what is told"), Hint: "--changes, --ending or --refused"}

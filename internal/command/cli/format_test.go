@@ -13,13 +13,14 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/modcache"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // hostile is what a pull request may put into names, messages and values.
 const hostile = "a\n::error::x\u202e <img src=x> [y](https://evil.example) | @team `z` %0A"
 
 func report() *cli.Report {
-	r := &cli.Report{Tool: "polex-validate", Documents: 3, Docs: map[string]string{"no-expiry": "the exception does not say when it ends"},
+	r := &cli.Report{Tool: "polex-validate", Documents: 3, Reasons: []exception.Reason{{Name: "no-expiry", Doc: "the exception does not say when it ends"}},
 		Source: &cli.Source{Revision: hostile, Commit: "0123456789abcdef0123456789abcdef01234567"}}
 	r.Add(
 		cli.Result{Outcome: cli.Refuse, File: "unsigned/" + hostile + ".yaml", Line: 3, Column: 7, Reason: "no-expiry", Message: hostile, Hint: hostile, Path: "spec", Object: hostile,
@@ -121,7 +122,7 @@ func TestHostileTextStaysText(t *testing.T) {
 // and the formats that do not list them say the same of it.
 func TestCountPassed(t *testing.T) {
 	all := report()
-	counting := &cli.Report{Tool: all.Tool, Source: all.Source, Documents: all.Documents, Docs: all.Docs, CountPassed: true}
+	counting := &cli.Report{Tool: all.Tool, Source: all.Source, Documents: all.Documents, Reasons: all.Reasons, CountPassed: true}
 	counting.Add(all.Results()...)
 	if kept := len(counting.Results()); kept != len(all.Results())-1 || counting.Count(cli.Pass) != 1 {
 		t.Errorf("%d results are kept, %d passed", kept, counting.Count(cli.Pass))

@@ -3,8 +3,10 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"slices"
 
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 func writeJSON(w io.Writer, r *Report) error {
@@ -50,6 +52,17 @@ func encode(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// rule describes a reason for SARIF.
+func (r *Report) rule(name string) map[string]any {
+	for _, reasons := range [][]exception.Reason{r.Reasons, Reasons()} {
+		if i := slices.IndexFunc(reasons, func(reason exception.Reason) bool { return reason.Name == name }); i >= 0 {
+			return map[string]any{"id": name, "shortDescription": map[string]any{"text": reasons[i].Doc},
+				"defaultConfiguration": map[string]any{"level": reasons[i].Severity.String()}}
+		}
+	}
+	return map[string]any{"id": name}
+}
+
 // writeSARIF writes SARIF 2.1.0, which code scanning reads. Passed documents
 // are no findings and stay out.
 func writeSARIF(w io.Writer, r *Report) error {
@@ -65,14 +78,7 @@ func writeSARIF(w io.Writer, r *Report) error {
 		if !known {
 			index = len(rules)
 			ruleIndex[res.Reason] = index
-			rule := object{"id": res.Reason}
-			if doc := r.Docs[res.Reason]; doc != "" {
-				rule["shortDescription"] = object{"text": doc}
-			}
-			if level := r.Levels[res.Reason]; level != "" {
-				rule["defaultConfiguration"] = object{"level": level}
-			}
-			rules = append(rules, rule)
+			rules = append(rules, r.rule(res.Reason))
 		}
 		level := "error"
 		if res.Outcome == Warn {

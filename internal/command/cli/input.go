@@ -22,6 +22,16 @@ const (
 	ReasonNotRegular  = "not-a-regular-file"
 )
 
+// Reasons are those.
+func Reasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: ReasonMalformed, Doc: "the document cannot be read without guessing: a key twice, an alias, a tag, bytes that are no text, too deep or too large"},
+		{Name: ReasonUnreadable, Doc: "a file or folder cannot be read: undecided, exit status 3"},
+		{Name: ReasonNoDocuments, Doc: "the path holds no document: undecided, exit status 3"},
+		{Name: ReasonNotRegular, Doc: "a folder holds a link or a special file under a document's name, or a commit or --only-exceptions an executable one"},
+	}
+}
+
 // Inputs reads documents from paths: files, folders (every .yaml, .yml and
 // .json below them) and "-" for standard input.
 type Inputs struct {

@@ -67,11 +67,9 @@ type Report struct {
 	Documents int // found, whatever became of them
 	Source    *Source
 	Unchanged int // files that were not looked at, since only changed ones were asked for
-	// Docs says in a line what each reason means, for formats that list them.
-	Docs map[string]string
-	// Levels says how much some of them weigh where a finding does not say otherwise:
-	// "error" or "warning".
-	Levels map[string]string
+	// Reasons documents those of the results, for formats that list them; those of
+	// [Reasons] need not be among them. Of two with one name, the first counts.
+	Reasons []exception.Reason
 	// Idle is set for what acts on a queue, for which having nothing to do is success:
 	// the line that says so.
 	Idle string

@@ -109,7 +109,7 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	if err != nil {
 		return nil, err
 	}
-	report := &cli.Report{Tool: "polex-guard"}
+	report := &cli.Report{Tool: "polex-guard", Reasons: doctor.Reasons()}
 	for _, found := range doctor.Run(ctx, doctor.Config{
 		Client: live, HTTP: http, Host: config.Host, Now: now, Kinds: rules.Kinds(),
 		Webhook: f.Webhook, Static: static, Protect: protect.Files, Deadline: f.Deadline, Namespace: f.Namespace, SelfManaged: f.SelfManaged, Kyverno: f.Kyverno, Guards: rules.Guards,

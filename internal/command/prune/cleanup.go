@@ -56,7 +56,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{string(lifetime.DeletingPolicy), string(lifetime.ClusterCleanupPolicy)}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
 		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), held: exception.Stream{Limit: maxPolicies},
-			report: &cli.Report{Tool: "polex-prune", Docs: docs}}
+			report: &cli.Report{Tool: "polex-prune", Reasons: reasons()}}
 		if c.form != lifetime.DeletingPolicy && c.form != lifetime.ClusterCleanupPolicy {
 			return cli.Usagef("--form is DeletingPolicy or ClusterCleanupPolicy, and not %q", form)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/prune"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 const help = `Take exceptions that have ended out of signed/, so that what deploys the folder
@@ -200,7 +201,7 @@ func (r *run) only(ctx context.Context, clone *commit.Clone, to commit.Push, pro
 
 // report says what became of it.
 func (r *run) report(result commit.Result) error {
-	report := &cli.Report{Tool: "polex-prune", Docs: docs, Idle: "nothing has expired", Documents: len(r.found.Ended) + len(r.found.Soon) + len(r.found.Unreadable)}
+	report := &cli.Report{Tool: "polex-prune", Reasons: reasons(), Idle: "nothing has expired", Documents: len(r.found.Ended) + len(r.found.Soon) + len(r.found.Unreadable)}
 	verb := "removed"
 	report.Done = verb
 	changed := !r.options.dryRun && !r.options.commit.Commits() && len(r.found.Ended) > 0
@@ -245,14 +246,16 @@ func (r *run) report(result commit.Result) error {
 	return report.Err()
 }
 
-var docs = map[string]string{
-	reasonPruned:    "its end has come, and it leaves the folder",
-	reasonEndsSoon:  "its end comes within the time that was asked about",
-	reasonMalformed: "the document, or a time in it, cannot be read",
+func reasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: reasonPruned, Doc: "its end has come, and it leaves the folder"},
+		{Name: reasonEndsSoon, Doc: "its end comes within the time that was asked about", Severity: exception.SeverityWarning},
+		{Name: reasonMalformed, Doc: "the document, or a time in it, cannot be read"},
 
-	reasonPolicy:      "a policy deletes it once it has ended",
-	reasonNoPolicy:    "it has no end to come that a policy could wait for",
-	reasonNoException: "it is no PolicyException",
+		{Name: reasonPolicy, Doc: "a policy deletes it once it has ended", Severity: exception.SeverityNote},
+		{Name: reasonNoPolicy, Doc: "it has no end to come that a policy could wait for"},
+		{Name: reasonNoException, Doc: "it is no PolicyException"},
+	}
 }
 
 func resultFor(e prune.Exception) cli.Result {

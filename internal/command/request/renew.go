@@ -39,7 +39,7 @@ func (r *run) renew(ctx context.Context) error {
 	var rejected *verify.Rejected
 	switch {
 	case errors.As(err, &rejected):
-		result.Reason, result.Message = string(rejected.Reason), rejected.Detail
+		result.Reason, result.Message = rejected.Reason, rejected.Detail
 		r.add(result)
 		return r.end()
 	case err != nil:

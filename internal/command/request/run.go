@@ -60,7 +60,7 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 	if r.config, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
 		return nil, err
 	}
-	r.report = &cli.Report{Tool: "polex-request", Docs: docs(r.config)}
+	r.report = &cli.Report{Tool: "polex-request", Reasons: reasons(r.config)}
 	if r.config.Policies, err = shapeconfig.Policies(cfg, o.policies, r.report); err != nil {
 		return nil, err
 	}
@@ -155,17 +155,14 @@ func (r *run) refuse(p request.Problem) {
 	r.add(result)
 }
 
-// docs says in a line what each reason means.
-func docs(config shape.Config) map[string]string {
-	all := shapeconfig.Docs(config)
-	for _, reason := range request.Reasons() {
-		all[reason.Name] = reason.Doc
-	}
-	all[reasonDrafted] = "the exception is drafted"
-	all[reasonThere] = "the same draft is there already"
-	all[reasonLive] = "an exception for the same is signed already"
-	all[reasonInTheWay] = "a file of the draft's name holds something else"
-	all[reasonNoViolations] = "there is nothing that an exception is needed for"
-	all[reasonNote] = "the draft could not take something into account"
-	return all
+// reasons are those of the results.
+func reasons(config shape.Config) []exception.Reason {
+	return slices.Concat(request.Reasons(), shapeconfig.Reasons(config), []exception.Reason{
+		{Name: reasonDrafted, Doc: "the exception is drafted", Severity: exception.SeverityNote},
+		{Name: reasonThere, Doc: "the same draft is there already", Severity: exception.SeverityNote},
+		{Name: reasonLive, Doc: "an exception for the same is signed already", Severity: exception.SeverityNote},
+		{Name: reasonInTheWay, Doc: "a file of the draft's name holds something else"},
+		{Name: reasonNoViolations, Doc: "there is nothing that an exception is needed for"},
+		{Name: reasonNote, Doc: "the draft could not take something into account", Severity: exception.SeverityWarning},
+	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
+	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -25,11 +26,11 @@ func TestDocs(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-zA-Z.-]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(page, -1) {
 		documented[row[1]] = row[2]
 	}
-	for reason, meaning := range reviewconfig.Docs() {
-		if documented[reason] != meaning {
-			t.Errorf("%s is documented as %q, and means %q", reason, documented[reason], meaning)
+	for _, r := range review.Reasons() {
+		if documented[r.Name] != r.Doc {
+			t.Errorf("%s is documented as %q, and means %q", r.Name, documented[r.Name], r.Doc)
 		}
-		delete(documented, reason)
+		delete(documented, r.Name)
 	}
 	for _, name := range settings(reflect.TypeFor[cli.Review](), "") {
 		if documented[name] == "" {

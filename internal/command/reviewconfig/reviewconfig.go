@@ -155,12 +155,3 @@ func (o *Options) branch() string {
 	}
 	return branch
 }
-
-// Docs says in a line what each reason means, for formats that list them.
-func Docs() map[string]string {
-	docs := map[string]string{}
-	for _, r := range review.Reasons() {
-		docs[r.Name] = r.Doc
-	}
-	return docs
-}

@@ -9,32 +9,22 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// Docs says in a line what each reason means, a configuration's own rules
-// included.
-func Docs(config shape.Config) map[string]string {
-	docs := map[string]string{}
+// Reasons are those of a shape, with the severities of a configuration, and the names
+// of its own rules.
+func Reasons(config shape.Config) []exception.Reason {
+	all := shape.Reasons()
+	for i, r := range all {
+		switch config.Levels[r.Name] {
+		case shape.LevelError:
+			all[i].Severity = shape.Error
+		case shape.LevelWarning:
+			all[i].Severity = shape.Warning
+		}
+	}
 	for _, r := range config.Rules {
-		docs[r.Name] = r.Message
+		all = append(all, exception.Reason{Name: r.Name, Doc: r.Message, Severity: r.Severity})
 	}
-	for _, r := range shape.Reasons() {
-		docs[r.Name] = r.Doc
-	}
-	return docs
-}
-
-// Levels says how much each reason weighs by a configuration: "error", "warning" or "off".
-func Levels(config shape.Config) map[string]string {
-	levels := map[string]string{}
-	for _, r := range config.Rules {
-		levels[r.Name] = r.Severity.String()
-	}
-	for _, r := range shape.Reasons() {
-		levels[r.Name] = r.Severity.String()
-	}
-	for name, level := range config.Levels {
-		levels[name] = string(level)
-	}
-	return levels
+	return all
 }
 
 // Results turns what was found in a document into results.

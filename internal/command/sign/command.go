@@ -4,16 +4,18 @@ package sign
 import (
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/command/trustflags"
+	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 const help = `Seal exceptions with your own identity: Sigstore's keyless signing, or a key.
@@ -157,8 +159,7 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 			return err
 		}
 		shapeconfig.LeaveClaims(&asked)
-		report := &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(asked), Levels: shapeconfig.Levels(asked)}
-		maps.Copy(report.Docs, reviewconfig.Docs())
+		report := &cli.Report{Tool: "polex-sign", Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(), shapeconfig.Reasons(asked), ownReasons())}
 		if asked.Policies, err = shapeconfig.Policies(cfg, nil, report); err != nil {
 			return err
 		}

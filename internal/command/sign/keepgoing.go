@@ -44,7 +44,7 @@ func (p *promotion) plan(ctx context.Context, queue *promote.Queue, on plumbing.
 // documents with their record.
 func (p *promotion) rejected(ctx context.Context, queue *promote.Queue, plan *promote.Plan) ([]*exception.Document, exception.Refusals, error) {
 	said := p.report
-	p.report = &cli.Report{Tool: said.Tool}
+	p.report = &cli.Report{Tool: said.Tool, Reasons: said.Reasons}
 	err := errors.Join(p.refuseOverlaps(plan), p.check(plan.Documents()))
 	var found exception.Refusals
 	for _, result := range p.report.Results() {

@@ -23,6 +23,15 @@ const (
 	reasonReplaced  = "replaced"
 )
 
+func ownReasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: reasonSigned, Doc: "the exception is signed", Severity: exception.SeverityNote},
+		{Name: reasonWouldSign, Doc: "a run without --dry-run would sign the exception", Severity: exception.SeverityNote},
+		{Name: reasonWouldGo, Doc: "a run without --dry-run would replace the signed file", Severity: exception.SeverityNote},
+		{Name: reasonReplaced, Doc: "another signed file replaces the file", Severity: exception.SeverityNote},
+	}
+}
+
 // foresee says what a run would do, once everything is checked that a run checks
 // before it signs.
 func (p *promotion) foresee(plan *promote.Plan, record recording) error {

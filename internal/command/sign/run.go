@@ -89,9 +89,9 @@ func (r *run) seal(ctx context.Context, docs []*exception.Document, record recor
 	}
 	var unverified *sign.UnverifiedError
 	var rejected *verify.Rejected
-	if errors.As(err, &unverified) && errors.As(err, &rejected) && rejected.Reason.IsPolicy() {
+	if errors.As(err, &unverified) && errors.As(err, &rejected) && rejected.IsPolicy() {
 		at := unverified.Position
-		r.report.Add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: string(rejected.Reason),
+		r.report.Add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: rejected.Reason,
 			Message: "the trust policy would not accept it: " + rejected.Detail, Hint: "nothing was written; have it signed by whom the trust policy names, or change the policy"})
 		return nil, cli.Finish(r.format, refusedTo, r.report)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/trust/tufroot"
 )
@@ -49,6 +50,14 @@ const (
 	reasonGone      = "gone"
 )
 
+func rootReasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: reasonRefreshed, Doc: "the file holds the new trusted root", Severity: exception.SeverityNote},
+		{Name: reasonUnchanged, Doc: "the file holds the trusted root already", Severity: exception.SeverityNote},
+		{Name: reasonGone, Doc: "the new trusted root lacks a service that the old one had", Severity: exception.SeverityWarning},
+	}
+}
+
 func newTrustedRoot(streams cli.Streams) *cobra.Command {
 	var output, mirror, rootPath string
 	cmd := &cobra.Command{
@@ -81,7 +90,7 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 		ctx, cancel := context.WithTimeout(cmd.Context(), fetchTimeout)
 		defer cancel()
 		source.Download = download(ctx)
-		report := &cli.Report{Tool: "polex-sign", Documents: 1}
+		report := &cli.Report{Tool: "polex-sign", Reasons: rootReasons(), Documents: 1}
 		if err := refresh(source, output, report); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@
 package validate
 
 import (
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/parallel"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
@@ -89,8 +89,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err := shapeconfig.WeighClaims(cfg, &config); err != nil {
 			return err
 		}
-		report := &cli.Report{Tool: "polex-validate", Docs: shapeconfig.Docs(config), Levels: shapeconfig.Levels(config), CountPassed: !format.Writes("json")}
-		maps.Copy(report.Docs, renewalDocs())
+		report := &cli.Report{Tool: "polex-validate", Reasons: reasons(config), CountPassed: !format.Writes("json")}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		var since *changed.Since
 		if o.changedSince != "" {
@@ -125,6 +124,24 @@ func New(streams cli.Streams) *cobra.Command {
 		return cli.Finish(format, streams.Out, report)
 	}
 	return cmd
+}
+
+// The reasons that are the command's own.
+const (
+	reasonWellShaped    = "well-shaped"
+	reasonNoCounterpart = "no-counterpart" // with --fix, as those below
+	reasonTranslated    = "translated"
+	reasonNotWritten    = "not-written"
+)
+
+func reasons(config shape.Config) []exception.Reason {
+	return slices.Concat(shapeconfig.Reasons(config), pending.Reasons(), []exception.Reason{
+		{Name: reasonWellShaped, Doc: "the exception passes every check", Severity: exception.SeverityNote},
+		{Name: reasonApproversUnknown, Doc: "another approver is asked of a renewal, and who approved its predecessor is not known"},
+		{Name: reasonNoCounterpart, Doc: "no exception of policies.kyverno.io exempts the same"},
+		{Name: reasonTranslated, Doc: "the exception is printed in the form of policies.kyverno.io", Severity: exception.SeverityNote},
+		{Name: reasonNotWritten, Doc: "an internal error: the exception cannot be printed"},
+	})
 }
 
 type options struct {
@@ -168,7 +185,7 @@ func (r *run) settle(doc *exception.Document, a answer) {
 		return
 	}
 	result := cli.ResultFor(doc)
-	result.Outcome, result.Reason = cli.Pass, "well-shaped"
+	result.Outcome, result.Reason = cli.Pass, reasonWellShaped
 	if exempts := a.exempts; exempts.Count > 0 || exempts.Cut {
 		result.Message = "would exempt " + shapeconfig.Exempted(exempts)
 		if len(exempts.Assumed) > 0 {

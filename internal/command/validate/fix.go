@@ -30,13 +30,13 @@ func (f *fixer) document(doc *exception.Document) {
 	source, notes, err := translate.Exception(doc, how)
 	if err != nil {
 		result := cli.ResultFor(doc)
-		result.Outcome, result.Reason, result.Message = cli.Refuse, "no-counterpart", err.Error()
+		result.Outcome, result.Reason, result.Message = cli.Refuse, reasonNoCounterpart, err.Error()
 		f.report.Add(result)
 		return
 	}
 	for _, note := range notes {
 		result := cli.ResultFor(doc)
-		result.Outcome, result.Reason = cli.Refuse, "no-counterpart"
+		result.Outcome, result.Reason = cli.Refuse, reasonNoCounterpart
 		result.Line, result.Column, result.Path = note.Position.Line, note.Position.Column, note.Path.String()
 		result.Message, result.Hint = note.Message, note.Hint
 		f.report.Add(result)
@@ -57,13 +57,13 @@ func (f *fixer) write(doc, written *exception.Document) {
 		return
 	}
 	result := cli.ResultFor(doc)
-	result.Outcome, result.Reason = cli.Pass, "translated"
+	result.Outcome, result.Reason = cli.Pass, reasonTranslated
 	f.report.Add(result)
 }
 
 func unwritten(doc *exception.Document, err error) cli.Result {
 	result := cli.ResultFor(doc)
-	result.Outcome, result.Reason, result.Message = cli.Unknown, "not-written", err.Error()
+	result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNotWritten, err.Error()
 	return result
 }
 

@@ -5,23 +5,15 @@ import (
 	"iter"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The reasons that signing has for not promoting a renewal, and with it nothing that
-// waits beside it. As far as the live exceptions show it, it is said in the pull request.
-const (
-	reasonNotARenewal      = "not-a-renewal"
-	reasonApproversUnknown = "approvers-unknown"
-)
-
-func renewalDocs() map[string]string {
-	return map[string]string{
-		reasonNotARenewal:      "it is not the renewal of a live exception that it says it is",
-		reasonApproversUnknown: "another approver is asked of a renewal, and who approved its predecessor is not known",
-	}
-}
+// reasonApproversUnknown and [pending.ReasonNotARenewal] are the reasons that signing has
+// for not promoting a renewal, and with it nothing that waits beside it. As far as the live
+// exceptions show it, it is said in the pull request.
+const reasonApproversUnknown = "approvers-unknown"
 
 // renewals are the documents that are well shaped and say that they renew others. They
 // are held against the live exceptions when all have been read.
@@ -87,7 +79,7 @@ func (r *renewals) verdict(k kept) []cli.Result {
 		return result
 	}
 	if k.problem != nil {
-		return []cli.Result{said(cli.Refuse, reasonNotARenewal, k.problem.Error(), "have it drafted with polex-request --renew, or request it anew")}
+		return []cli.Result{said(cli.Refuse, pending.ReasonNotARenewal, k.problem.Error(), "have it drafted with polex-request --renew, or request it anew")}
 	}
 	results := []cli.Result{k.passed}
 	// Who signed the predecessor is for signing to verify. A record that is not there

@@ -115,29 +115,18 @@ the beginning is shown.
 
 `
 
-// readingReasons are those of reading documents, before anything is verified.
-var readingReasons = []struct{ name, doc string }{
-	{cli.ReasonMalformed, "the document cannot be read without guessing: a key twice, an alias, a tag, bytes that are no text, too deep or too large"},
-	{reasonDuplicate, "an earlier document is the same object to the API server, and only one of the two can be applied"},
-	{cli.ReasonNotRegular, "a folder holds a link or a special file under a document's name, or a commit or --only-exceptions an executable one"},
-	{reasonUnexpectedFile, "with --only-exceptions, a file is not one of signed documents, and tools that apply the folder may obey it"},
-	{cli.ReasonUnreadable, "a file or folder cannot be read: undecided, exit status 3"},
-	{cli.ReasonNoDocuments, "there is nothing to verify: undecided, exit status 3"},
-	{reasonUndecided, "an internal error: undecided, exit status 3"},
-}
-
 func reasonsText(t *testing.T) string {
 	t.Helper()
 	cases := corpus(t)
 	var table, sections strings.Builder
 	for _, reason := range verify.Reasons() {
-		fmt.Fprintf(&table, "| [%s](#%s) | %s |\n", reason, reason, reason.Doc())
-		section(t, &sections, cases, string(reason), reason.Doc())
+		fmt.Fprintf(&table, "| [%s](#%s) | %s |\n", reason.Name, reason.Name, reason.Doc)
+		section(t, &sections, cases, reason.Name, reason.Doc)
 	}
 	var reading strings.Builder
-	for _, r := range readingReasons {
-		fmt.Fprintf(&table, "| [%s](#%s) | %s |\n", r.name, r.name, r.doc)
-		section(t, &reading, cases, r.name, r.doc)
+	for _, r := range append(cli.Reasons(), ownReasons()...) {
+		fmt.Fprintf(&table, "| [%s](#%s) | %s |\n", r.Name, r.Name, r.Doc)
+		section(t, &reading, cases, r.Name, r.Doc)
 	}
 	return pageIntro + "| reason | what is wrong |\n| --- | --- |\n" + table.String() + sections.String() +
 		"\n# Before a document is verified\n" + reading.String()

@@ -94,7 +94,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		report := &cli.Report{Tool: "polex-verify", Docs: docs()}
+		report := &cli.Report{Tool: "polex-verify", Reasons: append(verify.Reasons(), ownReasons()...)}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if only.on {
 			inputs.Screen = only.screen
@@ -135,13 +135,15 @@ const (
 	reasonUndecided = "undecided"
 )
 
-// docs says in a line what each reason means.
-func docs() map[string]string {
-	all := map[string]string{}
-	for _, reason := range verify.Reasons() {
-		all[string(reason)] = reason.Doc()
+// ownReasons are those, and the ones of the other files.
+func ownReasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: reasonDuplicate, Doc: "an earlier document is the same object to the API server, and only one of the two can be applied"},
+		{Name: reasonUnexpectedFile, Doc: "with --only-exceptions, a file is not one of signed documents, and tools that apply the folder may obey it"},
+		{Name: reasonUnknownRevision, Doc: "--ref names no commit, or several: undecided, exit status 3"},
+		{Name: reasonNotEmitted, Doc: "the document is verified and cannot be printed: undecided, exit status 3"},
+		{Name: reasonUndecided, Doc: "an internal error: undecided, exit status 3"},
 	}
-	return all
 }
 
 type run struct {
@@ -150,9 +152,9 @@ type run struct {
 	now      time.Time
 	met      exception.Identities
 	emit     *emission
-	explain  bool                     // in text
-	details  bool                     // for JSON; a report of thousands of documents is small without
-	special  map[verify.Reason]string // hints that win over the general ones
+	explain  bool              // in text
+	details  bool              // for JSON; a report of thousands of documents is small without
+	special  map[string]string // hints that win over the general ones
 }
 
 // answer is what the verifier says of a document, and what is printed of one that
@@ -187,7 +189,7 @@ func (r *run) settle(doc *exception.Document, a answer) {
 	switch {
 	case errors.As(a.err, &rejected):
 		facts = rejected.Facts
-		result.Outcome, result.Reason, result.Message = cli.Refuse, string(rejected.Reason), rejected.Detail
+		result.Outcome, result.Reason, result.Message = cli.Refuse, rejected.Reason, rejected.Detail
 		if result.Hint = r.special[rejected.Reason]; result.Hint == "" {
 			result.Hint = hints[rejected.Reason]
 		}

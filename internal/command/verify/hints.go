@@ -3,7 +3,7 @@ package verify
 import "github.com/polex-dev/polex/pkg/verify"
 
 // hints say what to do about a refusal, where that is not plain from it.
-var hints = map[verify.Reason]string{
+var hints = map[string]string{
 	verify.ReasonUnsigned:             "sign it with polex-sign, or let the merge workflow promote it",
 	verify.ReasonAltered:              "restore the file that was signed, or have the change reviewed and signed anew",
 	verify.ReasonBadMessage:           "remove the annotations under cosign.sigstore.dev/ and sign the file again",

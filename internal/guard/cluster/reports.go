@@ -299,7 +299,7 @@ func rank(f *guard.Finding) int {
 // outcomeOf is what the reports' format calls it.
 func outcomeOf(f *guard.Finding) string {
 	switch {
-	case f.Reason == guard.ReasonDeleting:
+	case f.Reason == guard.StateDeleting:
 		return "skip"
 	case f.Passed():
 		return "pass"

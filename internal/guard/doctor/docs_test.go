@@ -15,8 +15,8 @@ func TestDocumentedReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, reason := range doctor.Reasons() {
-		if !strings.Contains(string(raw), "`"+reason+"`") {
-			t.Errorf("docs/guard.md does not name %q", reason)
+		if !strings.Contains(string(raw), "`"+reason.Name+"`") {
+			t.Errorf("docs/guard.md does not name %q", reason.Name)
 		}
 	}
 }

@@ -362,10 +362,10 @@ func TestDoctor(t *testing.T) {
 		})
 	}
 	for _, reason := range doctor.Reasons() {
-		if !met[reason] && !t.Failed() {
-			t.Errorf("nothing is wrong for %q", reason)
+		if !met[reason.Name] && !t.Failed() {
+			t.Errorf("nothing is wrong for %q", reason.Name)
 		}
-		delete(met, reason)
+		delete(met, reason.Name)
 	}
 	for reason := range met {
 		t.Errorf("%q is not among the reasons", reason)

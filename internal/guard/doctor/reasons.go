@@ -1,5 +1,7 @@
 package doctor
 
+import "github.com/polex-dev/polex/pkg/exception"
+
 // The reasons.
 const (
 	ReasonUnknown = "undecided"
@@ -36,11 +38,35 @@ const (
 )
 
 // Reasons returns the reasons, in the order of the checks.
-func Reasons() []string {
-	return []string{
-		ReasonUnknown, ReasonNoWebhook, ReasonVersionNotAsked, ReasonDeleteNotAsked, ReasonDeletesFailClosed, ReasonNamespaceHole, ReasonObjectHole,
-		ReasonConditionHole, ReasonFailsOpen, ReasonTimeout, ReasonSideEffects, ReasonMatchPolicy, ReasonAsksElsewhere, ReasonBundle, ReasonCertificate,
-		ReasonCertificateEnds, ReasonConversion, ReasonServedElsewhere, ReasonMutates, ReasonMutatesGuard, ReasonBlocksDeletions, ReasonNotProtected, ReasonProtectionHole,
-		ReasonExceptionsDisabled, ReasonFromEverywhere, ReasonNamespaceNotGuarded, ReasonNotPermitted, ReasonClock,
+func Reasons() []exception.Reason {
+	return []exception.Reason{
+		{Name: ReasonUnknown, Doc: "a check could not be decided"},
+		{Name: ReasonNoWebhook, Doc: "the API server does not ask the guard"},
+		{Name: ReasonVersionNotAsked, Doc: "the webhook leaves out a version that is served"},
+		{Name: ReasonDeleteNotAsked, Doc: "the user who deletes is not written down", Severity: exception.SeverityWarning},
+		{Name: ReasonDeletesFailClosed, Doc: "no exception, and no namespace that holds one, can be deleted while no guard answers", Severity: exception.SeverityWarning},
+		{Name: ReasonNamespaceHole, Doc: "the webhook leaves out some namespaces"},
+		{Name: ReasonObjectHole, Doc: "the webhook leaves out some objects"},
+		{Name: ReasonConditionHole, Doc: "the webhook leaves out some requests"},
+		{Name: ReasonFailsOpen, Doc: "without an answer, the API server admits everything"},
+		{Name: ReasonTimeout, Doc: "the API server gives up before the guard does"},
+		{Name: ReasonSideEffects, Doc: "the API server cannot ask the webhook about a dry run"},
+		{Name: ReasonMatchPolicy, Doc: "matchPolicy is not Exact", Severity: exception.SeverityWarning},
+		{Name: ReasonAsksElsewhere, Doc: "the webhook leads to a Service outside of the guard's namespace, or to another host", Milder: true},
+		{Name: ReasonBundle, Doc: "the API server does not accept the guard's certificate"},
+		{Name: ReasonCertificate, Doc: "the guard's certificate is invalid"},
+		{Name: ReasonCertificateEnds, Doc: "the guard's certificate expires soon"},
+		{Name: ReasonConversion, Doc: "a webhook converts exceptions between versions, or the schemas of two served versions differ"},
+		{Name: ReasonServedElsewhere, Doc: "an APIService leads to another server for exceptions, or for what the guard rests on"},
+		{Name: ReasonMutates, Doc: "another webhook or a MutatingAdmissionPolicy changes exceptions on their way", Severity: exception.SeverityWarning},
+		{Name: ReasonMutatesGuard, Doc: "another webhook or a policy changes what the guard rests on", Milder: true},
+		{Name: ReasonBlocksDeletions, Doc: "another webhook or admission policy could keep an expired exception", Severity: exception.SeverityWarning},
+		{Name: ReasonNotProtected, Doc: "the policies that protect the guard are not installed", Severity: exception.SeverityWarning},
+		{Name: ReasonProtectionHole, Doc: "a policy of protect is missing, fails open, validates nothing or is bound to nothing", Milder: true},
+		{Name: ReasonExceptionsDisabled, Doc: "Kyverno heeds no exceptions", Severity: exception.SeverityWarning},
+		{Name: ReasonFromEverywhere, Doc: "Kyverno heeds exceptions of every namespace", Severity: exception.SeverityWarning},
+		{Name: ReasonNamespaceNotGuarded, Doc: "Kyverno's namespace is missing in guard.guardNamespaces", Severity: exception.SeverityWarning},
+		{Name: ReasonNotPermitted, Doc: "the guard lacks a permission"},
+		{Name: ReasonClock, Doc: "the clocks of the guard and the API server are more than five seconds apart"},
 	}
 }

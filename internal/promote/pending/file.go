@@ -9,16 +9,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The reasons for which a pending file is not promoted.
-const (
-	ReasonBadName        = "bad-file-name"
-	ReasonNotRegular     = "not-a-regular-file"
-	ReasonNoDocuments    = "no-documents"
-	ReasonTargetExists   = "target-exists"
-	ReasonAlreadySigned  = "already-signed"
-	ReasonPartlyReplaced = "partly-replaced"
-)
-
 // The modes of a tree's entries, as Git writes them in octal.
 const (
 	Regular    = 0o100644

@@ -20,14 +20,13 @@ func TestQueries(t *testing.T) {
 		Measured: []string{ofTheGuard(t, repository), ofTheLedger(t, repository), ofKyverno(t)},
 		Values: map[string][]string{
 			// What could be measured as well, and is the guard's own word for it.
-			"reason": {guard.ReasonVerified, guard.ReasonDeleted, guard.ReasonReleased, guard.ReasonStatus, guard.ReasonDeleting},
+			"reason": {guard.ReasonVerified, guard.ReasonDeleted, guard.ReasonReleased, guard.ReasonStatus, guard.StateDeleting},
 		},
 		Given: []string{"job", "instance"},
 	}
-	for _, reason := range verify.Reasons() {
-		q.Values["reason"] = append(q.Values["reason"], string(reason))
+	for _, reason := range append(verify.Reasons(), guard.Reasons()...) {
+		q.Values["reason"] = append(q.Values["reason"], reason.Name)
 	}
-	q.Values["reason"] = append(q.Values["reason"], guard.Reasons()...)
 
 	asked := append(ofAlerts(t), ofDashboard(t)...)
 	asked = append(asked, ofRunbooks(t)...)

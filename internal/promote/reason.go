@@ -1,0 +1,47 @@
+package promote
+
+import (
+	"github.com/polex-dev/polex/internal/promote/pending"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// The reasons for which a file is not promoted, beside those of [pending.Reasons].
+const (
+	ReasonBadName        = pending.ReasonBadName
+	ReasonNotRegular     = pending.ReasonNotRegular
+	ReasonMalformed      = "malformed"
+	ReasonNoDocuments    = pending.ReasonNoDocuments
+	ReasonTargetExists   = pending.ReasonTargetExists
+	ReasonAlreadySigned  = pending.ReasonAlreadySigned
+	ReasonPartlyReplaced = pending.ReasonPartlyReplaced
+	ReasonNotARenewal    = pending.ReasonNotARenewal
+)
+
+// The reasons for which a signed file is not taken over from another job.
+const (
+	ReasonNotTheRequest  = "not-the-request"
+	ReasonUnexpectedFile = "unexpected-file"
+	ReasonTooLarge       = "too-large"
+	ReasonSealedEarlier  = "sealed-earlier"
+	ReasonNotSealed      = "not-sealed" // with [Options.KeepGoing]
+)
+
+// The reasons for which a file is left to another run, or was promoted by one.
+const (
+	ReasonChangedSince = "changed-since"
+	ReasonGoneSince    = "gone-since"
+)
+
+// Reasons returns all of them.
+func Reasons() []exception.Reason {
+	return append(pending.Reasons(), []exception.Reason{
+		{Name: ReasonMalformed, Doc: "the document cannot be read without guessing"},
+		{Name: ReasonNotTheRequest, Doc: "the signed file is missing, or is not what the pending file requests"},
+		{Name: ReasonUnexpectedFile, Doc: "the folder of signed files holds a file that its manifest does not name"},
+		{Name: ReasonTooLarge, Doc: "the signed file is larger than polex reads"},
+		{Name: ReasonSealedEarlier, Doc: "the file was signed before it was requested"},
+		{Name: ReasonNotSealed, Doc: "the folder of signed files lacks the file"},
+		{Name: ReasonChangedSince, Doc: "the file or the configuration has changed, and the run of the newer commit promotes it", Severity: exception.SeverityWarning},
+		{Name: ReasonGoneSince, Doc: "the file was signed or withdrawn by now", Severity: exception.SeverityWarning},
+	}...)
+}

@@ -1,0 +1,89 @@
+package rules_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestReasonsAreListed: every constant that names a reason is documented in the list of its
+// package, from which SARIF and the documentation come.
+func TestReasonsAreListed(t *testing.T) {
+	called := regexp.MustCompile(`^[rR]eason[A-Z]`)
+	found := 0
+	for _, tree := range []string{"internal/command", "internal/guard", "internal/promote", "internal/request", "internal/review", "pkg"} {
+		declared, listed := map[string]string{}, map[string]bool{}
+		err := filepath.WalkDir(filepath.Join("..", "..", filepath.FromSlash(tree)), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.ValueSpec:
+					if value, ok := first(n.Values).(*ast.BasicLit); ok && value.Kind == token.STRING && called.MatchString(n.Names[0].Name) {
+						declared[filepath.Dir(path)+" "+n.Names[0].Name] = value.Value
+					}
+				case *ast.CompositeLit:
+					if name, doc := documents(n); doc != "" {
+						listed[filepath.Dir(path)+" "+name] = true
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range declared {
+			if found++; !listed[name] {
+				t.Errorf("%s = %s is in no list of reasons", name, value)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d reasons are declared", found)
+	}
+}
+
+func first(all []ast.Expr) ast.Expr {
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
+// documents returns the constant and the text of exception.Reason{Name: …, Doc: …}.
+func documents(literal *ast.CompositeLit) (name, doc string) {
+	for _, element := range literal.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			return "", ""
+		}
+		key, ok := pair.Key.(*ast.Ident)
+		if !ok {
+			return "", ""
+		}
+		switch value := pair.Value.(type) {
+		case *ast.Ident:
+			if key.Name == "Name" {
+				name = value.Name
+			}
+		case *ast.BasicLit:
+			if key.Name == "Doc" {
+				doc, _ = strconv.Unquote(value.Value)
+			}
+		}
+	}
+	return name, doc
+}
