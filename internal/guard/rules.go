@@ -18,19 +18,19 @@ import (
 // a configuration.
 type Settings struct {
 	// Namespaces are where exceptions may stand, names or patterns; none is any.
-	Namespaces wildcard.Names `json:"namespaces"`
+	Namespaces wildcard.Names `json:"namespaces" default:"any" doc:"the namespaces where exceptions may be: names, or patterns in which * is any text and ? is one character"`
 	// RequireCluster asks every exception to name the cluster it is for.
-	RequireCluster bool `json:"requireCluster"`
+	RequireCluster bool `json:"requireCluster" default:"false" doc:"true requires the annotation polex.dev/cluster of every exception"`
 	// MaxPerNamespace is how many exceptions of one kind may stand in a
 	// namespace; 0 is no limit.
-	MaxPerNamespace int `json:"maxPerNamespace"`
+	MaxPerNamespace int `json:"maxPerNamespace" min:"0" default:"0" doc:"the number of exceptions of one kind in a namespace; 0 sets no limit"`
 	// GuardPolicies and GuardNamespaces are what no exception may reach, on top
 	// of polex's and Kyverno's own.
-	GuardPolicies   []string `json:"guardPolicies"`
-	GuardNamespaces []string `json:"guardNamespaces"`
+	GuardPolicies   []string `json:"guardPolicies" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
+	GuardNamespaces []string `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex, of Kyverno and of the guard"`
 	// InsecureOutsideGit are the authorities of the trust policy whose exceptions
 	// need not be in Git, where that is asked at all: those for a break-glass.
-	InsecureOutsideGit []string `json:"insecureOutsideGit"`
+	InsecureOutsideGit []string `json:"insecureOutsideGit" default:"none" doc:"the names of authorities whose exceptions polex-guard --git keeps although Git does not hold them"`
 }
 
 // Rules are what is decided by. They do not change: a new configuration makes

@@ -3,7 +3,9 @@ package exception
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +14,8 @@ import (
 
 // Decode fills into, a pointer to a struct with json tags, from the value at
 // path. Keys are matched exactly, case included; a key that the struct does not
-// know or a value of another type is a *[SyntaxError] at its place. Nothing at
+// know or a value of another type is a *[SyntaxError] at its place, with a hint at the
+// key that is likely to be meant. Nothing at
 // path leaves into as it is.
 func (d *Document) Decode(into any, path ...any) error {
 	value, ok := d.Lookup(path...)
@@ -30,11 +33,53 @@ func (d *Document) Decode(into any, path ...any) error {
 	if err == nil {
 		return nil
 	}
-	at := Path(path)
+	var below Path
 	if m := fieldInError.FindStringSubmatch(err.Error()); m != nil {
-		at = append(at, dottedPath(m[1])...)
+		for _, step := range dottedPath(m[1]) {
+			// The decoder names structs that are embedded, too.
+			if _, there := d.Lookup(append(slices.Concat(path, below), step)...); there {
+				below = append(below, step)
+			}
+		}
 	}
-	return &SyntaxError{Position: d.PositionOf(at), Message: err.Error()}
+	at := Path(append(slices.Clone(path), below...))
+	return &SyntaxError{Position: d.PositionOf(at), Message: err.Error(), Hint: keyHint(reflect.TypeOf(into), below)}
+}
+
+// keyHint returns what a key that a struct does not know is likely to be: a key that was
+// renamed, which the tag formerly says, or the nearest one. It is "" for a key that the
+// struct knows.
+func keyHint(t reflect.Type, path Path) string {
+	for _, step := range path {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+			t = t.Elem()
+			continue
+		}
+		name, _ := step.(string)
+		if t.Kind() != reflect.Struct {
+			return ""
+		}
+		var known []string
+		var found reflect.Type
+		for _, field := range reflect.VisibleFields(t) {
+			key := field.Tag.Get("json")
+			switch {
+			case key == name:
+				found = field.Type
+			case key != "" && field.Tag.Get("formerly") == name:
+				return fmt.Sprintf("%s is called %s now", name, key)
+			}
+			known = append(known, key)
+		}
+		if found == nil {
+			return Nearest(name, known)
+		}
+		t = found
+	}
+	return ""
 }
 
 var (

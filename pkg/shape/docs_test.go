@@ -40,7 +40,7 @@ const pageIntro = `# What polex-validate checks
 Every finding has a reason, which is the same word in every format, in the configuration and here. Those marked "always"
 cannot be switched off or made a warning, because what they refuse could not be signed or applied as it is written, or
 would reach what guards exceptions. The others take ` + "`off`, `warning` or `error`" + ` under ` + "`shape.checks`" + ` in ` + "`.polex.yaml`" + `;
-the level is that of the preset baseline. The section ` + "`shape`" + ` has a [JSON Schema](shape.schema.json).
+the level is that of the preset baseline. The other keys of the section are in [configuration.md](configuration.md#shape).
 
 `
 

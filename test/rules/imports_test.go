@@ -26,6 +26,7 @@ var house = map[string][]string{
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime"},
 	"verify":            {"exception", "seal", "trust", "lifetime"},
+	"config":            {"exception", "lifetime"},
 	"retry":             {},
 	"apiserver":         {},
 	"sign":              {"exception", "seal", "trust", "verify", "lifetime", "retry"},
@@ -68,7 +69,7 @@ var powers = []struct {
 	imports []string
 	who     []string
 }{
-	{"read files", []string{"os", "io/ioutil"}, []string{"trust", "sign", "git", "git/commit", "promote", "guard", "ledger"}},
+	{"read files", []string{"os", "io/ioutil"}, []string{"config", "trust", "sign", "git", "git/commit", "promote", "guard", "ledger"}},
 	{"run programs", []string{"os/exec", "syscall", "plugin", "golang.org/x/sys"}, []string{"sign", "git/commit", "guard", "ledger"}},
 	{"use the network", []string{"net$", "net/http", "net/rpc", "net/smtp", "crypto/tls", "golang.org/x/net", "google.golang.org/grpc"}, []string{"retry", "sign", "github", "review", "notify/send", "guard", "apiserver"}},
 	{"use TUF", []string{"github.com/theupdateframework/go-tuf", "github.com/sigstore/sigstore-go/pkg/tuf", "github.com/sigstore/sigstore/pkg/tuf"}, []string{"trust"}},

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
@@ -91,22 +93,12 @@ func (r *run) prepare() error {
 }
 
 // folders says where exceptions lie in the commit.
-func (r *run) folders(cfg *cli.Config) error {
-	d := cli.Directories{}
-	if err := cfg.Section("directories", &d); err != nil {
-		return err
-	}
-	if d.Signed == "" {
-		d.Signed = "signed"
-	}
-	if d.Unsigned == "" {
-		d.Unsigned = "unsigned"
-	}
+func (r *run) folders(cfg *config.Config) error {
 	within := path.Clean(filepath.ToSlash(r.options.path))
 	if r.options.path == "" || !fs.ValidPath(within) {
 		return cli.Usagef("the path %q does not lie inside of the repository", r.options.path)
 	}
-	r.signed, r.unsigned = path.Join(within, filepath.ToSlash(d.Signed)), path.Join(within, filepath.ToSlash(d.Unsigned))
+	r.signed, r.unsigned = path.Join(within, filepath.ToSlash(cmp.Or(cfg.Directories.Signed, "signed"))), path.Join(within, filepath.ToSlash(cmp.Or(cfg.Directories.Unsigned, "unsigned")))
 	return nil
 }
 

@@ -29,7 +29,7 @@ func loader(path, namespace string) guard.Load {
 		}
 		var settings guard.Settings
 		if err := cfg.Section("guard", &settings); err != nil {
-			return nil, err
+			return nil, cli.InConfig(err)
 		}
 		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // whatever it is called
 		now, err := digestOf(cfg.Document().Source(), config)

@@ -2,6 +2,7 @@
 package prune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func New(streams cli.Streams) *cobra.Command {
 	cmd.AddCommand(newCleanupPolicies(streams))
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
 	flags.StringVar(&o.warnBefore, "warn-before", "", "name what ends within this `duration`, such as 72h or 2w")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be taken away, and change nothing")
@@ -94,13 +95,7 @@ func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d cli.Directories
-	if err := cfg.Section("directories", &d); err != nil {
-		return nil, err
-	}
-	if o.signed == "" {
-		o.signed = d.Signed
-	}
+	o.signed = cmp.Or(o.signed, cfg.Directories.Signed)
 	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: o.signed, Now: streams.Now()}}
 	if o.warnBefore != "" {
 		if r.look.Soon, err = lifetime.ParseDuration(o.warnBefore); err != nil {

@@ -68,7 +68,7 @@ func New(streams cli.Streams) *cobra.Command {
 	}
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.from, "from", fromReport, "`what` PATH holds: report, apply or denial")
 	flags.StringSliceVar(&o.policies, "policies", nil, "`paths` of the Kyverno policies: which rules they have, for what (default: directories.policies of the configuration)")
 	flags.StringSliceVar(&o.resources, "resources", nil, "`paths` of manifests: whose Pods, which images, and what would be exempt")

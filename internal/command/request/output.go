@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -32,7 +33,7 @@ type output struct {
 const stdout = "-"
 
 func (o *output) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.path, "output", "", "`file` or folder to write to, or - for standard output (default: unsigned/ in a repository with "+cli.ConfigName+", and - elsewhere)")
+	flags.StringVar(&o.path, "output", "", "`file` or folder to write to, or - for standard output (default: unsigned/ in a repository with "+config.Name+", and - elsewhere)")
 	flags.StringVar(&o.commit.Branch, "branch", "", "`name` of a new branch to commit drafts on; the work tree stays as it is")
 	flags.BoolVar(&o.commit.Push, "push", false, "make the branch on what the remote has, and push it")
 	flags.StringVar(&o.commit.Remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")

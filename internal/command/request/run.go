@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -23,9 +25,9 @@ type run struct {
 	options *options
 	streams cli.Streams
 	format  *cli.Format
-	cfg     *cli.Config
+	cfg     *config.Config
 	root    string // of the repository, as who works in it would write it; "" where there is none
-	folders cli.Directories
+	folders config.Directories
 	config  shape.Config
 	objects []*exception.Document // manifests
 	report  *cli.Report
@@ -53,10 +55,7 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 	if r.root, err = repositoryRoot(); err != nil {
 		return nil, err
 	}
-	if err := cfg.Section("directories", &r.folders); err != nil {
-		return nil, err
-	}
-	r.folders.Unsigned, r.folders.Signed = orElse(r.folders.Unsigned, "unsigned"), orElse(r.folders.Signed, "signed")
+	r.folders = config.Directories{Unsigned: cmp.Or(cfg.Directories.Unsigned, "unsigned"), Signed: cmp.Or(cfg.Directories.Signed, "signed")}
 	if r.config, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func (r *run) inRepository(folder string) string {
 
 // repositoryRoot returns the root of the repository, from the working directory.
 func repositoryRoot() (string, error) {
-	root, err := cli.RepositoryRoot(".")
+	root, err := config.RepositoryRoot(".")
 	if err != nil || root == "" {
 		return "", err
 	}
@@ -90,13 +89,6 @@ func repositoryRoot() (string, error) {
 		return "", fmt.Errorf("find the repository: %w", err)
 	}
 	return filepath.Rel(here, root)
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // request drafts exceptions for violations.

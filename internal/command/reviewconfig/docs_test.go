@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -32,7 +33,7 @@ func TestDocs(t *testing.T) {
 		}
 		delete(documented, r.Name)
 	}
-	for _, name := range settings(reflect.TypeFor[cli.Review](), "") {
+	for _, name := range settings(reflect.TypeFor[config.Review](), "") {
 		if documented[name] == "" {
 			t.Errorf("the setting %s is not documented", name)
 		}
@@ -77,7 +78,10 @@ func TestDocsConfigurations(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := options(t, "", workflow(t))
+		o, err := options(t, "", workflow(t))
+		if err != nil {
+			t.Fatal(err)
+		}
 		o.Verify = func(*exception.Document) (*exception.Document, error) {
 			return nil, errors.New("nothing is verified here")
 		}

@@ -106,7 +106,10 @@ func (c *clone) recorder(promote string) *record.Recorder {
 	c.t.Cleanup(func() { _ = repository.Close() })
 	environment := workflow(c.t)
 	environment["GITHUB_API_URL"] = c.gitHub().URL
-	o := options(c.t, promote, environment)
+	o, err := options(c.t, promote, environment)
+	if err != nil {
+		c.t.Fatal(err)
+	}
 	o.Repository, o.Source = repository, c.head
 	recorder, err := reviewconfig.New(o)
 	if err != nil {

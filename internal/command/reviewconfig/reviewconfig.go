@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/review"
@@ -28,7 +29,7 @@ const (
 
 // Options are what a [record.Recorder] is made from.
 type Options struct {
-	Config *cli.Config
+	Config *config.Config
 	// Getenv reads the workflow's environment: GITHUB_ACTIONS, GITHUB_API_URL,
 	// GITHUB_EVENT_PATH, GITHUB_REF, GITHUB_REPOSITORY, GITHUB_SERVER_URL and
 	// GITHUB_TOKEN.
@@ -48,10 +49,7 @@ type Options struct {
 // that cannot be meant is a [cli.UsageError]; an environment that does not show
 // what the configuration asks for is another error.
 func New(o Options) (*record.Recorder, error) {
-	var p cli.Promote
-	if err := o.Config.Section(section, &p); err != nil {
-		return nil, err
-	}
+	p := o.Config.Promote
 	if p.Renewals.RequireNewApprover && o.Verify == nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("%s.renewals.requireNewApprover: who approved a predecessor is what was signed of it, and nothing says whose signature counts", section),
 			Hint: "name who signs in the section trust of the configuration, or with --certificate-identity and --certificate-oidc-issuer"}
@@ -88,24 +86,17 @@ func New(o Options) (*record.Recorder, error) {
 }
 
 // source returns where records come from, or "".
-func (o *Options) source(r cli.Review, asked bool) (review.Source, error) {
-	switch r.ApprovalsFrom {
-	case "", string(review.SourceAPI), string(review.SourceTrailers):
-	default:
-		return "", cli.Usagef("%s.approvalsFrom: there is no %q: api and trailers are known", section, r.ApprovalsFrom)
-	}
+func (o *Options) source(r config.Review, asked bool) (review.Source, error) {
 	switch r.Record {
-	case "", cli.RecordAuto:
+	case "", config.RecordAuto:
 		return o.shown(asked)
-	case cli.RecordNone:
+	case config.RecordNone:
 		if asked {
 			return "", cli.Usagef("%s.record: none looks at no review, and approvals are asked for", section)
 		}
 		return "", nil
-	case string(review.SourceAPI), string(review.SourceEvent), string(review.SourceTrailers):
-		return review.Source(r.Record), o.complete(review.Source(r.Record))
 	default:
-		return "", cli.Usagef("%s.record: there is no %q: auto, none, api, event and trailers are known", section, r.Record)
+		return review.Source(r.Record), o.complete(review.Source(r.Record))
 	}
 }
 

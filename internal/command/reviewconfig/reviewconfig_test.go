@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/reviewconfig"
+	"github.com/polex-dev/polex/internal/review/record"
 )
 
 // workflow is what GitHub Actions sets, and a token that was passed.
@@ -23,17 +24,14 @@ func workflow(t *testing.T) map[string]string {
 		"GITHUB_EVENT_PATH": event, "GITHUB_TOKEN": "ghs_0123456789"}
 }
 
-func options(t *testing.T, promote string, environment map[string]string) reviewconfig.Options {
+func options(t *testing.T, promote string, environment map[string]string) (reviewconfig.Options, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(path, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\npromote: {"+promote+"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := cli.LoadConfig(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reviewconfig.Options{Config: cfg, Getenv: func(name string) string { return environment[name] }, Client: &http.Client{}}
+	return reviewconfig.Options{Config: cfg, Getenv: func(name string) string { return environment[name] }, Client: &http.Client{}}, err
 }
 
 // What the configuration asks for, and the environment shows. What is asked for
@@ -71,9 +69,9 @@ func TestSettings(t *testing.T) {
 		"approvals of trailers":               {promote: "record: trailers, requireApprovals: 1", want: "usage: only what its author wrote"},
 		"approvals of trailers, counted":      {promote: "record: trailers, requireApprovals: 1, approvalsFrom: trailers", want: "records"},
 		"trailers counted beside the API":     {promote: "approvalsFrom: trailers", want: "usage: to be counted from trailers"},
-		"approvals from elsewhere":            {promote: "approvalsFrom: chat", want: `usage: there is no "chat"`},
-		"records from elsewhere":              {promote: "record: chat", want: `usage: there is no "chat"`},
-		"fewer than none":                     {promote: "requireApprovals: -1", want: "usage: 0 to 100"},
+		"approvals from elsewhere":            {promote: "approvalsFrom: chat", want: `usage: promote.approvalsFrom is "chat"`},
+		"records from elsewhere":              {promote: "record: chat", want: `usage: promote.record is "chat"`},
+		"fewer than none":                     {promote: "requireApprovals: -1", want: "usage: promote.requireApprovals is -1, expected at least 0"},
 		"of a renewal, by hand":               {promote: "renewals: {requireApprovals: 1}", change: lacks("GITHUB_ACTIONS"), want: "error: nothing here can show them"},
 		"of a renewal":                        {promote: "renewals: {requireApprovals: 1}", want: "records"},
 		"of a renewal, fewer than of a first": {promote: "requireApprovals: 2, renewals: {requireApprovals: 1}", want: "usage: never asked for less"},
@@ -91,7 +89,11 @@ func TestSettings(t *testing.T) {
 			if tc.change != nil {
 				tc.change(environment)
 			}
-			recorder, err := reviewconfig.New(options(t, tc.promote, environment))
+			asked, err := options(t, tc.promote, environment)
+			var recorder *record.Recorder
+			if err == nil {
+				recorder, err = reviewconfig.New(asked)
+			}
 			got := "records"
 			var usage *cli.UsageError
 			switch {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -63,11 +64,11 @@ The sandbox is the one of $POLEX_SANDBOX, which run sets, or of --dir.`,
 
 // repositoryConfig is the configuration that the other commands take up here, or "".
 func repositoryConfig() (string, error) {
-	root, err := cli.RepositoryRoot(".")
+	root, err := config.RepositoryRoot(".")
 	if err != nil || root == "" {
 		return "", err
 	}
-	name := filepath.Join(root, cli.ConfigName)
+	name := filepath.Join(root, config.Name)
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

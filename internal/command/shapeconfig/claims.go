@@ -1,30 +1,25 @@
 package shapeconfig
 
 import (
-	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
 // WeighClaims has a request's own word on its review weigh, before it is signed, what
 // signing will make of it by the section promote. Levels that are set stay.
-func WeighClaims(cfg *cli.Config, c *shape.Config) error {
+func WeighClaims(p config.Promote, c *shape.Config) {
 	if c.Levels[shape.ReasonClaimsReview] != "" {
-		return nil
-	}
-	var p cli.Promote
-	if err := cfg.Section("promote", &p); err != nil {
-		return err
+		return
 	}
 	level := shape.LevelError
 	switch {
 	case p.AsksApprovals():
-	case p.Record == "" || p.Record == cli.RecordAuto:
+	case p.Record == "" || p.Record == config.RecordAuto:
 		level = shape.LevelWarning // it depends on where it is signed
-	case p.Record == cli.RecordNone:
+	case p.Record == config.RecordNone:
 		level = shape.LevelOff
 	}
 	c.Levels[shape.ReasonClaimsReview] = level
-	return nil
 }
 
 // LeaveClaims leaves that word to whoever makes the record, which says it once and by

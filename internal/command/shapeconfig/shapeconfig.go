@@ -2,8 +2,6 @@
 // their settings: from the shape section of the configuration, and from flags.
 package shapeconfig
 
-//go:generate go test -run ^TestSchema$ . -update
-
 import (
 	"path/filepath"
 	"slices"
@@ -13,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
@@ -37,13 +36,13 @@ func AddFlags(cmd *cobra.Command) {
 
 // Config returns what configuration and flags add up to; a flag that is given
 // wins, and a preset that a flag names wins with all that presets set. What cannot be meant is a [cli.UsageError].
-func Config(cfg *cli.Config, flags *pflag.FlagSet) (shape.Config, error) {
-	var s section
+func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
+	var s shape.Settings
 	if err := cfg.Section("shape", &s); err != nil {
-		return shape.Config{}, err
+		return shape.Config{}, cli.InConfig(err)
 	}
 	if flags.Changed(flagPreset) {
-		s.startFrom(flags.Lookup(flagPreset).Value.String())
+		s.StartFrom(flags.Lookup(flagPreset).Value.String())
 	}
 	if flags.Changed(flagMaxLifetime) {
 		s.MaxLifetime = flags.Lookup(flagMaxLifetime).Value.String()
@@ -60,27 +59,23 @@ func Config(cfg *cli.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	if flags.Changed(flagKyvernoVersion) {
 		s.KyvernoVersion = flags.Lookup(flagKyvernoVersion).Value.String()
 	}
-	config, err := s.config()
+	asked, err := s.Config()
 	if err != nil {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
-	return config, nil
+	return asked, nil
 }
 
 // Policies reads the Kyverno policies that exceptions are from: those at the
 // paths or, when there are none, in the folder that the configuration names. Nil
 // is none at all. What cannot be read goes on the report, for an exception must
 // not pass for want of the policy that it is from.
-func Policies(cfg *cli.Config, paths []string, report *cli.Report) (*shape.PolicySet, error) {
+func Policies(cfg *config.Config, paths []string, report *cli.Report) (*shape.PolicySet, error) {
 	if len(paths) == 0 {
-		var d cli.Directories
-		if err := cfg.Section("directories", &d); err != nil {
-			return nil, err
-		}
-		if d.Policies == "" {
+		if cfg.Directories.Policies == "" {
 			return nil, nil
 		}
-		paths = []string{filepath.Join(cfg.Dir, filepath.FromSlash(d.Policies))}
+		paths = []string{filepath.Join(cfg.Dir, filepath.FromSlash(cfg.Directories.Policies))}
 	}
 	return shape.ReadPolicies(slices.Collect(cli.Documents(paths, report, cli.Refuse))), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/command/trustflags"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -124,7 +125,7 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	cmd := &cobra.Command{DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs} // paths, and no misspelt commands
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	cli.AddConfigFlag(flags, &o.config)
 	o.addPromote(flags)
 	flags.StringVar(&o.key, "key", "", "`file` with an encrypted private key, as cosign makes it, instead of a keyless identity")
 	flags.StringVar(&o.identityToken, "identity-token", "", "identity `token` to sign with, or the file that holds it")
@@ -202,27 +203,13 @@ func (o *options) check(paths []string) error {
 	return nil
 }
 
-func (o *options) load() (*cli.Config, error) {
+func (o *options) load() (*config.Config, error) {
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {
 		return nil, err
 	}
-	var s cli.Sigstore
-	if err := cfg.Section("sigstore", &s); err != nil {
-		return nil, err
-	}
-	var d cli.Directories
-	if err := cfg.Section("directories", &d); err != nil {
-		return nil, err
-	}
-	var l cli.Lifetime
-	if err := cfg.Section("lifetime", &l); err != nil {
-		return nil, err
-	}
-	o.ttlLabel = l.TTLLabel
-	if err := o.loadPromote(cfg); err != nil {
-		return nil, err
-	}
+	s, d := cfg.Sigstore, cfg.Directories
+	o.ttlLabel, o.replace = cfg.Lifetime.TTLLabel, cfg.Promote.Updates == "replace"
 	for _, setting := range []struct {
 		flag *string
 		file string

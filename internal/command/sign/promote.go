@@ -10,6 +10,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/plain"
@@ -149,25 +150,21 @@ func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, er
 // rulesInRepository are the configuration and the policies, as far as the repository has
 // them: what this run signs by.
 func (p *promotion) rulesInRepository() ([]string, error) {
-	root, err := cli.RepositoryRoot(".")
+	root, err := config.RepositoryRoot(".")
 	if err != nil {
-		return nil, err
-	}
-	var d cli.Directories
-	if err := p.config.Section("directories", &d); err != nil {
 		return nil, err
 	}
 	at := p.options.config
 	if at == "" {
-		at = filepath.Join(root, cli.ConfigName)
+		at = filepath.Join(root, config.Name)
 	}
 	paths := []string{at}
-	if d.Policies != "" {
+	if d := p.config.Directories; d.Policies != "" {
 		paths = append(paths, filepath.Join(p.config.Dir, filepath.FromSlash(d.Policies)))
 	}
 	var rules []string
 	for _, path := range paths {
-		if name, inside := cli.PathIn(root, path); inside && name != "." {
+		if name, inside := config.PathIn(root, path); inside && name != "." {
 			rules = append(rules, name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/command/trustflags"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
@@ -21,7 +22,7 @@ import (
 type run struct {
 	options *options
 	streams cli.Streams
-	config  *cli.Config
+	config  *config.Config
 	trusted *trustflags.Flags
 	trust   trust.Config // what trusted and config add up to
 	rules   sign.Rules

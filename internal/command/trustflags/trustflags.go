@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -54,14 +54,10 @@ func (f *Flags) NamesAuthority() bool {
 }
 
 // Config returns the trust policy of a configuration with the flags over it.
-func (f *Flags) Config(cfg *cli.Config) (trust.Config, error) {
+func (f *Flags) Config(cfg *config.Config) (trust.Config, error) {
 	c, err := trust.Read(cfg.Document(), cfg.Dir)
-	var syntax *exception.SyntaxError
-	if errors.As(err, &syntax) {
-		return c, &cli.UsageError{Err: err, Hint: syntax.Hint}
-	}
 	if err != nil {
-		return c, &cli.UsageError{Err: err}
+		return c, cli.InConfig(err)
 	}
 	if f.NamesAuthority() {
 		c.Authorities, c.Threshold, c.Groups = f.authorities(), 0, nil
@@ -94,7 +90,7 @@ func (f *Flags) authorities() []trust.AuthorityConfig {
 
 // Policy returns the policy that configuration and flags add up to. One that
 // names nobody, or cannot be meant, is a [cli.UsageError].
-func (f *Flags) Policy(cfg *cli.Config) (*trust.Policy, error) {
+func (f *Flags) Policy(cfg *config.Config) (*trust.Policy, error) {
 	c, err := f.Config(cfg)
 	if err != nil {
 		return nil, err
@@ -111,7 +107,7 @@ func (f *Flags) Policy(cfg *cli.Config) (*trust.Policy, error) {
 
 // Verifier verifies by the policy that configuration and flags add up to. One that names
 // nobody, or cannot be meant, is a [cli.UsageError].
-func (f *Flags) Verifier(cfg *cli.Config) (*verify.Verifier, error) {
+func (f *Flags) Verifier(cfg *config.Config) (*verify.Verifier, error) {
 	policy, err := f.Policy(cfg)
 	if err != nil {
 		return nil, err
@@ -121,8 +117,8 @@ func (f *Flags) Verifier(cfg *cli.Config) (*verify.Verifier, error) {
 
 func whoHint() string {
 	const flags = "name the signer with --certificate-identity and --certificate-oidc-issuer, a public key with --key, or a configuration with --config"
-	if _, err := os.Lstat(cli.ConfigName); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(config.Name); errors.Is(err, fs.ErrNotExist) {
 		return flags
 	}
-	return flags + "; there is a " + cli.ConfigName + " here, which is not read on its own account: a gate must not take its trust from what it judges"
+	return flags + "; there is a " + config.Name + " here, which is not read on its own account: a gate must not take its trust from what it judges"
 }

@@ -68,7 +68,7 @@ func New(streams cli.Streams) *cobra.Command {
 	}
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+cli.ConfigName+" of the repository, if there is one)")
+	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.changedSince, "changed-since", "", "branch, tag or `commit`: look only at files that have changed since HEAD parted from it")
 	shapeconfig.AddFlags(cmd)
 	o.around.addFlags(cmd)
@@ -86,9 +86,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := shapeconfig.WeighClaims(cfg, &config); err != nil {
-			return err
-		}
+		shapeconfig.WeighClaims(cfg.Promote, &config)
 		report := &cli.Report{Tool: "polex-validate", Reasons: reasons(config), CountPassed: !format.Writes("json")}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		var since *changed.Since

@@ -8,6 +8,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
@@ -31,7 +32,7 @@ func (s *surroundings) addFlags(cmd *cobra.Command) {
 //
 // waiting, where it is not nil, says where the live exceptions are when no flag does.
 // What cannot be read of those is for polex-verify to reject.
-func (s *surroundings) read(run *run, waiting *queue, cfg *cli.Config, config *shape.Config) error {
+func (s *surroundings) read(run *run, waiting *queue, cfg *config.Config, config *shape.Config) error {
 	if len(s.crds) > 0 {
 		defined, err := exception.ReadDefinitions(slices.Collect(cli.Documents(s.crds, run.report, cli.Refuse)))
 		if err != nil {
@@ -52,11 +53,7 @@ func (s *surroundings) read(run *run, waiting *queue, cfg *cli.Config, config *s
 		run.live, said = waiting.signed, &cli.Report{}
 	}
 	if len(run.live) > 0 || waiting != nil {
-		var p cli.Promote
-		if err := cfg.Section("promote", &p); err != nil {
-			return err
-		}
-		run.renewals = &renewals{newApprover: p.Renewals.RequireNewApprover}
+		run.renewals = &renewals{newApprover: cfg.Promote.Renewals.RequireNewApprover}
 		run.set.Live(cli.Documents(run.live, said, cli.Refuse), run.now)
 	}
 	return nil

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/changed"
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -33,18 +33,13 @@ type queue struct {
 
 // openQueue returns the queue where a path lies in its folder or around it, and nil
 // where none does, outside of a repository, or where nothing in it has changed.
-func openQueue(ctx context.Context, cfg *cli.Config, paths []string, since *changed.Since) (*queue, error) {
-	root, err := cli.RepositoryRoot(".")
+func openQueue(ctx context.Context, cfg *config.Config, paths []string, since *changed.Since) (*queue, error) {
+	root, err := config.RepositoryRoot(".")
 	if err != nil || root == "" {
 		return nil, err
 	}
-	var d cli.Directories
-	var p cli.Promote
-	if err := errors.Join(cfg.Section("directories", &d), cfg.Section("promote", &p)); err != nil {
-		return nil, err
-	}
-	q := &queue{root: root, replace: p.Updates == "replace", covered: map[string]bool{}, touched: map[string]bool{}}
-	if q.folders, err = (pending.Folders{Unsigned: d.Unsigned, Signed: d.Signed}).Complete(); err != nil {
+	q := &queue{root: root, replace: cfg.Promote.Updates == "replace", covered: map[string]bool{}, touched: map[string]bool{}}
+	if q.folders, err = (pending.Folders{Unsigned: cfg.Directories.Unsigned, Signed: cfg.Directories.Signed}).Complete(); err != nil {
 		return nil, &cli.UsageError{Err: err, Hint: "see directories in the configuration"}
 	}
 	below := q.below(paths)
@@ -116,7 +111,7 @@ func (q *queue) attributes(ctx context.Context, since *changed.Since) error {
 func (q *queue) below(paths []string) []string {
 	var below []string
 	for _, path := range paths {
-		name, inside := cli.PathIn(q.root, path)
+		name, inside := config.PathIn(q.root, path)
 		if path == "-" || !inside {
 			continue
 		}

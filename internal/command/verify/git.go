@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -59,18 +60,14 @@ func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 }
 
 // inCommit returns what to verify in the commit, as paths from its root.
-func (f *gitFlags) inCommit(cfg *cli.Config) ([]string, error) {
+func (f *gitFlags) inCommit(cfg *config.Config) ([]string, error) {
 	paths := f.paths
 	if len(paths) == 0 {
-		var directories cli.Directories
-		if err := cfg.Section("directories", &directories); err != nil {
-			return nil, err
-		}
-		if directories.Signed == "" {
+		if cfg.Directories.Signed == "" {
 			return nil, &cli.UsageError{Err: errors.New("nothing says what to verify in the commit"),
 				Hint: "name it with --path, or with directories.signed in --config; --path . is all of it"}
 		}
-		paths = []string{directories.Signed}
+		paths = []string{cfg.Directories.Signed}
 	}
 	clean := make([]string, len(paths))
 	for i, name := range paths {

@@ -1,0 +1,304 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// everything is a configuration with every key.
+const everything = `
+apiVersion: polex.dev/v1alpha1
+kind: Config
+directories: {unsigned: requests, signed: live, policies: policies}
+lifetime: {ttlLabel: true}
+promote:
+  updates: replace
+  record: api
+  requireApprovals: 1
+  requireCodeOwners: true
+  allowStaleApprovals: true
+  approvalsFrom: api
+  renewals: {requireApprovals: 2, requireNewApprover: true}
+sigstore:
+  fulcioURL: https://fulcio.example.com
+  rekorURL: https://rekor.example.com/
+  rekorVersion: 2
+  timestampURL: http://127.0.0.1:3000/api/v1/timestamp
+  bundleFormat: sigstore
+  oidcIssuer: https://issuer.example.com
+  oidcClientID: polex
+guard:
+  namespaces: [team-*]
+  requireCluster: true
+  maxPerNamespace: 50
+  guardPolicies: [protect-exceptions]
+  guardNamespaces: [platform-security]
+  insecureOutsideGit: [break-glass]
+shape:
+  preset: strict
+  maxLifetime: 90d
+  limits: [{maxLifetime: 7d, policies: [a], namespaces: [prod-*], severities: [critical]}]
+  renewals: {max: 3, maxLifetime: 30d, require: [ticket]}
+  allowUnbounded: true
+  require: [reason, owner]
+  requireInMatch: [names]
+  maxPolicies: 1
+  namespaces: [platform]
+  checks: {wildcard-rule: "off"}
+  guardPolicies: [protect-exceptions]
+  guardNamespaces: [platform-security]
+  kyvernoVersion: "1.19"
+  rules: [{name: ticket-form, expression: exception.ticket != '', message: no ticket, severity: warning}]
+trust:
+  trustedRoot: root.json
+  threshold: 1
+  groups: [{name: platform, threshold: 1, authorities: [merge]}]
+  kinds: ["*"]
+  maxLifetime: 90d
+  allowUnbounded: true
+  lifetimes: [{policies: [a], namespaces: [b], kinds: ["*"], max: 7d}]
+  revoked:
+    - {messageDigest: "sha256:0000000000000000000000000000000000000000000000000000000000000000", because: it leaked}
+    - {certificate: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}
+    - {authority: merge, signedBefore: "2026-01-01T00:00:00Z"}
+  authorities:
+    - name: merge
+      issuer: https://token.actions.githubusercontent.com
+      subject: https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main
+      claims: {buildTrigger: push}
+      limits:
+        kinds: [PolicyException.kyverno.io]
+        namespaces: [a]
+        exemptedNamespaces: [b]
+        policies: [c]
+        maxLifetime: 30d
+        renewals: {max: 1, maxLifetime: 7d, requireApprovals: 1}
+    - {issuer: https://accounts.example.com, subjectRegexp: .*@acme.example}
+    - {certificateAuthorityFile: ca.pem, subject: anna@acme.example}
+    - {certificateAuthority: "-----BEGIN CERTIFICATE-----", subject: anna@acme.example}
+    - {keyFile: key.pub, insecureWithoutLog: true}
+    - {key: "-----BEGIN PUBLIC KEY-----", limits: {renewals: {forbid: true}}}
+`
+
+// read reads all of a configuration, as the commands together do.
+func read(t *testing.T, text []byte) error {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), Name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(path)
+	if err != nil {
+		return err
+	}
+	var section shape.Settings
+	if err := c.Section("shape", &section); err != nil {
+		return err
+	}
+	asked, err := section.Config()
+	if err != nil {
+		return err
+	}
+	asked.Policies = shape.ReadPolicies(nil)
+	if _, err := shape.New(asked); err != nil {
+		return err
+	}
+	var settings guard.Settings
+	if err := c.Section("guard", &settings); err != nil {
+		return err
+	}
+	_, err = trust.Read(c.Document(), c.Dir)
+	return err
+}
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "polex.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", value); err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// bothSay reads a configuration by the schema and by polex.
+func bothSay(t *testing.T, s *jsonschema.Schema, text []byte) (bySchema, byPolex error) {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(value), read(t, text)
+}
+
+// TestEveryKeyIsRead: the configuration above has every key of the schema, and both take
+// it. Where one of its keys has another name, no value or a value of another type, both
+// refuse it, and polex names the place.
+func TestEveryKeyIsRead(t *testing.T) {
+	s := compiled(t)
+	if bySchema, byPolex := bothSay(t, s, []byte(everything)); bySchema != nil || byPolex != nil {
+		t.Fatalf("the schema says %v, polex %v", bySchema, byPolex)
+	}
+	var whole object
+	if err := yaml.Unmarshal([]byte(everything), &whole); err != nil {
+		t.Fatal(err)
+	}
+	met := map[string]bool{}
+	mutations := 0
+	var each func(above string, value any)
+	each = func(above string, value any) {
+		switch v := value.(type) {
+		case []any:
+			for _, item := range v {
+				each(above+"[]", item)
+			}
+		case object:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				met[above+"."+key] = true
+				each(above+"."+key, v[key])
+				was := v[key]
+				for what, mutate := range map[string]func(){
+					"another name": func() { delete(v, key); v[key+"X"] = was },
+					"no value":     func() { v[key] = nil },
+					"another type": func() { v[key] = []any{object{"x": 1}} },
+				} {
+					mutate()
+					text, err := json.Marshal(whole)
+					if err != nil {
+						t.Fatal(err)
+					}
+					bySchema, byPolex := bothSay(t, s, text)
+					var syntax *exception.SyntaxError
+					if what == "another name" && strings.HasSuffix(above, ".claims") {
+						byPolex = bySchema // trust.Load knows the names
+					}
+					if bySchema == nil || byPolex == nil || !errors.As(byPolex, &syntax) && !strings.HasPrefix(above, ".shape.checks") && !strings.HasSuffix(above, ".claims") {
+						t.Errorf("%s.%s with %s: the schema says %v, polex %v", above, key, what, bySchema, byPolex)
+					}
+					mutations++
+					delete(v, key+"X")
+					v[key] = was
+				}
+			}
+		}
+	}
+	each("", whole)
+	for _, key := range schemaKeys("", schema(t), trustSchema(t)["$defs"].(object)) {
+		if !met[key] && !strings.HasPrefix(key, ".shape.checks.") {
+			t.Errorf("the configuration above lacks %s", key)
+		}
+	}
+	if mutations < 200 {
+		t.Errorf("there were %d mutations alone", mutations)
+	}
+}
+
+// schemaKeys are the keys that a schema knows.
+func schemaKeys(above string, s, defs object) []string {
+	s = resolved(s, defs)
+	var all []string
+	if items, ok := s["items"].(object); ok {
+		return schemaKeys(above+"[]", items, defs)
+	}
+	properties, _ := s["properties"].(object)
+	for key, value := range properties {
+		all = append(append(all, above+"."+key), schemaKeys(above+"."+key, value.(object), defs)...)
+	}
+	return all
+}
+
+// TestValues: both refuse the same values.
+func TestValues(t *testing.T) {
+	s := compiled(t)
+	for text, ok := range map[string]bool{
+		"shape: {preset: baseline, maxPolicies: 0, require: [], namespaces: []}":              true,
+		"shape: {checks: {wildcard-rule: \"off\", no-expiry: warning, reaches-guard: error}}": true,
+		"promote: {record: trailers, approvalsFrom: trailers, requireApprovals: 0}":           true,
+		"sigstore: {rekorURL: 'http://localhost:3000'}":                                       true,
+		"guard: {maxPerNamespace: 0}":                                                         true,
+
+		"shape: {preset: lenient}":                         false,
+		"shape: {maxLifetime: 90}":                         false,
+		"shape: {maxLifetime: 90 days}":                    false,
+		"shape: {maxLifetime: ''}":                         false,
+		"shape: {limits: [{maxLifetime: never}]}":          false,
+		"shape: {renewals: {max: -1}}":                     false,
+		"shape: {renewals: {max: 999}}":                    false,
+		"shape: {renewals: {require: [colour]}}":           false,
+		"shape: {require: [colour]}":                       false,
+		"shape: {requireInMatch: [kinds]}":                 false,
+		"shape: {maxPolicies: -1}":                         false,
+		"shape: {maxPolicies: '1'}":                        false,
+		"shape: {checks: {reaches-guard: 'off'}}":          false,
+		"shape: {checks: {wildcards: 'off'}}":              false,
+		"shape: {checks: {wildcard-rule: info}}":           false,
+		"shape: {rules: [{name: a, severity: 'off'}]}":     false,
+		"shape: {MaxPolicies: 1}":                          false,
+		"promote: {updates: overwrite}":                    false,
+		"promote: {updates: ''}":                           false,
+		"promote: {record: gitlab}":                        false,
+		"promote: {requireApprovals: -1}":                  false,
+		"promote: {requireApprovals: 101}":                 false,
+		"promote: {approvalsFrom: event}":                  false,
+		"promote: {renewals: {requireApprovals: 101}}":     false,
+		"sigstore: {rekorVersion: 3}":                      false,
+		"sigstore: {rekorVersion: 0}":                      false,
+		"sigstore: {bundleFormat: dsse}":                   false,
+		"sigstore: {rekorURL: 'http://rekor.example.com'}": false,
+		"sigstore: {rekorURL: rekor.example.com}":          false,
+		"sigstore: {rekorURL: ''}":                         false,
+		"sigstore: {fulcioURL: 'https://me@example.com'}":  false,
+		"sigstore: {timestampURL: 'https://a.example/?x'}": false,
+		"guard: {maxPerNamespace: -1}":                     false,
+		"lifetime: {ttlLabel: 'yes'}":                      false,
+		"directories: {unsigned: 1}":                       false,
+		"directories:":                                     false,
+		"trust: {threshold: 0}":                            false,
+		"trust: {kinds: []}":                               false,
+		"gaurd: {}":                                        false,
+	} {
+		bySchema, byPolex := bothSay(t, s, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\n"+text+"\n"))
+		if (bySchema == nil) != ok || (byPolex == nil) != ok {
+			t.Errorf("%s: the schema says %v, polex %v", text, bySchema, byPolex)
+		}
+	}
+}
+
+// TestHints: an unknown key is told with its place and with the nearest key.
+func TestHints(t *testing.T) {
+	err := read(t, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\nshape:\n  maxLifetme: 90d\n"))
+	var syntax *exception.SyntaxError
+	if !errors.As(err, &syntax) || syntax.Position.Line != 4 || syntax.Position.Column != 3 || syntax.Hint != `did you mean "maxLifetime"?` {
+		t.Errorf("%v", err)
+	}
+}

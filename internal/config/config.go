@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Name is the configuration's name at a repository's root.
+const Name = ".polex.yaml"
+
+const (
+	apiVersion  = "polex.dev/v1alpha1"
+	kind        = "Config"
+	trustPolicy = "TrustPolicy"
+)
+
+// Config is a configuration file.
+type Config struct {
+	// Dir is the folder that relative paths in it are relative to.
+	Dir string
+
+	Directories Directories
+	Lifetime    Lifetime
+	Promote     Promote
+	Sigstore    Sigstore
+
+	doc *exception.Document
+}
+
+// Load reads the configuration at path, or a trust policy, which is one without
+// sections. An empty path is an empty configuration. A file of more than
+// [exception.MaxDocument] bytes is an error; an unknown key, a value of another type or
+// beyond its limits, and a value that is missing is a *[exception.SyntaxError] at its
+// place.
+func Load(path string) (*Config, error) {
+	if path == "" {
+		doc, err := exception.FromObject(map[string]any{"apiVersion": apiVersion, "kind": kind})
+		return &Config{doc: doc}, err
+	}
+	raw, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	doc, err := exception.Parse(raw, path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{Dir: filepath.Dir(path), doc: doc}
+	if doc.APIVersion() != apiVersion || !c.isTrustPolicy() && doc.Text("kind") != kind {
+		return nil, &exception.SyntaxError{Position: doc.Position(), Message: fmt.Sprintf("not a polex configuration: apiVersion is %q, kind is %q", doc.APIVersion(), doc.Text("kind")),
+			Hint: "begin it with apiVersion: " + apiVersion + " and kind: " + kind + ", or " + trustPolicy}
+	}
+	if c.isTrustPolicy() {
+		return c, checkNoSections(doc)
+	}
+	var whole file
+	if err := decode(doc, &whole); err != nil {
+		return nil, err
+	}
+	c.Directories, c.Lifetime, c.Promote, c.Sigstore = whole.Directories, whole.Lifetime, whole.Promote, whole.Sigstore
+	return c, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path) // #nosec G304 -- the user names what is read
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	raw, err := io.ReadAll(io.LimitReader(f, exception.MaxDocument+1))
+	if err == nil && len(raw) > exception.MaxDocument {
+		err = fmt.Errorf("%s is larger than %d KiB", path, exception.MaxDocument>>10)
+	}
+	return raw, err
+}
+
+func (c *Config) isTrustPolicy() bool { return c.doc.Text("kind") == trustPolicy }
+
+// checkNoSections refuses a trust policy with a section of a configuration: a
+// command that reads that section would pass it over without a word.
+func checkNoSections(doc *exception.Document) error {
+	for field := range reflect.TypeFor[file]().Fields() {
+		section := field.Tag.Get("json")
+		if _, there := doc.Lookup(section); there && field.Tag.Get("doc") != "" {
+			return &exception.SyntaxError{Position: doc.PositionOf(exception.Path{section}),
+				Message: "a " + trustPolicy + " has no section called " + section,
+				Hint:    "write a file of kind: " + kind + ", whose section trust holds the trust policy"}
+		}
+	}
+	return nil
+}
+
+// Section fills into from a section that belongs to another package, with the errors of
+// [Load]. A trust policy has none.
+func (c *Config) Section(name string, into any) error {
+	if c.isTrustPolicy() {
+		return nil
+	}
+	return decode(c.doc, into, name)
+}
+
+// Document returns the configuration as it was written.
+func (c *Config) Document() *exception.Document { return c.doc }
+
+func decode(doc *exception.Document, into any, path ...any) error {
+	value, there := doc.Lookup(path...)
+	if !there {
+		return nil
+	}
+	if err := doc.Decode(into, path...); err != nil {
+		return err
+	}
+	return checkValue(doc, path, value, reflect.TypeOf(into).Elem(), "")
+}

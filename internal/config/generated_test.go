@@ -1,0 +1,76 @@
+package config
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/configuration.md anew")
+
+// TestGenerated holds what is generated against the types.
+func TestGenerated(t *testing.T) {
+	text, err := json.MarshalIndent(schema(t), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"polex.schema.json": string(text) + "\n", "configuration.md": page(t)} {
+		path := filepath.Join("..", "..", "docs", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // it goes to Git
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("docs/%s is out of date; make generate (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestEveryKeyIsExplained: each key has a sentence, and each tag is one that is known.
+func TestEveryKeyIsExplained(t *testing.T) {
+	var explained func(above string, in reflect.Type)
+	explained = func(above string, in reflect.Type) {
+		for in.Kind() == reflect.Slice || in.Kind() == reflect.Pointer {
+			in = in.Elem()
+		}
+		if in.Kind() != reflect.Struct {
+			return
+		}
+		for _, field := range fields(in) {
+			key := above + "." + field.Tag.Get("json")
+			if field.Tag.Get("doc") == "" && key != ".apiVersion" && key != ".kind" {
+				t.Errorf("%s is not explained", key)
+			}
+			if format := field.Tag.Get("format"); format != "" && format != "duration" && format != "address" {
+				t.Errorf("%s: there is no format %q", key, format)
+			}
+			explained(key, field.Type)
+		}
+	}
+	for key := range trustDefaults {
+		if !strings.Contains(page(t), "\n| `"+key+"` | ") {
+			t.Errorf("there is no key %s", key)
+		}
+	}
+	field, _ := Field(owned["shape"], "require")
+	if diff := cmp.Diff(shape.Statements(), strings.Fields(field.Tag.Get("enum"))); diff != "" {
+		t.Errorf("shape.require (-code +tag):\n%s", diff)
+	}
+	explained("", reflect.TypeFor[file]())
+	for name, section := range owned {
+		explained("."+name, section)
+	}
+}

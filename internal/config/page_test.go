@@ -1,0 +1,201 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const pageIntro = `# Configuration
+
+This page is generated from the code: every key of ` + "`.polex.yaml`" + `, in order of the sections.
+
+` + "```yaml" + `
+# yaml-language-server: $schema=https://raw.githubusercontent.com/polex-dev/polex/main/docs/polex.schema.json
+apiVersion: polex.dev/v1alpha1
+kind: Config
+shape:
+  preset: strict
+` + "```" + `
+
+- The file is optional. ` + "`polex-validate`, `polex-request`, `polex-sign` and `polex-prune`" + ` read the ` + "`.polex.yaml`" + ` at the root of the repository, or the file that ` + "`--config`" + ` names.
+- ` + "`polex-verify`, `polex-audit` and `polex-guard`" + ` read only the file that ` + "`--config`" + ` names: a gate never takes its trust policy from the repository that it verifies.
+- A flag wins over the file, and ` + "`--preset`" + ` wins over every key that presets set.
+- An unknown key, a value of another type, a value beyond its limits and a key without a value are errors: exit status 2, with the position of the key.
+- A file has at most 1 MiB. It is one YAML document.
+- A duration is whole weeks, days, hours, minutes and seconds, the longest first: ` + "`4h`, `90d`, `1d12h`" + `.
+- [polex.schema.json](polex.schema.json) is the JSON Schema of the file. A file of ` + "`kind: TrustPolicy`" + ` holds the section ` + "`trust`" + ` alone and has [its own](trustpolicy.schema.json).
+`
+
+// more names the page that explains a section.
+var more = map[string]string{
+	"shape": "[checks.md](checks.md) explains the checks, and [lifetimes.md](lifetimes.md) the maximum lifetimes.", "promote": "[promote.md](promote.md) and [approvals.md](approvals.md) explain it.",
+	"lifetime": "[lifetimes.md](lifetimes.md) explains it.", "sigstore": "[privacy.md](privacy.md) says what signing publishes.", "trust": "[trust.md](trust.md) explains it.", "guard": "[guard.md](guard.md) explains it.",
+}
+
+// page is docs/configuration.md.
+func page(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(pageIntro)
+	for _, section := range fields(reflect.TypeFor[file]()) {
+		name, by := section.Tag.Get("json"), section.Tag.Get("by")
+		if by == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s. Read by %s.", name, capital(section.Tag.Get("doc")), commands(by))
+		if more[name] != "" {
+			b.WriteString(" " + more[name])
+		}
+		b.WriteString("\n\n| key | type | default | limits | description |\n| --- | --- | --- | --- | --- |\n")
+		switch {
+		case name == "trust":
+			trust := trustSchema(t)
+			trustRows(t, &b, name, trust, trust["$defs"].(object))
+		case owned[name] != nil:
+			rows(&b, name, owned[name], by)
+		default:
+			rows(&b, name, section.Type, by)
+		}
+	}
+	return b.String()
+}
+
+func row(b *strings.Builder, key, kind, otherwise, limits, doc string) {
+	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", key, kind, otherwise, strings.ReplaceAll(limits, "|", "\\|"), strings.ReplaceAll(doc, "|", "\\|"))
+}
+
+// rows writes a row for each key of a type.
+func rows(b *strings.Builder, above string, t reflect.Type, sectionBy string) {
+	for _, field := range fields(t) {
+		key, doc, kind := above+"."+field.Tag.Get("json"), field.Tag.Get("doc"), typeName(field.Type)
+		if by := field.Tag.Get("by"); by != "" && by != sectionBy {
+			doc += ". Read by " + commands(by)
+		}
+		below := field.Type
+		if below.Kind() == reflect.Slice {
+			below = below.Elem()
+		}
+		limits := ""
+		if known := strings.Fields(field.Tag.Get("enum")); len(known) > 0 {
+			limits = "`" + strings.Join(known, "`, `") + "`"
+		}
+		least, most := limit(field.Tag, "min"), limit(field.Tag, "max")
+		switch {
+		case least != nil && most != nil:
+			limits = fmt.Sprintf("%d to %d", *least, *most)
+		case least != nil:
+			limits = fmt.Sprintf("at least %d", *least)
+		case field.Type.Kind() == reflect.Map:
+			limits = "`off`, `warning`, `error`; some checks are always `error`"
+		}
+		if format := field.Tag.Get("format"); format != "" {
+			kind = map[string]string{"duration": "duration", "address": "https address"}[format]
+		}
+		row(b, key, kind, field.Tag.Get("default"), limits, doc)
+		if below.Kind() == reflect.Struct {
+			if field.Type.Kind() == reflect.Slice {
+				key += "[]"
+			}
+			rows(b, key, below, sectionBy)
+		}
+	}
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(t.Elem())
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return "list"
+		}
+		return "list of strings"
+	case reflect.Map:
+		return "map of reason to level"
+	case reflect.Struct:
+		return "section"
+	default:
+		return map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer"}[t.Kind()]
+	}
+}
+
+// trustDefaults are those of the trust policy.
+var trustDefaults = map[string]string{
+	"trust.allowUnbounded": "false", "trust.kinds": "PolicyException of both groups", "trust.maxLifetime": "no limit", "trust.threshold": "1", "trust.trustedRoot": "the public-good Sigstore",
+	"trust.authorities[].insecureWithoutLog": "false", "trust.authorities[].limits": "no limit", "trust.authorities[].limits.renewals.forbid": "false",
+}
+
+// trustRows writes a row for each key of a JSON Schema.
+func trustRows(t *testing.T, b *strings.Builder, above string, schema, defs object) {
+	t.Helper()
+	properties := schema["properties"].(object)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if above == "trust" && (name == "apiVersion" || name == "kind") {
+			continue
+		}
+		said := resolved(properties[name].(object), defs)
+		key, kind, limits := above+"."+name, fmt.Sprint(said["type"]), trustLimits(said)
+		below := said
+		switch {
+		case properties[name].(object)["$ref"] == "#/$defs/duration":
+			kind = "duration"
+		case kind == "array":
+			if below = resolved(said["items"].(object), defs); below["properties"] == nil {
+				kind = "list of strings"
+				limits = trustLimits(below)
+			} else {
+				kind = "list"
+			}
+		case kind == "object":
+			kind = "section"
+			if said["properties"] == nil {
+				kind = "map of name to string"
+			}
+		}
+		row(b, key, kind, trustDefaults[key], limits, fmt.Sprint(said["description"]))
+		if below["properties"] != nil {
+			if kind == "list" {
+				key += "[]"
+			}
+			trustRows(t, b, key, below, defs)
+		}
+	}
+}
+
+// resolved is a schema with what it refers to; what it says itself wins.
+func resolved(schema, defs object) object {
+	name, ok := strings.CutPrefix(fmt.Sprint(schema["$ref"]), "#/$defs/")
+	if !ok {
+		return schema
+	}
+	all := maps.Clone(defs[name].(object))
+	maps.Copy(all, schema)
+	return all
+}
+
+func trustLimits(s object) string {
+	switch {
+	case s["minimum"] != nil && s["maximum"] != nil:
+		return fmt.Sprintf("%v to %v", s["minimum"], s["maximum"])
+	case s["maxLength"] != nil:
+		return fmt.Sprintf("at most %v characters", s["maxLength"])
+	}
+	return ""
+}
+
+func commands(by string) string {
+	names := strings.Fields(by)
+	for i, name := range names {
+		names[i] = "`polex-" + name + "`"
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return names[0]
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -1,0 +1,73 @@
+package config
+
+// file is the whole document. The sections without a type here are read by their owners.
+type file struct {
+	APIVersion  string      `json:"apiVersion"`
+	Kind        string      `json:"kind"`
+	Directories Directories `json:"directories" by:"validate sign verify prune request audit" doc:"where the repository keeps exceptions and policies"`
+	Shape       any         `json:"shape" by:"validate sign request" doc:"the validation rules of exceptions"`
+	Promote     Promote     `json:"promote" by:"sign" doc:"how polex-sign --promote treats pending exceptions, and which approvals it requires"`
+	Lifetime    Lifetime    `json:"lifetime" by:"sign" doc:"how polex-sign writes the expiry of an exception"`
+	Sigstore    Sigstore    `json:"sigstore" by:"sign" doc:"the Sigstore services that sign"`
+	Trust       any         `json:"trust" by:"verify sign guard request audit" doc:"the trusted signers"`
+	Guard       any         `json:"guard" by:"guard" doc:"the rules of one cluster"`
+}
+
+// Directories is the section that says where exceptions are.
+type Directories struct {
+	Unsigned string `json:"unsigned" by:"validate sign request audit" default:"unsigned" doc:"the folder of pending exceptions, from the root of the repository"`
+	Signed   string `json:"signed" default:"signed" doc:"the folder of signed exceptions, from the root of the repository; polex-verify --git has no default"`
+	Policies string `json:"policies" by:"validate sign request" default:"none: policies are not checked" doc:"the folder of the Kyverno policies, from the configuration file"`
+}
+
+// Sigstore is the section that says which Sigstore signs.
+type Sigstore struct {
+	FulcioURL    string `json:"fulcioURL" format:"address" default:"the public-good Fulcio" doc:"the address of the Fulcio that issues the certificate (--fulcio-url)"`
+	RekorURL     string `json:"rekorURL" format:"address" default:"the public-good Rekor 1" doc:"the address of the Rekor transparency log (--rekor-url)"`
+	RekorVersion int    `json:"rekorVersion" min:"1" max:"2" default:"1" doc:"the version of Rekor's API (--rekor-version); 2 requires rekorURL and timestampURL"`
+	TimestampURL string `json:"timestampURL" format:"address" default:"no timestamp" doc:"the address of the timestamp authority (--timestamp-server-url)"`
+	BundleFormat string `json:"bundleFormat" enum:"cosign sigstore both" default:"both" doc:"the form of the evidence in a signed document (--bundle-format)"`
+	OIDCIssuer   string `json:"oidcIssuer" format:"address" default:"the public-good issuer" doc:"the address of the OIDC issuer for a person who signs in (--oidc-issuer)"`
+	OIDCClientID string `json:"oidcClientID" default:"sigstore" doc:"the client ID at the OIDC issuer (--oidc-client-id)"`
+}
+
+// Lifetime is the section that says how the end of an exception is written.
+type Lifetime struct {
+	TTLLabel bool `json:"ttlLabel" default:"false" doc:"true also writes the expiry of a kyverno.io exception as the label cleanup.kyverno.io/ttl"`
+}
+
+// Promote is the section that says how what waits is promoted.
+type Promote struct {
+	Updates string `json:"updates" by:"validate sign" enum:"refuse replace" default:"refuse" doc:"whether a pending exception may replace the signed exception of its name"`
+	Review
+}
+
+// Review is the part of [Promote] that says what is recorded of the review of
+// what is signed, and what is asked of it.
+type Review struct {
+	Record              string `json:"record" by:"validate sign" enum:"auto none api event trailers" default:"auto" doc:"the source of the review record"`
+	RequireApprovals    int    `json:"requireApprovals" by:"validate sign" min:"0" max:"100" default:"0" doc:"the number of people who have to approve an exception"`
+	RequireCodeOwners   bool   `json:"requireCodeOwners" by:"validate sign" default:"false" doc:"true requires the approval of a code owner of each file, by CODEOWNERS"`
+	AllowStaleApprovals bool   `json:"allowStaleApprovals" default:"false" doc:"true counts approvals of earlier commits of the pull request"`
+	ApprovalsFrom       string `json:"approvalsFrom" enum:"api trailers" default:"api" doc:"trailers counts approvals in the commit message, with record: trailers"`
+
+	Renewals RenewalReview `json:"renewals" by:"validate sign" doc:"further approvals for an exception that renews another"`
+}
+
+// The settings of [Review.Record] that name no source.
+const (
+	RecordAuto = "auto" // the best that the environment shows; the default
+	RecordNone = "none"
+)
+
+// RenewalReview is what is asked of the review of an exception that renews another,
+// besides.
+type RenewalReview struct {
+	RequireApprovals   int  `json:"requireApprovals" min:"0" max:"100" default:"as for any exception" doc:"the number of people who have to approve a renewal"`
+	RequireNewApprover bool `json:"requireNewApprover" default:"false" doc:"true requires an approver who did not approve the renewed exception"`
+}
+
+// AsksApprovals reports whether anything asks for approvals.
+func (r Review) AsksApprovals() bool {
+	return r.RequireApprovals > 0 || r.RequireCodeOwners || r.Renewals != RenewalReview{}
+}

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// checkValue holds a value, which was decoded as a type, against the tags of its key. A
+// key without a value is refused: it might have been meant to forbid something.
+func checkValue(doc *exception.Document, path exception.Path, value any, t reflect.Type, tag reflect.StructTag) error {
+	problem := ""
+	switch v := value.(type) {
+	case nil:
+		problem = "has no value; leave the key out, or give it one"
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			below, tag := t, reflect.StructTag("")
+			if t.Kind() == reflect.Struct {
+				field, _ := Field(t, key)
+				below, tag = field.Type, field.Tag
+			}
+			if err := checkValue(doc, path.With(key), v[key], below, tag); err != nil {
+				return err
+			}
+		}
+	case []any:
+		if t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		for i, item := range v {
+			if err := checkValue(doc, path.With(i), item, t, tag); err != nil {
+				return err
+			}
+		}
+	case string:
+		problem = checkText(v, tag)
+	case int64:
+		least, most := limit(tag, "min"), limit(tag, "max")
+		switch {
+		case least != nil && v < *least:
+			problem = fmt.Sprintf("is %d, expected at least %d", v, *least)
+		case most != nil && v > *most:
+			problem = fmt.Sprintf("is %d, expected at most %d", v, *most)
+		}
+	}
+	if problem == "" {
+		return nil
+	}
+	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " " + problem, Hint: "docs/configuration.md lists the keys"}
+}
+
+// addressForm is that of an address which sends no token or signature over an open line;
+// loopback is not one.
+var addressForm = regexp.MustCompile(`^(https://[^\s/?#@]+|http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]*)?)(/[^\s?#]*)?$`)
+
+func checkText(text string, tag reflect.StructTag) string {
+	if known := strings.Fields(tag.Get("enum")); len(known) > 0 && !slices.Contains(known, text) {
+		return fmt.Sprintf("is %q, expected one of %s", text, strings.Join(known, ", "))
+	}
+	switch tag.Get("format") {
+	case "duration":
+		if _, err := lifetime.ParseDuration(text); err != nil {
+			return "is no duration: " + err.Error()
+		}
+	case "address":
+		if !addressForm.MatchString(text) {
+			return fmt.Sprintf("is %q, expected an address such as https://rekor.example.com", text)
+		}
+	}
+	return ""
+}
+
+func limit(tag reflect.StructTag, name string) *int64 {
+	n, err := strconv.ParseInt(tag.Get(name), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// Field returns the field of a struct, or of one that is embedded in it, that has a key.
+func Field(t reflect.Type, key string) (reflect.StructField, bool) {
+	for _, field := range reflect.VisibleFields(t) {
+		if field.Tag.Get("json") == key {
+			return field, true
+		}
+	}
+	return reflect.StructField{}, false
+}

@@ -1,0 +1,45 @@
+package exception_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// TestDecodeHints: an unknown key is told with its place, and with the key that it is
+// likely to be.
+func TestDecodeHints(t *testing.T) {
+	type item struct {
+		Name    string `json:"name"`
+		Folders string `json:"folders" formerly:"directories"`
+	}
+	type section struct {
+		item
+		Items []item          `json:"items"`
+		Named map[string]item `json:"named"`
+	}
+	for text, want := range map[string]string{
+		"nam: a":                `2:3 did you mean "name"?`,
+		"directories: a":        "2:3 directories is called folders now",
+		"colour: red":           "2:3 ",
+		"items: [{nmae: a}]":    `2:12 did you mean "name"?`,
+		"named: {a: {naem: 1}}": `2:15 did you mean "name"?`,
+		"name: 1":               "2:3 ",
+	} {
+		doc, err := exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var into section
+		err = doc.Decode(&into, "section")
+		var syntax *exception.SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Fatalf("%s: %v", text, err)
+		}
+		at := syntax.Position.String()[len("a.yaml:"):]
+		if got := at + " " + syntax.Hint; got != want {
+			t.Errorf("%s: %q, and not %q", text, got, want)
+		}
+	}
+}
