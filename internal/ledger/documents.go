@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 
@@ -120,13 +119,9 @@ func (r *reading) take(s *step) error {
 // look reads the documents of a content.
 func (r *reading) look(j job) {
 	b := j.into
-	reader := exception.NewReader(bytes.NewReader(j.raw), "")
-	for {
-		doc, err := reader.Next()
+	for doc, err := range exception.NewReader(bytes.NewReader(j.raw), "").All() {
 		var bad *exception.SyntaxError
 		switch {
-		case errors.Is(err, io.EOF):
-			return
 		case errors.As(err, &bad):
 			b.bad = append(b.bad, bad)
 			if len(b.bad) > maxListed {

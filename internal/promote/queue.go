@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"time"
 
@@ -217,21 +216,14 @@ func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 }
 
 func readDocuments(content []byte, name string, visit func(*exception.Document, *exception.SyntaxError)) error {
-	reader := exception.NewReader(bytes.NewReader(content), name)
-	for {
-		doc, err := reader.Next()
+	for doc, err := range exception.NewReader(bytes.NewReader(content), name).All() {
 		var bad *exception.SyntaxError
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.As(err, &bad):
-			visit(nil, bad)
-		case err != nil:
+		if err != nil && !errors.As(err, &bad) {
 			return err
-		default:
-			visit(doc, nil)
 		}
+		visit(doc, bad)
 	}
+	return nil
 }
 
 func (q *Queue) folders() pending.Folders {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -106,15 +105,10 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 
 // file looks at one file.
 func (f *Found) file(content []byte, name string, o Options) error {
-	reader := exception.NewReader(bytes.NewReader(content), name)
 	var ended, soon []Exception
 	var kept []*exception.Document
 	readable := true
-	for {
-		doc, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for doc, err := range exception.NewReader(bytes.NewReader(content), name).All() {
 		var life lifetime.Lifetime
 		if err == nil {
 			life, err = lifetime.OfDocument(doc)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"unicode"
 	"unicode/utf8"
@@ -52,6 +53,20 @@ func NewReader(r io.Reader, file string) *Reader {
 func (r *Reader) Large() *Reader {
 	r.nodes = maxLargeNodes
 	return r
+}
+
+// All returns what [Reader.Next] does, one after another: documents, errors that are about
+// one document (*[SyntaxError]), and last the reader's own error, if there is one.
+func (r *Reader) All() iter.Seq2[*Document, error] {
+	return func(yield func(*Document, error) bool) {
+		for {
+			doc, err := r.Next()
+			var syntax *SyntaxError
+			if errors.Is(err, io.EOF) || !yield(doc, err) || err != nil && !errors.As(err, &syntax) {
+				return
+			}
+		}
+	}
 }
 
 // Next returns the next document, or [io.EOF] when there is none. A

@@ -206,25 +206,23 @@ func (in Inputs) Stream(r io.Reader, name string, visit func(*exception.Document
 	if in.Large {
 		reader.Large()
 	}
-	for n := 0; ; n++ {
-		doc, err := reader.Next()
+	found := false
+	for doc, err := range reader.All() {
+		found = true
 		var syntax *exception.SyntaxError
 		switch {
 		case err == nil:
 			in.Report.Documents++
 			visit(doc)
-		case errors.Is(err, io.EOF):
-			if n == 0 {
-				in.Report.Add(Result{Outcome: Unknown, File: name, Reason: ReasonNoDocuments, Message: "there is no document in it"})
-			}
-			return
 		case errors.As(err, &syntax):
 			in.Report.Documents++
 			in.Report.Add(Malformed(syntax))
 		default:
 			in.unreadable(name, err)
-			return
 		}
+	}
+	if !found {
+		in.Report.Add(Result{Outcome: Unknown, File: name, Reason: ReasonNoDocuments, Message: "there is no document in it"})
 	}
 }
 

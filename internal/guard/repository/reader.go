@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -109,12 +108,7 @@ func (c *collector) entry(e git.Entry, problem string) error {
 	if err := c.weigh(len(content)); err != nil {
 		return err
 	}
-	reader := exception.NewReader(bytes.NewReader(content), e.Path)
-	for {
-		doc, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return c.ctx.Err()
-		}
+	for doc, err := range exception.NewReader(bytes.NewReader(content), e.Path).All() {
 		if err == nil {
 			err = c.document(doc)
 		}
@@ -122,6 +116,7 @@ func (c *collector) entry(e git.Entry, problem string) error {
 			return fmt.Errorf("%q: %w", e.Path, err)
 		}
 	}
+	return c.ctx.Err()
 }
 
 // document adds the message of a sealed document. What is not sealed has none.
