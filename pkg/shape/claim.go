@@ -47,22 +47,16 @@ type claimed struct {
 	path  exception.Path
 }
 
-// kinds returns the kinds of the policies.
-func (c *claim) kinds() []string {
-	kinds := make([]string, len(c.policies))
-	for i, ref := range c.policies {
-		kinds[i] = ref.Kind
-	}
-	return kinds
-}
-
 func newClaim(d *exception.Document, e *exception.Exception, of *kyverno.Exception, now time.Time) *claim {
 	spec := of.Spec
 	c := &claim{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match)}
 	for _, ref := range of.Refs {
 		c.policies = append(c.policies, claimed{ref.Key(), ref.RuleNames(), ref.Path})
 	}
-	c.conditions = slices.Compact(slices.Sorted(slices.Values(kyverno.Texts(expressions(of)))))
+	if !of.ByMatch {
+		conditions := kyverno.Texts(expressions(of))
+		c.conditions, c.block = kyverno.Parts(conditions), match.BlockOf(kyverno.PlainMatch(conditions))
+	}
 	c.controls, c.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"], spec["images"], spec["allowedValues"])
 	c.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"], spec["allowedValues"])
 	c.list()
@@ -103,11 +97,10 @@ const maxKeys = 256
 
 // list finds out the names and namespaces that the claim goes by.
 func (c *claim) list() {
-	if !c.byMatch {
-		c.names, c.anywhere = slices.Concat(namesIn(c.conditions), c.conditions), true
-	} else {
-		c.names, c.nameless = c.said((*match.Filter).NamesAsked)
-		c.namespaces, c.anywhere = c.said(func(f *match.Filter) []string { return f.Namespaces })
+	c.names, c.nameless = c.said((*match.Filter).NamesAsked)
+	c.namespaces, c.anywhere = c.said(func(f *match.Filter) []string { return f.Namespaces })
+	if !c.byMatch { // the same conditions may say neither
+		c.names, c.anywhere = append(c.names, c.conditions...), true
 	}
 	if len(c.policies)*(len(c.names)+len(c.namespaces)) > maxKeys {
 		c.names, c.namespaces, c.nameless, c.anywhere = nil, nil, true, true

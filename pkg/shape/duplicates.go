@@ -36,7 +36,6 @@ type Set struct {
 	met, live map[exception.IdentityKey]int // numbers of claims
 	index     claimIndex
 	now       time.Time
-	reader    conditionReader
 }
 
 // Live tells the set which exceptions are live: those in signed/, say. They are

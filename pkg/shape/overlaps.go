@@ -12,7 +12,13 @@ import (
 const ReasonOverlaps = "overlaps"
 
 var overlappingCheck = check{
-	Title:   "Overlapping",
+	Title: "Overlapping",
+	About: `Finds two exceptions that exempt the same resource from the same policy, and for kyverno.io
+from the same rule: when one of them ends, the other still exempts. It is reported with an
+example, or where one exception has every condition of the other, so that it is never
+reported wrongly. Match conditions have an example where they compare kinds, API versions,
+names, namespaces, labels and the user with literals; in other forms, only the same parts
+are found. An exception does not overlap with the one that it renews.`,
 	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning}},
 }
 
@@ -29,7 +35,8 @@ const (
 // policy, and for kyverno.io from the same rule. When one of them is withdrawn or
 // ends, the other goes on exempting, and nobody will think of it. A renewal does not
 // overlap with the exception that it says it renews. It is only said with an example
-// in hand: where the matches are too intricate to find one, nothing is. Where this is an
+// in hand, or where one has every condition of the other: where the matches are too
+// intricate for that, nothing is. Where this is an
 // error, polex-sign refuses to promote what overlaps with a signed exception that has
 // not ended.
 func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
@@ -64,7 +71,7 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 					continue
 				}
 				compared++
-				what := s.shares(work, c, ref, other)
+				what := shares(work, c, ref, other)
 				if what == "" {
 					continue
 				}
@@ -94,12 +101,12 @@ func predecessor(d *exception.Document, id exception.Identity) exception.Identit
 
 // shares says what an exception and another both except from, of a policy that
 // the first names, and for which resources; "" is nothing.
-func (s *Set) shares(work *wildcard.Meter, c *claim, ref claimed, other *claim) string {
+func shares(work *wildcard.Meter, c *claim, ref claimed, other *claim) string {
 	rule, same := sharedRule(work, ref, other)
 	if !same {
 		return ""
 	}
-	example, meet := s.meeting(work, c, other)
+	example, meet := meeting(work, c, other)
 	if !meet {
 		return ""
 	}
@@ -135,28 +142,18 @@ func sharedRule(work *wildcard.Meter, ref claimed, other *claim) (rule string, s
 
 // meeting reports whether there is a resource that both exceptions are for, and
 // says which.
-func (s *Set) meeting(work *wildcard.Meter, a, b *claim) (example string, meet bool) {
+func meeting(work *wildcard.Meter, a, b *claim) (example string, meet bool) {
 	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
 	}
-	if !a.byMatch {
-		// Conditions are joined by "and": whatever meets the longer list meets
-		// the shorter too.
-		if within(a.conditions, b.conditions) || within(b.conditions, a.conditions) {
-			return " under the same conditions", true
-		}
+	// Conditions are joined by "and": whatever meets the longer list meets the shorter too.
+	if within(a.conditions, b.conditions) || within(b.conditions, a.conditions) {
+		return " under the same conditions", true
 	}
-	if r := s.witness(work, a, b); r != nil {
+	if r := match.InBoth(work, a.block, b.block); r != nil {
 		return fmt.Sprintf(" for the same resources, such as %q", r.Describe()), true
 	}
 	return "", false
-}
-
-func (s *Set) witness(work *wildcard.Meter, a, b *claim) *match.Resource {
-	if a.byMatch {
-		return match.InBoth(work, a.block, b.block)
-	}
-	return s.reader.witness(a, b)
 }
 
 // within reports whether the texts of one sorted list, which has some, are all

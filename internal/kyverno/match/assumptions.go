@@ -10,7 +10,7 @@ type Assumptions uint16
 
 // One for each thing that no file says.
 const (
-	AssumedSender Assumptions = 1 << iota
+	assumedSender Assumptions = 1 << iota
 	assumedConditions
 	assumedNamespace
 	assumedNamespaceLabels
@@ -38,7 +38,7 @@ func (a Assumptions) Texts() []string {
 
 func (a Assumptions) text() string {
 	switch a {
-	case AssumedSender:
+	case assumedSender:
 		return "that the request comes from those that the match asks for"
 	case assumedConditions:
 		return "that the conditions hold"
