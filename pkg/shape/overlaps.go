@@ -39,16 +39,16 @@ const (
 // intricate for that, nothing is. Where this is an
 // error, polex-sign refuses to promote what overlaps with a signed exception that has
 // not ended.
-func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
+func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 	var found []Finding
 	work, compared := &wildcard.Meter{Left: maxOverlapSteps}, 0
 	if s.Thorough {
 		work = wildcard.NewMeter()
 	}
 	met := map[int]bool{}
-	renewed := predecessor(d, c.id)
-	for _, ref := range c.policies {
-		for _, list := range s.index.near(c, ref.PolicyKey) {
+	renewed := predecessor(d, m.id)
+	for _, ref := range m.policies {
+		for _, list := range s.index.near(m, ref.PolicyKey) {
 			for _, number := range list {
 				switch {
 				case len(found) == maxOverlaps, compared >= maxCompared && !s.Thorough:
@@ -65,13 +65,13 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 				if met[number] {
 					continue
 				}
-				other := s.claims[number]
-				if other.id == c.id || other.id == renewed {
+				other := s.members[number]
+				if other.id == m.id || other.id == renewed {
 					met[number] = true
 					continue
 				}
 				compared++
-				what := shares(work, c, ref, other)
+				what := shares(work, m, ref, other)
 				if what == "" {
 					continue
 				}
@@ -101,16 +101,16 @@ func predecessor(d *exception.Document, id exception.Identity) exception.Identit
 
 // shares says what an exception and another both except from, of a policy that
 // the first names, and for which resources; "" is nothing.
-func shares(work *wildcard.Meter, c *claim, ref claimed, other *claim) string {
+func shares(work *wildcard.Meter, m *member, ref memberPolicy, other *member) string {
 	rule, same := sharedRule(work, ref, other)
 	if !same {
 		return ""
 	}
-	example, meet := meeting(work, c, other)
+	example, meet := meeting(work, m, other)
 	if !meet {
 		return ""
 	}
-	if !c.byMatch {
+	if !m.byMatch {
 		return fmt.Sprintf("the policy %q%s", ref.Name, example)
 	}
 	return fmt.Sprintf("the rule %q of the policy %q%s", rule, ref.Name, example)
@@ -118,7 +118,7 @@ func shares(work *wildcard.Meter, c *claim, ref claimed, other *claim) string {
 
 // sharedRule reports whether two exceptions are from the same rule of a policy,
 // and returns its name; policies.kyverno.io has no rules, and it is "".
-func sharedRule(work *wildcard.Meter, ref claimed, other *claim) (rule string, same bool) {
+func sharedRule(work *wildcard.Meter, ref memberPolicy, other *member) (rule string, same bool) {
 	for _, theirs := range other.policies {
 		if theirs.PolicyKey != ref.PolicyKey {
 			continue
@@ -142,7 +142,7 @@ func sharedRule(work *wildcard.Meter, ref claimed, other *claim) (rule string, s
 
 // meeting reports whether there is a resource that both exceptions are for, and
 // says which.
-func meeting(work *wildcard.Meter, a, b *claim) (example string, meet bool) {
+func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
 	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
 	}
