@@ -188,7 +188,7 @@ func (s *LabelSelector) satisfy(work *wildcard.Meter, labels map[string]string) 
 	}
 }
 
-// Describe names a witness for people.
+// Describe names a resource for people.
 func (r *Resource) Describe() string {
 	return r.Id.Kind + " " + strings.TrimPrefix(r.Id.Namespace+"/"+r.Id.Name, "/")
 }
