@@ -28,6 +28,15 @@ func PlainMatch(conditions []string) Match {
 		}
 		all = joined(all, read.of(parts, maxNesting))
 	}
+	for _, f := range all {
+		for _, kind := range f.Kinds {
+			// Which kinds an API version has is not known. And to a filter, a Namespace is in
+			// itself; to a condition, it is in none.
+			if strings.HasSuffix(kind.Text, "*") || strings.HasSuffix(kind.Text, "Namespace") {
+				return Match{}
+			}
+		}
+	}
 	return Match{Any: all}
 }
 
@@ -136,8 +145,7 @@ func (f Filter) joinedWith(other Filter) (Filter, bool) {
 		}
 		f.Selector = &Selector{Labels: labels}
 	}
-	// To a filter, a Namespace is in itself. To a condition, it is in none.
-	return f, len(f.Namespaces) == 0 || !slices.ContainsFunc(f.Kinds, func(kind Located) bool { return strings.HasSuffix(kind.Text, "Namespace") })
+	return f, true
 }
 
 // isThere are parts that ask whether something is there that every object has, or can have.
