@@ -104,10 +104,11 @@ func (e *Scope) beyondExempted(allowed names) string {
 // misread says which value of an exception has another type than its field, or "". Nobody
 // knows what such an exception covers.
 func (e *Scope) misread() string {
-	for _, u := range e.reach.Unread {
-		return fmt.Sprintf("%s is %s, expected %s", u.Path, u.Found, u.Expected)
+	if len(e.reach.Unread) == 0 {
+		return ""
 	}
-	return ""
+	u := e.reach.Unread[0]
+	return fmt.Sprintf("%s is %s, expected %s", u.Path, u.Found, u.Expected)
 }
 
 // isFrom reports whether an exception is from one of these policies, or may be:
