@@ -94,7 +94,7 @@ func (r *Rules) Kinds() []exception.GroupKind { return slices.Clone(r.kinds) }
 
 // Guards reports whether no exception may reach a namespace.
 func (r *Rules) Guards(namespace string) bool {
-	_, found := r.reach.HasNamespace(namespace)
+	_, found := r.reach.HasNamespace(wildcard.NewMeter(), namespace)
 	return found
 }
 

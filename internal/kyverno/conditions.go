@@ -72,17 +72,17 @@ func (e *Exception) onlyValues() bool {
 // condition returns what one condition is about. A text in it that is a name of
 // PolicyException or of a guarded namespace is told of by itself: there is no good
 // reason to write it, whatever it does there.
-func (a *asking) condition(c Located) extents {
+func (a *asking) condition(c Located) coverages {
 	expression, path := c.Text, c.Path
 	const hint = "write it in the forms object.kind == 'Pod', object.metadata.namespace in ['a', 'b']"
 	if len(expression) > maxExpression {
 		a.says(path, hint, "the condition has %d bytes, and %d are read", len(expression), maxExpression)
-		return only(extent{})
+		return coverages{{}}
 	}
-	parts, err := tokens(expression)
+	parts, err := tokens(a.work, expression)
 	if err != nil {
 		a.says(path, hint, "the condition cannot be read: %s", err)
-		return only(extent{})
+		return coverages{{}}
 	}
 	aboutNamespaces := strings.Contains(strings.ToLower(expression), "namespace")
 	for _, t := range parts {
@@ -92,7 +92,7 @@ func (a *asking) condition(c Located) extents {
 		if namesException(t.text) {
 			a.says(path, "write it about the resources that need it", "the condition names %q: an exception must not exempt exceptions from their checks", t.text)
 		} else if aboutNamespaces && !wildcard.In(t.text) { // CEL compares texts as they are
-			if guarded, found := a.guard.HasNamespace(t.text); found {
+			if guarded, found := a.guard.HasNamespace(a.work, t.text); found {
 				a.says(path, "write it about the namespaces that need it", "the condition names %q, a namespace that the guard lives in (%s)", t.text, guarded)
 			}
 		}

@@ -71,7 +71,7 @@ var hidden = map[string][]string{
 	},
 	"the guard's own objects": {
 		`object.metadata.name == 'polex-guard'`, `object.kind == 'ClusterRole' && object.metadata.name == 'polex-guard'`, `object.kind == 'Secret' && request.name.startsWith('polex-guard-')`,
-		`object.kind == 'Deployment' && object.metadata.name.endsWith('-guard')`,
+		`object.kind == 'Deployment' && object.metadata.name.endsWith('-guard')`, `object.kind == 'Secret' && object.metadata.name.endsWith('-guard-tls')`, `object.kind == 'Secret' && object.metadata.name.matches('^.olex-guard-reader$')`,
 	},
 	"beside a kind": { // the namespace is looked at in another way
 		`object.kind == 'Pod' && object.metadata.namespace.matches('^k.*o$')`, `object.kind == 'Pod' && object.metadata.namespace == 'ky' + 'verno'`, `object.kind == 'Pod' && object.metadata.namespace.contains('yverno')`,

@@ -49,6 +49,13 @@ type Ref struct {
 // Bare returns the name without the namespace before it.
 func (r Ref) Bare() string { return r.Name.Text[strings.LastIndex(r.Name.Text, "/")+1:] }
 
+// Namespaced reports whether a reference of policies.kyverno.io is to a policy of a kind that
+// has a namespace. It cannot say which one, so it is to that name in each of them. It also
+// reaches the cluster's policy of that name: Kyverno's generator of admission policies
+// compares names and ignores the kind (getCELExceptions in
+// pkg/controllers/admissionpolicygenerator/utils.go of 1.19.1).
+func (r Ref) Namespaced() bool { return strings.HasPrefix(r.Kind.Text, "Namespaced") }
+
 // RuleNames returns the texts of the rules.
 func (r Ref) RuleNames() []string { return Texts(r.Rules) }
 

@@ -31,31 +31,42 @@ func NewGuard(policies, namespaces []string) (Guard, error) {
 }
 
 // HasPolicy returns the name or pattern of a guarded policy that a name, or a
-// pattern, is or fits. Letter case does not count, which is stricter than Kyverno.
-func (g Guard) HasPolicy(name string) (guarded string, found bool) {
-	return either(name, ownPolicies, g.policies)
+// pattern, is or fits. Letter case does not count, which is stricter than Kyverno. When
+// the meter is spent, every name is guarded.
+func (g Guard) HasPolicy(work *wildcard.Meter, name string) (guarded string, found bool) {
+	return either(work, name, ownPolicies, g.policies)
 }
 
 // HasNamespace is [Guard.HasPolicy] of a namespace.
-func (g Guard) HasNamespace(name string) (guarded string, found bool) {
-	return either(name, ownNamespaces, g.namespaces)
+func (g Guard) HasNamespace(work *wildcard.Meter, name string) (guarded string, found bool) {
+	return either(work, name, ownNamespaces, g.namespaces)
 }
 
-// ownObjects is how the names of the guard's own objects begin, in its namespace and in
-// none.
-const ownObjects = "polex-guard"
-
-// hasObject reports whether a name, or a pattern that does not fit any name, is or fits
-// the name of one of the guard's own objects.
-func (Guard) hasObject(name string) bool {
-	return !wildcard.Only(name) && (wildcard.Overlap(name, ownObjects) || strings.HasPrefix(strings.ToLower(name), ownObjects))
+// ownObjects are the names of the guard's own objects, in its namespace and in none, as
+// policies/guard has them. All of them begin with the first, and others that do are counted too.
+var ownObjects = []string{
+	"polex-guard", "polex-guard-bootstrap", "polex-guard-ca", "polex-guard-certificate", "polex-guard-client-ca", "polex-guard-cluster", "polex-guard-definitions",
+	"polex-guard-kyverno", "polex-guard-mutations", "polex-guard-mutators", "polex-guard-namespace", "polex-guard-policies", "polex-guard-tls",
 }
 
-func either(name string, own, added []string) (guarded string, found bool) {
-	if guarded, found = wildcard.OverlapsAny(name, own); found {
+// hasObject returns the name of one of the guard's own objects that a name, or a pattern that
+// does not fit any name, is or fits.
+func (Guard) hasObject(work *wildcard.Meter, name string) (guarded string, found bool) {
+	if wildcard.Only(name) {
+		return "", false
+	}
+	first := ownObjects[0]
+	if head, _, _ := strings.Cut(name, "*"); len(head) >= len(first) && work.Overlap(head[:len(first)], first) {
+		return first + "*", true
+	}
+	return work.OverlapsAny(name, ownObjects)
+}
+
+func either(work *wildcard.Meter, name string, own, added []string) (guarded string, found bool) {
+	if guarded, found = work.OverlapsAny(name, own); found {
 		return guarded, found
 	}
-	return wildcard.OverlapsAny(name, added)
+	return work.OverlapsAny(name, added)
 }
 
 // meansException reports whether an entry of kinds covers PolicyException as
@@ -64,7 +75,12 @@ func meansException(kind string) bool {
 	if ParseKind(kind).Covers(exceptionKind, exceptionGroups...) {
 		return true
 	}
-	return slices.ContainsFunc(strings.FieldsFunc(kind, func(r rune) bool { return r == '/' || r == '.' }), namesException)
+	for word := range strings.FieldsFuncSeq(kind, func(r rune) bool { return r == '/' || r == '.' }) {
+		if namesException(word) {
+			return true
+		}
+	}
+	return false
 }
 
 // namesException reports whether a word is one of the names that the kind goes

@@ -15,9 +15,12 @@ var versionForm = regexp.MustCompile(`^(v\d((alpha|beta)\d)?|\*)$`)
 // ParseKind reads the forms Kind, version/Kind, group/version/Kind, each with
 // an optional /subresource or .subresource behind it.
 func ParseKind(text string) KindSelector {
+	last := strings.LastIndex(text, "/") + 1
+	if strings.Count(text[:last], "/")+strings.Count(text[last:], ".") >= 4 {
+		return KindSelector{} // Kyverno matches nothing with it
+	}
 	parts := strings.Split(text, "/")
-	last := len(parts) - 1
-	parts = append(parts[:last:last], strings.Split(parts[last], ".")...)
+	parts = append(parts[:len(parts)-1], strings.Split(text[last:], ".")...)
 	switch len(parts) {
 	case 1:
 		return KindSelector{"*", "*", parts[0], ""}
@@ -37,10 +40,8 @@ func ParseKind(text string) KindSelector {
 			return KindSelector{"*", parts[0], parts[1], parts[2]}
 		}
 		return KindSelector{parts[0], parts[1], parts[2], ""}
-	case 4:
-		return KindSelector{parts[0], parts[1], parts[2], parts[3]}
 	default:
-		return KindSelector{} // Kyverno matches nothing with it
+		return KindSelector{parts[0], parts[1], parts[2], parts[3]}
 	}
 }
 

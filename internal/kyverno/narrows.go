@@ -24,9 +24,13 @@ const (
 // "||" or a ternary, have to be narrow each. They are wide where no part says anything
 // of a resource but its kind, or what it is not. Nothing is evaluated.
 func WidthOf(conditions []string) Width {
-	all := aspects{wide: true}
+	all, work := aspects{wide: true}, wildcard.NewMeter()
+	width := &reading[aspects]{
+		work: work, both: aspects.and, either: aspects.or, alone: aspectsOfPart,
+		otherwise: func([]token) aspects { return aspects{wide: true} },
+	}
 	for _, text := range conditions {
-		parts, err := tokens(text)
+		parts, err := tokens(work, text)
 		if err != nil || len(text) > maxExpression {
 			return Unproven
 		}
@@ -44,7 +48,7 @@ func WidthOf(conditions []string) Width {
 // Mentions reports whether a condition names one of the variables that it is about.
 // One that cannot be read does.
 func Mentions(condition string) bool {
-	parts, err := tokens(condition)
+	parts, err := tokens(wildcard.NewMeter(), condition)
 	return err != nil || slices.ContainsFunc(parts, isVariable)
 }
 
@@ -66,11 +70,6 @@ func (a aspects) and(b aspects) aspects {
 
 func (a aspects) or(b aspects) aspects {
 	return aspects{a.isNarrow() && b.isNarrow(), a.kind && b.kind, a.label && b.label, a.wide || b.wide}
-}
-
-var width = &reading[aspects]{
-	both: aspects.and, either: aspects.or, alone: aspectsOfPart,
-	otherwise: func([]token) aspects { return aspects{wide: true} },
 }
 
 // aspectsOfPart looks at what is joined by no operator.

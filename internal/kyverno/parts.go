@@ -3,10 +3,13 @@ package kyverno
 import (
 	"slices"
 	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // A reading is an understanding of conditions, made of that of their parts.
 type reading[T any] struct {
+	work    *wildcard.Meter
 	unknown T // of what is not read; it proves nothing
 	// both is of two that are true, either of alternatives.
 	both, either func(T, T) T
@@ -17,7 +20,7 @@ type reading[T any] struct {
 
 // of takes a condition apart as CEL binds it: a ternary binds loosest, then ||, then &&.
 func (r *reading[T]) of(parts []token, nesting int) T {
-	if len(parts) == 0 || nesting == 0 {
+	if len(parts) == 0 || nesting == 0 || !r.work.Spend(len(parts)*tokenWork) {
 		return r.unknown
 	}
 	if inner, ok := unwrapped(parts); ok {
@@ -44,6 +47,9 @@ func (r *reading[T]) of(parts []token, nesting int) T {
 	}
 	if body, ok := ofBoth(parts); ok {
 		return r.of(body, nesting-1)
+	}
+	if !r.work.Spend(len(parts) * tokenWork * 2) {
+		return r.unknown
 	}
 	return r.alone(parts)
 }

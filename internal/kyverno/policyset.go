@@ -93,6 +93,19 @@ func (set *PolicySet) Find(ref Ref) []*Policy {
 	return found
 }
 
+// Reached returns the policies that a reference reaches: those of [PolicySet.Find], and for
+// policies.kyverno.io the ones of its name that Kyverno can generate an admission policy
+// from, whatever kind the reference says ([Ref.Namespaced] has the place).
+func (set *PolicySet) Reached(ref Ref) []*Policy {
+	reached := set.Find(ref)
+	for _, kind := range []string{"ValidatingPolicy", "MutatingPolicy"} {
+		if ref.Group == exception.PoliciesGroup && ref.Kind.Text != kind {
+			reached = slices.Concat(reached, set.byKey[PolicyKey{ref.Group, kind, ref.Name.Text}])
+		}
+	}
+	return reached
+}
+
 // Called returns the policies of a name, with the namespace before it
 // ("namespace/name") or without, of whichever kind and group. One whose document does
 // not say its namespace lives in any. A policy that has several documents is there

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -67,22 +68,26 @@ func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 
 // ReachesGuard is the function of that name, of an exception that is read.
 func (e *Exception) ReachesGuard(guard Guard) Verdict {
-	a := &asking{guard: guard}
-	for _, u := range e.Unread {
-		a.says(u.Path, "write it as the schema of the API has it", "expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
-	}
-	a.refs(e.Refs)
-	if e.ByMatch {
-		a.match(e.Match)
-	} else {
-		a.conditions(e)
+	a := &asking{guard: guard, work: &wildcard.Meter{Left: maxWork}}
+	a.exception(e)
+	if a.work.Spent() {
+		return Verdict{ways: []Way{{Path: e.ScopePath, Message: "the exception is too long to be understood within the work that is done for one", Hint: "write fewer names and shorter conditions, or several exceptions"}}}
 	}
 	return Verdict{clear: !a.reaches, ways: a.ways}
 }
 
+// maxWork bounds the work for one exception, for the guard answers about what anybody writes:
+// its unit is a comparison of two characters. The largest exceptions that people write take a
+// tenth of it. What takes more reaches the guard.
+const maxWork = 5_000_000
+
+// itemWork is what a name, a kind or a filter asks for, beside what it is compared with.
+const itemWork = 256
+
 // asking is one question on its way to its answer.
 type asking struct {
 	guard   Guard
+	work    *wildcard.Meter
 	reaches bool
 	ways    []Way
 }
@@ -95,9 +100,25 @@ func (a *asking) says(path exception.Path, hint, format string, args ...any) {
 	}
 }
 
+// exception asks about all that an exception says.
+func (a *asking) exception(e *Exception) {
+	for _, u := range e.Unread {
+		a.says(u.Path, "write it as the schema of the API has it", "expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
+	}
+	a.refs(e.Refs)
+	if e.ByMatch {
+		a.match(e.Match)
+	} else {
+		a.conditions(e)
+	}
+}
+
 // refs asks about the policies that the exception is from.
 func (a *asking) refs(refs []Ref) {
 	const hint = "change the guard itself, in the open"
+	if !a.work.Spend(itemWork * len(refs)) {
+		return
+	}
 	for _, ref := range refs {
 		at, name := ref.Name.Path, ref.Name.Text
 		if name == "" {
@@ -109,9 +130,9 @@ func (a *asking) refs(refs []Ref) {
 		if !namespaced {
 			namespace, bare = "", name
 		}
-		if guarded, found := a.guard.HasPolicy(bare); found {
+		if guarded, found := a.guard.HasPolicy(a.work, bare); found {
 			a.says(at, hint, "%q is or fits a policy that guards exceptions (%s)", name, guarded)
-		} else if guarded, found := a.guard.HasNamespace(namespace); found && namespaced {
+		} else if guarded, found := a.guard.HasNamespace(a.work, namespace); found && namespaced {
 			a.says(at, hint, "the policy %q lives in a namespace of the guard (%s)", name, guarded)
 		}
 	}

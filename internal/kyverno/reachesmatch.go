@@ -2,7 +2,6 @@ package kyverno
 
 import (
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
-	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -10,7 +9,13 @@ import (
 // exempts by itself, those of match.all do together. Kyverno passes over match.all
 // where there is a match.any; it is looked at all the same.
 func (a *asking) match(m Match) {
-	for _, f := range m.Filters() {
+	filters := m.Filters()
+	for i := range filters {
+		if f := &filters[i]; !a.work.Spend(itemWork * (1 + len(f.Kinds) + len(f.Names) + len(f.Namespaces))) {
+			return
+		}
+	}
+	for _, f := range filters {
 		a.nameSelector(f.NamespaceSelector)
 		if f.CoversNamespaces() { // whose labels have their name
 			a.nameSelector(f.Selector)
@@ -32,8 +37,11 @@ func (a *asking) nameSelector(s *Selector) {
 	if s == nil {
 		return
 	}
+	if !a.work.Spend(itemWork * len(s.Labels)) {
+		return
+	}
 	for _, key := range s.keys() {
-		if name := s.Labels[key.Text]; wildcard.Overlap(key.Text, nameOfNamespace) && name != "" {
+		if name := s.Labels[key.Text]; a.work.Overlap(key.Text, nameOfNamespace) && name != "" {
 			a.namespace(Located{name, key.Path})
 		}
 	}
@@ -87,14 +95,14 @@ func (a *asking) together(filters []Filter, path exception.Path) {
 func (a *asking) namespace(n Located) {
 	if n.Text == "" {
 		a.says(n.Path, "name the namespaces that need it", "\"\" is no namespace: it fits everything that stands in none, the roles and definitions of the guard too")
-	} else if guarded, found := a.guard.HasNamespace(n.Text); found {
+	} else if guarded, found := a.guard.HasNamespace(a.work, n.Text); found {
 		a.says(n.Path, "name the namespaces that need it", "%q is or fits a namespace that the guard lives in (%s)", n.Text, guarded)
 	}
 }
 
 // object asks about the name of an object that may stand anywhere.
 func (a *asking) object(n Located) {
-	if a.guard.hasObject(n.Text) {
-		a.says(n.Path, "name the namespaces that need it", "%q is or fits the name of the guard's own objects", n.Text)
+	if guarded, found := a.guard.hasObject(a.work, n.Text); found {
+		a.says(n.Path, "name the namespaces that need it", "%q is or fits the name of one of the guard's own objects (%s)", n.Text, guarded)
 	}
 }

@@ -2,47 +2,47 @@ package kyverno
 
 import "slices"
 
-// reads returns the extent of a part in a form that is not recognised: open where it
-// can look at what it may then pick out, unspoken where it cannot. What is not known
+// reads returns the coverage of a part in a form that is not recognised: possible where
+// it can look at what it may then select, unmentioned where it cannot. What is not known
 // here is looked at. A name counts wherever it stands, behind a dot or as the variable
 // of a loop: that only makes more of it.
-func reads(parts []token) extent {
-	e := silent
+func reads(parts []token) coverage {
+	c := silent
 	for i, t := range parts {
 		if t.kind != word {
 			continue
 		}
 		switch p := pathFrom(parts, i); t.text {
 		case "object", "oldObject":
-			e = e.and(p.ofObject())
+			c = c.and(p.ofObject())
 		case "request":
-			e = e.and(p.ofRequest())
+			c = c.and(p.ofRequest())
 		case "namespaceObject":
-			e = e.and(p.ofNamespace())
+			c = c.and(p.ofNamespace())
 		case "variables": // the policy's, made of any of them
-			e = extent{}.and(e)
+			c = coverage{}.and(c)
 		}
 	}
-	return e
+	return c
 }
 
-// looks is the extent of what looks at some dimensions.
-func looks(at ...int) extent {
-	e := silent
+// looks is the coverage of what looks at some dimensions.
+func looks(at ...int) coverage {
+	c := silent
 	for _, dimension := range at {
-		e[dimension] = open
+		c[dimension] = possible
 	}
-	return e
+	return c
 }
 
-func (p *fieldPath) ofObject() extent {
+func (p *fieldPath) ofObject() coverage {
 	switch {
 	case p.isNull: // tells operations apart
 		return silent
 	case p.isAsked && slices.Contains([]string{"kind", "apiVersion", "metadata"}, p.step(0)): // every object has them
 		return silent
 	case len(p.steps) == 0:
-		return extent{}
+		return coverage{}
 	case p.step(0) != "metadata":
 		// Whether a field is there tells kinds apart. Reading what is below it does not
 		// ask: it is an error where the field is not.
@@ -64,10 +64,10 @@ func (p *fieldPath) ofObject() extent {
 	case "namespace":
 		return looks(namespaces)
 	}
-	return extent{}
+	return coverage{}
 }
 
-func (p *fieldPath) ofRequest() extent {
+func (p *fieldPath) ofRequest() coverage {
 	switch p.step(0) {
 	case "object", "oldObject": // looked at for themselves
 		return silent
@@ -78,12 +78,12 @@ func (p *fieldPath) ofRequest() extent {
 	case "name":
 		return looks(names)
 	case "":
-		return extent{}
+		return coverage{}
 	}
 	return looks(exceptions)
 }
 
-func (p *fieldPath) ofNamespace() extent {
+func (p *fieldPath) ofNamespace() coverage {
 	if p.isNull || p.step(0) == "metadata" && (p.step(1) == "annotations" || p.isLabel() || p.isAsked && p.step(1) == "labels") {
 		return silent
 	}

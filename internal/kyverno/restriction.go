@@ -41,70 +41,73 @@ var fields = map[string]field{
 }
 
 // reading is that of what a condition is about.
-func (a *asking) reading() *reading[extents] {
-	return &reading[extents]{
-		unknown: only(extent{}), both: extents.and, either: extents.or,
-		otherwise: func(parts []token) extents { return only(a.otherwise(parts)) },
-		alone: func(parts []token) extents {
-			if e, ok := a.restriction(parts); ok {
-				return only(e)
+func (a *asking) reading() *reading[coverages] {
+	return &reading[coverages]{
+		work: a.work, unknown: coverages{{}}, both: a.both, either: coverages.or,
+		otherwise: func(parts []token) coverages { return coverages{a.otherwise(parts)} },
+		alone: func(parts []token) coverages {
+			if c, ok := a.restriction(parts); ok {
+				return coverages{c}
 			}
-			return only(reads(parts))
+			return coverages{reads(parts)}
 		},
 	}
 }
 
-// otherwise is the extent of what a condition is not true of. Where what is guarded is
-// left out, it is then among all the others.
-func (a *asking) otherwise(parts []token) extent {
-	e, ok := a.restriction(parts)
+// otherwise is the coverage of what a condition is not true of. Where what is guarded is
+// excluded, it is then among all the others.
+func (a *asking) otherwise(parts []token) coverage {
+	c, ok := a.restriction(parts)
 	if !ok {
 		return reads(parts)
 	}
-	for i := range e {
-		if e[i] == leftOut {
-			e[i] = unspoken
+	for i := range c {
+		if c[i] == excluded {
+			c[i] = unmentioned
 		}
 	}
-	return e
+	return c
 }
 
-// restriction returns the extent of a part that compares one field with literals, in
+// restriction returns the coverage of a part that compares one field with literals, in
 // one of the forms below. An empty literal is in none of them.
-func (a *asking) restriction(parts []token) (extent, bool) {
+func (a *asking) restriction(parts []token) (coverage, bool) {
 	path, patterns := comparison(parts)
 	f, known := fields[path]
 	if !known || slices.Contains(patterns, "") {
-		return extent{}, false
+		return coverage{}, false
 	}
-	e := silent
+	c := silent
 	if f.dimension == exceptions {
-		e[exceptions], e[namespaced] = outside(patterns, f.kinds), outside(patterns, f.namespace)
-		return e, true
+		c[exceptions], c[namespaced] = outside(patterns, f.kinds), outside(patterns, f.namespace)
+		return c, true
 	}
-	e[f.dimension] = leftOut
+	c[f.dimension] = excluded
 	if f.dimension == names && !slices.ContainsFunc(patterns, wildcard.In) { // a few patterns can fit most names
-		e[whole] = leftOut
+		c[whole] = excluded
 	}
 	for _, p := range patterns {
-		if _, found := a.guard.HasNamespace(p); found {
-			e[f.dimension] = open
+		if _, found := a.guard.HasNamespace(a.work, p); found {
+			c[f.dimension] = possible
 		}
-		if f.dimension == names && a.guard.hasObject(p) {
-			e[namespaces] = open
+		if f.dimension != names {
+			continue
+		}
+		if _, found := a.guard.hasObject(a.work, p); found {
+			c[namespaces] = possible
 		}
 	}
-	return e, true
+	return c, true
 }
 
 // outside tells how what is guarded stands to patterns.
-func outside(patterns, guarded []string) standing {
+func outside(patterns, guarded []string) mention {
 	for _, p := range patterns {
 		if _, found := wildcard.OverlapsAny(p, guarded); found {
-			return open
+			return possible
 		}
 	}
-	return leftOut
+	return excluded
 }
 
 // comparison returns the field that a part compares, as in fields, and the patterns of

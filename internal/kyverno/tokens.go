@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 // token is a word, a text or a symbol of a CEL expression. The text of a literal is
@@ -30,11 +32,18 @@ var (
 	errText    = errors.New("a text has no end, or an escape that is not read here")
 	errSymbol  = errors.New("a character is not one of CEL, or not read here")
 	errBracket = errors.New("its brackets do not match")
+	errWork    = errors.New("it is too long, with what stands before it")
 )
+
+// tokenWork is what looking at a token once asks of a meter.
+const tokenWork = 16
 
 // tokens reads an expression as CEL's own lexer does, so far as it reads it at all:
 // what the two could understand differently is an error. Brackets match.
-func tokens(expression string) ([]token, error) {
+func tokens(work *wildcard.Meter, expression string) ([]token, error) {
+	if !work.Spend(len(expression)) {
+		return nil, errWork
+	}
 	var all []token
 	var brackets []byte // that are to be closed, by what
 	for rest := expression; rest != ""; {
@@ -45,6 +54,9 @@ func tokens(expression string) ([]token, error) {
 		rest = rest[size:]
 		if t.text == "" && t.kind != literal {
 			continue
+		}
+		if !work.Spend(tokenWork) {
+			return nil, errWork
 		}
 		all = append(all, t)
 		if t.kind != symbol {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -122,10 +123,11 @@ func claims(doc *exception.Document) assessment {
 	if a.renewal, err = e.Renewal(); err != nil {
 		a.badRenewal = short(err.Error())
 	}
-	for _, ref := range e.Policies[:min(len(e.Policies), maxListed)] {
-		p := Policy{Kind: short(ref.Kind), Name: short(ref.Name)}
+	refs := kyverno.Read(doc).Refs
+	for _, ref := range refs[:min(len(refs), maxListed)] {
+		p := Policy{Kind: short(ref.Kind.Text), Name: short(ref.Name.Text)}
 		for _, rule := range ref.Rules[:min(len(ref.Rules), maxListed)] {
-			p.Rules = append(p.Rules, short(rule))
+			p.Rules = append(p.Rules, short(rule.Text))
 		}
 		a.policies = append(a.policies, p)
 	}

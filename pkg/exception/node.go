@@ -78,13 +78,3 @@ func (n *node) entry(key string) *entry {
 	}
 	return nil
 }
-
-// text returns the string under key, or "".
-func (n *node) text(key string) string {
-	e := n.entry(key)
-	if e == nil || e.value.kind != scalarNode {
-		return ""
-	}
-	s, _ := e.value.scalar.(string)
-	return s
-}

@@ -54,11 +54,11 @@ type Statement struct {
 // EmptyText is what [Statement] calls a text without a character.
 const EmptyText = "an empty text"
 
-// Exception is the one view over the PolicyExceptions of both API groups.
+// Exception is what a PolicyException of either API group says of itself: who it is, why, for
+// whom and for how long.
 type Exception struct {
 	Identity Identity
 	Version  string
-	Policies []PolicyRef
 
 	Reason, Ticket, Owner, Category      Statement
 	RequestedBy, ApprovedBy, PullRequest Statement
@@ -75,14 +75,6 @@ type Exception struct {
 	Conflicts []Conflict
 }
 
-// PolicyRef is one policy that an exception reaches.
-type PolicyRef struct {
-	Name  string
-	Kind  string   // policies.kyverno.io: the policy's kind; kyverno.io: ""
-	Rules []string // kyverno.io: rule names or patterns; policies.kyverno.io: nil
-	Path  Path
-}
-
 // Conflict is one thing said in two places.
 type Conflict struct {
 	Native, Annotation Statement
@@ -92,16 +84,10 @@ type Conflict struct {
 // another kind. It does not check the schema: what has the wrong type is as if
 // it were absent.
 func (d *Document) Exception() (*Exception, bool) {
-	gk := d.GroupKind()
-	if !gk.IsException() {
+	if !d.GroupKind().IsException() {
 		return nil, false
 	}
 	e := &Exception{Identity: d.Identity(), Version: d.Version()}
-	if gk.Group == PoliciesGroup {
-		e.Policies = d.policyRefs()
-	} else {
-		e.Policies = d.ruleRefs()
-	}
 	e.Reason = e.say(d, AnnotationReason)
 	e.Ticket = e.say(d, AnnotationTicket)
 	e.ApprovedBy = e.say(d, AnnotationApprovedBy)
@@ -158,40 +144,4 @@ func (d *Document) Statement(path ...any) Statement {
 		s.Other = map[nodeKind]string{scalarNode: "null", mappingNode: "a mapping", sequenceNode: "a list"}[at.kind]
 	}
 	return s
-}
-
-func (d *Document) policyRefs() []PolicyRef {
-	items := d.items("spec", "policyRefs")
-	refs := make([]PolicyRef, 0, len(items))
-	for i, item := range items {
-		refs = append(refs, PolicyRef{Name: item.text("name"), Kind: item.text("kind"), Path: Path{"spec", "policyRefs", i}})
-	}
-	return refs
-}
-
-func (d *Document) ruleRefs() []PolicyRef {
-	items := d.items("spec", "exceptions")
-	refs := make([]PolicyRef, 0, len(items))
-	for i, item := range items {
-		ref := PolicyRef{Name: item.text("policyName"), Path: Path{"spec", "exceptions", i}}
-		if rules := item.entry("ruleNames"); rules != nil {
-			for _, rule := range rules.value.items {
-				name, _ := rule.scalar.(string)
-				ref.Rules = append(ref.Rules, name)
-			}
-		}
-		refs = append(refs, ref)
-	}
-	return refs
-}
-
-// items returns the nodes of a list. Whoever reads all of them reads from the
-// nodes: looking each one up from the root again would take quadratic time in a
-// document that puts a hundred thousand keys before them.
-func (d *Document) items(path ...any) []*node {
-	at, _, whole := d.root.find(path)
-	if !whole {
-		return nil
-	}
-	return at.items
 }

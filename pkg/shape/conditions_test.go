@@ -24,7 +24,7 @@ func init() {
 	for _, expression := range []string{
 		"true", " true ", "(true)", "((true))", "1 == 1", "1==1", `"a" == "a"`, `"a" == 'a'`, "!false", "!!true", "!(1 != 1)",
 		"true || object.x", "object.x || true", "true && 1 == 1", "(object.x) || (true)", "object.kind == object.kind",
-		`"a\"b" == "a\"b"`, "true // 'x'", "object.name == 'a' || 1 == 1",
+		`"a\"b" == "a\"b"`, "true // 'x'\n", "object.name == 'a' || 1 == 1",
 		"!(1 > 2)", "object.x ? true : true", "false", "!true", "1 != 1", "'a' == 'b'", "[1, 2].all(i, i > 0)", "'web' in ['web']", "'web'.startsWith('w')", "size('a') == 1",
 		"'a'.find('a') == 'a'.find('a')",
 	} {

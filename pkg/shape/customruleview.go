@@ -25,13 +25,9 @@ func viewStructures() map[string]map[string]*cel.Type {
 // view is what rules see of the exception.
 func (s *subject) view() map[string]any {
 	e := s.Said
-	policies := make([]any, 0, len(e.Policies))
-	for _, p := range e.Policies {
-		rules := make([]any, 0, len(p.Rules))
-		for _, rule := range p.Rules {
-			rules = append(rules, rule)
-		}
-		policies = append(policies, map[string]any{"name": p.Name, "kind": p.Kind, "rules": rules})
+	policies := make([]any, len(s.Refs))
+	for i, ref := range s.Refs {
+		policies[i] = map[string]any{"name": ref.Name.Text, "kind": ref.Kind.Text, "rules": ref.RuleNames()}
 	}
 	return map[string]any{
 		"name": e.Identity.Name, "namespace": e.Identity.Namespace, "group": e.Identity.Group, "version": e.Version, "policies": policies,

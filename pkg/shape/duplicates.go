@@ -32,11 +32,10 @@ type Set struct {
 	// to compare is found to overlap.
 	Thorough bool
 
-	claims    []*claim
-	met, live map[exception.IdentityKey]int // numbers of claims
-	index     claimIndex
+	members   []*member
+	met, live map[exception.IdentityKey]int // numbers of members
+	index     memberIndex
 	now       time.Time
-	reader    conditionReader
 }
 
 // Live tells the set which exceptions are live: those in signed/, say. They are
@@ -52,9 +51,9 @@ func (s *Set) Live(docs iter.Seq[*exception.Document], now time.Time) {
 		if s.live == nil {
 			s.live = map[exception.IdentityKey]int{}
 		}
-		c := newClaim(d, e, of, time.Time{}) // what a live one asked for was counted from its signing
-		c.live = true
-		s.live[c.id.Key()] = s.remember(c)
+		m := newMember(d, e, of, time.Time{}) // what a live one asked for was counted from its signing
+		m.live = true
+		s.live[m.id.Key()] = s.remember(m)
 	}
 }
 
@@ -69,31 +68,34 @@ func (s *Set) Add(d *exception.Document) []Finding {
 		path := exception.Path{"metadata", "name"}
 		return []Finding{{
 			Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
-			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), s.claims[first].at),
+			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), s.members[first].at),
 			Hint:    "keep one of the two",
 		}}
 	}
 	e, of := read(d)
 	if e == nil {
-		s.met[key] = s.remember(&claim{at: d.Position()})
+		s.met[key] = s.remember(&member{at: d.Position()})
 		return nil
 	}
-	c := newClaim(d, e, of, s.now)
-	found := append(s.superseded(d, c), s.overlaps(d, c)...)
-	s.met[key] = s.remember(c)
+	m := newMember(d, e, of, s.now)
+	found := append(s.superseded(d, m), s.overlaps(d, m)...)
+	s.met[key] = s.remember(m)
 	return sorted(found)
 }
 
-// remember returns the number that it remembers a claim under. One that is over
+// remember returns the number that it remembers a member under. One that is over
 // is not put into the index, so that nothing is said of what nobody has taken
 // out yet.
-func (s *Set) remember(c *claim) int {
-	number := len(s.claims)
-	s.claims = append(s.claims, c)
-	if over := !s.now.IsZero() && !c.ends.IsZero() && !c.ends.After(s.now); over {
+func (s *Set) remember(m *member) int {
+	number := len(s.members)
+	s.members = append(s.members, m)
+	if over := !s.now.IsZero() && !m.ends.IsZero() && !m.ends.After(s.now); over {
 		return number
 	}
-	s.index.add(number, c)
-	c.names, c.namespaces = nil, nil // the index has them
+	if s.index == nil {
+		s.index = memberIndex{}
+	}
+	s.index.add(number, m)
+	m.names, m.namespaces = nil, nil // the index has them
 	return number
 }

@@ -14,8 +14,8 @@ const ReasonBadExpression = "bad-expression"
 
 var badExpressionCheck = check{
 	About: `Finds a match condition that Kyverno would not admit, or that nobody could review: an
-expression that does not compile to a bool with what Kyverno gives it, or is too long or too
-deep; a name that is no name or is used twice; more conditions than Kubernetes takes. Where
+expression that does not compile to a bool with what Kyverno gives it, is too long or too
+deep, or ends in a comment; a name that is no name or is used twice; more conditions than Kubernetes takes. Where
 the webhook of Kyverno is off, such a condition breaks its policy instead.`,
 	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is no CEL expression that Kyverno would take", Fixed: true}},
 	Run:     (*subject).badExpression,
@@ -26,7 +26,11 @@ func (s *subject) badExpression() {
 		s.find(ReasonBadExpression, s.ScopePath, fmt.Sprintf("there are %d match conditions, and %d are allowed", n, kyverno.MaxConditions), "split the exception, or join conditions with &&")
 	}
 	for _, c := range s.conditions() {
-		if c.Problem != nil && c.Text != "" { // an empty one is for the schema
+		switch {
+		case c.EndsInComment:
+			s.find(ReasonBadExpression, c.path, "the condition ends in a comment: Kyverno writes a parenthesis behind it in the admission policies that it generates, and these break",
+				"move the comment to a line above the condition")
+		case c.Problem != nil && c.Text != "": // an empty one is for the schema
 			s.find(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
 		}
 	}

@@ -18,6 +18,15 @@ var badExpressionCases = []change{
 	{name: "a text as long as allowed", of: policies, old: goodCondition, new: quote(goodCondition + strings.Repeat(" ", 10_240-len(goodCondition)))},
 	{name: "a text that is too long", of: policies, old: goodCondition, new: quote(goodCondition + strings.Repeat(" ", 10_241-len(goodCondition))),
 		want: []string{"12 bad-expression spec.matchConditions[0].expression", alsoReaches}},
+	{name: "a comment at the end", of: policies, old: goodCondition, new: quote(goodCondition + " //"), want: []string{"12 bad-expression spec.matchConditions[0].expression"}},
+	{name: "a comment at the end, behind a carriage return", of: policies, old: goodCondition, new: quote(goodCondition + "// a\r"), want: []string{"12 bad-expression spec.matchConditions[0].expression"}},
+	{name: "a comment at the end of a text as long as allowed", of: policies, old: goodCondition, new: quote(goodCondition + "//" + strings.Repeat(" ", 10_238-len(goodCondition))),
+		want: []string{"12 bad-expression spec.matchConditions[0].expression"}},
+	{name: "a comment at the end of what is always true", of: policies, old: goodCondition, new: quote("true // 'x'"),
+		want: []string{"12 bad-expression spec.matchConditions[0].expression", "12 matches-everything spec.matchConditions[0].expression", alsoReaches}},
+	{name: "a comment above", of: policies, old: goodCondition, new: quote("// the web\n" + goodCondition)},
+	{name: "a comment at the end, with a line break", of: policies, old: goodCondition, new: quote(goodCondition + " // the web\n")},
+	{name: "two slashes in a text", of: policies, old: goodCondition, new: quote(goodCondition + " && object.spec.url == 'https://a'")},
 	{name: "no text", of: policies, old: goodCondition, new: "7", want: []string{"10 matches-everything spec.matchConditions", alsoReaches, "12 wrong-type spec.matchConditions[0].expression"}},
 	{name: "one of two", of: policies, old: goodCondition, new: goodCondition + "\n  - name: b\n    expression: object.x +", want: []string{"14 bad-expression spec.matchConditions[1].expression", "14 reaches-guard spec.matchConditions[1].expression"}},
 }
@@ -75,6 +84,7 @@ func TestBadExpressionMessages(t *testing.T) {
 		{"\"\u202e\u200b\" == colour", `"undeclared reference to 'colour'"`, ""},
 		{"'\x1b[31m", `token recognition error at: ''\x1b[31m'`, ""},
 		{"colour || taste || smell || sound || touch", "and 2 more", ""},
+		{goodCondition + " // the web", "the condition ends in a comment", "a line above"},
 		{strings.Repeat("x", 10_241), "10241 characters, and 10240 are allowed", ""},
 	} {
 		found := exceptReaches(change{of: policies, old: goodCondition, new: quote(tc.expression)}.findings(t))

@@ -3,6 +3,7 @@ package shape
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -32,9 +33,14 @@ func (s *subject) maxLifetime() (shortest time.Duration, why string) {
 }
 
 // exceptsFrom reports whether one of the exception's policies is one of these,
-// with or without its namespace. No patterns mean any.
+// with or without its namespace, which some references cannot say. No patterns mean any.
 func (s *subject) exceptsFrom(patterns []string) bool {
 	for _, ref := range s.Refs {
+		if ref.Namespaced() && slices.ContainsFunc(patterns, func(pattern string) bool {
+			return wildcard.Overlap(ref.Name.Text, pattern[strings.LastIndex(pattern, "/")+1:])
+		}) {
+			return true
+		}
 		for _, name := range []string{ref.Name.Text, ref.Bare()} {
 			if _, found := wildcard.OverlapsAny(name, patterns); found {
 				return true
@@ -52,11 +58,10 @@ func (s *subject) weighs(severities []string) (found bool, why string) {
 	}
 	const all = ", so that the limits for every severity hold"
 	for _, ref := range s.Refs {
-		known := s.config.Policies.Find(ref)
-		if len(known) == 0 {
+		if len(s.config.Policies.Find(ref)) == 0 {
 			found, why = true, fmt.Sprintf(": the policy %q is not among the known ones%s", ref.Name.Text, all)
 		}
-		for _, p := range known {
+		for _, p := range s.config.Policies.Reached(ref) {
 			switch {
 			case slices.Contains(severities, p.Severity):
 				return true, fmt.Sprintf(": the severity of the policy %q is %s", ref.Name.Text, p.Severity)

@@ -12,7 +12,13 @@ import (
 const ReasonOverlaps = "overlaps"
 
 var overlappingCheck = check{
-	Title:   "Overlapping",
+	Title: "Overlapping",
+	About: `Finds two exceptions that exempt the same resource from the same policy, and for kyverno.io
+from the same rule: when one of them ends, the other still exempts. It is reported with an
+example, or where one exception has every condition of the other, so that it is never
+reported wrongly. Match conditions have an example where they compare kinds, API versions,
+names, namespaces, labels and the user with literals; in other forms, only the same parts
+are found. An exception does not overlap with the one that it renews.`,
 	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning}},
 }
 
@@ -29,19 +35,20 @@ const (
 // policy, and for kyverno.io from the same rule. When one of them is withdrawn or
 // ends, the other goes on exempting, and nobody will think of it. A renewal does not
 // overlap with the exception that it says it renews. It is only said with an example
-// in hand: where the matches are too intricate to find one, nothing is. Where this is an
+// in hand, or where one has every condition of the other: where the matches are too
+// intricate for that, nothing is. Where this is an
 // error, polex-sign refuses to promote what overlaps with a signed exception that has
 // not ended.
-func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
+func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 	var found []Finding
 	work, compared := &wildcard.Meter{Left: maxOverlapSteps}, 0
 	if s.Thorough {
 		work = wildcard.NewMeter()
 	}
 	met := map[int]bool{}
-	renewed := predecessor(d, c.id)
-	for _, ref := range c.policies {
-		for _, list := range s.index.near(c, ref.PolicyKey) {
+	renewed := predecessor(d, m.id)
+	for _, ref := range m.policies {
+		for _, list := range s.index.near(m, ref.PolicyKey) {
 			for _, number := range list {
 				switch {
 				case len(found) == maxOverlaps, compared >= maxCompared && !s.Thorough:
@@ -58,13 +65,13 @@ func (s *Set) overlaps(d *exception.Document, c *claim) []Finding {
 				if met[number] {
 					continue
 				}
-				other := s.claims[number]
-				if other.id == c.id || other.id == renewed {
+				other := s.members[number]
+				if other.id == m.id || other.id == renewed {
 					met[number] = true
 					continue
 				}
 				compared++
-				what := s.shares(work, c, ref, other)
+				what := shares(work, m, ref, other)
 				if what == "" {
 					continue
 				}
@@ -94,16 +101,16 @@ func predecessor(d *exception.Document, id exception.Identity) exception.Identit
 
 // shares says what an exception and another both except from, of a policy that
 // the first names, and for which resources; "" is nothing.
-func (s *Set) shares(work *wildcard.Meter, c *claim, ref claimed, other *claim) string {
+func shares(work *wildcard.Meter, m *member, ref memberPolicy, other *member) string {
 	rule, same := sharedRule(work, ref, other)
 	if !same {
 		return ""
 	}
-	example, meet := s.meeting(work, c, other)
+	example, meet := meeting(work, m, other)
 	if !meet {
 		return ""
 	}
-	if !c.byMatch {
+	if !m.byMatch {
 		return fmt.Sprintf("the policy %q%s", ref.Name, example)
 	}
 	return fmt.Sprintf("the rule %q of the policy %q%s", rule, ref.Name, example)
@@ -111,7 +118,7 @@ func (s *Set) shares(work *wildcard.Meter, c *claim, ref claimed, other *claim) 
 
 // sharedRule reports whether two exceptions are from the same rule of a policy,
 // and returns its name; policies.kyverno.io has no rules, and it is "".
-func sharedRule(work *wildcard.Meter, ref claimed, other *claim) (rule string, same bool) {
+func sharedRule(work *wildcard.Meter, ref memberPolicy, other *member) (rule string, same bool) {
 	for _, theirs := range other.policies {
 		if theirs.PolicyKey != ref.PolicyKey {
 			continue
@@ -135,28 +142,18 @@ func sharedRule(work *wildcard.Meter, ref claimed, other *claim) (rule string, s
 
 // meeting reports whether there is a resource that both exceptions are for, and
 // says which.
-func (s *Set) meeting(work *wildcard.Meter, a, b *claim) (example string, meet bool) {
+func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
 	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
 	}
-	if !a.byMatch {
-		// Conditions are joined by "and": whatever meets the longer list meets
-		// the shorter too.
-		if within(a.conditions, b.conditions) || within(b.conditions, a.conditions) {
-			return " under the same conditions", true
-		}
+	// Conditions are joined by "and": whatever meets the longer list meets the shorter too.
+	if within(a.conditions, b.conditions) || within(b.conditions, a.conditions) {
+		return " under the same conditions", true
 	}
-	if r := s.witness(work, a, b); r != nil {
+	if r := match.InBoth(work, a.block, b.block); r != nil {
 		return fmt.Sprintf(" for the same resources, such as %q", r.Describe()), true
 	}
 	return "", false
-}
-
-func (s *Set) witness(work *wildcard.Meter, a, b *claim) *match.Resource {
-	if a.byMatch {
-		return match.InBoth(work, a.block, b.block)
-	}
-	return s.reader.witness(a, b)
 }
 
 // within reports whether the texts of one sorted list, which has some, are all

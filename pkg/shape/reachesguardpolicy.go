@@ -2,6 +2,8 @@ package shape
 
 import (
 	"fmt"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
 var reachesGuardPolicyCheck = check{
@@ -18,7 +20,7 @@ func (s *subject) reachesGuardPolicy() {
 		return
 	}
 	for _, ref := range s.Refs {
-		if _, found := s.guard.HasPolicy(ref.Bare()); found {
+		if _, found := s.guard.HasPolicy(wildcard.NewMeter(), ref.Bare()); found {
 			continue // refused for its name already
 		}
 		for _, p := range s.config.Policies.Guards(ref) {

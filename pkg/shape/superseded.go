@@ -20,13 +20,13 @@ var supersededLiveCheck = check{
 // superseded finds an exception that takes the place of a live one, which is
 // how one is renewed, and says where it grows: what was approved last time is
 // not approved for more.
-func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
-	number, renewed := s.live[c.id.Key()]
+func (s *Set) superseded(d *exception.Document, m *member) []Finding {
+	number, renewed := s.live[m.id.Key()]
 	if !renewed {
 		return nil
 	}
-	live := s.claims[number]
-	if live.at == c.at {
+	live := s.members[number]
+	if live.at == m.at {
 		return nil
 	}
 	path := exception.Path{"metadata", "name"}
@@ -34,7 +34,7 @@ func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
 		Reason: reasonSuperseded, Severity: severities()[reasonSuperseded], Path: path, Position: d.PositionOf(path),
 		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
 	}
-	if grown := c.beyond(live); len(grown) > 0 {
+	if grown := m.beyond(live); len(grown) > 0 {
 		f.Message += ", and goes beyond it: " + strings.Join(grown, ", ")
 		f.Hint = "review what is new as a new exception"
 	}
@@ -44,8 +44,8 @@ func (s *Set) superseded(d *exception.Document, c *claim) []Finding {
 // maxGrown bounds how much of what is new is said.
 const maxGrown = 5
 
-// beyond says what a claim takes that another does not.
-func (c *claim) beyond(live *claim) []string {
+// beyond says what a member takes that another does not.
+func (m *member) beyond(live *member) []string {
 	var grown []string
 	more := 0
 	say := func(text string) {
@@ -60,7 +60,7 @@ func (c *claim) beyond(live *claim) []string {
 		theirs[ref.PolicyKey] = append(theirs[ref.PolicyKey], ref.rules...)
 	}
 	work := wildcard.NewMeter()
-	for _, ref := range c.policies {
+	for _, ref := range m.policies {
 		rules, named := theirs[ref.PolicyKey]
 		if !named {
 			say(fmt.Sprintf("the policy %q is new", ref.Name))
@@ -75,14 +75,14 @@ func (c *claim) beyond(live *claim) []string {
 	if more > 0 {
 		grown = append(grown, fmt.Sprintf("and %d more", more))
 	}
-	if c.scope != live.scope {
+	if m.scope != live.scope {
 		grown = append(grown, "what it matches is not the same")
 	}
 	switch {
-	case c.endless && !live.endless:
+	case m.endless && !live.endless:
 		grown = append(grown, "it does not end")
-	case !c.ends.IsZero() && !live.ends.IsZero() && c.ends.After(live.ends):
-		grown = append(grown, fmt.Sprintf("it ends at %s instead of %s", c.ends.UTC().Format(time.RFC3339), live.ends.UTC().Format(time.RFC3339)))
+	case !m.ends.IsZero() && !live.ends.IsZero() && m.ends.After(live.ends):
+		grown = append(grown, fmt.Sprintf("it ends at %s instead of %s", m.ends.UTC().Format(time.RFC3339), live.ends.UTC().Format(time.RFC3339)))
 	}
 	return grown
 }

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,20 +17,11 @@ import (
 type Scope struct {
 	kind      exception.GroupKind
 	namespace string
-	policies  []policyRef
 	reach     *kyverno.Exception // what it says of its resources; nil for another kind
 	expiresAt time.Time
 	signedAt  time.Time // as the message states it
 	unread    error     // why its times cannot be read
 	taken     taken     // what it says of an exception that it renews
-}
-
-// policyRef is a policy that an exception is from.
-type policyRef struct {
-	name string // <namespace>/<name> for one with a namespace
-	// anywhere is set for a reference of policies.kyverno.io to a policy with a
-	// namespace: it cannot say which, and is to that name in all of them.
-	anywhere bool
 }
 
 // ScopeOf reads a document of any kind.
@@ -46,9 +38,6 @@ func ScopeOf(doc *exception.Document) Scope {
 	}
 	e.reach = kyverno.Read(doc)
 	e.taken = takenBy(doc, said)
-	for _, ref := range e.reach.Refs {
-		e.policies = append(e.policies, policyRef{name: ref.Name.Text, anywhere: strings.HasPrefix(ref.Kind.Text, "Namespaced")})
-	}
 	return e
 }
 
@@ -57,28 +46,33 @@ func (e *Scope) beyondPolicies(allowed names) string {
 	switch {
 	case !e.kind.IsException():
 		return fmt.Sprintf("a %s is from no policy", e.kind)
-	case len(e.policies) == 0:
+	case len(e.reach.Refs) == 0:
 		return "it names no policy"
 	}
-	for _, ref := range e.policies {
-		if !ref.within(allowed) {
-			return fmt.Sprintf("it is from %q", ref.name)
+	for _, ref := range e.reach.Refs {
+		if found := beyondPolicy(ref, allowed); found != "" {
+			return found
 		}
 	}
-	return ""
+	return e.misread()
 }
 
-func (r policyRef) within(allowed names) bool {
-	if !r.anywhere {
-		return allowed.Include(r.name)
+// beyondPolicy says which policy that a reference reaches is not one of these, or "".
+func beyondPolicy(ref kyverno.Ref, allowed names) string {
+	name := ref.Name.Text
+	inAnyNamespace := func(pattern string) bool {
+		bare, is := strings.CutPrefix(pattern, "*/")
+		return pattern == "*" || is && names{bare}.Include(name)
 	}
-	for _, pattern := range allowed {
-		namespace, name, _ := strings.Cut(pattern, "/")
-		if pattern == "*" || namespace == "*" && (names{name}).Include(r.name) {
-			return true
-		}
+	switch {
+	case ref.Namespaced() && !slices.ContainsFunc(allowed, inAnyNamespace):
+		return fmt.Sprintf("it is from %q in any namespace, which %q would allow", name, "*/"+name)
+	case allowed.Include(name):
+		return ""
+	case ref.Namespaced():
+		return fmt.Sprintf("it is also from the cluster's policy %q: Kyverno ignores the kind of a policy reference when it generates admission policies, so list %[1]q too", name)
 	}
-	return false
+	return fmt.Sprintf("it is from %q", name)
 }
 
 // beyondExempted says which filter of an exception goes beyond these namespaces,
@@ -104,10 +98,17 @@ func (e *Scope) beyondExempted(allowed names) string {
 			}
 		}
 	}
-	for _, u := range e.reach.Unread {
-		return fmt.Sprintf("%s is %s, expected %s", u.Path, u.Found, u.Expected)
+	return e.misread()
+}
+
+// misread says which value of an exception has another type than its field, or "". Nobody
+// knows what such an exception covers.
+func (e *Scope) misread() string {
+	if len(e.reach.Unread) == 0 {
+		return ""
 	}
-	return ""
+	u := e.reach.Unread[0]
+	return fmt.Sprintf("%s is %s, expected %s", u.Path, u.Found, u.Expected)
 }
 
 // isFrom reports whether an exception is from one of these policies, or may be:
@@ -116,17 +117,18 @@ func (e *Scope) isFrom(spoken names) bool {
 	if !e.kind.IsException() {
 		return false
 	}
-	for _, ref := range e.policies {
-		if ref.name == "" || wildcard.In(ref.name) || spoken.Include(ref.name) {
+	for _, ref := range e.reach.Refs {
+		name := ref.Name.Text
+		if name == "" || wildcard.In(name) || spoken.Include(name) {
 			return true
 		}
 		for _, pattern := range spoken {
-			if _, name, has := strings.Cut(pattern, "/"); has && ref.anywhere && wildcard.Fits(name, ref.name) {
+			if _, bare, has := strings.Cut(pattern, "/"); has && ref.Namespaced() && wildcard.Fits(bare, name) {
 				return true
 			}
 		}
 	}
-	return len(e.policies) == 0
+	return len(e.reach.Refs) == 0 || e.misread() != ""
 }
 
 // standsIn reports whether a document stands in one of these namespaces, or may:

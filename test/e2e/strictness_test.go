@@ -67,6 +67,7 @@ var strictness = []stricter{
 	{shape.ReasonUnknownPolicyKind, nil, "the servers keep it, and nothing is exempt", nil},
 	{shape.ReasonBadExpression, conditionText, "it is longer than polex reads: whoever may write exceptions may not choose how long reading one takes", regexp.MustCompile("it has [0-9]+ characters, and 10240 are allowed$")},
 	{shape.ReasonBadExpression, conditionText, "it is nested deeper than polex reads: some that are still admitted take Kyverno's webhook seconds", regexp.MustCompile("recursion (limit|depth) exceeded")},
+	{shape.ReasonBadExpression, conditionText, "it ends in a comment, and Kyverno would write a parenthesis behind it in a policy that it generates", regexp.MustCompile("^the condition ends in a comment")},
 }
 
 // stricterBy returns the entry that permits a finding, or nil.

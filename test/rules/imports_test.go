@@ -41,7 +41,7 @@ var house = map[string][]string{
 	// What no exception may reach is for internal/kyverno to say, whoever asks: pkg/shape
 	// would bring CEL's compiler.
 	"guard":       {"exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
-	"ledger":      {"exception", "git", "verify", "lifetime", "promote"},
+	"ledger":      {"exception", "git", "kyverno", "verify", "lifetime", "promote"},
 	"report":      {"ledger", "lifetime", "plain"},
 	"plain":       {},
 	"notify":      {"exception", "ledger"},

@@ -28,7 +28,7 @@ type Limits struct {
 // own.
 func New(l Limits, options ...cel.EnvOption) (*Language, error) {
 	env, err := cel.NewEnv(append([]cel.EnvOption{
-		cel.ParserExpressionSizeLimit(l.Text),
+		cel.ParserExpressionSizeLimit(l.Text + 1), // Predicate holds the limit; see endsInComment
 		cel.ParserRecursionLimit(l.Depth),
 		cel.EagerlyValidateDeclarations(true),
 		cel.DefaultUTCTimeZone(true),

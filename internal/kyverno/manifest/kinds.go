@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,17 @@ var ClusterScopedKinds = map[string][]string{
 // PodControllers are the kinds that Kyverno makes rules for, with their API groups.
 var PodControllers = map[string]string{
 	"DaemonSet": "apps", "Deployment": "apps", "ReplicaSet": "apps", "StatefulSet": "apps", "ReplicationController": "", "Job": "batch", "CronJob": "batch",
+}
+
+// GroupOf returns the group of a kind of Kubernetes that is often asked for, "" for any
+// other.
+func GroupOf(kind string) string {
+	for group, kinds := range ClusterScopedKinds {
+		if slices.Contains(kinds, kind) {
+			return group
+		}
+	}
+	return PodControllers[kind]
 }
 
 // MadeKinds are kinds whose objects are mostly made by controllers, and then

@@ -8,9 +8,9 @@ import (
 // Assumptions are what was taken as given for want of a file that says it.
 type Assumptions uint16
 
-// One for each thing that no file says.
+// One for each thing that no file says, in the order of assumptionTexts.
 const (
-	AssumedSender Assumptions = 1 << iota
+	assumedSender Assumptions = 1 << iota
 	assumedConditions
 	assumedNamespace
 	assumedNamespaceLabels
@@ -22,48 +22,33 @@ const (
 	assumedCostly
 	assumedLeftOut
 	assumedMade
-	assumedLast
 )
+
+// assumptionTexts say each for people, as the end of "assuming …".
+var assumptionTexts = [...]string{
+	"that the request comes from those that the match asks for",
+	"that the conditions hold",
+	"that objects whose files do not say a namespace are in one that matches",
+	"that namespaces which are in no file have the labels",
+	"that generated names match",
+	"that objects are created, updated or deleted as the conditions ask, and are then as in their files",
+	"that what the API server adds to objects and requests is as the conditions ask",
+	"that custom kinds are called in URLs as the conditions ask",
+	"that functions which are not evaluated here give what the conditions ask",
+	"that conditions hold where evaluating them costs too much",
+	"that a policy leaves alone what a condition cannot be evaluated on, as those that mutate, generate or delete may",
+	"that no controller makes more of these objects, such as the Pods of a Deployment",
+}
 
 // Texts says it for people, each as the end of "assuming …".
 func (a Assumptions) Texts() []string {
 	var said []string
-	for one := Assumptions(1); one < assumedLast; one <<= 1 {
-		if a&one != 0 {
-			said = append(said, one.text())
+	for i, text := range assumptionTexts {
+		if a&(1<<i) != 0 {
+			said = append(said, text)
 		}
 	}
 	return said
-}
-
-func (a Assumptions) text() string {
-	switch a {
-	case AssumedSender:
-		return "that the request comes from those that the match asks for"
-	case assumedConditions:
-		return "that the conditions hold"
-	case assumedNamespace:
-		return "that objects whose files do not say a namespace are in one that matches"
-	case assumedNamespaceLabels:
-		return "that namespaces which are in no file have the labels"
-	case assumedName:
-		return "that generated names match"
-	case assumedOperation:
-		return "that objects are created, updated or deleted as the conditions ask, and are then as in their files"
-	case assumedServerFields:
-		return "that what the API server adds to objects and requests is as the conditions ask"
-	case assumedResourceName:
-		return "that custom kinds are called in URLs as the conditions ask"
-	case assumedFunction:
-		return "that functions which are not evaluated here give what the conditions ask"
-	case assumedCostly:
-		return "that conditions hold where evaluating them costs too much"
-	case assumedLeftOut:
-		return "that a policy leaves alone what a condition cannot be evaluated on, as those that mutate, generate or delete may"
-	case assumedMade:
-		return "that no controller makes more of these objects, such as the Pods of a Deployment"
-	}
-	return ""
 }
 
 // unknown is a value that a condition cannot be told, with what is assumed
@@ -73,8 +58,8 @@ func (a Assumptions) unknown() ref.Val { return unknowns[a] }
 // unknowns has one value for each assumption.
 var unknowns = func() map[Assumptions]*types.Unknown {
 	all := map[Assumptions]*types.Unknown{}
-	for one := Assumptions(1); one < assumedLast; one <<= 1 {
-		all[one] = types.NewUnknown(-int64(one), types.NewAttributeTrail(one.text())) // below the ids of expressions
+	for i, text := range assumptionTexts {
+		all[1<<i] = types.NewUnknown(-1<<i, types.NewAttributeTrail(text)) // below the ids of expressions
 	}
 	return all
 }()

@@ -42,7 +42,7 @@ func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
 		return nil
 	}
 	r := &Resource{labels: map[string]string{}, annotations: map[string]string{}}
-	if r.Id.Group, r.Version, r.Id.Kind, found = commonKind(work, x, y); !found {
+	if r.Id.Group, r.Version, r.Id.Kind, found = commonKind(work, x, y); !found || home != "" && slices.Contains(manifest.ClusterScopedKinds[r.Id.Group], r.Id.Kind) && r.Id.Kind != "Namespace" {
 		return nil
 	}
 	r.Id.Name, r.Id.Namespace = name, home
@@ -109,9 +109,17 @@ func firstSaid(filters []*Filter, of func(*Filter) []string) []string {
 }
 
 // commonKind returns a kind that a selector of each side takes. One side at
-// least must name it.
+// least must name it, unless neither says any: then Deployment is as good as another.
 func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind string, found bool) {
 	mine, yours := firstKinds(x), firstKinds(y)
+	if mine == nil && yours == nil {
+		return "apps", "v1", "Deployment", true
+	}
+	for _, kinds := range []*[]kyverno.KindSelector{&mine, &yours} {
+		if *kinds == nil {
+			*kinds = []kyverno.KindSelector{{Group: "*", Version: "*", Kind: "*"}}
+		}
+	}
 	for _, a := range mine {
 		for _, b := range yours {
 			if wildcard.In(a.Kind) && wildcard.In(b.Kind) {
@@ -123,7 +131,7 @@ func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind stri
 			}
 			group, found = work.Common(a.Group, b.Group)
 			if found && wildcard.In(a.Group) && wildcard.In(b.Group) {
-				group = manifest.PodControllers[kind]
+				group = manifest.GroupOf(kind)
 			}
 			if version, _ = work.Common(a.Version, b.Version); version == "any" {
 				version = "v1"
@@ -145,7 +153,7 @@ func firstKinds(filters []*Filter) []kyverno.KindSelector {
 			return f.Kinds
 		}
 	}
-	return []kyverno.KindSelector{{Group: "*", Version: "*", Kind: "*"}}
+	return nil
 }
 
 // fill adds to pairs what patterns ask for and pairs does not have.
@@ -180,7 +188,7 @@ func (s *LabelSelector) satisfy(work *wildcard.Meter, labels map[string]string) 
 	}
 }
 
-// Describe names a witness for people.
+// Describe names a resource for people.
 func (r *Resource) Describe() string {
 	return r.Id.Kind + " " + strings.TrimPrefix(r.Id.Namespace+"/"+r.Id.Name, "/")
 }

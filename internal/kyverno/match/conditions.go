@@ -25,8 +25,8 @@ import (
 // condition fails on is exempt there, in all but name, and is counted.
 type ConditionMatcher struct {
 	language  *expression.Language
-	All       *term
-	Stages    [][]stage // of those in one, any counts
+	all       *term
+	stages    [][]stage // of those in one, any counts
 	equals    equalities
 	leavesOut bool // one of the policies leaves out what a condition fails on
 	ofMade    bool
@@ -45,12 +45,12 @@ func NewConditions(l *expression.Language, policies []string, conditions []*expr
 	}
 	leavesOut := slices.ContainsFunc(policies, func(kind string) bool { return !strings.HasSuffix(kind, "ValidatingPolicy") })
 	m := &ConditionMatcher{
-		language: l, All: allOf(terms), Stages: stagesOf(policies, terms),
+		language: l, all: allOf(terms), stages: stagesOf(policies, terms),
 		equals: equalitiesOf(terms, meanings(policies, leavesOut)), leavesOut: leavesOut, ofMade: ofMade,
 	}
 	if !speakOf(terms, "oldObject", "request", "namespaceObject") {
 		// Then a deletion looks the same whatever is deleted.
-		m.Stages = slices.DeleteFunc(m.Stages, func(alternatives []stage) bool {
+		m.stages = slices.DeleteFunc(m.stages, func(alternatives []stage) bool {
 			if alternatives[0].operation != "DELETE" {
 				return false
 			}
@@ -99,7 +99,7 @@ func (m *ConditionMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assum
 	}
 	taken, left := false, false
 	var assumed Assumptions
-	for _, alternatives := range m.Stages {
+	for _, alternatives := range m.stages {
 		remains := alternatives[0].object == asWritten
 		if taken && (left || !remains) {
 			break
@@ -126,17 +126,17 @@ func (m *ConditionMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assum
 
 func (m *ConditionMatcher) holdsAny(work *wildcard.Meter, r *Resource, alternatives []stage) (bool, Assumptions) {
 	for _, at := range alternatives {
-		if holds, assumed := m.Holds(work, r, at); holds {
+		if holds, assumed := m.holds(work, r, at); holds {
 			return true, assumed
 		}
 	}
 	return false, 0
 }
 
-// Holds reports whether the conditions may be true of a resource at a stage.
-func (m *ConditionMatcher) Holds(work *wildcard.Meter, r *Resource, at stage) (bool, Assumptions) {
+// holds reports whether the conditions may be true of a resource at a stage.
+func (m *ConditionMatcher) holds(work *wildcard.Meter, r *Resource, at stage) (bool, Assumptions) {
 	var noted Assumptions
-	result, assumed := m.All.try(work, m.language, &resourceRequest{Resource: r, stage: at, noted: &noted})
+	result, assumed := m.all.try(work, m.language, &resourceRequest{Resource: r, stage: at, noted: &noted})
 	if result&canHold != 0 {
 		return true, assumed
 	}

@@ -22,7 +22,7 @@ type equalities struct{ kinds, names, namespaces []string }
 func equalitiesOf(conditions []*term, of map[string]string) equalities {
 	var all equalities
 	for _, c := range conditions {
-		all = all.both(readEqualities(c.Expr.Expr(), of))
+		all = all.both(readEqualities(c.expr.Expr(), of))
 	}
 	return all
 }

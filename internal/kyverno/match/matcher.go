@@ -65,7 +65,7 @@ func (m legacyMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptio
 	_, inNamespace := r.inNamespace()
 	for _, f := range m.block.filters() {
 		if f.Users {
-			assumed |= AssumedSender
+			assumed |= assumedSender
 		}
 		if !inNamespace && (len(f.Namespaces) > 0 || f.NamespaceSelector != nil) {
 			assumed |= assumedNamespace

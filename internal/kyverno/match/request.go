@@ -34,7 +34,7 @@ func (q *resourceRequest) ResolveName(name string) (any, bool) {
 	case name == "oldObject":
 		return q.occupied(q.oldObject), true
 	case name == "request":
-		return q.sketch(q.requestField, AssumedSender|assumedServerFields|assumedResourceName), true
+		return q.sketch(q.requestField, assumedSender|assumedServerFields|assumedResourceName), true
 	}
 	return nil, false
 }
@@ -66,7 +66,7 @@ func (q *resourceRequest) objectField(name string) (ref.Val, bool) {
 	case "status":
 		return assumedServerFields.unknown(), true
 	}
-	value, said := q.Tree()[name]
+	value, said := q.tree()[name]
 	return expression.Value(value), said
 }
 
@@ -83,7 +83,7 @@ func (q *resourceRequest) metadataField(name string) (ref.Val, bool) {
 	case name == "namespace" && q.homeless():
 		return assumedNamespace.unknown(), true
 	}
-	metadata, _ := q.Tree()["metadata"].(map[string]any)
+	metadata, _ := q.tree()["metadata"].(map[string]any)
 	value, said := metadata[name]
 	return expression.Value(value), said
 }
@@ -102,7 +102,7 @@ func (q *resourceRequest) requestField(name string) (ref.Val, bool) {
 	case "namespace":
 		return q.requestNamespace()
 	case "userInfo":
-		return AssumedSender.unknown(), true
+		return assumedSender.unknown(), true
 	case "kind", "requestKind":
 		return q.sketch(q.kindField, 0), true
 	case "resource", "requestResource":

@@ -15,8 +15,8 @@ type Resource struct {
 	Version             string
 	labels, annotations map[string]string
 	generated           bool // the name is the beginning of one
-	ClusterScoped       bool
-	Tree                func() map[string]any // the object, made when it is first asked for
+	clusterScoped       bool
+	tree                func() map[string]any // the object, made when it is first asked for
 	Home                *Namespace            // nil where the file does not say the namespace
 	self                *Namespace            // of a Namespace, itself
 }
@@ -47,7 +47,7 @@ func readResource(d *exception.Document) *Resource {
 	annotations, _ := d.Lookup("metadata", "annotations")
 	return &Resource{
 		Id: id, Version: d.Version(), labels: manifest.StringMap(labels), annotations: manifest.StringMap(annotations),
-		generated: generated, ClusterScoped: slices.Contains(manifest.ClusterScopedKinds[id.Group], id.Kind), Tree: sync.OnceValue(d.Object),
+		generated: generated, clusterScoped: slices.Contains(manifest.ClusterScopedKinds[id.Group], id.Kind), tree: sync.OnceValue(d.Object),
 	}
 }
 
@@ -58,7 +58,7 @@ func (r *Resource) inNamespace() (name string, known bool) {
 	if r.Id.Kind == "Namespace" {
 		return r.Id.Name, true
 	}
-	return r.Id.Namespace, r.Id.Namespace != "" || r.ClusterScoped
+	return r.Id.Namespace, r.Id.Namespace != "" || r.clusterScoped
 }
 
 // isNamespace reports whether the resource is a Namespace of Kubernetes.
@@ -66,12 +66,12 @@ func (r *Resource) isNamespace() bool { return r.Id.Kind == "Namespace" && r.Id.
 
 // homeless reports whether the resource is in a namespace that its file does not
 // say, or might be.
-func (r *Resource) homeless() bool { return r.Id.Namespace == "" && !r.ClusterScoped }
+func (r *Resource) homeless() bool { return r.Id.Namespace == "" && !r.clusterScoped }
 
 // namespaceMatches reports whether a selector takes the resource's namespace.
 // Labels that no file says count as matching.
 func (r *Resource) namespaceMatches(work *wildcard.Meter, s *LabelSelector) bool {
-	if r.ClusterScoped {
+	if r.clusterScoped {
 		return s.matches(work, nil)
 	}
 	if r.Home == nil || s.matches(work, r.Home.Labels) {

@@ -60,7 +60,7 @@ func onSchedule(kind string) bool { return strings.HasSuffix(kind, "DeletingPoli
 
 // speakOf reports whether one of the conditions names one of the variables.
 func speakOf(conditions []*term, variables ...string) bool {
-	return slices.ContainsFunc(conditions, func(c *term) bool { return expression.Mentions(c.Expr, variables) })
+	return slices.ContainsFunc(conditions, func(c *term) bool { return expression.Mentions(c.expr, variables) })
 }
 
 // speakOfNull reports whether one of the conditions asks whether anything is
@@ -68,7 +68,7 @@ func speakOf(conditions []*term, variables ...string) bool {
 func speakOfNull(conditions []*term) bool {
 	found := false
 	for _, c := range conditions {
-		ast.PreOrderVisit(c.Expr.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		ast.PreOrderVisit(c.expr.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 			found = found || e.Kind() == ast.LiteralKind && e.AsLiteral() == types.NullValue
 		}))
 	}

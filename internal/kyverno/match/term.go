@@ -25,9 +25,9 @@ const anyOutcome = canHold | canMiss | canFail
 // "unknown && error" is unknown, though it is true in no case; taken apart, it
 // is known not to hold.
 type term struct {
-	Expr     *ast.AST
+	expr     *ast.AST
 	operator string // "" for what is not taken apart
-	Parts    []*term
+	parts    []*term
 	program  *expression.Program // made when it is needed
 	whole    bool                // it is a condition, and evaluated before it is taken apart
 }
@@ -44,10 +44,10 @@ func termOf(c *expression.Condition) *term {
 }
 
 // allOf joins conditions by "and".
-func allOf(conditions []*term) *term { return &term{operator: operators.LogicalAnd, Parts: conditions} }
+func allOf(conditions []*term) *term { return &term{operator: operators.LogicalAnd, parts: conditions} }
 
 func termFor(checked *ast.AST, left *int) *term {
-	t := &term{Expr: checked}
+	t := &term{expr: checked}
 	e := checked.Expr()
 	if e.Kind() != ast.CallKind || *left <= 0 {
 		return t
@@ -57,7 +57,7 @@ func termFor(checked *ast.AST, left *int) *term {
 		t.operator = e.AsCall().FunctionName()
 		for _, arg := range e.AsCall().Args() {
 			*left--
-			t.Parts = append(t.Parts, termFor(ast.NewCheckedAST(ast.NewAST(arg, checked.SourceInfo()), checked.TypeMap(), checked.ReferenceMap()), left))
+			t.parts = append(t.parts, termFor(ast.NewCheckedAST(ast.NewAST(arg, checked.SourceInfo()), checked.TypeMap(), checked.ReferenceMap()), left))
 		}
 	}
 	return t
@@ -75,7 +75,7 @@ func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resource
 	}
 	switch t.operator {
 	case operators.LogicalNot:
-		result, assumed := t.Parts[0].try(work, l, about)
+		result, assumed := t.parts[0].try(work, l, about)
 		return result.swapped(), assumed
 	case operators.LogicalOr:
 		result, assumed := t.join(work, l, about, func(o outcome) outcome { return o.swapped() })
@@ -91,8 +91,8 @@ func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resource
 func (t *term) join(work *wildcard.Meter, l *expression.Language, about *resourceRequest, as func(outcome) outcome) (outcome, Assumptions) {
 	every, either := anyOutcome, outcome(0)
 	var assumed Assumptions
-	for i := range t.Parts {
-		result, assuming := t.Parts[i].try(work, l, about)
+	for i := range t.parts {
+		result, assuming := t.parts[i].try(work, l, about)
 		if result = as(result); result == canMiss || result == 0 {
 			return result, 0
 		}
@@ -122,11 +122,11 @@ const evaluationSteps = 20
 
 func (t *term) evaluate(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, Assumptions) {
 	if t.program == nil {
-		if !expression.Evaluable(t.Expr.Expr()) {
+		if !expression.Evaluable(t.expr.Expr()) {
 			return anyOutcome, assumedFunction
 		}
 		var err error
-		if t.program, err = l.Plan(t.Expr); err != nil {
+		if t.program, err = l.Plan(t.expr); err != nil {
 			return anyOutcome, assumedConditions
 		}
 	}

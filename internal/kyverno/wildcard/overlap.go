@@ -1,6 +1,9 @@
 package wildcard
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // Only reports whether a pattern fits any name: it is made of "*" and
 // "?" alone, and has a "*".
@@ -12,10 +15,21 @@ func Only(pattern string) bool {
 func In(pattern string) bool { return strings.ContainsAny(pattern, "*?") }
 
 // Overlap reports whether some text fits both patterns, either of which may be
-// a plain name. Letter case does not count, which is stricter than Kyverno. It
-// takes time in the product of the lengths, one of which is a setting's.
-func Overlap(a, b string) bool {
-	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
+// a plain name. Letter case does not count, which is stricter than Kyverno. When the
+// meter is spent, everything overlaps.
+func (m *Meter) Overlap(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	switch {
+	case !In(a):
+		return m.Fits(b, a) || m.Spent()
+	case !In(b):
+		return m.Fits(a, b) || m.Spent()
+	case !startAlike(a, b):
+		return false
+	case !m.Spend(2 * len(a) * len(b)):
+		return true
+	}
+	x, y := []rune(a), []rune(b)
 	if len(x) < len(y) {
 		x, y = y, x
 	}
@@ -43,11 +57,20 @@ func Overlap(a, b string) bool {
 }
 
 // OverlapsAny returns the first of some patterns that overlaps with one.
-func OverlapsAny(pattern string, patterns []string) (string, bool) {
+func (m *Meter) OverlapsAny(pattern string, patterns []string) (string, bool) {
 	for _, other := range patterns {
-		if Overlap(pattern, other) {
+		if m.Overlap(pattern, other) {
 			return other, true
 		}
 	}
 	return "", false
+}
+
+// Overlap is [Meter.Overlap] for two of which one is a setting or a constant. It takes time in
+// the product of the lengths.
+func Overlap(a, b string) bool { return (&Meter{Left: math.MaxInt}).Overlap(a, b) }
+
+// OverlapsAny is [Meter.OverlapsAny] for the like.
+func OverlapsAny(pattern string, patterns []string) (string, bool) {
+	return (&Meter{Left: math.MaxInt}).OverlapsAny(pattern, patterns)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
@@ -85,8 +86,8 @@ func TestKyvernosPolicies(t *testing.T) {
 				}
 			}
 			for _, d := range found {
-				exc, _ := d.Document.Exception()
-				kinds[exc.Identity.Group+" "+exc.Policies[0].Kind]++
+				ref := kyverno.Read(d.Document).Refs[0]
+				kinds[ref.Group+" "+ref.Kind.Text]++
 			}
 		})
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// claim is what the exceptions of a [Set] are held against each other by.
-type claim struct {
+// member is what the exceptions of a [Set] are held against each other by.
+type member struct {
 	id       exception.Identity
 	at       exception.Position
-	policies []claimed
+	policies []memberPolicy
 	byMatch  bool
-	block    match.Block // kyverno.io
-	// names are those of the resources that the claim is for, or its conditions,
+	block    match.Block // the match, or what plain conditions say; empty for others
+	// names are those of the resources that the member is for, or its conditions,
 	// and namespaces are the resources'; sorted. They are not used when a pattern
 	// or nothing says them, or when they are very many: then it is wide.
 	names, namespaces  []string
 	nameless, anywhere bool
-	conditions         []string // policies.kyverno.io, sorted
+	conditions         []string // policies.kyverno.io: the parts of the match conditions, sorted
 	// controls narrow down what is exempt for the resources that match, and
 	// restraint is what else has to hold. All that is asked of them is whether they
 	// are the same.
@@ -39,44 +39,38 @@ type claim struct {
 	endless bool // it says no end
 }
 
-// claimed is a policy that an exception is from, with the rules that it names. What is
+// memberPolicy is a policy that an exception is from, with the rules that it names. What is
 // kept of thousands has no places but this one.
-type claimed struct {
+type memberPolicy struct {
 	kyverno.PolicyKey
 	rules []string
 	path  exception.Path
 }
 
-// kinds returns the kinds of the policies.
-func (c *claim) kinds() []string {
-	kinds := make([]string, len(c.policies))
-	for i, ref := range c.policies {
-		kinds[i] = ref.Kind
-	}
-	return kinds
-}
-
-func newClaim(d *exception.Document, e *exception.Exception, of *kyverno.Exception, now time.Time) *claim {
+func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Exception, now time.Time) *member {
 	spec := of.Spec
-	c := &claim{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match)}
+	m := &member{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match)}
 	for _, ref := range of.Refs {
-		c.policies = append(c.policies, claimed{ref.Key(), ref.RuleNames(), ref.Path})
+		m.policies = append(m.policies, memberPolicy{ref.Key(), ref.RuleNames(), ref.Path})
 	}
-	c.conditions = slices.Compact(slices.Sorted(slices.Values(kyverno.Texts(expressions(of)))))
-	c.controls, c.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"], spec["images"], spec["allowedValues"])
-	c.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"], spec["allowedValues"])
-	c.list()
+	if !of.ByMatch {
+		conditions := kyverno.Texts(expressions(of))
+		m.conditions, m.block = kyverno.Parts(conditions), match.BlockOf(kyverno.PlainMatch(conditions))
+	}
+	m.controls, m.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"], spec["images"], spec["allowedValues"])
+	m.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"], spec["allowedValues"])
+	m.list()
 	life, err := lifetime.Of(e)
 	switch {
 	case err != nil: // said by the check on lifetimes
 	case !life.ExpiresAt.IsZero():
-		c.ends = life.ExpiresAt
+		m.ends = life.ExpiresAt
 	case life.ExpiresIn != 0 && !now.IsZero():
-		c.ends = now.Add(life.ExpiresIn)
+		m.ends = now.Add(life.ExpiresIn)
 	case life.ExpiresIn == 0:
-		c.endless = true
+		m.endless = true
 	}
-	return c
+	return m
 }
 
 // digest stands for values of which nothing is asked but whether they are the
@@ -101,21 +95,20 @@ func digestOf(values ...any) digest {
 // grows with the documents alone.
 const maxKeys = 256
 
-// list finds out the names and namespaces that the claim goes by.
-func (c *claim) list() {
-	if !c.byMatch {
-		c.names, c.anywhere = slices.Concat(namesIn(c.conditions), c.conditions), true
-	} else {
-		c.names, c.nameless = c.said((*match.Filter).NamesAsked)
-		c.namespaces, c.anywhere = c.said(func(f *match.Filter) []string { return f.Namespaces })
+// list finds out the names and namespaces that the member goes by.
+func (m *member) list() {
+	m.names, m.nameless = m.said((*match.Filter).NamesAsked)
+	m.namespaces, m.anywhere = m.said(func(f *match.Filter) []string { return f.Namespaces })
+	if !m.byMatch { // the same conditions may say neither
+		m.names, m.anywhere = append(m.names, m.conditions...), true
 	}
-	if len(c.policies)*(len(c.names)+len(c.namespaces)) > maxKeys {
-		c.names, c.namespaces, c.nameless, c.anywhere = nil, nil, true, true
+	if len(m.policies)*(len(m.names)+len(m.namespaces)) > maxKeys {
+		m.names, m.namespaces, m.nameless, m.anywhere = nil, nil, true, true
 	}
 }
 
-func (c *claim) said(of func(*match.Filter) []string) (names []string, wide bool) {
-	for _, filters := range c.block.Alternatives() {
+func (m *member) said(of func(*match.Filter) []string) (names []string, wide bool) {
+	for _, filters := range m.block.Alternatives() {
 		plain := slices.IndexFunc(filters, func(f *match.Filter) bool {
 			list := of(f)
 			return len(list) > 0 && !slices.ContainsFunc(list, wildcard.In)

@@ -1,0 +1,209 @@
+package kyverno
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// PlainMatch returns the match of kyverno.io that is for the same resources as match conditions
+// of policies.kyverno.io. It has filters only where every part of every condition compares the
+// kind, the API version, the name, the namespace, a label or the user with literals, or asks
+// whether one of them is there. Which user is not told. Nothing is evaluated.
+func PlainMatch(conditions []string) Match {
+	work := wildcard.NewMeter()
+	read := &reading[[]Filter]{
+		work: work, both: joined, either: alternatives, alone: plainFilter,
+		otherwise: func([]token) []Filter { return nil },
+	}
+	all := []Filter{{}}
+	for _, text := range conditions {
+		parts, err := tokens(work, text)
+		if err != nil {
+			return Match{}
+		}
+		all = joined(all, read.of(parts, maxNesting))
+	}
+	for _, f := range all {
+		for _, kind := range f.Kinds {
+			// Which kinds an API version has is not known. And to a filter, a Namespace is in
+			// itself; to a condition, it is in none.
+			if strings.HasSuffix(kind.Text, "*") || strings.HasSuffix(kind.Text, "Namespace") {
+				return Match{}
+			}
+		}
+	}
+	return Match{Any: all}
+}
+
+// Parts returns the parts of match conditions that are joined by &&, each written in one way,
+// sorted. It is nil where a condition cannot be read.
+func Parts(conditions []string) []string {
+	work := wildcard.NewMeter()
+	var all []string
+	for _, text := range conditions {
+		read, err := tokens(work, text)
+		if err != nil {
+			return nil
+		}
+		for {
+			inner, ok := unwrapped(read)
+			if !ok {
+				break
+			}
+			read = inner
+		}
+		parts := [][]token{read}
+		if len(split(read, "?", 2)) == 1 && len(split(read, "||", 2)) == 1 { // which bind looser
+			parts = split(read, "&&", -1)
+		}
+		for _, part := range parts {
+			words := make([]string, len(part))
+			for i, t := range part {
+				if words[i] = t.text; t.kind == literal {
+					words[i] = strconv.Quote(t.text)
+				}
+			}
+			all = append(all, strings.Join(words, " "))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// maxAlternatives bounds the filters that conditions are written as.
+const maxAlternatives = 64
+
+func alternatives(some, others []Filter) []Filter {
+	if len(some) == 0 || len(others) == 0 || len(some)+len(others) > maxAlternatives {
+		return nil
+	}
+	return slices.Concat(some, others)
+}
+
+func joined(some, others []Filter) []Filter {
+	if len(some)*len(others) > maxAlternatives {
+		return nil
+	}
+	var all []Filter
+	for _, x := range some {
+		for _, y := range others {
+			f, ok := x.joinedWith(y)
+			if !ok {
+				return nil
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// present is the pattern of a field that is there.
+const present = "?*"
+
+// joinedWith returns the filter for what two filters are for, where they speak of different
+// fields.
+func (f Filter) joinedWith(other Filter) (Filter, bool) {
+	isPresent := func(texts []Located) bool { return len(texts) == 1 && texts[0].Text == present }
+	for _, lists := range [][2]*[]Located{{&f.Names, &other.Names}, {&f.Namespaces, &other.Namespaces}} {
+		switch {
+		case len(*lists[0]) == 0 || isPresent(*lists[0]) && len(*lists[1]) > 0:
+			*lists[0] = *lists[1]
+		case len(*lists[1]) > 0 && !isPresent(*lists[1]):
+			return Filter{}, false
+		}
+	}
+	switch {
+	case len(f.Kinds) == 0:
+		f.Kinds = other.Kinds
+	case len(other.Kinds) > 0: // an API version and kinds
+		versions, kinds := f.Kinds, other.Kinds
+		if strings.HasSuffix(kinds[0].Text, "/*") {
+			versions, kinds = kinds, versions
+		}
+		version, is := strings.CutSuffix(versions[0].Text, "*")
+		if !is || strings.Contains(kinds[0].Text, "/") {
+			return Filter{}, false
+		}
+		f.Kinds = nil
+		for _, kind := range kinds {
+			f.Kinds = append(f.Kinds, Located{Text: version + kind.Text})
+		}
+	}
+	f.Subjects = slices.Concat(f.Subjects, other.Subjects)
+	if f.Selector == nil {
+		f.Selector = other.Selector
+	} else if other.Selector != nil {
+		labels := maps.Clone(f.Selector.Labels)
+		maps.Copy(labels, other.Selector.Labels)
+		if len(labels) < len(f.Selector.Labels)+len(other.Selector.Labels) {
+			return Filter{}, false // one label, asked for twice
+		}
+		f.Selector = &Selector{Labels: labels}
+	}
+	return f, true
+}
+
+// isThere are parts that ask whether something is there that every object has, or can have.
+var isThere = regexp.MustCompile(`^(?:object != null|has \( object \. (?:metadata|kind|apiVersion|metadata \. (?:name|labels)) \)|' in object \. metadata \. labels)$`)
+
+// plainFilter reads a part that no operator joins.
+func plainFilter(parts []token) []Filter {
+	shape := shapeOf(parts)
+	switch {
+	case isThere.MatchString(shape):
+		return []Filter{{}}
+	case shape == "has ( object . metadata . namespace )":
+		return []Filter{{Namespaces: []Located{{Text: present}}}}
+	}
+	path, patterns := comparison(parts)
+	texts := make([]Located, len(patterns))
+	for i, pattern := range patterns {
+		texts[i].Text = pattern
+	}
+	if slices.ContainsFunc(literals(parts), func(text string) bool { return text == "" || wildcard.In(text) }) && !strings.Contains(shape, " . matches (") {
+		return nil // a condition takes * and ? as they are
+	}
+	if label := pathFrom(parts, 0); parts[0].text == "object" && label.isLabel() && isLabel(parts) {
+		return labelFilter(label, parts)
+	}
+	switch path {
+	case "request . userInfo . username":
+		return []Filter{{Subjects: []Subject{{Kind: "User"}}}}
+	case "object . metadata . name", "request . name":
+		return []Filter{{Names: texts}}
+	case "object . metadata . namespace", "request . namespace":
+		return []Filter{{Namespaces: texts}}
+	case "object . kind", "request . kind . kind":
+		if !slices.ContainsFunc(patterns, func(kind string) bool { return strings.ContainsAny(kind, "./*?") }) {
+			return []Filter{{Kinds: texts}}
+		}
+	case "object . apiVersion":
+		if version := patterns[0]; len(patterns) == 1 && !wildcard.In(version) {
+			if !strings.Contains(version, "/") {
+				version = "/" + version
+			}
+			return []Filter{{Kinds: []Located{{Text: version + "/*"}}}}
+		}
+	}
+	return nil
+}
+
+// labelFilter reads a part that compares one label, by == or startsWith.
+func labelFilter(label *fieldPath, parts []token) []Filter {
+	shape, value, key := shapeOf(parts), parts[len(parts)-1], label.key
+	if len(label.steps) > 2 {
+		key = label.steps[2]
+	}
+	switch {
+	case strings.HasSuffix(shape, " == '"):
+		return []Filter{{Selector: &Selector{Labels: map[string]string{key: value.text}}}}
+	case strings.HasSuffix(shape, " . startsWith ( ' )"):
+		return []Filter{{Selector: &Selector{Labels: map[string]string{key: parts[len(parts)-2].text + "*"}}}}
+	}
+	return nil
+}
