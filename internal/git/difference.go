@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -43,6 +42,7 @@ func Differences(old, changed *Tree, name string, visit func(Change) error) erro
 
 type differing struct {
 	objects *Repository
+	into    map[string]bool // the folders that are looked into; nil is all
 	visit   func(Change) error
 	met     int
 }
@@ -58,7 +58,7 @@ func (d *differing) entries(name string, old, changed Entry, depth int) error {
 		return fmt.Errorf("%q: there are more than %d folders in each other, or its path has more than %d bytes", name, MaxDepth, maxPath)
 	}
 	oldFolder, newFolder := old.Mode == filemode.Dir, changed.Mode == filemode.Dir
-	if oldFolder || newFolder {
+	if (oldFolder || newFolder) && (d.into == nil || d.into[name]) {
 		if err := d.folders(name, old, changed, depth); err != nil {
 			return err
 		}
@@ -114,12 +114,8 @@ func (d *differing) step(folder string, a, b *scan, depth int) error {
 		}
 		var pair [2]Entry
 		for i, s := range []*scan{a, b} {
-			if !take[i] {
-				continue
-			}
-			var err error
-			if pair[i], err = s.at(folder); err != nil {
-				return err
+			if take[i] {
+				pair[i] = s.at(folder)
 			}
 		}
 		if err := d.entries(cmp.Or(pair[0].Path, pair[1].Path), pair[0], pair[1], depth+1); err != nil {
@@ -160,12 +156,8 @@ func (s *scan) hash() plumbing.Hash {
 }
 
 // at is the present entry, of a tree that is the folder.
-func (s *scan) at(folder string) (Entry, error) {
-	name := string(s.name)
-	if !plainName(name) {
-		return Entry{}, fmt.Errorf("%q: the tree has an entry called %q, which is no name in a folder", folder, name)
-	}
-	return Entry{Path: path.Join(folder, name), Mode: s.mode, hash: s.hash()}, nil
+func (s *scan) at(folder string) Entry {
+	return Entry{Path: path.Join(folder, string(s.name)), Mode: s.mode, hash: s.hash()}
 }
 
 func (s *scan) next() error {
@@ -186,6 +178,9 @@ func (s *scan) next() error {
 	}
 	size := end + 1 + len(plumbing.Hash{})
 	s.entry, s.name, s.mode, s.rest = s.rest[:size], s.rest[space+1:end], mode, s.rest[size:]
+	if !plainName(s.name) {
+		return fmt.Errorf("the tree has an entry called %q, which is no name in a folder", s.name)
+	}
 	if !first && compareNames(last, lastMode, s.name, s.mode) >= 0 {
 		if bytes.Equal(last, s.name) {
 			return fmt.Errorf("the tree has two entries called %q", s.name)
@@ -231,18 +226,13 @@ func (s *scan) compare(other *scan) int {
 	return compareNames(s.name, s.mode, other.name, other.mode)
 }
 
-// compareNames orders entries as Git does.
+// compareNames orders entries as Git does: the name of a folder ends in "/".
 func compareNames(a []byte, aMode filemode.FileMode, b []byte, bMode filemode.FileMode) int {
-	if n := min(len(a), len(b)); n < len(a) || n < len(b) {
-		if order := bytes.Compare(a[:n], b[:n]); order != 0 {
-			return order
-		}
-		return int(behind(a, n, aMode)) - int(behind(b, n, bMode))
-	}
-	if order := bytes.Compare(a, b); order != 0 {
+	n := min(len(a), len(b))
+	if order := bytes.Compare(a[:n], b[:n]); order != 0 {
 		return order
 	}
-	return strings.Compare(ending(aMode), ending(bMode))
+	return int(behind(a, n, aMode)) - int(behind(b, n, bMode))
 }
 
 func behind(name []byte, n int, mode filemode.FileMode) byte {
@@ -254,11 +244,4 @@ func behind(name []byte, n int, mode filemode.FileMode) byte {
 	default:
 		return 0
 	}
-}
-
-func ending(mode filemode.FileMode) string {
-	if mode == filemode.Dir {
-		return "/"
-	}
-	return ""
 }
