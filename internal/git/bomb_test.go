@@ -138,6 +138,33 @@ func TestManyPathsInOneFolder(t *testing.T) {
 	}
 }
 
+// TestLargeBase: a base that is larger than any file which is read is unpacked once for all
+// that is made of it.
+func TestLargeBase(t *testing.T) {
+	const large = 40 << 20
+	f := newForge(t)
+	base := make([]byte, large)
+	baseHash := plumbing.ComputeHash(blob, base)
+	objects := []packed{{baseHash, entry(blob, large, nil, base)}}
+	var lines [][]byte
+	for i := range 60 {
+		hash := plumbing.ComputeHash(blob, base[:i+5])
+		delta := change(large, uint64(i+5))
+		objects = append(objects, packed{hash, entry(plumbing.REFDeltaObject, uint64(len(delta)), baseHash[:], delta)})
+		lines = append(lines, line("100644", fmt.Sprintf("%02d.yaml", i), hash))
+	}
+	f.pack(objects...)
+	f.commit(f.tree(lines...))
+	if err := inTree(t, f, func(_ *git.Repository, tree *git.Tree) error {
+		return tree.Walk(".", func(e git.Entry) error {
+			_, err := tree.Read(e)
+			return err
+		})
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWork: what is made of large bases on the way to small files is bounded for all of
 // them together.
 func TestWork(t *testing.T) {

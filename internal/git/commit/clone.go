@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/git"
@@ -36,6 +35,7 @@ type Clone struct {
 	work    *os.Root // the same
 	own     *os.Root // its Git folder: HEAD, index
 	lock    *os.File
+	objects *objects
 	author  *Author // as Git names it, once it was asked
 	noModes bool    // core.fileMode is false
 }
@@ -86,10 +86,8 @@ func (c *Clone) open() error {
 		return err
 	}
 	folders := git.Folders{Own: lines[1], Common: lines[2]}
-	if _, err := os.Stat(filepath.Join(folders.Common, "objects", "info", "alternates")); err == nil {
-		if folders.Borrowed, err = c.borrowed(); err != nil {
-			return err
-		}
+	if folders.Objects, err = c.readObjects(); err != nil {
+		return err
 	}
 	if c.Repository, err = git.OpenFolders(folders); err != nil {
 		return err
@@ -123,26 +121,6 @@ func (c *Clone) supported() error {
 	return nil
 }
 
-// borrowed are the folders of objects of other repositories, all that Git would look into.
-func (c *Clone) borrowed() ([]string, error) {
-	said, err := c.ask(call{}, "count-objects", "-v")
-	if err != nil {
-		return nil, fmt.Errorf("open repository: %w", err)
-	}
-	var dirs []string
-	for line := range strings.Lines(said) {
-		dir, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "alternate: ")
-		if !found {
-			continue
-		}
-		if plain, err := strconv.Unquote(dir); err == nil {
-			dir = plain
-		}
-		dirs = append(dirs, dir)
-	}
-	return dirs, nil
-}
-
 // lockClone takes the lock of the work tree. In a repository that a group shares, its
 // others may take it later.
 func (c *Clone) lockClone() error {
@@ -169,6 +147,9 @@ func (c *Clone) lockClone() error {
 // Close lets others work in the clone.
 func (c *Clone) Close() error {
 	var errs []error
+	if c.objects != nil {
+		errs = append(errs, c.objects.close())
+	}
 	if c.lock != nil {
 		errs = append(errs, unlock(c.lock))
 	}

@@ -90,9 +90,6 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 	}); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	if err := c.Refresh(); err != nil {
-		return plumbing.ZeroHash, err
-	}
 	return c.Reference(r.tracking())
 }
 

@@ -369,3 +369,32 @@ func TestReadBack(t *testing.T) {
 		})
 	}
 }
+
+// TestLargeBases: a file is read though Git keeps it as a change to one of another branch that
+// is far larger than any file which is read.
+func TestLargeBases(t *testing.T) {
+	r := newRepository(t, waiting)
+	const name = "unsigned/team/b.yml"
+	r.git("checkout", "--quiet", "-b", "other")
+	for _, lines := range []int{9_000_000, 900_000, 30_000} { // Git makes a change of what has 1/32 of its base
+		r.write(name, strings.Repeat("b: 2\n", lines))
+		r.commit("Larger")
+	}
+	r.git("checkout", "--quiet", "main")
+	r.git("repack", "-a", "-d", "-f", "--quiet", "--threads=1")
+	base, depth := r.line("rev-parse", "main:"+name), 0
+	for ; strings.Trim(base, "0") != ""; depth++ {
+		cmd := exec.Command("git", "-C", r.dir, "cat-file", "--batch-check=%(deltabase)")
+		cmd.Stdin = strings.NewReader(base + "\n")
+		said, err := cmd.Output()
+		r.must(err)
+		base = strings.TrimSpace(string(said))
+	}
+	if depth != 4 {
+		t.Fatalf("there are %d bases", depth-1)
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Commit == "" {
+		t.Errorf("%+v", got)
+	}
+	r.clean()
+}
