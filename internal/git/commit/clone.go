@@ -34,6 +34,7 @@ type Clone struct {
 	dir     string   // the work tree
 	work    *os.Root // the same
 	own     *os.Root // its Git folder: HEAD, index
+	private string   // what the names of this package's references begin with
 	lock    *os.File
 	objects *objects
 	author  *Author // as Git names it, once it was asked
@@ -84,6 +85,12 @@ func (c *Clone) open() error {
 	}
 	if err := c.supported(); err != nil {
 		return err
+	}
+	// References of one work tree alone (refs/worktree) would not count for a git gc that runs
+	// in another one.
+	c.private = "refs/polex/main/"
+	if lines[1] != lines[2] {
+		c.private = "refs/polex/worktrees/" + filepath.Base(lines[1]) + "/"
 	}
 	folders := git.Folders{Own: lines[1], Common: lines[2]}
 	if folders.Objects, err = c.readObjects(); err != nil {

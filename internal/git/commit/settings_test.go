@@ -253,6 +253,26 @@ func TestGitIsKilled(t *testing.T) {
 	}
 }
 
+// TestPushIsKilled: a run that is killed while it pushes leaves a reference, and the next run
+// removes it.
+func TestPushIsKilled(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.bare()
+	r.write(".git/hooks/pre-push", "#!/bin/sh\nkill -9 $PPID $(ps -o ppid= -p $PPID)\n")
+	r.must(os.Chmod(r.path(".git/hooks/pre-push"), 0o755))
+	if got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); got != nil {
+		t.Fatalf("it was not killed: %+v", got)
+	}
+	r.must(os.RemoveAll(r.path(".git/hooks")))
+	if left := r.git("for-each-ref", "refs/polex"); strings.Count(left, "\n") != 1 {
+		t.Errorf("it left %q", left)
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
+		t.Errorf("the next run says %+v", got)
+	}
+	r.clean()
+}
+
 // TestGitGoesOn: while a Git that writes goes on although the run that started it was killed,
 // no other run begins.
 func TestGitGoesOn(t *testing.T) {
