@@ -77,60 +77,49 @@ func (d *differing) entries(name string, old, changed Entry, depth int) error {
 
 // folders compares what lies in two folders, one of which may be none.
 func (d *differing) folders(name string, old, changed Entry, depth int) error {
-	var scans [2]*scan
-	for i, side := range []Entry{old, changed} {
-		scans[i] = &scan{}
-		if side.Mode != filemode.Dir {
-			continue
-		}
-		content, err := d.objects.tree(side.hash)
-		if err != nil {
-			return fmt.Errorf("%q: %w", name, err)
-		}
-		scans[i].rest = content
+	a, err := d.scan(old)
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
 	}
-	for _, s := range scans {
-		if err := s.next(); err != nil {
-			return fmt.Errorf("%q: %w", name, err)
+	b, err := d.scan(changed)
+	for err == nil && (a.entry != nil || b.entry != nil) {
+		order := a.compare(b)
+		if !bytes.Equal(a.entry, b.entry) {
+			var before, after Entry
+			if order <= 0 {
+				before = a.at(name)
+			}
+			if order >= 0 {
+				after = b.at(name)
+			}
+			if err := d.entries(cmp.Or(before.Path, after.Path), before, after, depth+1); err != nil {
+				return err
+			}
+		}
+		if order <= 0 {
+			err = a.next()
+		}
+		if order >= 0 && err == nil {
+			err = b.next()
 		}
 	}
-	for scans[0].entry != nil || scans[1].entry != nil {
-		if err := d.step(name, scans[0], scans[1], depth); err != nil {
-			return err
-		}
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
 	}
 	return nil
 }
 
-// step takes the next entry of one scan, or of both where it has one name.
-func (d *differing) step(folder string, a, b *scan, depth int) error {
-	take := [2]bool{true, true}
-	if !bytes.Equal(a.entry, b.entry) {
-		switch order := a.compare(b); {
-		case order < 0:
-			take[1] = false
-		case order > 0:
-			take[0] = false
-		}
-		var pair [2]Entry
-		for i, s := range []*scan{a, b} {
-			if take[i] {
-				pair[i] = s.at(folder)
-			}
-		}
-		if err := d.entries(cmp.Or(pair[0].Path, pair[1].Path), pair[0], pair[1], depth+1); err != nil {
-			return err
-		}
+// scan begins to read a folder; of nothing, and of a file, it is at its end.
+func (d *differing) scan(e Entry) (*scan, error) {
+	s := &scan{}
+	if e.Mode != filemode.Dir {
+		return s, nil
 	}
-	for i, s := range []*scan{a, b} {
-		if !take[i] {
-			continue
-		}
-		if err := s.next(); err != nil {
-			return fmt.Errorf("%q: %w", folder, err)
-		}
+	var err error
+	if s.rest, err = d.objects.tree(e.hash); err != nil {
+		return nil, err
 	}
-	return nil
+	return s, s.next()
 }
 
 // scan reads a tree's entries one by one and makes nothing of them, since folders

@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -189,7 +188,7 @@ func (c *Clone) Attributes(paths []string, names ...string) (string, error) {
 	if len(paths) == 0 {
 		return "", nil
 	}
-	out, err := c.git(context.Background(), call{input: strings.NewReader(strings.Join(paths, "\x00") + "\x00")}, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
+	out, err := c.ask(call{input: list(paths)}, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
 	if err != nil {
 		return "", fmt.Errorf("read attributes of files: %w", err)
 	}
