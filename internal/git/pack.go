@@ -42,21 +42,13 @@ func (r *Repository) openPacks() error {
 	if r.packs != nil {
 		return nil
 	}
+	entries, err := fs.ReadDir(r.store.FS(), "pack")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list packs: %w", err)
+	}
 	packs := []*pack{}
-	dir, err := r.store.Open("pack")
-	if errors.Is(err, fs.ErrNotExist) {
-		r.packs = packs
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("list packs: %w", err)
-	}
-	defer dir.Close() //nolint:errcheck // only read
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return fmt.Errorf("list packs: %w", err)
-	}
-	for _, name := range names {
+	for _, entry := range entries {
+		name := entry.Name()
 		base, isPack := strings.CutSuffix(name, ".pack")
 		if !isPack || !strings.HasPrefix(name, "pack-") {
 			continue
