@@ -102,6 +102,69 @@ func TestAllFiles(t *testing.T) {
 	}
 }
 
+// TestManyPathsInOneFolder: a folder counts once, however many of its files are asked for.
+func TestManyPathsInOneFolder(t *testing.T) {
+	f := newForge(t)
+	file := f.put(blob, small)
+	var lines [][]byte
+	var names []string
+	for i := range 1000 {
+		name := fmt.Sprintf("%03d%s", i, strings.Repeat("x", 1000))
+		lines, names = append(lines, line("100644", name, file)), append(names, "many/"+name)
+	}
+	first := f.commit(f.tree(line("40000", "many", f.tree(lines...))))
+	f.commit(f.tree(line("40000", "many", f.tree(append(lines, line("100644", "later", file))...))), first)
+	if err := inTree(t, f, func(r *git.Repository, tree *git.Tree) error {
+		for _, name := range names[:300] { // more than 256 MiB, if each were counted
+			if _, err := tree.Find(name); err != nil {
+				return err
+			}
+		}
+		origins, err := r.Origins(plumbing.NewHash(tree.Commit()), append(names, "many/later"))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if origins[name].Commit != first {
+				t.Fatalf("a file comes from %s", origins[name].Commit)
+			}
+		}
+		if got := origins["many/later"].Commit.String(); got != tree.Commit() {
+			t.Errorf("the last file comes from %s", got)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLargeBase: a base that is larger than any file which is read is unpacked once for all
+// that is made of it.
+func TestLargeBase(t *testing.T) {
+	const large = 40 << 20
+	f := newForge(t)
+	base := make([]byte, large)
+	baseHash := plumbing.ComputeHash(blob, base)
+	objects := []packed{{baseHash, entry(blob, large, nil, base)}}
+	var lines [][]byte
+	for i := range 60 {
+		hash := plumbing.ComputeHash(blob, base[:i+5])
+		delta := change(large, uint64(i+5))
+		objects = append(objects, packed{hash, entry(plumbing.REFDeltaObject, uint64(len(delta)), baseHash[:], delta)})
+		lines = append(lines, line("100644", fmt.Sprintf("%02d.yaml", i), hash))
+	}
+	f.pack(objects...)
+	f.commit(f.tree(lines...))
+	if err := inTree(t, f, func(_ *git.Repository, tree *git.Tree) error {
+		return tree.Walk(".", func(e git.Entry) error {
+			_, err := tree.Read(e)
+			return err
+		})
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWork: what is made of large bases on the way to small files is bounded for all of
 // them together.
 func TestWork(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
 // Commit is what a commit says of itself. Its hash holds for all of it, and
@@ -52,6 +53,14 @@ func (r *Repository) Commit(hash plumbing.Hash) (*Commit, error) {
 
 // TreeOf returns what a commit holds that was read before.
 func (r *Repository) TreeOf(c *Commit) *Tree { return &Tree{commit: c.Hash, root: c.Tree, objects: r} }
+
+// root is the folder that a commit holds, or nothing for one that is not there.
+func (c *Commit) root() Entry {
+	if c.Tree.IsZero() {
+		return Entry{}
+	}
+	return Entry{Path: ".", Mode: filemode.Dir, hash: c.Tree}
+}
 
 // parseCommit reads the lines that Git reads, in their one order: the tree, the
 // parents, the author, the committer. Others follow up to an empty line, and the

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -43,6 +42,7 @@ func Differences(old, changed *Tree, name string, visit func(Change) error) erro
 
 type differing struct {
 	objects *Repository
+	into    map[string]bool // the folders that are looked into; nil is all
 	visit   func(Change) error
 	met     int
 }
@@ -58,7 +58,7 @@ func (d *differing) entries(name string, old, changed Entry, depth int) error {
 		return fmt.Errorf("%q: there are more than %d folders in each other, or its path has more than %d bytes", name, MaxDepth, maxPath)
 	}
 	oldFolder, newFolder := old.Mode == filemode.Dir, changed.Mode == filemode.Dir
-	if oldFolder || newFolder {
+	if (oldFolder || newFolder) && (d.into == nil || d.into[name]) {
 		if err := d.folders(name, old, changed, depth); err != nil {
 			return err
 		}
@@ -77,64 +77,49 @@ func (d *differing) entries(name string, old, changed Entry, depth int) error {
 
 // folders compares what lies in two folders, one of which may be none.
 func (d *differing) folders(name string, old, changed Entry, depth int) error {
-	var scans [2]*scan
-	for i, side := range []Entry{old, changed} {
-		scans[i] = &scan{}
-		if side.Mode != filemode.Dir {
-			continue
-		}
-		content, err := d.objects.tree(side.hash)
-		if err != nil {
-			return fmt.Errorf("%q: %w", name, err)
-		}
-		scans[i].rest = content
+	a, err := d.scan(old)
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
 	}
-	for _, s := range scans {
-		if err := s.next(); err != nil {
-			return fmt.Errorf("%q: %w", name, err)
+	b, err := d.scan(changed)
+	for err == nil && (a.entry != nil || b.entry != nil) {
+		order := a.compare(b)
+		if !bytes.Equal(a.entry, b.entry) {
+			var before, after Entry
+			if order <= 0 {
+				before = a.at(name)
+			}
+			if order >= 0 {
+				after = b.at(name)
+			}
+			if err := d.entries(cmp.Or(before.Path, after.Path), before, after, depth+1); err != nil {
+				return err
+			}
+		}
+		if order <= 0 {
+			err = a.next()
+		}
+		if order >= 0 && err == nil {
+			err = b.next()
 		}
 	}
-	for scans[0].entry != nil || scans[1].entry != nil {
-		if err := d.step(name, scans[0], scans[1], depth); err != nil {
-			return err
-		}
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
 	}
 	return nil
 }
 
-// step takes the next entry of one scan, or of both where it has one name.
-func (d *differing) step(folder string, a, b *scan, depth int) error {
-	take := [2]bool{true, true}
-	if !bytes.Equal(a.entry, b.entry) {
-		switch order := a.compare(b); {
-		case order < 0:
-			take[1] = false
-		case order > 0:
-			take[0] = false
-		}
-		var pair [2]Entry
-		for i, s := range []*scan{a, b} {
-			if !take[i] {
-				continue
-			}
-			var err error
-			if pair[i], err = s.at(folder); err != nil {
-				return err
-			}
-		}
-		if err := d.entries(cmp.Or(pair[0].Path, pair[1].Path), pair[0], pair[1], depth+1); err != nil {
-			return err
-		}
+// scan begins to read a folder; of nothing, and of a file, it is at its end.
+func (d *differing) scan(e Entry) (*scan, error) {
+	s := &scan{}
+	if e.Mode != filemode.Dir {
+		return s, nil
 	}
-	for i, s := range []*scan{a, b} {
-		if !take[i] {
-			continue
-		}
-		if err := s.next(); err != nil {
-			return fmt.Errorf("%q: %w", folder, err)
-		}
+	var err error
+	if s.rest, err = d.objects.tree(e.hash); err != nil {
+		return nil, err
 	}
-	return nil
+	return s, s.next()
 }
 
 // scan reads a tree's entries one by one and makes nothing of them, since folders
@@ -160,12 +145,8 @@ func (s *scan) hash() plumbing.Hash {
 }
 
 // at is the present entry, of a tree that is the folder.
-func (s *scan) at(folder string) (Entry, error) {
-	name := string(s.name)
-	if !plainName(name) {
-		return Entry{}, fmt.Errorf("%q: the tree has an entry called %q, which is no name in a folder", folder, name)
-	}
-	return Entry{Path: path.Join(folder, name), Mode: s.mode, hash: s.hash()}, nil
+func (s *scan) at(folder string) Entry {
+	return Entry{Path: path.Join(folder, string(s.name)), Mode: s.mode, hash: s.hash()}
 }
 
 func (s *scan) next() error {
@@ -186,6 +167,9 @@ func (s *scan) next() error {
 	}
 	size := end + 1 + len(plumbing.Hash{})
 	s.entry, s.name, s.mode, s.rest = s.rest[:size], s.rest[space+1:end], mode, s.rest[size:]
+	if !plainName(s.name) {
+		return fmt.Errorf("the tree has an entry called %q, which is no name in a folder", s.name)
+	}
 	if !first && compareNames(last, lastMode, s.name, s.mode) >= 0 {
 		if bytes.Equal(last, s.name) {
 			return fmt.Errorf("the tree has two entries called %q", s.name)
@@ -231,18 +215,13 @@ func (s *scan) compare(other *scan) int {
 	return compareNames(s.name, s.mode, other.name, other.mode)
 }
 
-// compareNames orders entries as Git does.
+// compareNames orders entries as Git does: the name of a folder ends in "/".
 func compareNames(a []byte, aMode filemode.FileMode, b []byte, bMode filemode.FileMode) int {
-	if n := min(len(a), len(b)); n < len(a) || n < len(b) {
-		if order := bytes.Compare(a[:n], b[:n]); order != 0 {
-			return order
-		}
-		return int(behind(a, n, aMode)) - int(behind(b, n, bMode))
-	}
-	if order := bytes.Compare(a, b); order != 0 {
+	n := min(len(a), len(b))
+	if order := bytes.Compare(a[:n], b[:n]); order != 0 {
 		return order
 	}
-	return strings.Compare(ending(aMode), ending(bMode))
+	return int(behind(a, n, aMode)) - int(behind(b, n, bMode))
 }
 
 func behind(name []byte, n int, mode filemode.FileMode) byte {
@@ -254,11 +233,4 @@ func behind(name []byte, n int, mode filemode.FileMode) byte {
 	default:
 		return 0
 	}
-}
-
-func ending(mode filemode.FileMode) string {
-	if mode == filemode.Dir {
-		return "/"
-	}
-	return ""
 }

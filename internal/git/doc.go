@@ -4,17 +4,17 @@
 //
 //  1. A repository is a folder with its own .git folder, or a bare one. A .git
 //     file or a list of alternates, which lead to objects elsewhere, is refused
-//     or left unread; nothing outside of the repository's folder is opened, unless
-//     the caller names it ([OpenFolders]). Its configuration is not read, and neither
-//     is the environment.
+//     or left unread; nothing outside of the repository's folder is opened. Its
+//     configuration is not read, and neither is the environment. Only for a clone that
+//     is the caller's own, Git reads the objects ([Folders]).
 //  2. A revision is HEAD, a branch, a tag, a remote branch or a whole hash, and
 //     names one commit or none: what could be meant in two ways is refused.
 //     Replacements (refs/replace) are not followed.
 //  3. Every object is hashed and held against the name that it was asked for by,
 //     from the commit down, with a SHA-1 that notices known collisions.
 //  4. Every size is checked before something of that size is made: of loose
-//     objects, of packed ones, and of all the bases that a packed one is made
-//     from. So are the number of entries and the depth of a walk, before anything is
+//     objects, of packed ones, and of all that a packed one is made from together.
+//     So are the number of entries and the depth of a walk, before anything is
 //     visited: each folder is looked into once, however often it is held. What is
 //     read and unpacked of one tree is bounded in all.
 //  5. A tree in which a name stands twice, or leads out of its folder, or that is not

@@ -73,8 +73,12 @@ func (f *forge) tree(lines ...[]byte) plumbing.Hash {
 }
 
 // commit makes main the commit of a tree.
-func (f *forge) commit(tree plumbing.Hash) plumbing.Hash {
-	hash := f.put(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nauthor A <a@example.com> 0 +0000\ncommitter A <a@example.com> 0 +0000\n\nx\n", tree))
+func (f *forge) commit(tree plumbing.Hash, parents ...plumbing.Hash) plumbing.Hash {
+	content := fmt.Appendf(nil, "tree %s\n", tree)
+	for _, parent := range parents {
+		content = fmt.Appendf(content, "parent %s\n", parent)
+	}
+	hash := f.put(plumbing.CommitObject, fmt.Appendf(content, "author A <a@example.com> 0 +0000\ncommitter A <a@example.com> 0 +0000\n\nx\n"))
 	f.file("refs/heads/main", []byte(hash.String()+"\n"))
 	return hash
 }

@@ -3,6 +3,7 @@ package git
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -105,10 +106,11 @@ func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]O
 		return nil, err
 	}
 	origins := map[string]Origin{}
-	waiting := map[string]Entry{}
+	waiting, folders := map[string]bool{}, map[string]bool{}
 	for _, name := range paths {
-		if waiting[name], err = r.TreeOf(at).At(name); err != nil {
-			return nil, err
+		waiting[name] = true
+		for dir := path.Dir(name); !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
 		}
 	}
 	for range MaxHistory {
@@ -128,36 +130,20 @@ func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]O
 				return nil, err
 			}
 		}
-		if parent.Tree != at.Tree {
-			err = r.changed(at, parent, waiting, origins)
-		}
-		if err != nil || len(parents) == 0 {
+		d := differing{objects: r, into: folders, visit: func(c Change) error {
+			if waiting[c.Path] {
+				origins[c.Path] = Origin{Commit: at.Hash, Author: fmt.Sprintf("%s <%s>", at.Author.Name, at.Author.Email),
+					CommittedAt: at.Committer.When, Message: at.Message}
+				delete(waiting, c.Path)
+			}
+			return nil
+		}}
+		if err := d.entries(".", parent.root(), at.root(), 0); err != nil || len(parents) == 0 {
 			return origins, err
 		}
 		at = parent
 	}
 	return nil, ErrHistory
-}
-
-// changed takes the files that a commit holds in another version than its parent out of
-// those that wait. A parent without a hash holds nothing.
-func (r *Repository) changed(at, parent *Commit, waiting map[string]Entry, origins map[string]Origin) error {
-	before := r.TreeOf(parent)
-	for name, v := range waiting {
-		var was Entry
-		if !parent.Hash.IsZero() {
-			var err error
-			if was, err = before.At(name); err != nil {
-				return err
-			}
-		}
-		if was != v {
-			origins[name] = Origin{Commit: at.Hash, Author: fmt.Sprintf("%s <%s>", at.Author.Name, at.Author.Email),
-				CommittedAt: at.Committer.When, Message: at.Message}
-			delete(waiting, name)
-		}
-	}
-	return nil
 }
 
 // ErrMerge says that a commit has several parents.

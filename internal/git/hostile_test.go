@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,8 +188,9 @@ func TestPacksThatLie(t *testing.T) {
 		return []packed{{base, baseEntry}, {hash, entry(plumbing.REFDeltaObject, uint64(len(change)), base[:], change)}}
 	}
 	zeros := make([]byte, git.MaxFile)
-	between := change(git.MaxFile, git.MaxFile+1)
-	last := change(git.MaxFile+1, 5)
+	const large, largest = 40 << 20, 4 * git.MaxFile
+	between := change(git.MaxFile, largest)
+	last := change(largest, 5)
 	whole := func(content []byte) []byte { return entry(blob, uint64(len(content)), nil, content) }
 	for name, tc := range map[string]struct {
 		objects []packed
@@ -204,7 +206,9 @@ func TestPacksThatLie(t *testing.T) {
 		"shorter":          {one(entry(blob, 6, nil, small)), "another size"},
 		"cut off":          {one([]byte{0xb5}), "malformed pack"},
 		"no zlib":          {one([]byte{0x35, 1, 2, 3, 4}), "malformed pack"},
-		"a base too large": {based(entry(blob, git.MaxFile+1, nil, append(zeros, 0)), change(git.MaxFile+1, 5)), "too large"},
+		"a large base":     {based(whole(append(slices.Clone(small), make([]byte, large)...)), change(large+5, 5)), ""},
+		"a base too large": {based(entry(blob, largest+1, nil, zeros), change(largest+1, 5)), "too large"},
+		"a large object":   {one(whole(append(zeros, 0))), "too large"},
 		"made too large":   {based(whole(zeros), change(git.MaxFile, git.MaxFile+1)), "too large"},
 		"too large on the way": {append(based(whole(zeros), last)[:1],
 			packed{plumbing.Hash{2}, entry(plumbing.REFDeltaObject, uint64(len(between)), base[:], between)},

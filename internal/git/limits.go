@@ -25,10 +25,11 @@ const (
 	maxCommit = 1 << 20   // and tags
 	maxLink   = 4 << 10
 	maxPath   = 4 << 10
-	// maxChanges is how much of changes to its bases is kept in memory for one
-	// packed object, and maxMade how much is made of them on the way to it.
-	maxChanges = 2 * MaxFile
-	maxMade    = 64 * MaxFile
+	// maxHeld is how much is in memory at once for one packed object: its base, which may
+	// be a larger file of another branch, the changes to it and what they make. maxMade is
+	// how much is made of them on the way to it.
+	maxHeld = 4 * MaxFile
+	maxMade = 64 * MaxFile
 	// maxSpent is how much is made for one tree, of all its objects together: a small
 	// object can be made of many large ones. What is unpacked counts eightfold, as it
 	// takes that much longer.
@@ -39,10 +40,9 @@ const (
 	maxReference  = 1 << 10
 	maxPackedRefs = 256 << 20
 	maxShallow    = 16 << 20
-	// maxKept is how much of the objects that were made of changes is kept, since the
-	// next one is often made of the last, and maxKeptObject how much of one.
-	maxKept       = 32 << 20
-	maxKeptObject = 4 << 20
+	// maxKept is how much of the objects that were made of changes, and of their bases, is
+	// kept, since the next one is often made of the last.
+	maxKept = 2 * MaxFile
 	// maxKeptTrees is how much of the trees that were read last is kept, since a
 	// commit holds much of what the one before it does.
 	maxKeptTrees = 8 << 20

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -15,9 +14,9 @@ import (
 
 // loose reads an object that lies in a file of its own. It returns an error that
 // is [fs.ErrNotExist] when there is none.
-func (r *Repository) loose(store *os.Root, hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
+func (r *Repository) loose(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
 	name := hash.String()
-	f, err := open(store, name[:2]+"/"+name[2:])
+	f, err := open(r.store, name[:2]+"/"+name[2:])
 	if err != nil {
 		return 0, nil, err
 	}

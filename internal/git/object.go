@@ -40,6 +40,6 @@ func header(content []byte, key string) (plumbing.Hash, error) {
 
 // plainName refuses the names that lead elsewhere when a tree is checked out,
 // and .git, which would be a repository.
-func plainName(name string) bool {
-	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")
+func plainName(name []byte) bool {
+	return len(name) > 0 && string(name) != "." && string(name) != ".." && bytes.IndexByte(name, '/') < 0 && !bytes.EqualFold(name, []byte(".git"))
 }

@@ -38,64 +38,58 @@ var indexMagic = []byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
 
 var errPack = errors.New("malformed pack")
 
-func (r *Repository) openPacks() ([]*pack, error) {
+func (r *Repository) openPacks() error {
 	if r.packs != nil {
-		return r.packs, nil
-	}
-	r.packs = []*pack{}
-	for _, store := range r.stores {
-		if err := r.addPacks(store); err != nil {
-			return nil, errors.Join(err, r.Refresh())
-		}
-	}
-	return r.packs, nil
-}
-
-// addPacks opens the packs in a folder of objects.
-func (r *Repository) addPacks(store *os.Root) error {
-	dir, err := store.Open("pack")
-	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
+	entries, err := fs.ReadDir(r.store.FS(), "pack")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list packs: %w", err)
 	}
-	defer dir.Close() //nolint:errcheck // only read
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return fmt.Errorf("list packs: %w", err)
-	}
-	for _, name := range names {
+	packs := []*pack{}
+	for _, entry := range entries {
+		name := entry.Name()
 		base, isPack := strings.CutSuffix(name, ".pack")
 		if !isPack || !strings.HasPrefix(name, "pack-") {
 			continue
 		}
-		p, err := r.openPack(store, "pack/"+base)
+		p, err := r.openPack("pack/" + base)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a pack without its index is one that is being written, or thrown away
 		}
-		if err == nil && len(r.packs) == maxPacks {
-			err = errors.Join(fmt.Errorf("there are more than %d packs: git gc puts them together", maxPacks), p.close())
+		if err == nil {
+			packs = append(packs, p)
+		}
+		if err == nil && len(packs) > maxPacks {
+			err = fmt.Errorf("there are more than %d packs: git gc puts them together", maxPacks)
 		}
 		if err != nil {
-			return fmt.Errorf("open %s: %w", base, err)
+			return errors.Join(fmt.Errorf("open %s: %w", base, err), closePacks(packs))
 		}
-		r.packs = append(r.packs, p)
 	}
+	r.packs = packs
 	return nil
 }
 
-func (r *Repository) openPack(store *os.Root, base string) (p *pack, err error) {
+func closePacks(packs []*pack) error {
+	var errs []error
+	for _, p := range packs {
+		errs = append(errs, p.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Repository) openPack(base string) (p *pack, err error) {
 	p = &pack{name: base, made: &r.made}
 	defer func() {
 		if err != nil {
 			_ = p.close()
 		}
 	}()
-	if p.index, err = open(store, base+".idx"); err != nil {
+	if p.index, err = open(r.store, base+".idx"); err != nil {
 		return p, err
 	}
-	if p.objects, err = open(store, base+".pack"); err != nil {
+	if p.objects, err = open(r.store, base+".pack"); err != nil {
 		return p, err
 	}
 	info, err := p.objects.Stat()
@@ -202,7 +196,7 @@ func (p *pack) place(number uint32) (int64, error) {
 // the one that is whole, and applied on the way back.
 func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 	var changes [][]byte
-	kept := int64(0)
+	held := int64(0)
 	var asked []place // what the changes make, the last of them first
 	for len(changes) <= maxChain {
 		at := place{p, offset}
@@ -215,11 +209,11 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 		if err != nil {
 			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
 		}
-		if header.Length < 0 || header.Length > MaxFile {
-			return 0, nil, tooLarge(header.Length, MaxFile)
+		if len(changes) == 0 && !header.Type.IsDelta() && header.Length > most {
+			return 0, nil, tooLarge(header.Length, most)
 		}
-		if kept += header.Length; kept > maxChanges {
-			return 0, nil, fmt.Errorf("%w: changes of %d bytes are the most", ErrTooLarge, maxChanges)
+		if held += header.Length; header.Length < 0 || held > maxHeld {
+			return 0, nil, fmt.Errorf("%w: its base and the changes of it have more than %d bytes", ErrTooLarge, maxHeld)
 		}
 		if err := p.made.spend(unpacking * header.Length); err != nil {
 			return 0, nil, err
@@ -280,7 +274,7 @@ type place struct {
 
 // keep keeps an object. Where there is no room, all others are forgotten.
 func (m *made) keep(at place, kind plumbing.ObjectType, content []byte) {
-	if m.at[at] != nil || len(content) == 0 || len(content) > maxKeptObject {
+	if m.at[at] != nil || len(content) == 0 || len(content) > maxKept {
 		return
 	}
 	if m.at == nil || m.size+len(content) > maxKept {
@@ -294,20 +288,23 @@ func (m *made) keep(at place, kind plumbing.ObjectType, content []byte) {
 // Each begins with the sizes of what it is made from and of what comes out. What is
 // returned is the caller's own.
 func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, at []place, most int64) ([]byte, error) {
-	made := uint64(0)
+	made, held := uint64(0), uint64(0)
+	for _, change := range changes {
+		held += uint64(len(change))
+	}
 	for i := len(changes) - 1; i >= 0; i-- {
 		_, n := binary.Uvarint(changes[i])
 		size, m := binary.Uvarint(changes[i][max(n, 0):])
 		if n <= 0 || m <= 0 {
 			return nil, fmt.Errorf("%w: a change does not say its size", errPack)
 		}
-		if size > MaxFile {
-			return nil, tooLarge(size, MaxFile)
+		if room := maxHeld - held; size > room || uint64(len(whole)) > room-size {
+			return nil, fmt.Errorf("%w: its base, the changes of it and what they make have more than %d bytes", ErrTooLarge, maxHeld)
 		}
 		if made += size; made > maxMade {
 			return nil, fmt.Errorf("%w: it takes more than %d bytes to make it", ErrTooLarge, maxMade)
 		}
-		if err := p.made.spend(int64(size)); err != nil { //nolint:gosec // at most MaxFile
+		if err := p.made.spend(int64(size)); err != nil { //nolint:gosec // at most maxHeld
 			return nil, err
 		}
 		var err error

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -12,22 +13,24 @@ import (
 )
 
 // Repository is a repository on disk. It is not for several goroutines at once.
-// Nothing that is opened lies outside of its folders.
+// Nothing that it opens lies outside of its folders.
 type Repository struct {
-	root   *os.Root   // the .git folder: references, where a shallow clone begins
-	own    *os.Root   // that of the work tree, which is another for a linked one: HEAD
-	stores []*os.Root // folders of objects: its own, and those that it borrows from
-	packs  []*pack    // nil until they are looked for
-	made   made
-	trees  trees
+	root  *os.Root // the .git folder: references, where a shallow clone begins
+	own   *os.Root // that of the work tree, which is another for a linked one: HEAD
+	store *os.Root // the folder of objects
+	packs []*pack  // nil until they are looked for
+	made  made
+	batch *batch // where it is not nil, Git reads the objects
+	trees trees
 }
 
 // Folders say where the parts of a repository lie.
 type Folders struct {
 	Own, Common string
-	// Borrowed are folders of objects of other repositories. Only a caller that trusts the
-	// repository names any: objects/info/alternates is not read.
-	Borrowed []string
+	// Objects, where it is not nil, is a git cat-file --batch that runs in the repository:
+	// Git reads the objects, from wherever it has them. Only a caller that trusts the
+	// configuration of the repository names one.
+	Objects io.ReadWriter
 }
 
 // Open opens the repository in dir: a folder with a .git folder in it, or a bare
@@ -70,24 +73,17 @@ func OpenFolders(f Folders) (r *Repository, err error) {
 			return r, fmt.Errorf("this is no Git repository: it has no %s", part.name)
 		}
 	}
-	objects, err := r.root.OpenRoot("objects")
-	if err != nil {
-		return r, err
+	if f.Objects != nil {
+		r.batch = &batch{in: f.Objects, out: bufio.NewReader(f.Objects)}
 	}
-	r.stores = append(r.stores, objects)
-	for _, dir := range f.Borrowed {
-		if objects, err = os.OpenRoot(dir); err != nil {
-			return r, err
-		}
-		r.stores = append(r.stores, objects)
-	}
-	return r, nil
+	r.store, err = r.root.OpenRoot("objects")
+	return r, err
 }
 
 // Close closes the repository.
 func (r *Repository) Close() error {
-	errs := []error{r.Refresh()}
-	for _, root := range append(r.stores, r.root, r.own) {
+	errs := []error{closePacks(r.packs)}
+	for _, root := range []*os.Root{r.store, r.root, r.own} {
 		if root != nil {
 			errs = append(errs, root.Close())
 		}
@@ -95,24 +91,18 @@ func (r *Repository) Close() error {
 	return errors.Join(errs...)
 }
 
-// Refresh has packs looked for anew: a fetch may have written one.
-func (r *Repository) Refresh() error {
-	var errs []error
-	for _, p := range r.packs {
-		errs = append(errs, p.close())
-	}
-	r.packs, r.made.at = nil, nil
-	return errors.Join(errs...)
-}
+var errNoObject = errors.New("the repository does not have it: is it a partial or shallow clone, or one that borrows objects of another?")
 
 // object returns an object of at most most bytes, packed or loose: as in Git, what is
 // packed is not looked for elsewhere.
 func (r *Repository) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
-	packs, err := r.openPacks()
-	if err != nil {
+	if r.batch != nil {
+		return r.batch.object(hash, most)
+	}
+	if err := r.openPacks(); err != nil {
 		return 0, nil, err
 	}
-	for _, p := range packs {
+	for _, p := range r.packs {
 		offset, found, err := p.find(hash)
 		if err != nil {
 			return 0, nil, fmt.Errorf("read %s: %w", p.name, err)
@@ -126,13 +116,11 @@ func (r *Repository) object(hash plumbing.Hash, most int64) (plumbing.ObjectType
 		}
 		return kind, content, nil
 	}
-	for _, store := range r.stores {
-		kind, content, err := r.loose(store, hash, most)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return kind, content, err
-		}
+	kind, content, err := r.loose(hash, most)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errNoObject
 	}
-	return 0, nil, errors.New("the repository does not have it: is it a partial or shallow clone, or one that borrows objects of another?")
+	return kind, content, err
 }
 
 // trees are those that were read last, each held against its hash.

@@ -19,8 +19,9 @@ type Tree struct {
 	objects *Repository
 	met     int                    // entries, of all walks together
 	read    int64                  // bytes of files, all together
-	sized   map[plumbing.Hash]size // of the folders that were looked into
-	trees   int64                  // bytes of these
+	sized   map[plumbing.Hash]size // of the folders that were walked
+	counted map[plumbing.Hash]bool // the folders that were looked into
+	trees   int64                  // bytes of these, each once
 }
 
 // Entry is a file, a folder, a link or a submodule of a tree. What its mode says
@@ -79,15 +80,19 @@ func (t *Tree) Find(name string) (Entry, error) {
 		return Entry{}, fmt.Errorf("find %q: it does not lie inside of the repository", name)
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		entries, err := t.entries(at)
-		if err != nil {
+		var found Entry
+		there := false
+		if err := t.each(at, func(s *scan) {
+			if string(s.name) == part {
+				found, there = s.at(at.Path), true
+			}
+		}); err != nil {
 			return Entry{}, err
 		}
-		i := slices.IndexFunc(entries, func(e Entry) bool { return path.Base(e.Path) == part })
-		if i < 0 {
+		if !there {
 			return Entry{}, fmt.Errorf("find %q: %w", name, fs.ErrNotExist)
 		}
-		at = entries[i]
+		at = found
 	}
 	return at, nil
 }
@@ -140,40 +145,48 @@ func (t *Tree) walk(at Entry, visit func(Entry) error) error {
 	return nil
 }
 
-// entries returns what lies in a folder.
+// entries returns what lies in a folder, in the order of the names.
 func (t *Tree) entries(folder Entry) ([]Entry, error) {
+	var entries []Entry
+	err := t.each(folder, func(s *scan) { entries = append(entries, s.at(folder.Path)) })
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	return entries, err
+}
+
+// each calls visit for each entry of a folder, in Git's order. The bytes of a folder count
+// once, however many paths lead through it.
+func (t *Tree) each(folder Entry, visit func(*scan)) error {
 	if folder.Mode != filemode.Dir {
-		return nil, fmt.Errorf("%q: %w", folder.Path, errNoFolder)
+		return fmt.Errorf("%q: %w", folder.Path, errNoFolder)
 	}
 	content, err := t.objects.tree(folder.hash)
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", folder.Path, err)
+		return fmt.Errorf("%q: %w", folder.Path, err)
 	}
-	if _, known := t.sized[folder.hash]; !known {
+	if !t.counted[folder.hash] {
 		if t.trees += int64(len(content)); t.trees > maxTrees {
-			return nil, fmt.Errorf("%q: the folders up to it have more than %d MiB", folder.Path, maxTrees>>20)
+			return fmt.Errorf("%q: the folders up to it have more than %d MiB", folder.Path, maxTrees>>20)
 		}
+		if t.counted == nil {
+			t.counted = map[plumbing.Hash]bool{}
+		}
+		t.counted[folder.hash] = true
 	}
-	var entries []Entry
 	s := scan{rest: content}
-	for err = s.next(); err == nil && s.entry != nil; err = s.next() {
-		if len(entries) == MaxEntries {
-			return nil, fmt.Errorf("%q: the tree has more than %d entries", folder.Path, MaxEntries)
+	for met := 0; ; met++ {
+		if err := s.next(); err != nil {
+			return fmt.Errorf("%q: %w", folder.Path, err)
 		}
-		e, err := s.at(folder.Path)
-		if err != nil {
-			return nil, err
+		switch {
+		case s.entry == nil:
+			return nil
+		case met == MaxEntries:
+			return fmt.Errorf("%q: the tree has more than %d entries", folder.Path, MaxEntries)
+		case len(folder.Path)+1+len(s.name) > maxPath:
+			return fmt.Errorf("%q: a path of more than %d bytes", folder.Path, maxPath)
 		}
-		if len(e.Path) > maxPath {
-			return nil, fmt.Errorf("%q: a path of more than %d bytes", folder.Path, maxPath)
-		}
-		entries = append(entries, e)
+		visit(&s)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", folder.Path, err)
-	}
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
-	return entries, nil
 }
 
 // Read returns the content of a regular file. One of more than [MaxFile] bytes

@@ -125,6 +125,8 @@ func branchHint(err error) error {
 	switch {
 	case errors.Is(err, commit.ErrBranchExists), errors.Is(err, errInTheWay):
 		return cli.Hint(err, "nothing was changed; name another branch, or delete that one")
+	case errors.Is(err, commit.ErrBranchBelow):
+		return cli.Hint(err, "nothing was changed; name another branch with --branch")
 	}
 	return commitflags.Hint(err, "")
 }

@@ -55,14 +55,17 @@ func (p *promotion) proposed(ctx context.Context, plan *promote.Plan) (plumbing.
 }
 
 // onBranch ends a run whose pull request is there already.
-func (p *promotion) onBranch(commit plumbing.Hash, err error) error {
+func (p *promotion) onBranch(there plumbing.Hash, err error) error {
 	if errors.Is(err, promote.ErrBranchTaken) {
 		return cli.Hint(err, "nothing was signed or pushed; find out whose branch that is, then delete it, or name another with --pull-request-branch")
+	}
+	if errors.Is(err, commit.ErrBranchBelow) {
+		return cli.Hint(err, "nothing was signed or pushed; name another branch with --pull-request-branch")
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.streams.Out, "%s has it already, as %s\n", p.pushedTo(), commit)
+	_, err = fmt.Fprintf(p.streams.Out, "%s has it already, as %s\n", p.pushedTo(), there)
 	return err
 }
 

@@ -56,7 +56,7 @@ func (c *Clone) apply(j *journal) (err error) {
 func (c *Clone) recover() (string, error) {
 	j, err := c.readJournal()
 	if err != nil || j == nil {
-		return "", errors.Join(err, c.freeIndex())
+		return "", errors.Join(err, c.freeIndex(), c.freeReferences())
 	}
 	head, err := c.Head()
 	if err != nil {

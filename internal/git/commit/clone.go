@@ -1,13 +1,11 @@
 package commit
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/git"
@@ -35,7 +33,9 @@ type Clone struct {
 	dir     string   // the work tree
 	work    *os.Root // the same
 	own     *os.Root // its Git folder: HEAD, index
+	private string   // what the names of this package's references begin with
 	lock    *os.File
+	objects *objects
 	author  *Author // as Git names it, once it was asked
 	noModes bool    // core.fileMode is false
 }
@@ -85,11 +85,15 @@ func (c *Clone) open() error {
 	if err := c.supported(); err != nil {
 		return err
 	}
+	// References of one work tree alone (refs/worktree) would not count for a git gc that runs
+	// in another one.
+	c.private = "refs/polex/main/"
+	if lines[1] != lines[2] {
+		c.private = "refs/polex/worktrees/" + filepath.Base(lines[1]) + "/"
+	}
 	folders := git.Folders{Own: lines[1], Common: lines[2]}
-	if _, err := os.Stat(filepath.Join(folders.Common, "objects", "info", "alternates")); err == nil {
-		if folders.Borrowed, err = c.borrowed(); err != nil {
-			return err
-		}
+	if folders.Objects, err = c.readObjects(); err != nil {
+		return err
 	}
 	if c.Repository, err = git.OpenFolders(folders); err != nil {
 		return err
@@ -123,26 +127,6 @@ func (c *Clone) supported() error {
 	return nil
 }
 
-// borrowed are the folders of objects of other repositories, all that Git would look into.
-func (c *Clone) borrowed() ([]string, error) {
-	said, err := c.ask(call{}, "count-objects", "-v")
-	if err != nil {
-		return nil, fmt.Errorf("open repository: %w", err)
-	}
-	var dirs []string
-	for line := range strings.Lines(said) {
-		dir, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "alternate: ")
-		if !found {
-			continue
-		}
-		if plain, err := strconv.Unquote(dir); err == nil {
-			dir = plain
-		}
-		dirs = append(dirs, dir)
-	}
-	return dirs, nil
-}
-
 // lockClone takes the lock of the work tree. In a repository that a group shares, its
 // others may take it later.
 func (c *Clone) lockClone() error {
@@ -169,6 +153,9 @@ func (c *Clone) lockClone() error {
 // Close lets others work in the clone.
 func (c *Clone) Close() error {
 	var errs []error
+	if c.objects != nil {
+		errs = append(errs, c.objects.close())
+	}
 	if c.lock != nil {
 		errs = append(errs, unlock(c.lock))
 	}
@@ -201,7 +188,7 @@ func (c *Clone) Attributes(paths []string, names ...string) (string, error) {
 	if len(paths) == 0 {
 		return "", nil
 	}
-	out, err := c.git(context.Background(), call{input: strings.NewReader(strings.Join(paths, "\x00") + "\x00")}, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
+	out, err := c.ask(call{input: list(paths)}, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
 	if err != nil {
 		return "", fmt.Errorf("read attributes of files: %w", err)
 	}

@@ -134,9 +134,14 @@ func (c *Clone) make(ctx context.Context, base plumbing.Hash, by Author, propose
 // signed has Git write a commit once more, with the signature that its configuration asks
 // for.
 func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plumbing.Hash, error) {
-	said, err := c.write(ctx, "sign the commit", call{input: strings.NewReader(o.change.Message), env: named(o.by)},
-		"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parents[0].String(), plain.String()+"^{tree}")
-	if err != nil {
+	var said string
+	// It is not told of the lock: a daemon that the signing program starts, such as gpg-agent,
+	// would hold it. It writes one object, and nothing comes of that after this run has ended.
+	if err := c.do("sign the commit", func() (err error) {
+		said, err = c.git(ctx, call{input: strings.NewReader(o.change.Message), env: named(o.by)},
+			"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parents[0].String(), plain.String()+"^{tree}")
+		return err
+	}); err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("%w (commit.gpgSign or --sign-commit asks for it, by gpg.format and user.signingKey)", err)
 	}
 	hash := plumbing.NewHash(strings.TrimSpace(said))

@@ -3,7 +3,8 @@
 // decides what it writes, in which order, and what becomes of a run that is cut off.
 //
 //  1. One process at a time works in a work tree: the kernel frees the lock when its
-//     holder ends, however it ends, and each git that the holder has started to write.
+//     holder ends, however it ends, and each git that the holder has started to write
+//     to the work tree or the references.
 //     What an earlier run was cut off in is finished or taken back first.
 //  2. A change is proposed for a tree, and may be proposed again for another when
 //     a remote has moved. One git fast-import writes its files, folders and commit as
@@ -11,7 +12,8 @@
 //  3. Locally: the index is locked as Git locks it, so that no other Git commits or
 //     switches branches meanwhile. A journal says what is about to be done: a commit
 //     whose parents are the commits before and after, named by POLEX_HEAD beside this
-//     work tree's HEAD, where nothing that is fetched comes to. Then Git writes the new files and a copy of the
+//     work tree's HEAD, where nothing that is fetched comes to. A reference below
+//     refs/polex keeps git gc from it. Then Git writes the new files and a copy of the
 //     index, moves the branch, the copy takes the index's place, and at last the old
 //     files are removed. A step that fails before the branch has moved puts everything
 //     back.

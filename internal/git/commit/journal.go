@@ -29,6 +29,12 @@ type journal struct {
 }
 
 const (
+	// journalReference names the journal. It belongs to one work tree, and is not below refs/:
+	// a clone that fetches every reference of a remote would fetch a journal that somebody has
+	// pushed. Therefore it does not keep git gc from the journal's objects: keptJournal does.
+	journalReference = "POLEX_HEAD"
+	keptJournal      = "journal" // below Clone.private
+
 	journalTitle = "polex journal 1"
 	wholeChange  = "branch, index and files"
 	filesAlone   = "files"
@@ -46,8 +52,7 @@ func (c *Clone) writeJournal(j *journal) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = c.write(context.Background(), "write the journal", call{}, "update-ref", "--no-deref", "--", journalReference, j.hash.String(), plumbing.ZeroHash.String())
-	return err
+	return c.updateReferences("write the journal", fmt.Sprintf("update %[1]s%[2]s %[4]s\ncreate %[3]s %[4]s\n", c.private, keptJournal, journalReference, j.hash))
 }
 
 // readJournal returns nil where there is none.
@@ -81,7 +86,21 @@ func (c *Clone) removeJournal() error {
 	if _, err := c.Reference(journalReference); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_, err := c.write(context.Background(), "remove the journal", call{}, "update-ref", "-d", "--", journalReference)
+	return c.updateReferences("remove the journal", fmt.Sprintf("delete %s\ndelete %s%s\n", journalReference, c.private, keptJournal))
+}
+
+// freeReferences removes the references that a run which was cut off has left.
+func (c *Clone) freeReferences() error {
+	left, err := c.ask(call{}, "for-each-ref", "--format=delete %(refname)", c.private)
+	if err != nil || left == "" {
+		return err
+	}
+	return c.updateReferences("remove the references of a run that was cut off", left)
+}
+
+// updateReferences does what git update-ref reads from its input, in that order, or nothing.
+func (c *Clone) updateReferences(step, what string) error {
+	_, err := c.write(context.Background(), step, call{input: strings.NewReader(what)}, "update-ref", "--no-deref", "--stdin")
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -28,6 +29,33 @@ func TestCloseFreesTheLock(t *testing.T) {
 	}
 	if err := again.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSigningProgramHasNoLock: a daemon that the signing program starts would hold it after
+// a run that is killed.
+func TestSigningProgramHasNoLock(t *testing.T) {
+	r := newRepository(t, waiting)
+	program, opened := filepath.Join(filepath.Dir(r.dir), "sign"), filepath.Join(filepath.Dir(r.dir), "opened")
+	r.must(os.WriteFile(program, []byte(`#!/bin/sh
+cat >/dev/null
+readlink /proc/$$/fd/* >'`+opened+`'
+printf '\n[GNUPG:] SIG_CREATED x\n' >&2
+printf -- '-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n'
+`), 0o755))
+	r.git("config", "gpg.program", program)
+	by := somebody
+	by.Sign = true
+	if _, err := open(t, r, nil).Commit(t.Context(), by, seal("")); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.git("cat-file", "commit", "HEAD"), "PGP SIGNATURE") {
+		t.Error("the commit is not signed")
+	}
+	content, err := os.ReadFile(opened)
+	r.must(err)
+	if len(content) == 0 || strings.Contains(string(content), filepath.Join("polex", "lock")) {
+		t.Errorf("the signing program has open:\n%s", content)
 	}
 }
 

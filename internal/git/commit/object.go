@@ -13,11 +13,6 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// journalReference is where the journal is kept. It belongs to one work tree, and is not
-// below refs/: a clone that fetches every reference of a remote would fetch a journal that
-// somebody has pushed.
-const journalReference = "POLEX_HEAD"
-
 // object is a commit that is to be written.
 type object struct {
 	parents []plumbing.Hash // the first has the files that are changed
@@ -30,7 +25,7 @@ type object struct {
 func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbing.Hash, error) {
 	// A pack for each commit would be a pack too many soon, and two work trees may write the
 	// same one.
-	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream())}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
+	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream(c.private + "new"))}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -80,10 +75,10 @@ func (c *Clone) holds(hash plumbing.Hash, o object) error {
 	return err
 }
 
-// stream is what git fast-import reads: lines, paths in quotes, and content by its length.
-func (o *object) stream() []byte {
+// stream is what git fast-import reads: lines, paths in quotes, and content by its length. It
+// has the reference for as long as it writes.
+func (o *object) stream(reference string) []byte {
 	var s bytes.Buffer
-	const reference = "refs/worktree/polex/new" // for as long as Git writes
 	paths := slices.Sorted(maps.Keys(o.change.Write))
 	for i, name := range paths {
 		fmt.Fprintf(&s, "blob\nmark :%d\ndata %d\n%s\n", i+2, len(o.change.Write[name]), o.change.Write[name])

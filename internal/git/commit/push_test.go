@@ -336,7 +336,7 @@ func TestPlantedNames(t *testing.T) {
 		"a tag like the branch":    func(remote, _ *repository) { remote.git("update-ref", "refs/tags/refs/heads/main", "main") },
 		"a branch like the branch": func(remote, _ *repository) { remote.git("update-ref", "refs/heads/refs/heads/main", "main") },
 		"a hook that allows no reference of polex": func(_, clone *repository) {
-			clone.write(".git/hooks/reference-transaction", "#!/bin/sh\n! grep -q refs/worktree/polex/push-\n")
+			clone.write(".git/hooks/reference-transaction", "#!/bin/sh\n! grep -q refs/polex/main/push-\n")
 			clone.must(os.Chmod(clone.path(".git/hooks/reference-transaction"), 0o755))
 		},
 		"a reference like it": func(remote, _ *repository) { remote.git("update-ref", "refs/refs/heads/main", "main") },
@@ -352,7 +352,7 @@ func TestPlantedNames(t *testing.T) {
 			if got.Err != "" || got.Commit != told.Commit || remote.line("for-each-ref", "--format=%(objectname)", "refs/heads/main") != told.Commit || clone.head() != told.Commit {
 				t.Errorf("%+v, and the remote has %s", got, remote.line("for-each-ref", "--format=%(objectname)", "refs/heads/main"))
 			}
-			if left := clone.git("for-each-ref", "refs/worktree"); left != "" {
+			if left := clone.git("for-each-ref", "refs/polex", "refs/worktree"); left != "" {
 				t.Errorf("left: %s", left)
 			}
 		})

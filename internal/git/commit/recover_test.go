@@ -2,6 +2,7 @@ package commit_test
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,31 @@ func TestRecoverLeavesOthers(t *testing.T) {
 			}
 			r.clean()
 		})
+	}
+}
+
+// TestCollected: git gc keeps what a run that was killed needs to be finished, also when it
+// runs in another work tree.
+func TestCollected(t *testing.T) {
+	steps := start(t, order{Dir: newRepository(t, waiting).dir, Mode: "commit", KillAt: -1}).Steps
+	for _, linked := range []bool{false, true} {
+		for n := slices.Index(steps, "write the journal") + 1; n < len(steps)-1; n += 2 {
+			r := newRepository(t, waiting)
+			killed := r
+			if linked {
+				killed = &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "linked")}
+				r.git("worktree", "add", "--quiet", "-b", "linked", killed.dir)
+			}
+			if start(t, order{Dir: killed.dir, Mode: "commit", KillAt: n}) != nil {
+				t.Fatal("it was not killed")
+			}
+			r.git("reflog", "expire", "--expire=now", "--all")
+			r.git("gc", "--quiet", "--prune=now")
+			if got := start(t, order{Dir: killed.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || !strings.HasPrefix(got.Recovered, "finished the commit") {
+				t.Errorf("linked: %t, killed before %q: %+v", linked, steps[n], got)
+			}
+			killed.clean()
+		}
 	}
 }
 

@@ -90,26 +90,37 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 	}); err != nil {
 		return plumbing.ZeroHash, err
 	}
-	if err := c.Refresh(); err != nil {
-		return plumbing.ZeroHash, err
-	}
 	return c.Reference(r.tracking())
 }
 
+// ErrBranchBelow says that a branch cannot be, since another has the name of a folder that it
+// would lie in: where there is a branch polex, Git has no polex/web.
+var ErrBranchBelow = errors.New("no branch can lie below another")
+
 // Ask returns where a branch of a remote is, or false when there is none, and
-// fetches nothing.
+// fetches nothing. Where there can be none, it is [ErrBranchBelow].
 func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool, err error) {
-	out, err := c.git(ctx, call{}, "ls-remote", "--quiet", "--end-of-options", r.Name, r.reference().String())
+	wanted := r.reference().String()
+	names := []string{wanted}
+	for i, char := range wanted {
+		if char == '/' && i > len("refs/heads") {
+			names = append(names, wanted[:i])
+		}
+	}
+	out, err := c.git(ctx, call{}, append([]string{"ls-remote", "--quiet", "--end-of-options", r.Name}, names...)...)
 	if err != nil {
 		return at, false, err
 	}
 	for line := range strings.Lines(out) {
 		hash, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		if name == r.reference().String() && plumbing.IsHash(hash) {
+		switch {
+		case name == wanted && plumbing.IsHash(hash):
 			return plumbing.NewHash(hash), true, nil
+		case slices.Contains(names, name):
+			err = fmt.Errorf("%s: %w: the remote has a branch %q", r, ErrBranchBelow, strings.TrimPrefix(name, "refs/heads/"))
 		}
 	}
-	return at, false, nil
+	return at, false, err
 }
 
 // send pushes a commit to a branch, without force.
@@ -117,14 +128,14 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error 
 	return c.do("push to "+r.String(), func() error {
 		// Git would take a hash for the name of a tag, and the destination for the end of
 		// another reference's name. Both sides of a pattern are exact; nobody knows this one.
-		private := "refs/worktree/polex/push-" + rand.Text() + "/"
+		private := c.private + "push-" + rand.Text() + "/"
 		reference := private + strings.TrimPrefix(r.reference().String(), "refs/heads/")
 		if _, err := c.git(ctx, call{writes: true}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
 			return err
 		}
 		_, err := c.git(ctx, call{}, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no",
 			"--end-of-options", r.Name, private+"*:refs/heads/*")
-		// What is left of it says nothing about the push, and is never pushed again.
+		// What is left of it says nothing about the push, and the next run removes it.
 		_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "-d", "--", reference)
 		return err
 	})

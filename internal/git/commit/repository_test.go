@@ -147,6 +147,9 @@ func (r *repository) clean() {
 		}
 		return err
 	}))
+	if left := r.git("for-each-ref", "refs/polex", "refs/worktree"); left != "" {
+		r.tb.Errorf("references are left: %s", left)
+	}
 	own := r.line("rev-parse", "--absolute-git-dir")
 	entries, err := os.ReadDir(filepath.Join(own, "polex"))
 	if err != nil {

@@ -53,9 +53,8 @@ type call struct {
 	writes bool
 }
 
-// git runs the git command in the work tree, without a shell, and returns its standard
-// output.
-func (c *Clone) git(ctx context.Context, how call, args ...string) (string, error) {
+// command is a run of the git command in the work tree, without a shell.
+func (c *Clone) command(ctx context.Context, how call, args ...string) *exec.Cmd {
 	options := []string{"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
 	if how.writes {
 		options = append(options, "-c", "core.hooksPath="+os.DevNull)
@@ -76,6 +75,12 @@ func (c *Clone) git(ctx context.Context, how call, args ...string) (string, erro
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
 	command.Stdin = how.input
+	return command
+}
+
+// git runs the git command, and returns its standard output.
+func (c *Clone) git(ctx context.Context, how call, args ...string) (string, error) {
+	command := c.command(ctx, how, args...)
 	out, said := bounded{room: maxAnswer}, bounded{room: maxSaid}
 	command.Stdout, command.Stderr = &out, &said
 	name := args[0]

@@ -253,6 +253,26 @@ func TestGitIsKilled(t *testing.T) {
 	}
 }
 
+// TestPushIsKilled: a run that is killed while it pushes leaves a reference, and the next run
+// removes it.
+func TestPushIsKilled(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.bare()
+	r.write(".git/hooks/pre-push", "#!/bin/sh\nkill -9 $PPID $(ps -o ppid= -p $PPID)\n")
+	r.must(os.Chmod(r.path(".git/hooks/pre-push"), 0o755))
+	if got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); got != nil {
+		t.Fatalf("it was not killed: %+v", got)
+	}
+	r.must(os.RemoveAll(r.path(".git/hooks")))
+	if left := r.git("for-each-ref", "refs/polex"); strings.Count(left, "\n") != 1 {
+		t.Errorf("it left %q", left)
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
+		t.Errorf("the next run says %+v", got)
+	}
+	r.clean()
+}
+
 // TestGitGoesOn: while a Git that writes goes on although the run that started it was killed,
 // no other run begins.
 func TestGitGoesOn(t *testing.T) {
@@ -368,4 +388,33 @@ func TestReadBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLargeBases: a file is read though Git keeps it as a change to one of another branch that
+// is far larger than any file which is read.
+func TestLargeBases(t *testing.T) {
+	r := newRepository(t, waiting)
+	const name = "unsigned/team/b.yml"
+	r.git("checkout", "--quiet", "-b", "other")
+	for _, lines := range []int{9_000_000, 900_000, 30_000} { // Git makes a change of what has 1/32 of its base
+		r.write(name, strings.Repeat("b: 2\n", lines))
+		r.commit("Larger")
+	}
+	r.git("checkout", "--quiet", "main")
+	r.git("repack", "-a", "-d", "-f", "--quiet", "--threads=1")
+	base, depth := r.line("rev-parse", "main:"+name), 0
+	for ; strings.Trim(base, "0") != ""; depth++ {
+		cmd := exec.Command("git", "-C", r.dir, "cat-file", "--batch-check=%(deltabase)")
+		cmd.Stdin = strings.NewReader(base + "\n")
+		said, err := cmd.Output()
+		r.must(err)
+		base = strings.TrimSpace(string(said))
+	}
+	if depth != 4 {
+		t.Fatalf("there are %d bases", depth-1)
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" || got.Commit == "" {
+		t.Errorf("%+v", got)
+	}
+	r.clean()
 }
