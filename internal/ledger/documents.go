@@ -142,7 +142,7 @@ func (r *reading) look(j job) {
 		if j.signed {
 			f.assessment = assess(r.Verifier, doc, r.at)
 		} else {
-			f.assessment = claims(doc)
+			f.assessment = statements(doc)
 		}
 		b.documents = append(b.documents, f)
 	}

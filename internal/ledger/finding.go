@@ -94,12 +94,12 @@ func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
 // Finding is something that somebody should look at. Message may quote untrusted
 // text.
 type Finding struct {
-	Kind    Kind
-	Object  string // identity, where it is about one
-	File    string
-	Commit  string
-	Message string
-	Hint    string
+	Kind    Kind   `json:"kind"`
+	Object  string `json:"object,omitempty"` // identity, where it is about one
+	File    string `json:"file,omitempty"`
+	Commit  string `json:"commit,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
 }
 
 func (r *reading) find(f Finding) { r.ledger.Findings = append(r.ledger.Findings, f) }

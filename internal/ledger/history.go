@@ -30,7 +30,7 @@ func (s *step) event() Event { return eventOf(s.commit) }
 
 // eventOf takes who committed, which is who brought it to where it is.
 func eventOf(c *git.Commit) Event {
-	return Event{c.Hash.String(), person(c.Committer), c.Committer.When}
+	return Event{c.Hash.String(), person(c.Committer), inUTC(c.Committer.When)}
 }
 
 func person(s git.Stamp) string { return short(s.Name + " <" + s.Email + ">") }

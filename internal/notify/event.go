@@ -106,7 +106,7 @@ func of(kind Kind, e *ledger.Entry) Event {
 	event.MessageDigest, event.SignedAt = e.Seal.MessageDigest, e.Seal.SignedAt
 	for _, s := range e.Seal.Signatures {
 		if event.LogIndex < 0 && s.LogIndex >= 0 {
-			event.LogURL, event.LogIndex = s.LogURL, s.LogIndex
+			event.LogURL, event.LogIndex = s.LogURL, int64(s.LogIndex)
 		}
 		if event.Run == "" {
 			event.Run = s.Run

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/csv"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -66,7 +67,7 @@ func csvCells(e *ledger.Entry) []string {
 	}
 	index := ""
 	if s.LogIndex >= 0 {
-		index = strconv.FormatInt(s.LogIndex, 10)
+		index = fmt.Sprint(s.LogIndex)
 	}
 	seal := e.Seal
 	if seal == nil {

@@ -198,8 +198,13 @@ func facts(e *ledger.Entry, mark string) []fact {
 		}
 	}
 	say("object", "", e.Identity.String())
-	for _, s := range said(e) {
-		say(s.label, mark, s.text)
+	said := e.Said
+	for _, s := range [][2]string{
+		{"reason", said.Reason}, {"ticket", said.Ticket}, {"owner", said.Owner}, {"category", said.Category},
+		{"requested by", said.RequestedBy}, {"approved by", said.ApprovedBy}, {"pull request", said.PullRequest},
+		{"merge commit", said.MergeCommit}, {"recorded from", said.RecordedFrom},
+	} {
+		say(s[0], mark, s[1])
 	}
 	for _, p := range e.Policies {
 		text := p.String()
