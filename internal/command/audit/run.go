@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -219,23 +218,6 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: what was read is not remembered: %s\n", plain.Line(err.Error()))
 	}
 	return l, nil
-}
-
-func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
-	var cluster ledger.Cluster
-	var err error
-	switch {
-	case r.options.clusterFile != "":
-		cluster, err = r.clusterFile()
-	case r.options.kubeconfig != "":
-		cluster, err = readCluster(ctx, r.options.kubeconfig)
-	default:
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return l.Compare(cluster, r.verifier, runtime.GOMAXPROCS(0))
 }
 
 // explain says on standard error why the status is not 0, where the results do not.
