@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -47,28 +46,12 @@ type source struct {
 // all workers, while the history is read.
 func (r *reading) gather(tip plumbing.Hash) error {
 	r.blobs = map[source]*blob{}
-	r.work = make(chan job, 2*r.Workers)
-	var workers sync.WaitGroup
-	for range r.Workers {
-		workers.Go(func() {
-			for j := range r.work {
-				r.look(j)
-			}
-		})
-	}
-	defer workers.Wait()
-	defer close(r.work)
+	r.workers.SetLimit(r.Workers)
+	defer r.workers.Wait() //nolint:errcheck // none of them fails
 	if err := r.history(tip); err != nil {
 		return err
 	}
 	return r.documents()
-}
-
-// job is a content that was read, to be looked at.
-type job struct {
-	into   *blob
-	raw    []byte
-	signed bool
 }
 
 // documents takes what the steps name. What was read of the history itself has been
@@ -112,15 +95,17 @@ func (r *reading) take(s *step) error {
 		if r.counted += 1 + bytes.Count(raw, []byte("\n---")); r.counted > MaxDocuments {
 			return tooMuch(MaxDocuments, "documents")
 		}
-		r.work <- job{b, raw, c.Signed}
+		r.workers.Go(func() error {
+			r.look(b, raw, c.Signed)
+			return nil
+		})
 	}
 	return nil
 }
 
 // look reads the documents of a content.
-func (r *reading) look(j job) {
-	b := j.into
-	reader := exception.NewReader(bytes.NewReader(j.raw), "")
+func (r *reading) look(b *blob, raw []byte, signed bool) {
+	reader := exception.NewReader(bytes.NewReader(raw), "")
 	for {
 		doc, err := reader.Next()
 		var bad *exception.SyntaxError
@@ -139,7 +124,7 @@ func (r *reading) look(j job) {
 		}
 		f := &found{identity: doc.Identity(),
 			key: document{doc.Identity().Key(), sha256.Sum256(doc.Source())}}
-		if j.signed {
+		if signed {
 			f.assessment = assess(r.Verifier, doc, r.at)
 		} else {
 			f.assessment = statements(doc)

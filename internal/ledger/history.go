@@ -70,19 +70,15 @@ func (r *reading) history(tip plumbing.Hash) error {
 	if err := r.sides(cut); err != nil {
 		return err
 	}
-	if err := r.changes(); err != nil {
-		return err
-	}
-	if known, err := r.addsUp(last); err != nil || known {
-		return err
-	}
-	// What is remembered is wrong, so nothing of it counts.
-	r.Steps.forget()
-	if err := r.changes(); err != nil {
-		return err
-	}
-	if known, err := r.addsUp(last); err != nil || known {
-		return err
+	for range 2 {
+		if err := r.changes(); err != nil {
+			return err
+		}
+		if whole, err := r.addsUp(last); err != nil || whole {
+			return err
+		}
+		// What is remembered is wrong, so nothing of it counts.
+		r.Steps.forget()
 	}
 	return errors.New("the steps of the history do not add up to what its last commit holds")
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,12 +96,7 @@ func (r *run) folders(cfg *cli.Config) error {
 	if err := cfg.Section("directories", &d); err != nil {
 		return err
 	}
-	if d.Signed == "" {
-		d.Signed = "signed"
-	}
-	if d.Unsigned == "" {
-		d.Unsigned = "unsigned"
-	}
+	d.Signed, d.Unsigned = cmp.Or(d.Signed, "signed"), cmp.Or(d.Unsigned, "unsigned")
 	within := path.Clean(filepath.ToSlash(r.options.path))
 	if r.options.path == "" || !fs.ValidPath(within) {
 		return cli.Usagef("the path %q does not lie inside of the repository", r.options.path)

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -56,7 +57,7 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 	if err := cfg.Section("directories", &r.folders); err != nil {
 		return nil, err
 	}
-	r.folders.Unsigned, r.folders.Signed = orElse(r.folders.Unsigned, "unsigned"), orElse(r.folders.Signed, "signed")
+	r.folders.Unsigned, r.folders.Signed = cmp.Or(r.folders.Unsigned, "unsigned"), cmp.Or(r.folders.Signed, "signed")
 	if r.config, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
 		return nil, err
 	}
@@ -90,13 +91,6 @@ func repositoryRoot() (string, error) {
 		return "", fmt.Errorf("find the repository: %w", err)
 	}
 	return filepath.Rel(here, root)
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // request drafts exceptions for violations.
