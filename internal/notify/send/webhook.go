@@ -48,7 +48,7 @@ type Webhook struct {
 // quotes it.
 func NewWebhook(client *http.Client, timing retry.Timing, form Form, address string) (*Webhook, error) {
 	if client == nil {
-		return nil, errors.New("post: no HTTP client")
+		return nil, errors.New("send: no HTTP client")
 	}
 	if _, err := Render(form, notify.Event{}); err != nil {
 		return nil, err
