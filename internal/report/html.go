@@ -38,7 +38,7 @@ type page struct {
 	Tiles                              []tile
 	Waited                             string
 	WaitedOf                           int
-	Findings                           []pageFinding
+	Findings                           []ledger.Finding
 	MoreFindings                       int
 	Often                              []string
 	Timeline, Months                   template.HTML
@@ -48,7 +48,7 @@ type page struct {
 	Entries                            []pageEntry
 	EntryCaption                       string
 	MoreEntries                        int
-	Chains                             []pageChain
+	Chains                             []*ledger.Chain
 	MoreChains                         int
 }
 
@@ -57,13 +57,6 @@ type tile struct {
 	N     int
 	Label string
 }
-
-type pageChain struct {
-	Name, Lasts, Renewed string
-	State                ledger.State
-}
-
-type pageFinding struct{ Kind, Doc, About, Message, Hint string }
 
 type chart struct {
 	Name string
@@ -88,7 +81,7 @@ const (
 // HTML writes one page that needs nothing else: its policy lets it fetch
 // nothing, run nothing and send nothing.
 func HTML(w io.Writer, v *Report) error {
-	parsed, err := template.New("page").Parse(pageHTML)
+	parsed, err := template.New("page").Funcs(template.FuncMap{"line": plain.Line, "about": about, "names": renewedMost, "lasts": lasts}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
@@ -108,9 +101,7 @@ func HTML(w io.Writer, v *Report) error {
 			p.Tiles = append(p.Tiles, tile{state, n, stateLabels[state]})
 		}
 	}
-	for _, f := range v.Findings[:min(len(v.Findings), maxPageFindings)] {
-		p.Findings = append(p.Findings, pageFinding{string(f.Kind), f.Kind.Doc(), plain.Line(strings.TrimSuffix(about(f), ": ")), plain.Line(f.Message), plain.Line(f.Hint)})
-	}
+	p.Findings = v.Findings[:min(len(v.Findings), maxPageFindings)]
 	p.MoreFindings = max(0, len(v.Findings)-maxPageFindings)
 	for _, c := range v.Totals.Often {
 		p.Often = append(p.Often, plain.Line(often(c)))
@@ -125,9 +116,7 @@ func HTML(w io.Writer, v *Report) error {
 			p.Charts = append(p.Charts, chart{s.name, bars(s.name, s.counts), max(0, len(s.counts)-maxBars)})
 		}
 	}
-	for _, c := range v.Chains[:min(len(v.Chains), maxBars)] {
-		p.Chains = append(p.Chains, pageChain{plain.Line(renewedMost(c)), lasts(c), counted(c.Renewals, "time", "times"), c.Last().State})
-	}
+	p.Chains = v.Chains[:min(len(v.Chains), maxBars)]
 	p.MoreChains = max(0, len(v.Chains)-maxBars)
 	// What is there now comes first.
 	sorted := slices.Clone(v.Entries)
