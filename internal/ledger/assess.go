@@ -42,7 +42,7 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessmen
 		// Only its start can have come since.
 		s.AtSigning = verdict
 	case signedAt.IsZero():
-		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "nobody that is trusted witnessed when it was signed"}
+		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "no trusted timestamp or log entry says when it was signed"}
 		if verdict.Reason != string(verify.ReasonExpired) && verdict.Reason != string(verify.ReasonNotYetValid) {
 			s.AtSigning = verdict // it never held
 		}
@@ -81,11 +81,11 @@ func verdictOf(verified *verify.Verified, err error) (Verdict, verify.Facts) {
 }
 
 func signatureOf(s verify.Signature) Signature {
-	claims := s.Identity.Claims
+	certificate := s.Identity.Claims
 	first := func(names ...string) string {
 		for _, name := range names {
-			if claims[name] != "" {
-				return short(claims[name])
+			if certificate[name] != "" {
+				return short(certificate[name])
 			}
 		}
 		return ""

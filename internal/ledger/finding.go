@@ -45,7 +45,7 @@ var kinds = []struct {
 }{
 	{KindExpired, "it lies under signed/ still, and its end has come"},
 	{KindUnverified, "it lies under signed/, and its seal does not hold"},
-	{OnceUnverified, "it lay under signed/, and its seal never held"},
+	{OnceUnverified, "it lay under signed/, and its signature was never valid"},
 	{KindReturned, "a document that had left signed/ was put there again"},
 	{NotARenewal, "it was signed as the renewal of an exception that was never under signed/ as it says"},
 	{RenewedOften, "it lies under signed/, and was renewed as often as was asked about"},
@@ -90,6 +90,15 @@ func (k Kind) IsDrift() bool { return strings.HasPrefix(string(k), "cluster-") }
 
 // IsExpired reports whether something has outlived its end.
 func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
+
+// Select returns the kinds that a name means: any, drift, expired, or that of one kind.
+// None is a name that means nothing.
+func Select(name string) []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
+		meant := name == "any" || name == string(k) || name == "drift" && k.IsDrift() || name == "expired" && k.IsExpired()
+		return !meant
+	})
+}
 
 // Finding is something that somebody should look at. Message may quote untrusted
 // text.
@@ -194,7 +203,7 @@ func (f *folding) unread() {
 		}
 	}
 	if past > 0 {
-		f.find(Finding{Kind: Unreadable, Message: counted(past, "file", "files") + " that is not there any more, or not in that form, could not be read"})
+		f.find(Finding{Kind: Unreadable, Message: counted(past, "file", "files") + " in older commits could not be read"})
 	}
 }
 
@@ -254,7 +263,7 @@ func (f *folding) offTheLine() {
 				said[d.key] = true
 				f.find(Finding{Kind: OffTheLine, Object: d.identity.String(), File: c.Path, Commit: s.commit.Hash.String(),
 					Message: "it was under the folder in a commit that was merged later, and never on the branch by its first parents",
-					Hint:    "an early form of a pull request, or a branch whose history was turned round: look at the commit"})
+					Hint:    "it existed only on a merged side branch, as an early form of a pull request may: look at the commit"})
 			}
 		}
 	}

@@ -219,7 +219,7 @@ func facts(e *ledger.Entry, mark string) []fact {
 			say("issuer", "", s.Issuer)
 			say("workflow run", "", s.Run)
 			say("at commit", "", s.Commit)
-			say("witnessed at", "", clock(s.WitnessedAt))
+			say("signing time", "", clock(s.WitnessedAt))
 			if s.LogIndex >= 0 {
 				say("log entry", "", fmt.Sprintf("%d of %s", s.LogIndex, s.LogURL))
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,15 +38,7 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
 // clusterFile reads what kubectl wrote.
 func (r *run) clusterFile() (ledger.Cluster, error) {
 	name := r.options.clusterFile
-	var raw []byte
-	var err error
-	if name == "-" {
-		if raw, err = io.ReadAll(io.LimitReader(r.streams.In, maxDump+1)); err == nil && len(raw) > maxDump {
-			err = fmt.Errorf("standard input is larger than %d MiB", maxDump>>20)
-		}
-	} else {
-		raw, err = cli.ReadFileUpTo(name, maxDump)
-	}
+	raw, err := cli.ReadInput(name, r.streams.In, maxDump)
 	if err != nil {
 		return ledger.Cluster{}, fmt.Errorf("read the cluster: %w", err)
 	}
