@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -160,7 +161,7 @@ func (r *reading) settleEntry(e *Entry) {
 		say(KindReturned, "it had been there before, had left, and was put there again as it was", "was that approved? What must not come back is listed under revoked in the trust policy")
 	}
 	if r.Renewed > 0 && e.Verified && e.State.Here() && e.number() >= r.Renewed {
-		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", counted(e.number(), "time", "times"), e.Chain.since()), "what it excuses is not being fixed, or the policy does not fit: have it decided anew")
+		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.number(), "time", "times"), e.Chain.since()), "what it excuses is not being fixed, or the policy does not fit: have it decided anew")
 	}
 	if e.Verified && !e.Seal.SignedAt.IsZero() && e.Request != nil && !e.Request.At.IsZero() && e.Request.At.After(e.Seal.SignedAt.Add(clockSkew)) {
 		say(ClockSkew, fmt.Sprintf("it was asked for at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the clock of whoever asked is wrong; a seal's time is witnessed")
@@ -203,7 +204,7 @@ func (f *folding) unread() {
 		}
 	}
 	if past > 0 {
-		f.find(Finding{Kind: Unreadable, Message: counted(past, "file", "files") + " in older commits could not be read"})
+		f.find(Finding{Kind: Unreadable, Message: plain.Count(past, "file", "files") + " in older commits could not be read"})
 	}
 }
 

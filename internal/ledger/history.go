@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote/trailer"
 )
 
@@ -120,7 +121,7 @@ func (r *reading) clocks() {
 	}
 	if skewed > 0 {
 		r.find(Finding{Kind: ClockSkew, Commit: first,
-			Message: fmt.Sprintf("%s by the clock of whoever made it before what it follows, or still to come, or at no time: the time of the commit before it is taken", counted(skewed, "commit is", "commits are")),
+			Message: fmt.Sprintf("%s by the clock of whoever made it before what it follows, or still to come, or at no time: the time of the commit before it is taken", plain.Count(skewed, "commit is", "commits are")),
 			Hint:    "days that are told by commits may be wrong by that much; what a seal says of times is witnessed"})
 	}
 }
@@ -289,11 +290,4 @@ func (c change) takes() source  { return source{c.Old, c.Signed} }
 // holdsDocuments reports whether what deploys a folder reads a file of this name.
 func holdsDocuments(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
-}
-
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }

@@ -89,7 +89,7 @@ func HTML(w io.Writer, v *Report) error {
 	p := &page{
 		CSP:   "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
 		Style: template.CSS(pageCSS), //nolint:gosec // it is a file of this folder
-		Day:   day(v.At), At: clock(v.At), Tool: v.Version, Revision: v.Revision, Commits: counted(v.Commits, "commit", "commits"),
+		Day:   day(v.At), At: clock(v.At), Tool: v.Version, Revision: v.Revision, Commits: plain.Count(v.Commits, "commit", "commits"),
 		Tip: fmt.Sprintf("%.12s", v.Tip), Root: fmt.Sprintf("%.12s", v.Root), WaitedOf: v.Totals.Of,
 	}
 	if v.Totals.Of > 0 {
@@ -107,7 +107,7 @@ func HTML(w io.Writer, v *Report) error {
 		p.Often = append(p.Often, plain.Line(often(c)))
 	}
 	if n := v.Totals.NotCounted; n > 0 {
-		p.NotCounted = counted(n, "is", "are")
+		p.NotCounted = plain.Count(n, "is", "are")
 	}
 	p.Timeline, p.TimelineCaption = timeline(v)
 	p.Months = months(v)
@@ -125,7 +125,7 @@ func HTML(w io.Writer, v *Report) error {
 		p.Entries = append(p.Entries, pageEntryOf(e))
 	}
 	p.MoreEntries = max(0, len(v.Entries)-maxPageEntries)
-	p.EntryCaption = counted(len(v.Entries), "exception", "exceptions") + ", as approved or asked for; what is there now first"
+	p.EntryCaption = plain.Count(len(v.Entries), "exception", "exceptions") + ", as approved or asked for; what is there now first"
 	return parsed.Execute(w, p)
 }
 

@@ -28,7 +28,7 @@ func Table(w io.Writer, v *Report) error {
 		b.WriteString("\n? by Git or the file alone: nobody vouches for it. All days are UTC.\n")
 	}
 	if len(v.Findings) > 0 {
-		fmt.Fprintf(&b, "\n%s to look at\n", counted(len(v.Findings), "finding", "findings"))
+		fmt.Fprintf(&b, "\n%s to look at\n", plain.Count(len(v.Findings), "finding", "findings"))
 		for _, f := range v.Findings {
 			b.WriteString("\n")
 			of := about(f)
@@ -51,7 +51,7 @@ func headline(v *Report) string {
 	if v.Commits == 0 {
 		return fmt.Sprintf("%s has no commit at %s", v.Revision, clock(v.At))
 	}
-	line := fmt.Sprintf("%s of %s to %.12s", counted(v.Commits, "commit", "commits"), v.Revision, v.Tip)
+	line := fmt.Sprintf("%s of %s to %.12s", plain.Count(v.Commits, "commit", "commits"), v.Revision, v.Tip)
 	if v.Merged > 0 {
 		line += fmt.Sprintf(" (and %d merged)", v.Merged)
 	}
@@ -143,7 +143,7 @@ func fit(text string, width int) string {
 	if n := utf8.RuneCountInString(text); n <= width {
 		return text + strings.Repeat(" ", width-n)
 	}
-	return string([]rune(text)[:max(width-1, 0)]) + "…"
+	return plain.Cut(text, width)
 }
 
 // fold writes a hostile text, on a terminal on lines of its width.
@@ -203,7 +203,7 @@ func writeSums(b *strings.Builder, v *Report) {
 		}
 	}
 	if v.Totals.NotCounted > 0 {
-		fmt.Fprintf(b, "\n%s not counted, since the seal does not hold\n", counted(v.Totals.NotCounted, "exception is", "exceptions are"))
+		fmt.Fprintf(b, "\n%s not counted, since the seal does not hold\n", plain.Count(v.Totals.NotCounted, "exception is", "exceptions are"))
 	}
 }
 
@@ -237,11 +237,4 @@ func lasting(d time.Duration) string {
 
 func often(c ledger.Count) string {
 	return fmt.Sprintf("%s has %d open exceptions: does the policy need another look?", c.Name, c.Open)
-}
-
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }
