@@ -148,28 +148,26 @@ func pageEntryOf(e *ledger.Entry) pageEntry {
 	if e.Version > 1 {
 		out.Name += fmt.Sprintf(" (approval %d)", e.Version)
 	}
-	who, signed := askedBy(e)
-	out.Asked = plain.Line(who)
 	mark := ""
 	if !e.Verified {
 		mark = unverified
+		for _, text := range []*string{&out.Reason, &out.Approved, &out.Policies} {
+			if *text != "" {
+				*text += " (" + unverified + ")"
+			}
+		}
+		if out.Until != "" {
+			out.UntilMark = unverified
+		}
 	}
+	who, signed := askedBy(e)
+	out.Asked = plain.Line(who)
 	switch {
 	case who == "" || signed:
 	case e.Said.RequestedBy != "":
 		out.AskedMark = unverified
 	default:
 		out.AskedMark = byGit
-	}
-	if mark != "" {
-		for _, text := range []*string{&out.Reason, &out.Approved, &out.Policies} {
-			if *text != "" {
-				*text += " (" + unverified + ")"
-			}
-		}
-	}
-	if mark != "" && out.Until != "" {
-		out.UntilMark = mark
 	}
 	if e.Seal != nil {
 		out.Signed = day(e.Seal.SignedAt)

@@ -87,5 +87,5 @@ func (w *Webhook) Send(ctx context.Context, e notify.Event) error {
 }
 
 func (w *Webhook) hide(err error) error {
-	return hide(err, false, w.address.String(), w.address.RequestURI(), w.address.Path, w.address.RawQuery)
+	return hide(err, w.address.String(), w.address.RequestURI(), w.address.Path, w.address.RawQuery)
 }
