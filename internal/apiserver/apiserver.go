@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -25,8 +26,8 @@ const (
 
 // Server is an API server that is only read.
 type Server struct {
-	client *http.Client
-	root   *url.URL
+	client rest.Interface
+	lists  dynamic.Interface
 }
 
 // Open returns the server that a context of a kubeconfig names. Without a path, the
@@ -36,133 +37,111 @@ func Open(kubeconfig, context string) (*Server, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
-	var client *http.Client
-	if err == nil {
-		config.Timeout = askFor
-		client, err = rest.HTTPClientFor(config)
-	}
-	var root *url.URL
-	if err == nil {
-		root, _, err = rest.DefaultServerUrlFor(config)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
 	}
-	return &Server{client: client, root: root}, nil
-}
-
-// StatusError is an answer with another status than 200.
-type StatusError struct {
-	Code    int
-	Message string // of the server, which may be hostile
-}
-
-// Error returns what the server says.
-func (e *StatusError) Error() string { return e.Message }
-
-// Is reports whether an error is an answer of a status.
-func Is(err error, code int) bool {
-	var status *StatusError
-	return errors.As(err, &status) && status.Code == code
-}
-
-// Get returns what the server answers for a path. Another status than 200 is a
-// [StatusError], and more than 64 MiB are an error.
-func (s *Server) Get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	at := *s.root
-	at.Path = strings.TrimSuffix(at.Path, "/") + path
-	at.RawQuery = query.Encode()
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	config = dynamic.ConfigFor(config)
+	config.Timeout = askFor
+	config.QPS = -1 // one request follows the other
+	config.WarningHandler = rest.NoWarnings{}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
+	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig: %w", err)
+	}
+	return &Server{client: client, lists: dynamic.New(client)}, nil
+}
+
+// bounded cuts answers off that are larger than any page.
+type bounded struct{ next http.RoundTripper }
+
+// RoundTrip sends a request.
+func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(request)
+	if err == nil {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, pageBytes)
+	}
+	return answer, err
+}
+
+func explained(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return fmt.Errorf("an answer is larger than %d MiB", large.Limit>>20)
+	}
+	return err
+}
+
+// Versions returns the versions of an API group that are served, the preferred one first:
+// none where the server has no such group.
+func (s *Server) Versions(ctx context.Context, group string) ([]string, error) {
+	var found metav1.APIGroup
+	if err := s.get(ctx, "/apis/"+group, &found); err != nil {
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
 		return nil, err
 	}
-	ask.Header.Set("Accept", "application/json")
-	answer, err := s.client.Do(ask)
+	versions := []string{found.PreferredVersion.Version}
+	for _, v := range found.Versions {
+		if v.Version != versions[0] {
+			versions = append(versions, v.Version)
+		}
+	}
+	return versions, nil
+}
+
+// Serves reports whether the server has a collection, also where it may not be read.
+func (s *Server) Serves(ctx context.Context, of schema.GroupVersionResource) (bool, error) {
+	path := "/apis/" + of.GroupVersion().String()
+	if of.Group == "" {
+		path = "/api/" + of.Version
+	}
+	var found metav1.APIResourceList
+	if err := s.get(ctx, path, &found); err != nil {
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return false, err
+	}
+	for _, resource := range found.APIResources {
+		if resource.Name == of.Resource {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (s *Server) get(ctx context.Context, path string, into any) error {
+	raw, err := s.client.Get().AbsPath(path).Do(ctx).Raw()
 	if err != nil {
-		return nil, err
+		return explained(err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // only read
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, pageBytes+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case answer.StatusCode != http.StatusOK:
-		return nil, refusal(answer, raw)
-	case len(raw) > pageBytes:
-		return nil, fmt.Errorf("an answer is larger than %d MiB", pageBytes>>20)
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read the answer to %s: %w", path, err)
 	}
-	return raw, nil
+	return nil
 }
 
-// refusal says why in the server's words, which stand in a Status.
-func refusal(answer *http.Response, raw []byte) error {
-	var status struct {
-		Kind    string `json:"kind"`
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(raw, &status) != nil || status.Kind != "Status" || status.Message == "" {
-		status.Message = "the API server answers " + answer.Status
-	}
-	return &StatusError{Code: answer.StatusCode, Message: status.Message}
-}
-
-// List is a collection: of all namespaces, or of one.
-type List struct {
-	APIVersion, Plural string
-	Namespace          string // "" is all
-}
-
-// Root is the path of what the collection's group and version serve.
-func (l List) Root() string {
-	if !strings.Contains(l.APIVersion, "/") {
-		return "/api/" + l.APIVersion
-	}
-	return "/apis/" + l.APIVersion
-}
-
-// String is what the collection is called in a rule of who may read it.
-func (l List) String() string {
-	group, _, grouped := strings.Cut(l.APIVersion, "/")
-	if !grouped {
-		return l.Plural
-	}
-	return l.Plural + "." + group
-}
-
-// Each calls visit for every object of a collection. The items of a list may leave out
-// what they are, so apiVersion and kind are those of the list. Of a collection that is
-// not served, or not permitted, the error is a [StatusError]; an error of visit ends it.
-func (s *Server) Each(ctx context.Context, of List, visit func(item json.RawMessage, apiVersion, kind string) error) error {
-	path := of.Root() + "/" + of.Plural
-	if of.Namespace != "" {
-		path = of.Root() + "/namespaces/" + of.Namespace + "/" + of.Plural
-	}
-	query := url.Values{"limit": {strconv.Itoa(pageItems)}}
+// Each calls visit for every object of a collection, of one namespace or with "" of all,
+// until it returns an error. Of a collection that is not served, or not permitted, the error
+// is that of the API server (k8s.io/apimachinery/pkg/api/errors). More than 64 MiB in one
+// answer, or 250,000 objects, are an error.
+func (s *Server) Each(ctx context.Context, of schema.GroupVersionResource, namespace string, visit func(*unstructured.Unstructured) error) error {
+	options := metav1.ListOptions{Limit: pageItems}
 	for range mostPages {
-		raw, err := s.Get(ctx, path, query)
+		page, err := s.lists.Resource(of).Namespace(namespace).List(ctx, options)
 		if err != nil {
-			return err
+			return explained(err)
 		}
-		var page struct {
-			APIVersion string `json:"apiVersion"`
-			Kind       string `json:"kind"`
-			Metadata   struct {
-				Continue string `json:"continue"`
-			} `json:"metadata"`
-			Items []json.RawMessage `json:"items"`
-		}
-		if err := json.Unmarshal(raw, &page); err != nil {
-			return fmt.Errorf("read the answer: %w", err)
-		}
-		for _, item := range page.Items {
-			if err := visit(item, page.APIVersion, strings.TrimSuffix(page.Kind, "List")); err != nil {
+		for i := range page.Items {
+			if err := visit(&page.Items[i]); err != nil {
 				return err
 			}
 		}
-		if page.Metadata.Continue == "" {
+		if options.Continue = page.GetContinue(); options.Continue == "" {
 			return nil
 		}
-		query.Set("continue", page.Metadata.Continue)
 	}
 	return fmt.Errorf("there are more than %d objects", mostPages*pageItems)
 }

@@ -7,24 +7,33 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/polex-dev/polex/internal/apiserver"
 )
 
-// TestGet: an answer that is too large is an error, and a refusal is one in the server's
-// words where it has some.
-func TestGet(t *testing.T) {
+// TestRefused: an answer that is too large is an error, a refusal is one in the server's
+// words where it has some, and a server that always has another page is left.
+func TestRefused(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/large":
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Warning", `299 - "said to whoever runs it"`)
+		switch filepath.Base(r.URL.Path) {
+		case "large":
 			line := bytes.Repeat([]byte(" "), 1<<20)
 			for range 65 {
 				_, _ = w.Write(line)
 			}
-		case "/refused":
+		case "endless":
+			_, _ = fmt.Fprint(w, `{"apiVersion":"v1","kind":"PodList","metadata":{"continue":"more"},"items":[]}`)
+		case "refused":
 			w.WriteHeader(http.StatusForbidden)
-			_, _ = fmt.Fprint(w, `{"kind": "Status", "message": "not for you"}`)
+			_, _ = fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "not for you", "reason": "Forbidden", "code": 403}`)
 		default:
 			http.Error(w, "<html>", http.StatusBadGateway)
 		}
@@ -38,18 +47,19 @@ func TestGet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]struct {
-		says string
-		code int
-	}{
-		"/large":   {"an answer is larger than 64 MiB", 0},
-		"/refused": {"not for you", http.StatusForbidden},
-		"/broken":  {"the API server answers 502 Bad Gateway", http.StatusBadGateway},
+	for resource, want := range map[string]string{
+		"large":   "an answer is larger than 64 MiB",
+		"endless": "there are more than 250000 objects",
+		"refused": "not for you",
+		"broken":  "an error on the server",
 	} {
-		_, err := s.Get(t.Context(), path, nil)
-		if err == nil || err.Error() != want.says || want.code != 0 && !apiserver.Is(err, want.code) {
-			t.Errorf("%s: %v", path, err)
+		err := s.Each(t.Context(), schema.GroupVersionResource{Version: "v1", Resource: resource}, "", func(*unstructured.Unstructured) error { return nil })
+		if err == nil || !strings.HasPrefix(err.Error(), want) || apierrors.IsForbidden(err) != (resource == "refused") {
+			t.Errorf("%s: %v", resource, err)
 		}
+	}
+	if _, err := s.Versions(t.Context(), "large"); err == nil || err.Error() != "an answer is larger than 64 MiB" {
+		t.Errorf("versions: %v", err)
 	}
 	if _, err := apiserver.Open(kubeconfig, "b"); err == nil {
 		t.Error("a context that is not there is opened")

@@ -28,25 +28,27 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessmen
 	examined := v.Examine(doc)
 	now, err := examined.At(at)
 	verdict, facts := verdictOf(now, err)
-	s := &Seal{Now: verdict, MessageDigest: facts.MessageDigest}
+	s := &Seal{Now: verdict, MessageDigest: facts.MessageDigest, Signatures: []Signature{}}
+	var signedAt time.Time
 	for _, signature := range facts.Signatures {
 		s.Signatures = append(s.Signatures, signatureOf(signature))
-		if w := signature.WitnessedAt; signature.Authority != "" && !w.IsZero() && (s.SignedAt.IsZero() || w.Before(s.SignedAt)) {
-			s.SignedAt = w
+		if w := signature.WitnessedAt; signature.Authority != "" && !w.IsZero() && (signedAt.IsZero() || w.Before(signedAt)) {
+			signedAt = w
 		}
 	}
+	s.SignedAt = inUTC(signedAt)
 	verified := now
 	switch {
 	case verdict.Holds:
 		// Only its start can have come since.
 		s.AtSigning = verdict
-	case s.SignedAt.IsZero():
-		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "nobody that is trusted witnessed when it was signed"}
+	case signedAt.IsZero():
+		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "no trusted timestamp or log entry says when it was signed"}
 		if verdict.Reason != verify.ReasonExpired && verdict.Reason != verify.ReasonNotYetValid {
 			s.AtSigning = verdict // it never held
 		}
 	default:
-		then := s.SignedAt
+		then := signedAt
 		if facts.StartsAt.After(then) {
 			then = facts.StartsAt
 		}
@@ -60,7 +62,7 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessmen
 	if verified != nil {
 		from = verified.Message()
 	}
-	a := claims(from)
+	a := statements(from)
 	a.seal, a.verified = s, verified != nil
 	return a
 }
@@ -80,11 +82,11 @@ func verdictOf(verified *verify.Verified, err error) (Verdict, verify.Facts) {
 }
 
 func signatureOf(s verify.Signature) Signature {
-	claims := s.Identity.Claims
+	certificate := s.Identity.Claims
 	first := func(names ...string) string {
 		for _, name := range names {
-			if claims[name] != "" {
-				return short(claims[name])
+			if certificate[name] != "" {
+				return short(certificate[name])
 			}
 		}
 		return ""
@@ -95,30 +97,30 @@ func signatureOf(s verify.Signature) Signature {
 		// The second names are those that Fulcio gave before 2023.
 		Trigger: first("buildTrigger", "githubWorkflowTrigger"), Source: first("sourceRepositoryURI", "githubWorkflowRepository"),
 		Ref: first("sourceRepositoryRef", "githubWorkflowRef"), Commit: first("sourceRepositoryDigest", "githubWorkflowSHA"),
-		WitnessedAt: s.WitnessedAt, LogURL: s.LogURL, LogIndex: s.LogIndex,
+		WitnessedAt: inUTC(s.WitnessedAt), LogURL: s.LogURL, LogIndex: LogIndex(s.LogIndex),
 	}
 }
 
-// claims are what a document says, whoever wrote it.
-func claims(doc *exception.Document) assessment {
-	a := assessment{said: Said{MergeCommit: short(doc.Annotation(exception.AnnotationMergeCommit)), RecordedFrom: short(doc.Annotation(exception.AnnotationRecordedFrom))}}
-	if life, err := lifetime.OfDocument(doc); err == nil {
-		a.startsAt, a.expiresAt = life.StartsAt.UTC(), life.ExpiresAt.UTC()
-	}
+// statements are what a document says, whoever wrote it. What is no PolicyException
+// says it in the annotations alone.
+func statements(doc *exception.Document) assessment {
 	e, ok := doc.Exception()
 	if !ok {
-		for key, into := range map[string]*string{
-			exception.AnnotationReason: &a.said.Reason, exception.AnnotationTicket: &a.said.Ticket, exception.AnnotationOwner: &a.said.Owner,
-			exception.AnnotationCategory: &a.said.Category, exception.AnnotationRequestedBy: &a.said.RequestedBy,
-			exception.AnnotationApprovedBy: &a.said.ApprovedBy, exception.AnnotationPullRequest: &a.said.PullRequest,
-		} {
-			*into = short(doc.Annotation(key))
+		said := func(key string) exception.Statement { return doc.Statement("metadata", "annotations", key) }
+		e = &exception.Exception{
+			Reason: said(exception.AnnotationReason), Ticket: said(exception.AnnotationTicket), Owner: said(exception.AnnotationOwner),
+			Category: said(exception.AnnotationCategory), RequestedBy: said(exception.AnnotationRequestedBy),
+			ApprovedBy: said(exception.AnnotationApprovedBy), PullRequest: said(exception.AnnotationPullRequest),
 		}
-		return a
 	}
-	a.said.Reason, a.said.Ticket, a.said.Owner = short(e.Reason.Text), short(e.Ticket.Text), short(e.Owner.Text)
-	a.said.Category, a.said.RequestedBy = short(e.Category.Text), short(e.RequestedBy.Text)
-	a.said.ApprovedBy, a.said.PullRequest = short(e.ApprovedBy.Text), short(e.PullRequest.Text)
+	a := assessment{policies: []Policy{}, said: Said{
+		Reason: short(e.Reason.Text), Ticket: short(e.Ticket.Text), Owner: short(e.Owner.Text), Category: short(e.Category.Text),
+		RequestedBy: short(e.RequestedBy.Text), ApprovedBy: short(e.ApprovedBy.Text), PullRequest: short(e.PullRequest.Text),
+		MergeCommit: short(doc.Annotation(exception.AnnotationMergeCommit)), RecordedFrom: short(doc.Annotation(exception.AnnotationRecordedFrom)),
+	}}
+	if life, err := lifetime.OfDocument(doc); err == nil {
+		a.startsAt, a.expiresAt = inUTC(life.StartsAt), inUTC(life.ExpiresAt)
+	}
 	var err error
 	if a.renewal, err = e.Renewal(); err != nil {
 		a.badRenewal = short(err.Error())

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -46,28 +45,12 @@ type source struct {
 // all workers, while the history is read.
 func (r *reading) gather(tip plumbing.Hash) error {
 	r.blobs = map[source]*blob{}
-	r.work = make(chan job, 2*r.Workers)
-	var workers sync.WaitGroup
-	for range r.Workers {
-		workers.Go(func() {
-			for j := range r.work {
-				r.look(j)
-			}
-		})
-	}
-	defer workers.Wait()
-	defer close(r.work)
+	r.workers.SetLimit(r.Workers)
+	defer r.workers.Wait() //nolint:errcheck // none of them fails
 	if err := r.history(tip); err != nil {
 		return err
 	}
 	return r.documents()
-}
-
-// job is a content that was read, to be looked at.
-type job struct {
-	into   *blob
-	raw    []byte
-	signed bool
 }
 
 // documents takes what the steps name. What was read of the history itself has been
@@ -111,15 +94,17 @@ func (r *reading) take(s *step) error {
 		if r.counted += 1 + bytes.Count(raw, []byte("\n---")); r.counted > MaxDocuments {
 			return tooMuch(MaxDocuments, "documents")
 		}
-		r.work <- job{b, raw, c.Signed}
+		r.workers.Go(func() error {
+			r.look(b, raw, c.Signed)
+			return nil
+		})
 	}
 	return nil
 }
 
 // look reads the documents of a content.
-func (r *reading) look(j job) {
-	b := j.into
-	for doc, err := range exception.NewReader(bytes.NewReader(j.raw), "").All() {
+func (r *reading) look(b *blob, raw []byte, signed bool) {
+	for doc, err := range exception.NewReader(bytes.NewReader(raw), "").All() {
 		var bad *exception.SyntaxError
 		switch {
 		case errors.As(err, &bad):
@@ -134,10 +119,10 @@ func (r *reading) look(j job) {
 		}
 		f := &found{identity: doc.Identity(),
 			key: document{doc.Identity().Key(), sha256.Sum256(doc.Source())}}
-		if j.signed {
+		if signed {
 			f.assessment = assess(r.Verifier, doc, r.at)
 		} else {
-			f.assessment = claims(doc)
+			f.assessment = statements(doc)
 		}
 		b.documents = append(b.documents, f)
 	}

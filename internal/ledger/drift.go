@@ -2,8 +2,9 @@ package ledger
 
 import (
 	"fmt"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -103,19 +104,14 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone *Entry) {
 // assessAll verifies objects on several workers.
 func assessAll(docs []*exception.Document, v *verify.Verifier, at time.Time, workers int) []*Seal {
 	seals := make([]*Seal, len(docs))
-	next := make(chan int)
-	var all sync.WaitGroup
-	for range max(workers, 1) {
-		all.Go(func() {
-			for i := range next {
-				seals[i] = assess(v, docs[i], at).seal
-			}
+	var all errgroup.Group
+	all.SetLimit(max(workers, 1))
+	for i, doc := range docs {
+		all.Go(func() error {
+			seals[i] = assess(v, doc, at).seal
+			return nil
 		})
 	}
-	for i := range docs {
-		next <- i
-	}
-	close(next)
-	all.Wait()
+	_ = all.Wait() // none of them fails
 	return seals
 }

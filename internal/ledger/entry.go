@@ -29,43 +29,44 @@ func States() []State {
 func (s State) Here() bool { return s != Removed && s != Dropped }
 
 // Entry is one exception as it was once approved. What is approved again, renewed
-// or changed, is another entry of the same identity.
+// or changed, is another entry of the same identity. Its JSON, and that of all that it
+// holds, is what docs/ledger.schema.json describes. Times are in UTC, to the second.
 type Entry struct {
-	Identity exception.Identity
+	Identity exception.Identity `json:"-"`
 	// Version counts the entries of one identity that were under signed/, from 1 in
 	// the order of their appearance. It is 0 for what never was.
-	Version int
-	State   State
+	Version int   `json:"version"`
+	State   State `json:"state"`
 	// File is where it lies, or lay last, in the tree.
-	File string
+	File string `json:"file"`
 
 	// Verified says that the seal held, now or when it was signed. Only then is what
 	// follows, up to ExpiresAt, from what was signed; otherwise it is what the file
 	// says, and nobody vouches for it.
-	Verified  bool
-	Policies  []Policy
-	Said      Said
-	StartsAt  time.Time // zero for always
-	ExpiresAt time.Time // zero for never
+	Verified  bool      `json:"verified"`
+	Policies  []Policy  `json:"policies"`
+	Said      Said      `json:"said"`
+	StartsAt  time.Time `json:"startsAt,omitzero"`  // zero for always
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero for never
+
+	Seal    *Seal    `json:"seal,omitempty"`         // nil for what never was under signed/
+	Request *Request `json:"requestByGit,omitempty"` // nil where nothing under unsigned/ came before it
+	// Appeared is the step that brought it to signed/, nil for what never was there.
+	Appeared *Appearance `json:"appearedByGit,omitempty"`
+	Left     *Departure  `json:"leftByGit,omitempty"` // nil while it is there
+	// Returned says that this very document had left before.
+	Returned bool `json:"returned,omitempty"`
+
+	// Cluster is what a comparison found of it, [NotCompared] before one.
+	Cluster Presence `json:"inCluster,omitempty"`
 
 	// Renews is what was signed of the exception that this one takes up after: nil for
 	// one that renews nothing, and for one of which nothing is believed. RenewedBy are
 	// the entries that renew it, and Chain is what all of them make: nil for an entry
 	// that neither renews another nor is renewed.
-	Renews    *Renewal
-	RenewedBy []*Entry
-	Chain     *Chain
-
-	Seal    *Seal    // nil for what never was under signed/
-	Request *Request // nil where nothing under unsigned/ came before it
-	// Appeared is the step that brought it to signed/, nil for what never was there.
-	Appeared *Appearance
-	Left     *Departure // nil while it is there
-	// Returned says that this very document had left before.
-	Returned bool
-
-	// Cluster is what a comparison found of it, [NotCompared] before one.
-	Cluster Presence
+	Renews    *Renewal `json:"-"`
+	RenewedBy []*Entry `json:"-"`
+	Chain     *Chain   `json:"chain,omitempty"`
 
 	key document
 	// badRenewal says why what was signed of a predecessor cannot be read.
@@ -74,9 +75,9 @@ type Entry struct {
 
 // Policy is a policy that an exception is from.
 type Policy struct {
-	Kind  string // "" for kyverno.io
-	Name  string
-	Rules []string
+	Kind  string   `json:"kind,omitempty"` // "" for kyverno.io
+	Name  string   `json:"name"`
+	Rules []string `json:"rules,omitempty"`
 }
 
 // String returns the name, with the kind before it where there is one.
@@ -90,28 +91,35 @@ func (p Policy) String() string {
 // Said is what people say in an exception, and what was recorded when it was
 // signed.
 type Said struct {
-	Reason, Ticket, Owner, Category      string
-	RequestedBy, ApprovedBy, PullRequest string
-	MergeCommit, RecordedFrom            string
+	Reason       string `json:"reason,omitempty"`
+	Ticket       string `json:"ticket,omitempty"`
+	Owner        string `json:"owner,omitempty"`
+	Category     string `json:"category,omitempty"`
+	RequestedBy  string `json:"requestedBy,omitempty"`
+	ApprovedBy   string `json:"approvedBy,omitempty"`
+	PullRequest  string `json:"pullRequest,omitempty"`
+	MergeCommit  string `json:"mergeCommit,omitempty"`
+	RecordedFrom string `json:"recordedFrom,omitempty"`
 }
 
 // Seal is what verifying a document's seal said.
 type Seal struct {
 	// Now is the verdict as of the time of the ledger, and AtSigning as of the
 	// witnessed time, or of the start where that is later.
-	Now, AtSigning Verdict
-	MessageDigest  string // "" where no signature holds
+	Now           Verdict `json:"now"`
+	AtSigning     Verdict `json:"atSigning"`
+	MessageDigest string  `json:"messageDigest,omitempty"` // "" where no signature holds
 	// SignedAt is the earliest witnessed time; zero where nobody witnessed one.
-	SignedAt   time.Time
-	Signatures []Signature // those that hold
+	SignedAt   time.Time   `json:"signedAt,omitzero"`
+	Signatures []Signature `json:"signatures"` // those that hold
 }
 
 // Verdict is a verifier's answer.
 type Verdict struct {
-	Holds bool
+	Holds bool `json:"holds"`
 	// Reason is one of verify's where it does not, [Unwitnessed] or [Undecided].
-	Reason string
-	Detail string
+	Reason string `json:"reason,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // Reasons of a [Verdict] that are not verify's.
@@ -123,50 +131,55 @@ const (
 // Signature is one that was verified. What it leaves out, the certificate does not
 // say.
 type Signature struct {
-	Authority string // of the trust policy; "" where it counts for none
-	Subject   string // "" for a key
-	Issuer    string
-	Run       string // address of the workflow's run
-	Trigger   string
-	Source    string // repository that the workflow ran for
-	Ref       string
-	Commit    string // that the workflow ran at
-	Runner    string
-	// WitnessedAt is zero, and LogIndex -1, where there is none.
-	WitnessedAt time.Time
-	LogURL      string
-	LogIndex    int64
+	Authority   string    `json:"authority"`         // of the trust policy; "" where it counts for none
+	Subject     string    `json:"subject,omitempty"` // "" for a key
+	Issuer      string    `json:"issuer,omitempty"`
+	Run         string    `json:"run,omitempty"` // address of the workflow's run
+	Trigger     string    `json:"trigger,omitempty"`
+	Source      string    `json:"repository,omitempty"` // that the workflow ran for
+	Ref         string    `json:"ref,omitempty"`
+	Commit      string    `json:"commit,omitempty"` // that the workflow ran at
+	Runner      string    `json:"runner,omitempty"`
+	WitnessedAt time.Time `json:"witnessedAt,omitzero"` // zero where there is none
+	LogURL      string    `json:"log,omitempty"`
+	LogIndex    LogIndex  `json:"logIndex,omitzero"`
 }
+
+// LogIndex is the number of a transparency log entry; -1 where there is none.
+type LogIndex int64
+
+// IsZero reports whether there is no entry: the first one of a log has the number 0.
+func (i LogIndex) IsZero() bool { return i < 0 }
 
 // Event is a commit, by what Git says of it: whoever made the commit wrote it
 // there, and nothing verifies it.
 type Event struct {
-	Commit string
-	By     string // name <address>
-	At     time.Time
+	Commit string    `json:"commit"`
+	By     string    `json:"by"` // name <address>
+	At     time.Time `json:"at,omitzero"`
 }
 
 // Appearance is how an exception came to signed/.
 type Appearance struct {
 	Event
 	// Before says that it was there already where the history begins.
-	Before bool
+	Before bool `json:"beforeHistory,omitempty"`
 }
 
 // Request is the first commit that asked for an exception.
 type Request struct {
 	Event
-	File string
+	File string `json:"file"`
 	// Merged is the step that brought it to the branch, where that is another one.
-	Merged *Event
+	Merged *Event `json:"merged,omitempty"`
 	// Before says that it was there already where the history begins.
-	Before bool
+	Before bool `json:"beforeHistory,omitempty"`
 }
 
 // Departure is how an exception left signed/.
 type Departure struct {
 	Event
-	How How
+	How How `json:"how"`
 }
 
 // How an exception left.

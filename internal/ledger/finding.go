@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -45,7 +46,7 @@ var kinds = []struct {
 }{
 	{KindExpired, "it lies under signed/ still, and its end has come"},
 	{KindUnverified, "it lies under signed/, and its seal does not hold"},
-	{OnceUnverified, "it lay under signed/, and its seal never held"},
+	{OnceUnverified, "it lay under signed/, and its signature was never valid"},
 	{KindReturned, "a document that had left signed/ was put there again"},
 	{NotARenewal, "it was signed as the renewal of an exception that was never under signed/ as it says"},
 	{RenewedOften, "it lies under signed/, and was renewed as often as was asked about"},
@@ -91,15 +92,24 @@ func (k Kind) IsDrift() bool { return strings.HasPrefix(string(k), "cluster-") }
 // IsExpired reports whether something has outlived its end.
 func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
 
+// Select returns the kinds that a name means: any, drift, expired, or that of one kind.
+// None is a name that means nothing.
+func Select(name string) []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
+		meant := name == "any" || name == string(k) || name == "drift" && k.IsDrift() || name == "expired" && k.IsExpired()
+		return !meant
+	})
+}
+
 // Finding is something that somebody should look at. Message may quote untrusted
 // text.
 type Finding struct {
-	Kind    Kind
-	Object  string // identity, where it is about one
-	File    string
-	Commit  string
-	Message string
-	Hint    string
+	Kind    Kind   `json:"kind"`
+	Object  string `json:"object,omitempty"` // identity, where it is about one
+	File    string `json:"file,omitempty"`
+	Commit  string `json:"commit,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
 }
 
 func (r *reading) find(f Finding) { r.ledger.Findings = append(r.ledger.Findings, f) }
@@ -151,7 +161,7 @@ func (r *reading) settleEntry(e *Entry) {
 		say(KindReturned, "it had been there before, had left, and was put there again as it was", "was that approved? What must not come back is listed under revoked in the trust policy")
 	}
 	if r.Renewed > 0 && e.Verified && e.State.Here() && e.number() >= r.Renewed {
-		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", counted(e.number(), "time", "times"), e.Chain.since()), "what it excuses is not being fixed, or the policy does not fit: have it decided anew")
+		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.number(), "time", "times"), e.Chain.since()), "what it excuses is not being fixed, or the policy does not fit: have it decided anew")
 	}
 	if e.Verified && !e.Seal.SignedAt.IsZero() && e.Request != nil && !e.Request.At.IsZero() && e.Request.At.After(e.Seal.SignedAt.Add(clockSkew)) {
 		say(ClockSkew, fmt.Sprintf("it was asked for at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the clock of whoever asked is wrong; a seal's time is witnessed")
@@ -194,7 +204,7 @@ func (f *folding) unread() {
 		}
 	}
 	if past > 0 {
-		f.find(Finding{Kind: Unreadable, Message: counted(past, "file", "files") + " that is not there any more, or not in that form, could not be read"})
+		f.find(Finding{Kind: Unreadable, Message: plain.Count(past, "file", "files") + " in older commits could not be read"})
 	}
 }
 
@@ -254,7 +264,7 @@ func (f *folding) offTheLine() {
 				said[d.key] = true
 				f.find(Finding{Kind: OffTheLine, Object: d.identity.String(), File: c.Path, Commit: s.commit.Hash.String(),
 					Message: "it was under the folder in a commit that was merged later, and never on the branch by its first parents",
-					Hint:    "an early form of a pull request, or a branch whose history was turned round: look at the commit"})
+					Hint:    "it existed only on a merged side branch, as an early form of a pull request may: look at the commit"})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/promote/trailer"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -64,14 +65,19 @@ func (f *folding) requests(s *step) {
 }
 
 func (f *folding) request(s *step, c change) *Request {
-	request := &Request{Event: Event{s.commit.Hash.String(), person(s.commit.Author), s.commit.Author.When}, File: c.Path, Before: s.cut}
+	request := &Request{Event: authored(s.commit), File: c.Path, Before: s.cut}
 	if !c.Origin.IsZero() && c.Origin != s.commit.Hash {
 		if origin, err := f.repository.Commit(c.Origin); err == nil {
 			merged := s.event()
-			request.Event, request.Merged = Event{c.Origin.String(), person(origin.Author), origin.Author.When}, &merged
+			request.Event, request.Merged = authored(origin), &merged
 		}
 	}
 	return request
+}
+
+// authored takes who wrote a commit, which is who asked for what it brings.
+func authored(c *git.Commit) Event {
+	return Event{c.Hash.String(), person(c.Author), inUTC(c.Author.When)}
 }
 
 func (f *folding) entry(d *found, file string) *Entry {

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote/trailer"
 )
 
@@ -30,7 +31,7 @@ func (s *step) event() Event { return eventOf(s.commit) }
 
 // eventOf takes who committed, which is who brought it to where it is.
 func eventOf(c *git.Commit) Event {
-	return Event{c.Hash.String(), person(c.Committer), c.Committer.When}
+	return Event{c.Hash.String(), person(c.Committer), inUTC(c.Committer.When)}
 }
 
 func person(s git.Stamp) string { return short(s.Name + " <" + s.Email + ">") }
@@ -70,19 +71,15 @@ func (r *reading) history(tip plumbing.Hash) error {
 	if err := r.sides(cut); err != nil {
 		return err
 	}
-	if err := r.changes(); err != nil {
-		return err
-	}
-	if known, err := r.addsUp(last); err != nil || known {
-		return err
-	}
-	// What is remembered is wrong, so nothing of it counts.
-	r.Steps.forget()
-	if err := r.changes(); err != nil {
-		return err
-	}
-	if known, err := r.addsUp(last); err != nil || known {
-		return err
+	for range 2 {
+		if err := r.changes(); err != nil {
+			return err
+		}
+		if whole, err := r.addsUp(last); err != nil || whole {
+			return err
+		}
+		// What is remembered is wrong, so nothing of it counts.
+		r.Steps.forget()
 	}
 	return errors.New("the steps of the history do not add up to what its last commit holds")
 }
@@ -124,7 +121,7 @@ func (r *reading) clocks() {
 	}
 	if skewed > 0 {
 		r.find(Finding{Kind: ClockSkew, Commit: first,
-			Message: fmt.Sprintf("%s by the clock of whoever made it before what it follows, or still to come, or at no time: the time of the commit before it is taken", counted(skewed, "commit is", "commits are")),
+			Message: fmt.Sprintf("%s by the clock of whoever made it before what it follows, or still to come, or at no time: the time of the commit before it is taken", plain.Count(skewed, "commit is", "commits are")),
 			Hint:    "days that are told by commits may be wrong by that much; what a seal says of times is witnessed"})
 	}
 }
@@ -293,11 +290,4 @@ func (c change) takes() source  { return source{c.Old, c.Signed} }
 // holdsDocuments reports whether what deploys a folder reads a file of this name.
 func holdsDocuments(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
-}
-
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/verify"
@@ -111,7 +112,8 @@ type reading struct {
 	beside []*step // commits that were merged into the line
 	known  map[plumbing.Hash]*git.Commit
 	blobs  map[source]*blob
-	work   chan job
+	// workers look at the contents.
+	workers errgroup.Group
 	// counted is how many documents there are, or more.
 	counted int
 }

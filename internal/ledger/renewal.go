@@ -20,12 +20,13 @@ type Renewal struct {
 type Chain struct {
 	// Entries are in the order of their numbers. The first is where the chain begins,
 	// as far as the history has it; a predecessor can have several successors.
-	Entries []*Entry
+	Entries []*Entry `json:"-"`
 	// Renewals is the highest number of renewals in a row that was signed.
-	Renewals int
+	Renewals int `json:"renewals"`
 	// From is the first start and To the last end, as they were signed. To is zero
 	// where one of them has no end, and From where no start is known.
-	From, To time.Time
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
 }
 
 // First returns the exception with which the chain begins.
@@ -59,6 +60,13 @@ func (c *Chain) since() string {
 	return ", since " + clock(c.From)
 }
 
+// Predecessor is what an entry says that it renews. It has to renew something.
+func (e *Entry) Predecessor() exception.Identity {
+	before := e.Identity
+	before.Name = e.Renews.Name
+	return before
+}
+
 // number is how many renewals in a row an entry says that it is the last of.
 func (e *Entry) number() int {
 	if e.Renews == nil {
@@ -75,9 +83,9 @@ func (e *Entry) start() time.Time {
 	return e.Seal.SignedAt
 }
 
-// held reports whether an exception counted once. Of one that nobody witnessed and
-// that has ended, that is as much as can be told.
-func (e *Entry) held() bool {
+// wasValid reports whether an exception counted once. Of one without a signing time
+// that has expired, that is as much as can be told.
+func (e *Entry) wasValid() bool {
 	return e.Seal != nil && (e.Verified || e.Seal.AtSigning.Reason == Unwitnessed)
 }
 
@@ -112,12 +120,11 @@ func (r *reading) renewals() {
 		if e.Renews == nil {
 			continue
 		}
-		before := e.Identity
-		before.Name = e.Renews.Name
+		before := e.Predecessor()
 		same := met[signed{before.Key(), e.Renews.Digest}]
 		// Of several appearances of one message it is the last that held.
 		for _, one := range same {
-			if one.held() {
+			if one.wasValid() {
 				e.Renews.Of = one
 			}
 		}
@@ -150,36 +157,11 @@ func (r *reading) notARenewal(e *Entry, message string) {
 
 // chains puts together what renews each other.
 func (r *reading) chains() {
-	first := map[*Entry]*Entry{}
-	of := map[*Entry]*Chain{}
 	for _, e := range r.ledger.Entries {
-		if e.Renews == nil && len(e.RenewedBy) == 0 {
-			continue
+		if e.Renews != nil || len(e.RenewedBy) > 0 {
+			c := r.chain(e)
+			c.Entries = append(c.Entries, e)
 		}
-		// Each entry is gone through once, however long the chains are. A digest
-		// cannot be its own predecessor's; if one could, this would still end.
-		var way []*Entry
-		at := e
-		for first[at] == nil && at.Renews != nil && at.Renews.Of != nil {
-			first[at] = at
-			way = append(way, at)
-			at = at.Renews.Of
-		}
-		begin := at
-		if first[at] != nil {
-			begin = first[at]
-		}
-		for _, passed := range append(way, at) {
-			first[passed] = begin
-		}
-		c := of[begin]
-		if c == nil {
-			c = &Chain{}
-			of[begin] = c
-			r.ledger.Chains = append(r.ledger.Chains, c)
-		}
-		c.Entries = append(c.Entries, e)
-		e.Chain = c
 	}
 	for _, c := range r.ledger.Chains {
 		c.settle()
@@ -187,6 +169,20 @@ func (r *reading) chains() {
 	slices.SortStableFunc(r.ledger.Chains, func(a, b *Chain) int {
 		return cmp.Or(cmp.Compare(b.Renewals, a.Renewals), cmp.Compare(a.First().Identity.String(), b.First().Identity.String()))
 	})
+}
+
+// chain returns that of an entry, which is its predecessor's. This ends, for no message
+// holds the digest of one that holds its own.
+func (r *reading) chain(e *Entry) *Chain {
+	switch {
+	case e.Chain != nil:
+	case e.Renews != nil && e.Renews.Of != nil:
+		e.Chain = r.chain(e.Renews.Of)
+	default:
+		e.Chain = &Chain{}
+		r.ledger.Chains = append(r.ledger.Chains, e.Chain)
+	}
+	return e.Chain
 }
 
 func (c *Chain) settle() {

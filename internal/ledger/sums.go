@@ -2,36 +2,39 @@ package ledger
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 )
 
 // Sums are what a ledger teaches. They count what was verified and nothing else.
 type Sums struct {
-	Policies, Rules, Namespaces, Owners []Count
-	// Renewals are how often exceptions were renewed, by policy: of the approvals that
-	// Policies counts, those that renew another one.
-	Renewals []Count
+	Policies   []Count `json:"policies"`
+	Rules      []Count `json:"rules"`
+	Namespaces []Count `json:"namespaces"`
+	Owners     []Count `json:"owners"`
 	// Ages are of what lies under signed/ and held, from its signing.
-	Ages []Count
+	Ages []Count `json:"ages"`
 	// Often are the policies that are excepted at least as often as was asked about,
 	// by what is open.
-	Often []Count
+	Often []Count `json:"exceptedOften"`
+	// Renewals are how often exceptions were renewed, by policy: of the approvals that
+	// Policies counts, those that renew another one.
+	Renewals []Count `json:"renewals"`
 	// Wait is the median time from a request, as Git tells it, to the signature. Of
 	// is how many it is of, and LeftOut how many have a time that is unknown or runs
 	// backwards.
-	Wait        time.Duration
-	Of, LeftOut int
+	Wait    time.Duration `json:"-"`
+	Of      int           `json:"-"`
+	LeftOut int           `json:"-"`
 	// NotCounted is how many entries under signed/ did not verify.
-	NotCounted int
+	NotCounted int `json:"notCounted"`
 }
 
 // Count is how many exceptions there are of something.
 type Count struct {
-	Name string
-	Open int // now
-	Ever int // approvals, those that left or were replaced among them
+	Name string `json:"name"`
+	Open int    `json:"open"` // now
+	Ever int    `json:"ever"` // approvals, those that left or were replaced among them
 }
 
 // ages are the steps of [Sums.Ages].
@@ -45,9 +48,8 @@ type age struct {
 // Sums adds up the entries. often is how many open exceptions make a policy that
 // needs another look; 0 asks for none.
 func (l *Ledger) Sums(often int) Sums {
-	var s Sums
-	policies, rules, namespaces, owners, renewals := tally{}, tally{}, tally{}, tally{}, tally{}
-	s.Ages = make([]Count, len(ages))
+	s := Sums{Often: []Count{}, Ages: make([]Count, len(ages))}
+	policies, rules, namespaces, owners, renewals := counter{}, counter{}, counter{}, counter{}, counter{}
 	for i, age := range ages {
 		s.Ages[i].Name = age.name
 	}
@@ -92,10 +94,8 @@ func (l *Ledger) Sums(often int) Sums {
 	}
 	s.Policies, s.Rules, s.Namespaces, s.Owners = policies.counts(), rules.counts(), namespaces.counts(), owners.counts()
 	s.Renewals = renewals.counts()
-	for _, c := range s.Policies {
-		if often > 0 && c.Open >= often {
-			s.Often = append(s.Often, c)
-		}
+	if often > 0 {
+		s.Often = append(s.Often, slices.DeleteFunc(slices.Clone(s.Policies), func(c Count) bool { return c.Open < often })...)
 	}
 	s.Of = len(waits)
 	if len(waits) > 0 {
@@ -116,29 +116,31 @@ func (e *Entry) wait() (time.Duration, bool) {
 	return e.Seal.SignedAt.Sub(e.Request.At), true
 }
 
-type tally map[string]*Count
+type counter map[string]*Count
 
 // add counts an entry once under each name.
-func (t tally) add(state State, names ...string) {
+func (c counter) add(state State, names ...string) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if t[name] == nil {
-			t[name] = &Count{Name: name}
+		if c[name] == nil {
+			c[name] = &Count{Name: name}
 		}
-		t[name].Ever++
+		c[name].Ever++
 		if state == Open {
-			t[name].Open++
+			c[name].Open++
 		}
 	}
 }
 
 // counts are sorted, the most first.
-func (t tally) counts() []Count {
-	all := make([]Count, 0, len(t))
-	for _, name := range slices.Sorted(maps.Keys(t)) {
-		all = append(all, *t[name])
+func (c counter) counts() []Count {
+	all := make([]Count, 0, len(c))
+	for _, count := range c {
+		all = append(all, *count)
 	}
-	slices.SortStableFunc(all, func(a, b Count) int { return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(b.Ever, a.Ever)) })
+	slices.SortFunc(all, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(b.Ever, a.Ever), cmp.Compare(a.Name, b.Name))
+	})
 	return all
 }
 

@@ -8,5 +8,5 @@
 // and formats nothing. Addresses become links only where they were signed and have
 // the form of one.
 //
-// The package does no I/O; package post sends what it renders.
+// The package does no I/O; package send sends what it renders.
 package notify

@@ -23,31 +23,45 @@ const (
 )
 
 // Event is something that people are told about one exception. Its texts are
-// untrusted: the renderers make them inert.
+// untrusted: the renderers make them inert. [JSON] is the form that docs/notices.md
+// describes.
 type Event struct {
-	Kind     Kind
-	Identity exception.Identity
-	// Verified says that what follows, up to Commit, is what was signed, and that the
-	// signature holds or held. Where it is false, those fields are empty.
-	Verified                bool
-	MessageDigest           string
-	Policies                []ledger.Policy
-	Reason, Ticket, Owner   string
-	RequestedBy, ApprovedBy string
-	PullRequest             string // address
-	SignedAt, ExpiresAt     time.Time
-	LogURL                  string
-	LogIndex                int64  // -1 where there is none
-	Run                     string // address of the workflow run that signed
-
+	Kind     Kind               `json:"event"`
+	Identity exception.Identity `json:"-"`
+	// Verified says that what follows Refusal is what was signed, and that the signature
+	// holds or held. Where it is false, those fields are empty.
+	Verified bool   `json:"verified"`
+	File     string `json:"file,omitempty"`
 	// Commit is the one that brought it or took it away; Git's word for it.
-	Commit string
-	// Refusal is the reason, and Detail what was said with it.
-	Refusal, Detail string
-	File            string
+	Commit string `json:"commit,omitempty"`
+	// Detail is what was said with the reason, Refusal.
+	Detail  string `json:"-"`
+	Refusal string `json:"-"`
+
+	MessageDigest string          `json:"messageDigest,omitempty"`
+	Policies      []ledger.Policy `json:"policies,omitempty"`
+	Reason        string          `json:"reason,omitempty"`
+	Ticket        string          `json:"ticket,omitempty"`
+	Owner         string          `json:"owner,omitempty"`
+	RequestedBy   string          `json:"requestedBy,omitempty"`
+	ApprovedBy    string          `json:"approvedBy,omitempty"`
+	PullRequest   string          `json:"pullRequest,omitempty"` // address
+	SignedAt      time.Time       `json:"signedAt,omitzero"`
+	ExpiresAt     time.Time       `json:"expiresAt,omitzero"`
+	LogURL        string          `json:"-"`
+	LogIndex      ledger.LogIndex `json:"-"`             // -1 where there is none
+	Run           string          `json:"run,omitempty"` // address of the workflow run that signed
 
 	// Members are the events that this one sums up, all of its kind; see [Summarize].
-	Members []Event
+	Members []Event `json:"-"`
+}
+
+// believed is the event without what nobody verified.
+func (e Event) believed() Event {
+	if e.Verified {
+		return e
+	}
+	return Event{Kind: e.Kind, Identity: e.Identity, LogIndex: -1, Commit: e.Commit, Refusal: e.Refusal, Detail: e.Detail, File: e.File}
 }
 
 // Changes are the events of one commit: what it has put under signed/, and what had

@@ -3,7 +3,6 @@ package notify
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -95,7 +94,7 @@ func (e Event) lines() []line {
 			add("Signed", clock(e.SignedAt))
 		}
 		if e.LogIndex >= 0 {
-			add("Log entry", strings.TrimSpace(strconv.FormatInt(e.LogIndex, 10)+" "+e.LogURL))
+			add("Log entry", strings.TrimSpace(fmt.Sprint(e.LogIndex)+" "+e.LogURL))
 		}
 		link("Pull request", e.PullRequest)
 		link("Signed in", e.Run)

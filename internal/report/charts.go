@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/plain"
@@ -44,7 +43,7 @@ func bars(name string, counts []ledger.Count) template.HTML {
 	var words []string
 	for i, c := range counts {
 		y := float64(i * row)
-		d.text(0, y+15, "", "start", cut(named(c.Name), 48))
+		d.text(0, y+15, "", "start", plain.Cut(named(c.Name), 48))
 		scale := float64(longest) / float64(most)
 		d.add(`<rect class="rest" x="0" y="%.1f" width="%.1f" height="12" rx="2"/>`, y+names, float64(c.Ever)*scale)
 		d.add(`<rect class="bar" x="0" y="%.1f" width="%.1f" height="12" rx="2"/>`, y+names, float64(c.Open)*scale)
@@ -98,12 +97,4 @@ func months(v *Report) template.HTML {
 		words = append(words, fmt.Sprintf("%s: %d", name, signed[name]))
 	}
 	return d.done(width, height, "timeline", "Signed by month. "+strings.Join(words, "; "))
-}
-
-// cut makes a text fit.
-func cut(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
 }

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -60,32 +62,14 @@ func csvCells(e *ledger.Entry) []string {
 	}
 	row := []string{e.Identity.String(), strconv.Itoa(e.Version), string(e.State), strconv.FormatBool(e.Verified), strings.Join(policies, " "), strings.Join(rules, " "),
 		e.Said.Reason, e.Said.Ticket, e.Said.Owner, e.Said.Category, e.Said.RequestedBy, e.Said.ApprovedBy, e.Said.PullRequest}
-	s := signature(e)
-	if s == nil {
-		s = &ledger.Signature{LogIndex: -1}
-	}
+	s, seal := cmp.Or(signature(e), &ledger.Signature{LogIndex: -1}), cmp.Or(e.Seal, &ledger.Seal{})
 	index := ""
 	if s.LogIndex >= 0 {
-		index = strconv.FormatInt(s.LogIndex, 10)
-	}
-	seal := e.Seal
-	if seal == nil {
-		seal = &ledger.Seal{}
+		index = fmt.Sprint(s.LogIndex)
 	}
 	row = append(row, clock(seal.SignedAt), s.Subject, s.Run, s.Commit, s.LogURL, index, seal.MessageDigest,
 		clock(e.StartsAt), clock(e.ExpiresAt), seal.Now.Reason, seal.AtSigning.Reason)
-	request := ledger.Event{}
-	if e.Request != nil {
-		request = e.Request.Event
-	}
-	appeared := ledger.Event{}
-	if e.Appeared != nil {
-		appeared = e.Appeared.Event
-	}
-	left := ledger.Departure{}
-	if e.Left != nil {
-		left = *e.Left
-	}
+	request, appeared, left := cmp.Or(e.Request, &ledger.Request{}), cmp.Or(e.Appeared, &ledger.Appearance{}), cmp.Or(e.Left, &ledger.Departure{})
 	row = append(row, clock(request.At), request.By, request.Commit, clock(appeared.At), appeared.Commit,
 		clock(left.At), left.By, left.Commit, string(left.How), string(e.Cluster), e.File)
 	return append(row, renewalCells(e)...)

@@ -40,7 +40,7 @@ func large(n int) *Report {
 		} else {
 			e.Seal = &ledger.Seal{Now: ledger.Verdict{Holds: e.State == ledger.Open}, AtSigning: ledger.Verdict{Holds: e.Verified}, SignedAt: signed, MessageDigest: "sha256:" + strings.Repeat("0", 64),
 				Signatures: []ledger.Signature{{Authority: "merge", Subject: "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main", Issuer: "https://token.actions.githubusercontent.com",
-					Run: "https://github.com/acme/exceptions/actions/runs/1/attempts/1", Commit: strings.Repeat("d", 40), WitnessedAt: signed, LogURL: "https://rekor.example.com", LogIndex: int64(i)}}}
+					Run: "https://github.com/acme/exceptions/actions/runs/1/attempts/1", Commit: strings.Repeat("d", 40), WitnessedAt: signed, LogURL: "https://rekor.example.com", LogIndex: ledger.LogIndex(i)}}}
 			e.Appeared = &ledger.Appearance{Event: ledger.Event{Commit: strings.Repeat("e", 40), By: "Workflow <w@example.com>", At: signed}}
 		}
 		if !e.State.Here() {

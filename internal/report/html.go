@@ -38,7 +38,7 @@ type page struct {
 	Tiles                              []tile
 	Waited                             string
 	WaitedOf                           int
-	Findings                           []pageFinding
+	Findings                           []ledger.Finding
 	MoreFindings                       int
 	Often                              []string
 	Timeline, Months                   template.HTML
@@ -48,7 +48,7 @@ type page struct {
 	Entries                            []pageEntry
 	EntryCaption                       string
 	MoreEntries                        int
-	Chains                             []pageChain
+	Chains                             []*ledger.Chain
 	MoreChains                         int
 }
 
@@ -57,13 +57,6 @@ type tile struct {
 	N     int
 	Label string
 }
-
-type pageChain struct {
-	Name, Lasts, Renewed string
-	State                ledger.State
-}
-
-type pageFinding struct{ Kind, Doc, About, Message, Hint string }
 
 type chart struct {
 	Name string
@@ -88,7 +81,7 @@ const (
 // HTML writes one page that needs nothing else: its policy lets it fetch
 // nothing, run nothing and send nothing.
 func HTML(w io.Writer, v *Report) error {
-	parsed, err := template.New("page").Parse(pageHTML)
+	parsed, err := template.New("page").Funcs(template.FuncMap{"line": plain.Line, "about": about, "names": renewedMost, "lasts": lasts}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
@@ -96,7 +89,7 @@ func HTML(w io.Writer, v *Report) error {
 	p := &page{
 		CSP:   "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
 		Style: template.CSS(pageCSS), //nolint:gosec // it is a file of this folder
-		Day:   day(v.At), At: clock(v.At), Tool: v.Version, Revision: v.Revision, Commits: counted(v.Commits, "commit", "commits"),
+		Day:   day(v.At), At: clock(v.At), Tool: v.Version, Revision: v.Revision, Commits: plain.Count(v.Commits, "commit", "commits"),
 		Tip: fmt.Sprintf("%.12s", v.Tip), Root: fmt.Sprintf("%.12s", v.Root), WaitedOf: v.Totals.Of,
 	}
 	if v.Totals.Of > 0 {
@@ -108,15 +101,13 @@ func HTML(w io.Writer, v *Report) error {
 			p.Tiles = append(p.Tiles, tile{state, n, stateLabels[state]})
 		}
 	}
-	for _, f := range v.Findings[:min(len(v.Findings), maxPageFindings)] {
-		p.Findings = append(p.Findings, pageFinding{string(f.Kind), f.Kind.Doc(), plain.Line(strings.TrimSuffix(about(f), ": ")), plain.Line(f.Message), plain.Line(f.Hint)})
-	}
+	p.Findings = v.Findings[:min(len(v.Findings), maxPageFindings)]
 	p.MoreFindings = max(0, len(v.Findings)-maxPageFindings)
 	for _, c := range v.Totals.Often {
 		p.Often = append(p.Often, plain.Line(often(c)))
 	}
 	if n := v.Totals.NotCounted; n > 0 {
-		p.NotCounted = counted(n, "is", "are")
+		p.NotCounted = plain.Count(n, "is", "are")
 	}
 	p.Timeline, p.TimelineCaption = timeline(v)
 	p.Months = months(v)
@@ -125,9 +116,7 @@ func HTML(w io.Writer, v *Report) error {
 			p.Charts = append(p.Charts, chart{s.name, bars(s.name, s.counts), max(0, len(s.counts)-maxBars)})
 		}
 	}
-	for _, c := range v.Chains[:min(len(v.Chains), maxBars)] {
-		p.Chains = append(p.Chains, pageChain{plain.Line(renewedMost(c)), lasts(c), counted(c.Renewals, "time", "times"), c.Last().State})
-	}
+	p.Chains = v.Chains[:min(len(v.Chains), maxBars)]
 	p.MoreChains = max(0, len(v.Chains)-maxBars)
 	// What is there now comes first.
 	sorted := slices.Clone(v.Entries)
@@ -136,7 +125,7 @@ func HTML(w io.Writer, v *Report) error {
 		p.Entries = append(p.Entries, pageEntryOf(e))
 	}
 	p.MoreEntries = max(0, len(v.Entries)-maxPageEntries)
-	p.EntryCaption = counted(len(v.Entries), "exception", "exceptions") + ", as approved or asked for; what is there now first"
+	p.EntryCaption = plain.Count(len(v.Entries), "exception", "exceptions") + ", as approved or asked for; what is there now first"
 	return parsed.Execute(w, p)
 }
 
@@ -159,28 +148,26 @@ func pageEntryOf(e *ledger.Entry) pageEntry {
 	if e.Version > 1 {
 		out.Name += fmt.Sprintf(" (approval %d)", e.Version)
 	}
-	who, signed := askedBy(e)
-	out.Asked = plain.Line(who)
 	mark := ""
 	if !e.Verified {
 		mark = unverified
+		for _, text := range []*string{&out.Reason, &out.Approved, &out.Policies} {
+			if *text != "" {
+				*text += " (" + unverified + ")"
+			}
+		}
+		if out.Until != "" {
+			out.UntilMark = unverified
+		}
 	}
+	who, signed := askedBy(e)
+	out.Asked = plain.Line(who)
 	switch {
 	case who == "" || signed:
 	case e.Said.RequestedBy != "":
 		out.AskedMark = unverified
 	default:
 		out.AskedMark = byGit
-	}
-	if mark != "" {
-		for _, text := range []*string{&out.Reason, &out.Approved, &out.Policies} {
-			if *text != "" {
-				*text += " (" + unverified + ")"
-			}
-		}
-	}
-	if mark != "" && out.Until != "" {
-		out.UntilMark = mark
 	}
 	if e.Seal != nil {
 		out.Signed = day(e.Seal.SignedAt)
@@ -198,8 +185,13 @@ func facts(e *ledger.Entry, mark string) []fact {
 		}
 	}
 	say("object", "", e.Identity.String())
-	for _, s := range said(e) {
-		say(s.label, mark, s.text)
+	said := e.Said
+	for _, s := range [][2]string{
+		{"reason", said.Reason}, {"ticket", said.Ticket}, {"owner", said.Owner}, {"category", said.Category},
+		{"requested by", said.RequestedBy}, {"approved by", said.ApprovedBy}, {"pull request", said.PullRequest},
+		{"merge commit", said.MergeCommit}, {"recorded from", said.RecordedFrom},
+	} {
+		say(s[0], mark, s[1])
 	}
 	for _, p := range e.Policies {
 		text := p.String()
@@ -225,7 +217,7 @@ func facts(e *ledger.Entry, mark string) []fact {
 			say("issuer", "", s.Issuer)
 			say("workflow run", "", s.Run)
 			say("at commit", "", s.Commit)
-			say("witnessed at", "", clock(s.WitnessedAt))
+			say("signing time", "", clock(s.WitnessedAt))
 			if s.LogIndex >= 0 {
 				say("log entry", "", fmt.Sprintf("%d of %s", s.LogIndex, s.LogURL))
 			}

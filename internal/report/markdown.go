@@ -15,7 +15,7 @@ const maxMarkdownRows = 500
 func Markdown(w io.Writer, v *Report) error {
 	var b strings.Builder
 	text := plain.Markdown
-	fmt.Fprintf(&b, "## Exceptions\n\n%s\n\n%s\n", text(headline(v)), text(tally(v)))
+	fmt.Fprintf(&b, "## Exceptions\n\n%s\n\n%s\n", text(headline(v)), text(stateCounts(v)))
 	if len(v.Findings) > 0 {
 		b.WriteString("\n### To look at\n\n| about | what | kind |\n| --- | --- | --- |\n")
 		for _, f := range v.Findings[:min(len(v.Findings), maxMarkdownRows)] {
@@ -23,7 +23,7 @@ func Markdown(w io.Writer, v *Report) error {
 			if f.Hint != "" {
 				what += "<br>" + text(f.Hint)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", text(strings.TrimSuffix(about(f), ": ")), what, f.Kind)
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", text(about(f)), what, f.Kind)
 		}
 		more(&b, len(v.Findings))
 	}

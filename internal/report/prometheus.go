@@ -15,7 +15,7 @@ const maxSeries = 1000
 // exporter reads it.
 func Prometheus(w io.Writer, v *Report) error {
 	var b strings.Builder
-	metric := func(name, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name) }
+	metric := func(name, help string) { gauge(&b, name, help) }
 	metric("polex_audit_exceptions", "Exceptions by what has become of them.")
 	states := v.States()
 	for _, state := range ledger.States() {
@@ -45,17 +45,14 @@ func Prometheus(w io.Writer, v *Report) error {
 	for _, c := range v.Totals.Renewals[:min(len(v.Totals.Renewals), maxSeries)] {
 		fmt.Fprintf(&b, "polex_audit_renewals_by_policy{policy=%s} %d\n", label(c.Name), c.Ever)
 	}
-	metric("polex_audit_expiry_timestamp_seconds", "When an exception under signed/ ends, where that was verified.")
-	each(&b, "polex_audit_expiry_timestamp_seconds", v, func(e *ledger.Entry) (int64, bool) { return e.ExpiresAt.Unix(), !e.ExpiresAt.IsZero() })
-	metric("polex_audit_renewals", "How often an exception under signed/ was renewed in a row, of those that renew another one.")
-	each(&b, "polex_audit_renewals", v, func(e *ledger.Entry) (int64, bool) {
+	each(&b, "polex_audit_expiry_timestamp_seconds", "When an exception under signed/ ends, where that was verified.", v, func(e *ledger.Entry) (int64, bool) { return e.ExpiresAt.Unix(), !e.ExpiresAt.IsZero() })
+	each(&b, "polex_audit_renewals", "How often an exception under signed/ was renewed in a row, of those that renew another one.", v, func(e *ledger.Entry) (int64, bool) {
 		if e.Renews == nil {
 			return 0, false
 		}
 		return int64(e.Renews.Number), true
 	})
-	metric("polex_audit_chain_start_timestamp_seconds", "Since when an exception under signed/ that renews another one has been there, with what it renews.")
-	each(&b, "polex_audit_chain_start_timestamp_seconds", v, func(e *ledger.Entry) (int64, bool) {
+	each(&b, "polex_audit_chain_start_timestamp_seconds", "Since when an exception under signed/ that renews another one has been there, with what it renews.", v, func(e *ledger.Entry) (int64, bool) {
 		if e.Renews == nil || e.Chain == nil || e.Chain.From.IsZero() {
 			return 0, false
 		}
@@ -77,8 +74,13 @@ func Prometheus(w io.Writer, v *Report) error {
 	return err
 }
 
+func gauge(b *strings.Builder, name, help string) {
+	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
+}
+
 // each writes a value of every exception under signed/ that was verified and has one.
-func each(b *strings.Builder, name string, v *Report, value func(*ledger.Entry) (int64, bool)) {
+func each(b *strings.Builder, name, help string, v *Report, value func(*ledger.Entry) (int64, bool)) {
+	gauge(b, name, help)
 	met := map[string]bool{}
 	for _, e := range v.Entries {
 		key := e.Identity.String()

@@ -17,9 +17,7 @@ func predecessor(e *ledger.Entry) string {
 	if e.Renews == nil {
 		return ""
 	}
-	before := e.Identity
-	before.Name = e.Renews.Name
-	return before.String()
+	return e.Predecessor().String()
 }
 
 // successors names what renews an exception.

@@ -85,7 +85,31 @@ func TestRenewalsInCSV(t *testing.T) {
 }
 
 func TestRenewalsInJSON(t *testing.T) {
-	var out jsonLedger
+	type named struct {
+		Object  string
+		Version int
+	}
+	type chain struct {
+		First, Last named
+		Renewals    int
+		To          string
+		Seconds     *int64
+	}
+	var out struct {
+		Entries []struct {
+			Renews *struct {
+				Object string
+				Number int
+				Of     *named
+			}
+			RenewedBy []named
+			Chain     *chain
+		}
+		Sums struct {
+			Chains   []chain
+			Renewals []struct{ Ever int }
+		}
+	}
 	if err := json.Unmarshal([]byte(written(t, "json", renewed())), &out); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/ledger"
@@ -17,6 +18,24 @@ type Report struct {
 	Status   int      // its exit status
 	Width    int      // of a table, in characters
 	Terminal bool     // a table breaks its lines
+}
+
+// New makes the report of a ledger. failOn are the kinds of findings that fail it.
+func New(l *ledger.Ledger, often int, failOn map[ledger.Kind]bool) *Report {
+	v := &Report{Ledger: l, Totals: l.Sums(often)}
+	for _, f := range l.Findings {
+		if failOn[f.Kind] && !slices.Contains(v.Failed, string(f.Kind)) {
+			v.Failed = append(v.Failed, string(f.Kind))
+		}
+	}
+	return v
+}
+
+// Whole reports whether it tells all that there is to tell: that is something, a part of
+// the cluster did not stay unread, and the history is not cut off, unless that is allowed.
+func (v *Report) Whole(allowShallow bool) bool {
+	return len(v.Entries)+len(v.Findings) > 0 && (allowShallow || !v.Shallow) &&
+		!slices.ContainsFunc(v.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.UnreadableThere })
 }
 
 // listed are the entries of a list for people: what lies in the folders, or

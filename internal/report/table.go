@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,7 +19,7 @@ import (
 func Table(w io.Writer, v *Report) error {
 	var b strings.Builder
 	v.fold(&b, headline(v), 0)
-	if line := tally(v); line != "" {
+	if line := stateCounts(v); line != "" {
 		v.fold(&b, line, 0)
 	}
 	if listed := v.listed(); len(listed) > 0 {
@@ -26,10 +28,14 @@ func Table(w io.Writer, v *Report) error {
 		b.WriteString("\n? by Git or the file alone: nobody vouches for it. All days are UTC.\n")
 	}
 	if len(v.Findings) > 0 {
-		fmt.Fprintf(&b, "\n%s to look at\n", counted(len(v.Findings), "finding", "findings"))
+		fmt.Fprintf(&b, "\n%s to look at\n", plain.Count(len(v.Findings), "finding", "findings"))
 		for _, f := range v.Findings {
 			b.WriteString("\n")
-			v.fold(&b, about(f)+f.Message+" ["+string(f.Kind)+"]", 2)
+			of := about(f)
+			if of != "" {
+				of += ": "
+			}
+			v.fold(&b, of+f.Message+" ["+string(f.Kind)+"]", 2)
 			if f.Hint != "" {
 				v.fold(&b, "hint: "+f.Hint, 4)
 			}
@@ -45,15 +51,15 @@ func headline(v *Report) string {
 	if v.Commits == 0 {
 		return fmt.Sprintf("%s has no commit at %s", v.Revision, clock(v.At))
 	}
-	line := fmt.Sprintf("%s of %s to %.12s", counted(v.Commits, "commit", "commits"), v.Revision, v.Tip)
+	line := fmt.Sprintf("%s of %s to %.12s", plain.Count(v.Commits, "commit", "commits"), v.Revision, v.Tip)
 	if v.Merged > 0 {
 		line += fmt.Sprintf(" (and %d merged)", v.Merged)
 	}
 	return line + ", as of " + clock(v.At)
 }
 
-// tally says how many exceptions there are of each state.
-func tally(v *Report) string {
+// stateCounts says how many exceptions there are of each state.
+func stateCounts(v *Report) string {
 	states := v.States()
 	var parts []string
 	for _, state := range ledger.States() {
@@ -64,28 +70,19 @@ func tally(v *Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// about names what a finding is about.
+// about names what a finding is about, or is "".
 func about(f ledger.Finding) string {
-	var parts []string
-	for _, part := range []string{f.Object, f.File} {
-		if part != "" {
-			parts = append(parts, part)
-		}
+	if f.Object != "" && f.File != "" {
+		return f.Object + ", " + f.File
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, ", ") + ": "
+	return f.Object + f.File
 }
 
 // The columns of the table; those of a zero width share what is left.
 var columns = []struct {
-	title string
 	width int
 	share int
-}{
-	{"STATE", 10, 0}, {"EXCEPTION", 0, 50}, {"POLICY", 0, 50}, {"ASKED BY", 15, 0}, {"SIGNED", 10, 0}, {"UNTIL", 11, 0},
-}
+}{{10, 0}, {0, 50}, {0, 50}, {15, 0}, {10, 0}, {11, 0}}
 
 func writeRows(b *strings.Builder, entries []*ledger.Entry, width int) {
 	left := width - (len(columns) - 1)
@@ -106,11 +103,7 @@ func writeRows(b *strings.Builder, entries []*ledger.Entry, width int) {
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	var titles []string
-	for _, c := range columns {
-		titles = append(titles, c.title)
-	}
-	row(titles...)
+	row("STATE", "EXCEPTION", "POLICY", "ASKED BY", "SIGNED", "UNTIL")
 	for _, e := range entries {
 		row(cells(e)...)
 	}
@@ -150,7 +143,7 @@ func fit(text string, width int) string {
 	if n := utf8.RuneCountInString(text); n <= width {
 		return text + strings.Repeat(" ", width-n)
 	}
-	return string([]rune(text)[:max(width-1, 0)]) + "…"
+	return plain.Cut(text, width)
 }
 
 // fold writes a hostile text, on a terminal on lines of its width.
@@ -210,7 +203,7 @@ func writeSums(b *strings.Builder, v *Report) {
 		}
 	}
 	if v.Totals.NotCounted > 0 {
-		fmt.Fprintf(b, "\n%s not counted, since the seal does not hold\n", counted(v.Totals.NotCounted, "exception is", "exceptions are"))
+		fmt.Fprintf(b, "\n%s not counted, since the seal does not hold\n", plain.Count(v.Totals.NotCounted, "exception is", "exceptions are"))
 	}
 }
 
@@ -220,22 +213,12 @@ type sum struct {
 }
 
 func sums(v *Report) []sum {
-	var aged []ledger.Count
-	for _, c := range v.Totals.Ages {
-		if c.Ever > 0 {
-			aged = append(aged, c)
-		}
-	}
+	aged := slices.DeleteFunc(slices.Clone(v.Totals.Ages), func(c ledger.Count) bool { return c.Ever == 0 })
 	return []sum{{"policy", v.Totals.Policies}, {"rule", v.Totals.Rules}, {"namespace", v.Totals.Namespaces}, {"owner", v.Totals.Owners}, {"age", aged}, {"policy, of renewals", v.Totals.Renewals}}
 }
 
 // named is the name of a count that may have none.
-func named(name string) string {
-	if name == "" {
-		return "(none)"
-	}
-	return name
-}
+func named(name string) string { return cmp.Or(name, "(none)") }
 
 func waited(v *Report) string {
 	line := fmt.Sprintf("median time from the request (by Git) to the signature: %s, of %d", lasting(v.Totals.Wait), v.Totals.Of)
@@ -254,11 +237,4 @@ func lasting(d time.Duration) string {
 
 func often(c ledger.Count) string {
 	return fmt.Sprintf("%s has %d open exceptions: does the policy need another look?", c.Name, c.Open)
-}
-
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }

@@ -124,7 +124,7 @@ func timeline(v *Report) (template.HTML, string) {
 	for i, r := range shown {
 		y := float64(top + i*tall)
 		name := approval(r.last.entry)
-		d.text(0, y+14, "", "start", cut(name, 31))
+		d.text(0, y+14, "", "start", plain.Cut(name, 31))
 		d.text(names-10, y+14, "small", "end", string(r.last.entry.State))
 		if len(r.spans) > 1 {
 			d.add(`<line class="chain" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x(r.spans[0].from), y+19, x(r.to), y+19)
@@ -135,7 +135,7 @@ func timeline(v *Report) (template.HTML, string) {
 		}
 	}
 	d.add(`<line class="now" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(v.At), top-6, x(v.At), height)
-	caption := fmt.Sprintf("From the signature to the end of %s; the dashed line is %s", counted(drawn, "exception", "exceptions"), day(v.At))
+	caption := fmt.Sprintf("From the signature to the end of %s; the dashed line is %s", plain.Count(drawn, "exception", "exceptions"), day(v.At))
 	if chains > 0 {
 		caption += ". What renews each other stands in one line, underlined"
 	}

@@ -3,6 +3,7 @@ package request
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -29,13 +30,13 @@ type target struct {
 // causes puts violations together. Violations of controls of Pod security stay
 // rule by rule: what an exception says of controls counts for all its rules.
 func (r *requester) causes(all []*resolved) []*cause {
-	byKey := map[string]*cause{}
+	byKey := map[breach]*cause{}
 	var found []*cause
 	for _, one := range all {
 		workload := r.workload(one)
-		key := fmt.Sprintf("%s %s %s %v", one.PolicyKind, one.Policy, workload.key(), one.direct)
+		key := breach{one.PolicyKind, one.Policy, "", workload, one.direct}
 		if len(one.controls) > 0 {
-			key += " " + one.rule
+			key.rule = one.rule
 		}
 		c := byKey[key]
 		if c == nil {
@@ -46,7 +47,9 @@ func (r *requester) causes(all []*resolved) []*cause {
 		c.of = append(c.of, one)
 	}
 	slices.SortStableFunc(found, func(a, b *cause) int {
-		return cmp.Or(cmp.Compare(a.of[0].Policy, b.of[0].Policy), cmp.Compare(a.workload.key(), b.workload.key()), cmp.Compare(a.of[0].rule, b.of[0].rule))
+		v, w := a.workload, b.workload
+		return cmp.Or(cmp.Compare(a.of[0].Policy, b.of[0].Policy), cmp.Compare(v.APIVersion, w.APIVersion), cmp.Compare(v.Kind, w.Kind),
+			cmp.Compare(v.Namespace, w.Namespace), cmp.Compare(v.Name, w.Name), cmp.Compare(a.of[0].rule, b.of[0].rule))
 	})
 	for _, c := range found {
 		c.reach()
@@ -62,17 +65,28 @@ func (r *requester) workload(one *resolved) Resource {
 		return one.Resource
 	}
 	owner := r.objects.owner(one.Resource)
-	for _, other := range owner.owners() {
-		if r.controllers[one.cause(other)] {
-			return r.objects.owner(other)
+	// Names that were cut lead nowhere.
+	for _, kind := range controllers {
+		for at := len(owner.Name) - 1; at > 0; at-- {
+			other := Resource{APIVersion: workloads[kind].apiVersion, Kind: kind, Namespace: owner.Namespace, Name: owner.Name[:at]}
+			if owner.Name[at] == '-' && r.controllers[one.by(other)] && other.makes(owner) {
+				return r.objects.owner(other)
+			}
 		}
 	}
 	return owner
 }
 
-// cause is the key of violations of one rule by a controller of Pods.
-func (one *resolved) cause(controller Resource) string {
-	return one.PolicyKind + " " + one.Policy + " " + one.rule + " " + controller.key()
+// breach tells violations apart: by policy, rule and who does not pass it.
+type breach struct {
+	policyKind, policy, rule string
+	by                       Resource
+	direct                   bool
+}
+
+// by is the breach of the violation's rule by a controller of Pods.
+func (one *resolved) by(controller Resource) breach {
+	return breach{one.PolicyKind, one.Policy, one.rule, controller, false}
 }
 
 // reach says which resources and rules the exception is for.
@@ -98,10 +112,7 @@ func (c *cause) reach() {
 			c.targets = append(c.targets, c.target(kind, first))
 		}
 	}
-	for rule := range rules {
-		c.rules = append(c.rules, rule)
-	}
-	slices.Sort(c.rules)
+	c.rules = slices.Sorted(maps.Keys(rules))
 	c.note()
 	for _, one := range c.of {
 		c.controls = merged(c.controls, one.controls)

@@ -15,37 +15,28 @@ import (
 // says it is: it names another message, counts otherwise, or exempts something else.
 // It is nil where it is. What both say of themselves may differ, and the time.
 func Continues(successor, signed *exception.Document) error {
-	s, err := seal.Read(signed)
-	if err != nil {
-		return fmt.Errorf("its predecessor is not sealed: %w", err)
-	}
-	message, err := seal.ParseMessage(s.Message)
-	if err != nil {
-		return fmt.Errorf("what was signed of its predecessor cannot be read: %w", err)
-	}
-	before, ok := message.Exception()
-	after, both := successor.Exception()
-	if !ok || !both {
-		return errors.New("it is no PolicyException")
-	}
-	chain, err := before.Renewal()
+	before, err := readPredecessor(signed)
 	if err != nil {
 		return fmt.Errorf("its predecessor: %w", err)
+	}
+	after, ok := successor.Exception()
+	if !ok {
+		return errNoException
 	}
 	said, err := after.Renewal()
 	switch {
 	case err != nil:
 		return err
-	case said.Name+"@"+said.Digest != renewsText(before.Identity.Name, s.Message):
-		return fmt.Errorf("it says that it renews %s@%s, and what is signed is %s", said.Name, said.Digest, renewsText(before.Identity.Name, s.Message))
-	case said.Number != chain.Number+1:
-		return fmt.Errorf("it says that it is renewal %d, and it is %d", said.Number, chain.Number+1)
+	case said.Name+"@"+said.Digest != before.named:
+		return fmt.Errorf("it says that it renews %s@%s, and what is signed is %s", said.Name, said.Digest, before.named)
+	case said.Number != before.number+1:
+		return fmt.Errorf("it says that it is renewal %d, and it is %d", said.Number, before.number+1)
 	}
 	whole, err := successor.Add(exception.Defaults(successor)...)
 	if err != nil {
 		return err
 	}
-	if before.Identity.GroupKind != after.Identity.GroupKind || before.Identity.Namespace != after.Identity.Namespace || !reflect.DeepEqual(exempts(message), exempts(whole)) {
+	if before.id.GroupKind != after.Identity.GroupKind || before.id.Namespace != after.Identity.Namespace || !reflect.DeepEqual(exempts(before.message), exempts(whole)) {
 		return errors.New("it does not exempt the same as its predecessor: request it anew")
 	}
 	return nil
@@ -59,8 +50,34 @@ func exempts(doc *exception.Document) map[string]any {
 	return spec
 }
 
-// renewsText is what a renewal of a signed message says.
-func renewsText(name string, message []byte) string {
-	sum := sha256.Sum256(message)
-	return name + "@sha256:" + hex.EncodeToString(sum[:])
+var errNoException = errors.New("it is not a PolicyException")
+
+// predecessor is an exception that was signed, as its seal says. Who signed it is for
+// others to verify.
+type predecessor struct {
+	id      exception.Identity
+	message *exception.Document // what was signed
+	named   string              // as a renewal of it names it
+	number  int                 // of renewals in a row that it is the last of
+}
+
+func readPredecessor(signed *exception.Document) (*predecessor, error) {
+	s, err := seal.Read(signed)
+	if err != nil {
+		return nil, err
+	}
+	message, err := seal.ParseMessage(s.Message)
+	if err != nil {
+		return nil, fmt.Errorf("what was signed cannot be read: %w", err)
+	}
+	e, ok := message.Exception()
+	if !ok {
+		return nil, errNoException
+	}
+	renewal, err := e.Renewal()
+	if err != nil {
+		return nil, fmt.Errorf("what it says of its own predecessor: %w", err)
+	}
+	sum := sha256.Sum256(s.Message)
+	return &predecessor{e.Identity, message, e.Identity.Name + "@sha256:" + hex.EncodeToString(sum[:]), renewal.Number}, nil
 }

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/polex-dev/polex/internal/kyverno"
@@ -48,7 +49,7 @@ func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 	if o.Namespace != "" && !labelForm.MatchString(o.Namespace) {
 		return nil, nil, fmt.Errorf("%q is no name of a namespace", o.Namespace)
 	}
-	r := &requester{Options: o, objects: readObjects(o.Objects), controllers: map[string]bool{}}
+	r := &requester{Options: o, objects: readObjects(o.Objects), controllers: map[breach]bool{}}
 	var all []*resolved
 	var problems []Problem
 	for _, v := range violations {
@@ -58,7 +59,7 @@ func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 			continue
 		}
 		if one.Resource.isWorkload() && !one.direct {
-			r.controllers[one.cause(one.Resource)] = true
+			r.controllers[one.by(one.Resource)] = true
 		}
 		all = append(all, one)
 	}
@@ -83,16 +84,13 @@ func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 type requester struct {
 	Options
 	objects objects
-	// controllers are the controllers of Pods that violate a rule, by [resolved.cause].
-	controllers map[string]bool
+	// controllers are the controllers of Pods that violate a rule.
+	controllers map[breach]bool
 }
 
 // write drafts the exception for one cause.
 func (r *requester) write(c *cause) (*Draft, *Problem, error) {
-	namespace := r.Namespace
-	if namespace == "" {
-		namespace = c.workload.Namespace
-	}
+	namespace := cmp.Or(r.Namespace, c.workload.Namespace)
 	if namespace == "" {
 		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s is in no namespace, and an exception has to live in one", c.workload), Hint: "say where exceptions live: --namespace"}, nil
 	}
@@ -109,19 +107,28 @@ func (r *requester) write(c *cause) (*Draft, *Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	source, err := exception.Readable(object)
+	d, err := draftOf(object)
 	if err != nil {
 		return nil, nil, fmt.Errorf("draft an exception for %s: %w", c.workload, err)
 	}
-	doc, err := exception.Parse(source, object["metadata"].(map[string]any)["name"].(string)+".yaml")
-	if err != nil {
-		return nil, nil, fmt.Errorf("draft an exception for %s: %w", c.workload, err)
-	}
-	d := &Draft{Document: doc, Source: source, Words: c.words(), Notes: c.notes}
+	d.Words, d.Notes = c.words(), c.notes
 	for _, one := range c.of {
 		d.Answers = append(d.Answers, one.Violation)
 	}
 	return d, nil, nil
+}
+
+// draftOf writes an exception.
+func draftOf(object map[string]any) (*Draft, error) {
+	source, err := exception.Readable(object)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := exception.Parse(source, child(object, "metadata")["name"].(string)+".yaml")
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{Document: doc, Source: source}, nil
 }
 
 // object puts the exception together.

@@ -8,9 +8,7 @@ import (
 )
 
 // objects are manifests, by what they describe.
-type objects map[string]*exception.Document
-
-func (r Resource) key() string { return r.APIVersion + " " + r.Kind + " " + r.Namespace + "/" + r.Name }
+type objects map[Resource]*exception.Document
 
 // readObjects takes lists apart, as kubectl does. A manifest without a namespace is
 // that of any: kubectl or kustomize will say it.
@@ -18,17 +16,17 @@ func readObjects(docs []*exception.Document) objects {
 	all := objects{}
 	for _, d := range manifest.Objects(docs) {
 		id := d.Identity()
-		all[Resource{d.APIVersion(), id.Kind, id.Namespace, id.Name}.key()] = d
+		all[Resource{d.APIVersion(), id.Kind, id.Namespace, id.Name}] = d
 	}
 	return all
 }
 
 func (all objects) find(r Resource) *exception.Document {
-	if d := all[r.key()]; d != nil {
+	if d := all[r]; d != nil {
 		return d
 	}
 	r.Namespace = ""
-	return all[r.key()]
+	return all[r]
 }
 
 // apiVersion returns what a source leaves out: that of a Pod or a controller of

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -48,12 +49,7 @@ var (
 
 // isControl reports whether an exception can name a control.
 func isControl(name string) bool {
-	for _, known := range controlsByReason {
-		if known == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(controlsByReason)), name)
 }
 
 var (

@@ -22,33 +22,21 @@ var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationE
 // its seal says was signed, is a *[NotRenewableError]; who signed it is for the
 // caller to verify.
 func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
-	s, err := seal.Read(signed)
+	before, err := readPredecessor(signed)
 	if errors.Is(err, seal.ErrUnsigned) {
-		return nil, &NotRenewableError{Message: "it has never been signed", Hint: "change the request that waits, while it waits"}
+		return nil, &NotRenewableError{Message: "it has never been signed", Hint: "change the pending request instead"}
 	}
 	if err != nil {
 		return nil, &NotRenewableError{Message: err.Error()}
 	}
-	message, err := seal.ParseMessage(s.Message)
-	if err != nil {
-		return nil, &NotRenewableError{Message: "what was signed cannot be read: " + err.Error()}
-	}
-	if differences := seal.Compare(signed, message, 1); len(differences) > 0 {
+	if differences := seal.Compare(signed, before.message, 1); len(differences) > 0 {
 		return nil, &NotRenewableError{Message: fmt.Sprintf("%s is not what was signed", differences[0].Path)}
 	}
-	before, ok := message.Exception()
-	if !ok {
-		return nil, &NotRenewableError{Message: "it is no PolicyException"}
+	if before.number >= exception.MaxRenewals {
+		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.number), Hint: "request it anew"}
 	}
-	chain, err := before.Renewal()
-	switch {
-	case err != nil:
-		return nil, &NotRenewableError{Message: "what it says of its own predecessor: " + err.Error()}
-	case chain.Number >= exception.MaxRenewals:
-		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", chain.Number), Hint: "request it anew"}
-	}
-	object := message.Object()
-	kind := before.Identity.GroupKind
+	object := before.message.Object()
+	kind := before.id.GroupKind
 	for _, key := range ofOneSigning {
 		remove(object, exception.Path{"metadata", "annotations", key})
 		path, _ := exception.StatementPath(kind, key)
@@ -56,22 +44,15 @@ func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
 	}
 	remove(object, exception.Path{"metadata", "labels", exception.LabelTTL}) // which says the end that was signed
 	statements.write(object, kind)
-	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenews}, renewsText(before.Identity.Name, s.Message))
-	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenewal}, strconv.Itoa(chain.Number+1))
-	put(object, exception.Path{"metadata", "name"}, successor(before.Identity.Name, chain.Number))
-	return draftOf(object, fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed", before.Identity, statements.ExpiresIn))
-}
-
-func draftOf(object map[string]any, words string) (*Draft, error) {
-	source, err := exception.Readable(object)
+	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenews}, before.named)
+	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenewal}, strconv.Itoa(before.number+1))
+	put(object, exception.Path{"metadata", "name"}, successor(before.id.Name, before.number))
+	draft, err := draftOf(object)
 	if err != nil {
 		return nil, &NotRenewableError{Message: err.Error()}
 	}
-	doc, err := exception.Parse(source, child(object, "metadata")["name"].(string)+".yaml")
-	if err != nil {
-		return nil, err
-	}
-	return &Draft{Document: doc, Source: source, Words: words}, nil
+	draft.Words = fmt.Sprintf("renews %s: exempts the same for another %s, once it is signed", before.id, statements.ExpiresIn)
+	return draft, nil
 }
 
 // NotRenewableError says why an exception has no successor.

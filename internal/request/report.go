@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -51,7 +52,7 @@ func FromReport(doc *exception.Document) (*Report, *Problem) {
 func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 	gk := doc.GroupKind()
 	if !slices.Contains(reportKinds[gk.Group], gk.Kind) {
-		return &Problem{Reason: ReasonNotAReport, Violation: Violation{Position: at}, Message: fmt.Sprintf("this is %q of %q, and no report of policies", shortened(gk.Kind), shortened(doc.APIVersion())),
+		return &Problem{Reason: ReasonNotAReport, Violation: Violation{Position: at}, Message: fmt.Sprintf("this is %q of %q, and no report of policies", plain.Cut(gk.Kind, longestQuote), plain.Cut(doc.APIVersion(), longestQuote)),
 			Hint: "give a PolicyReport, or say what else it is: --from"}
 	}
 	results, _ := doc.Lookup("results")

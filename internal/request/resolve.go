@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	} else {
 		known := r.lookUp(&v)
 		if len(known) == 0 {
-			return problem(ReasonUnknownPolicy, "give all policies, the one that was violated among them", "there is no %s %q among the policies", orPolicy(v.PolicyKind), v.Policy)
+			return problem(ReasonUnknownPolicy, "give all policies, the one that was violated among them", "there is no %s %q among the policies", cmp.Or(v.PolicyKind, "policy"), v.Policy)
 		}
 		for _, k := range known[1:] {
 			if k.Identity != known[0].Identity {
@@ -80,13 +81,6 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	}
 	one.controls = r.objects.controls(v)
 	return one, nil
-}
-
-func orPolicy(kind string) string {
-	if kind == "" {
-		return "policy"
-	}
-	return kind
 }
 
 // lookUp returns the documents of the policy that a violation names. A Policy lives

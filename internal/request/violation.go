@@ -5,12 +5,16 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // MaxViolations is how many violations one call takes in. More is an error: no
 // person reviews so many requests, and a report is anybody's to write.
 const MaxViolations = 10_000
+
+// longestQuote is the most characters of a text that a message quotes.
+const longestQuote = 100
 
 // Violation is one rule that one resource did not pass.
 type Violation struct {
@@ -95,15 +99,7 @@ func (v *Violation) wellFormed() *Problem {
 		if field.text == "" {
 			hint = "name it, or give a source that does"
 		}
-		return &Problem{Reason: ReasonBadName, Violation: *v, Message: fmt.Sprintf("%q is no %s that an exception could name exactly", shortened(field.text), field.what), Hint: hint}
+		return &Problem{Reason: ReasonBadName, Violation: *v, Message: fmt.Sprintf("%q is no %s that an exception could name exactly", plain.Cut(field.text, longestQuote), field.what), Hint: hint}
 	}
 	return nil
-}
-
-func shortened(text string) string {
-	const most = 100
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
 }

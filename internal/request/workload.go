@@ -2,7 +2,7 @@ package request
 
 import (
 	"fmt"
-	"slices"
+	"path"
 	"strings"
 )
 
@@ -47,6 +47,9 @@ var workloads = map[string]struct {
 	"ReplicationController": {"v1", []made{{kindPod, "v1", []part{chance}}}},
 	"StatefulSet":           {"apps/v1", []made{{kindPod, "v1", []part{ordinal}}}},
 }
+
+// controllers are the kinds of workloads: those that own most come first.
+var controllers = []string{kindDeployment, kindCronJob, kindReplicaSet, kindJob, "DaemonSet", "StatefulSet", "ReplicationController"}
 
 // isWorkload reports whether a resource is a controller of Pods, by its kind and
 // its group.
@@ -142,59 +145,13 @@ func (r Resource) makes(other Resource) bool {
 		}
 		names, _ := m.patterns(r.Name)
 		for _, pattern := range names {
-			if fits(pattern, other.Name) {
+			// "?" is the one wildcard of either.
+			if made, _ := path.Match(pattern, other.Name); made {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// owners returns the workloads that could have made a resource, by its name: those
-// that own most come first. Names that were cut lead nowhere.
-func (r Resource) owners() []Resource {
-	var found []Resource
-	for _, kind := range []string{kindDeployment, kindCronJob, kindReplicaSet, kindJob, "DaemonSet", "StatefulSet", "ReplicationController"} {
-		for _, m := range workloads[kind].makes {
-			if m.kind != r.Kind || m.apiVersion != r.APIVersion {
-				continue
-			}
-			for _, name := range m.without(r.Name) {
-				found = append(found, Resource{APIVersion: workloads[kind].apiVersion, Kind: kind, Namespace: r.Namespace, Name: name})
-			}
-		}
-	}
-	return found
-}
-
-// without takes off a name what a controller puts behind its own.
-func (m made) without(name string) []string {
-	names := []string{name}
-	for _, p := range slices.Backward(m.parts) {
-		var next []string
-		for _, n := range names {
-			for length := p.least; length <= p.most; length++ {
-				if at := len(n) - length - 1; at > 0 && n[at] == '-' {
-					next = append(next, n[:at])
-				}
-			}
-		}
-		names = next
-	}
-	return names
-}
-
-// fits matches a pattern whose one wildcard is "?".
-func fits(pattern, name string) bool {
-	if len(pattern) != len(name) {
-		return false
-	}
-	for i := range len(name) {
-		if pattern[i] != '?' && pattern[i] != name[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func unique(items []string) []string {

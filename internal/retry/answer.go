@@ -28,9 +28,9 @@ func Returned(status int, body []byte) *StatusError {
 // Error returns the status and what the server said.
 func (e *StatusError) Error() string { return fmt.Sprintf("it returned %d: %s", e.Status, e.Said) }
 
-// stumbles says whether to ask again after an answer, and how long to wait before
+// transient says whether to ask again after an answer, and how long to wait before
 // at least.
-func (t Transport) stumbles(response *http.Response) (after time.Duration, again bool) {
+func (t Transport) transient(response *http.Response) (after time.Duration, again bool) {
 	after, asked := retryAfter(response.Header)
 	limited := response.StatusCode == http.StatusTooManyRequests
 	switch {

@@ -1,4 +1,4 @@
-// Package retry asks servers that stumble again, within bounds.
+// Package retry sends requests again that failed for a while, within bounds.
 //
 // A [Transport] stands between an HTTP client and what sends its requests:
 //

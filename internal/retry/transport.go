@@ -45,16 +45,16 @@ func (t Transport) Within(ctx context.Context) Transport {
 	return t
 }
 
-// stumble is a failure that may be over when the server is asked again.
-type stumble struct {
+// transientError is a failure that may be over when the server is asked again.
+type transientError struct {
 	error
 	after time.Duration // that the server asks for
 }
 
-func (s *stumble) Unwrap() error { return s.error }
+func (s *transientError) Unwrap() error { return s.error }
 
 // RoundTrip returns the first whole answer after which nobody has to ask again.
-// Where all that the server says is that it stumbles, the error is a [*StatusError].
+// Where the server goes on failing, the error is a [*StatusError].
 func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Body != nil {
 		defer request.Body.Close() //nolint:errcheck // only read
@@ -68,7 +68,7 @@ func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		if err == nil {
 			return response, nil
 		}
-		var again *stumble
+		var again *transientError
 		ended := cmp.Or(until.Err(), ctx.Err())
 		switch {
 		case ended != nil:
@@ -89,7 +89,7 @@ func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// once asks once. A failure that may be over soon is a *stumble.
+// once asks once. A failure that may be over soon is a *transientError.
 func (t Transport) once(ctx context.Context, request *http.Request) (*http.Response, error) {
 	timeout := t.answer()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
@@ -107,14 +107,14 @@ func (t Transport) once(ctx context.Context, request *http.Request) (*http.Respo
 		if bad := (*tls.CertificateVerificationError)(nil); errors.As(err, &bad) {
 			return nil, err
 		}
-		return nil, &stumble{error: late(ctx, err)}
+		return nil, &transientError{error: late(ctx, err)}
 	}
 	defer response.Body.Close() //nolint:errcheck // only read
 	most := cmp.Or(t.MaxAnswer, DefaultMaxAnswer)
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(most)+1))
 	response.Request = request
-	if after, again := t.stumbles(response); again {
-		return nil, &stumble{error: Returned(response.StatusCode, body), after: after}
+	if after, again := t.transient(response); again {
+		return nil, &transientError{error: Returned(response.StatusCode, body), after: after}
 	}
 	if redirects(response) {
 		if err := t.mayFollow(response); err != nil {
@@ -123,7 +123,7 @@ func (t Transport) once(ctx context.Context, request *http.Request) (*http.Respo
 	}
 	switch {
 	case err != nil:
-		return nil, &stumble{error: fmt.Errorf("read its answer: %w", late(ctx, err))}
+		return nil, &transientError{error: fmt.Errorf("read its answer: %w", late(ctx, err))}
 	case len(body) > most:
 		return nil, fmt.Errorf("its answer is larger than %d KiB", most>>10)
 	}

@@ -154,17 +154,17 @@ func (r *Reviewer) mayWrite(ctx context.Context, who *user) (bool, error) {
 	if may, known := r.writes[key]; known {
 		return may, nil
 	}
-	var held struct {
+	var answer struct {
 		Permission string `json:"permission"` // admin, write, read or none
 		User       *user  `json:"user"`
 	}
-	_, err := r.api.Get(ctx, r.api.Path("/collaborators/%s/permission", who.Login), nil, &held)
-	if err == nil && (held.User == nil || held.User.ID != who.ID) {
+	_, err := r.api.Get(ctx, r.api.Path("/collaborators/%s/permission", who.Login), nil, &answer)
+	if err == nil && (answer.User == nil || answer.User.ID != who.ID) {
 		err = fmt.Errorf("the answer is about somebody else")
 	}
 	if err != nil {
 		return false, unanswered(fmt.Sprintf("ask whether %s may write to the repository", who.Login), err)
 	}
-	r.writes[key] = held.Permission == "admin" || held.Permission == "write"
+	r.writes[key] = answer.Permission == "admin" || answer.Permission == "write"
 	return r.writes[key], nil
 }

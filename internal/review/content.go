@@ -71,8 +71,8 @@ func (r *Reviewer) changed(ctx context.Context, head *headCommit, files []File) 
 
 // folder returns what a folder held; nothing when there was none.
 func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[string][]treeEntry) ([]treeEntry, error) {
-	if held, again := known[dir]; again {
-		return held, nil
+	if entries, again := known[dir]; again {
+		return entries, nil
 	}
 	hash := root
 	if dir != "." {
@@ -98,17 +98,17 @@ func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[strin
 	if !hashForm.MatchString(hash) {
 		return nil, &UnknownError{What: fmt.Sprintf("%s: %q is no hash", what, hash)}
 	}
-	var held struct {
+	var answer struct {
 		Tree      []treeEntry `json:"tree"`
 		Truncated bool        `json:"truncated"`
 	}
-	_, err := r.api.Get(ctx, r.api.Path("/git/trees/%s", hash), nil, &held)
-	if err == nil && held.Truncated {
+	_, err := r.api.Get(ctx, r.api.Path("/git/trees/%s", hash), nil, &answer)
+	if err == nil && answer.Truncated {
 		err = fmt.Errorf("the answer is not whole")
 	}
 	if err != nil {
 		return nil, unanswered(what, err)
 	}
-	known[dir] = held.Tree
-	return held.Tree, nil
+	known[dir] = answer.Tree
+	return answer.Tree, nil
 }

@@ -147,11 +147,11 @@ func (r *Reviewer) membership(ctx context.Context, team, login string) (membersh
 		return membership{}, &UnknownError{What: fmt.Sprintf("more than %d memberships of teams would have to be looked up", maxMemberships)}
 	}
 	what := fmt.Sprintf("ask whether %s is a member of @%s", login, team)
-	var held struct {
+	var answer struct {
 		State string `json:"state"` // active, or pending
 	}
-	_, err := r.api.Get(ctx, "/orgs/"+org+"/teams/"+slug+"/memberships/"+login, nil, &held)
-	m := membership{active: held.State == "active"}
+	_, err := r.api.Get(ctx, "/orgs/"+org+"/teams/"+slug+"/memberships/"+login, nil, &answer)
+	m := membership{active: answer.State == "active"}
 	var answered *retry.StatusError
 	switch {
 	case errors.As(err, &answered) && (answered.Status == http.StatusForbidden || answered.Status == http.StatusNotFound):

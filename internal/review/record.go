@@ -59,8 +59,8 @@ func annotation(key string) exception.Path { return exception.Path{"metadata", "
 // keys stay as they were. A document that claims a record of its own is an
 // [*exception.Refusal], and so is one that the record cannot be written into.
 func (r *Record) Write(doc *exception.Document) (*exception.Document, error) {
-	if claims := Claims(doc); len(claims) > 0 {
-		return nil, claims[0]
+	if own := RecordIn(doc); len(own) > 0 {
+		return nil, own[0]
 	}
 	out, err := doc.Add(r.Additions(doc.GroupKind())...)
 	if err != nil {
@@ -70,9 +70,9 @@ func (r *Record) Write(doc *exception.Document) (*exception.Document, error) {
 	return out, nil
 }
 
-// Claims returns a refusal for everything in a document that a record says: who
-// writes a request must not write who approved it. An empty claim is one, too.
-func Claims(doc *exception.Document) exception.Refusals {
+// RecordIn returns a refusal for every part of a record that a request has already: its
+// author must not write who approved it. An empty value is one, too.
+func RecordIn(doc *exception.Document) exception.Refusals {
 	var refusals exception.Refusals
 	for _, path := range exception.RecordPaths(doc.GroupKind()) {
 		if _, there := doc.Lookup(path...); there {

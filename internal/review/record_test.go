@@ -82,7 +82,7 @@ func TestWriteLittle(t *testing.T) {
 }
 
 // Nobody writes their own approval, nor an empty one.
-func TestClaims(t *testing.T) {
+func TestRecordIn(t *testing.T) {
 	annotated := func(key string) string {
 		return strings.Replace(kyverno, "    polex.dev/reason", "    polex.dev/"+key+": \"\"\n    polex.dev/reason", 1)
 	}
@@ -102,7 +102,7 @@ func TestClaims(t *testing.T) {
 		})
 	}
 	for _, source := range []string{kyverno, policies} {
-		if claims := review.Claims(parse(t, source)); len(claims) > 0 {
+		if claims := review.RecordIn(parse(t, source)); len(claims) > 0 {
 			t.Error(claims)
 		}
 	}

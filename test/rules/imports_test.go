@@ -22,7 +22,7 @@ var house = map[string][]string{
 	"kyverno/translate": {"exception", "kyverno", "lifetime"},
 	"shape":             {"exception", "kyverno", "lifetime"},
 	"seal":              {"exception"},
-	"request":           {"exception", "kyverno", "seal", "shape"},
+	"request":           {"exception", "kyverno", "plain", "seal", "shape"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime"},
 	"verify":            {"exception", "seal", "trust", "lifetime"},
@@ -40,12 +40,14 @@ var house = map[string][]string{
 	"prune":         {"exception", "git", "git/commit", "lifetime", "promote"},
 	// What no exception may reach is for internal/kyverno to say, whoever asks: pkg/shape
 	// would bring CEL's compiler.
-	"guard":       {"exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
-	"ledger":      {"exception", "git", "kyverno", "verify", "lifetime", "promote"},
-	"report":      {"ledger", "lifetime", "plain"},
-	"plain":       {},
-	"notify":      {"exception", "ledger"},
-	"notify/send": {"notify", "github", "retry"},
+	"guard":  {"exception", "git", "kyverno", "seal", "trust", "verify", "lifetime"},
+	"ledger": {"exception", "git", "verify", "lifetime", "plain", "promote"},
+	// Above the ledger, which has no network.
+	"ledger/cluster": {"apiserver", "exception", "kyverno", "ledger", "seal"},
+	"report":         {"ledger", "lifetime", "plain"},
+	"plain":          {},
+	"notify":         {"exception", "ledger"},
+	"notify/send":    {"notify", "github", "retry"},
 }
 
 // public are those under pkg/.

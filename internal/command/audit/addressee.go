@@ -101,7 +101,7 @@ func (n *notification) gitHub(a *addressee, token string) error {
 	if n.options.dryRun {
 		return nil
 	}
-	api, err := github.New(github.Config{HTTP: &http.Client{}, APIURL: setting("GITHUB_API_URL", "https://api.github.com"),
+	api, err := github.New(github.Config{HTTP: &http.Client{}, APIURL: cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"),
 		ServerURL: serverURL(), Repository: n.repository(), Token: token})
 	if err != nil {
 		return err
@@ -118,41 +118,40 @@ func (n *notification) gitHub(a *addressee, token string) error {
 	return nil
 }
 
-// setting is what the runner says in the environment, or something else.
-func setting(name, otherwise string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
-	}
-	return otherwise
-}
-
-func serverURL() string { return setting("GITHUB_SERVER_URL", "https://github.com") }
+func serverURL() string { return cmp.Or(os.Getenv("GITHUB_SERVER_URL"), "https://github.com") }
 
 // repository is the one that is commented in, or "".
 func (n *notification) repository() string {
-	if n.options.repository != "" {
-		return n.options.repository
-	}
-	return setting("GITHUB_REPOSITORY", "")
+	return cmp.Or(n.options.repository, os.Getenv("GITHUB_REPOSITORY"))
 }
 
-// pullRequest is the one that an event is said in: that of the signed record, or, of
-// what a report refused, the one that the command line names.
-func (n *notification) pullRequest(ctx context.Context, client *send.GitHub, e notify.Event) (int, error) {
-	o := n.options
+// place is the pull request that an event is said in: its number, or the commit that it
+// was merged as. It is neither where an event has none.
+type place struct {
+	number int
+	merged string
+}
+
+// place is that of the signed record, or, of what a report refused, the one that the
+// command line names.
+func (n *notification) place(e notify.Event) place {
 	if e.Verified {
-		if number, ok := client.NumberOf(e.PullRequest); ok {
-			return number, nil
-		}
-		return 0, errNowhere
+		number, _ := send.NumberOf(serverURL(), n.repository(), e.PullRequest)
+		return place{number: number}
 	}
-	switch {
-	case e.Commit != "": // nothing verified says where it comes from
-		return 0, errNowhere
-	case o.merged != "":
-		return client.PullRequestOf(ctx, o.merged)
-	case o.pullRequest != 0:
-		return o.pullRequest, nil
+	if e.Commit != "" {
+		return place{} // nothing verified says where it comes from
+	}
+	return place{n.options.pullRequest, n.options.merged}
+}
+
+// pullRequest is the number of the place of an event.
+func (n *notification) pullRequest(ctx context.Context, client *send.GitHub, e notify.Event) (int, error) {
+	switch p := n.place(e); {
+	case p.merged != "":
+		return client.PullRequestOf(ctx, p.merged)
+	case p.number != 0:
+		return p.number, nil
 	default:
 		return 0, errNowhere
 	}

@@ -27,7 +27,7 @@ Table and Markdown list what is there now, or with --all what has gone, too; the
 other formats list everything.
 
 Exits 0 if a ledger was made and nothing was found that --fail-on names, 1 if
-something was, 2 for a command line that cannot be meant, and 3 if the history or
+something was, 2 for an invalid command line, and 3 if the history or
 the cluster could not be read, a shallow clone cut the history off, or there was
 nothing to tell.`
 

@@ -164,17 +164,13 @@ func (n *notification) print(events []notify.Event) error {
 // where says in a dry run which pull request is meant, as far as the network need not
 // be asked.
 func (n *notification) where(e notify.Event) string {
-	o := n.options
-	number, known := send.NumberOf(serverURL(), n.repository(), e.PullRequest)
-	switch {
-	case e.Verified && known:
-		return fmt.Sprintf(", in pull request %d", number)
+	switch p := n.place(e); {
+	case p.merged != "":
+		return ", in the pull request of " + plain.Line(p.merged)
+	case p.number != 0:
+		return fmt.Sprintf(", in pull request %d", p.number)
 	case e.Verified || e.Commit != "":
 		return ", nowhere: no verified record names a pull request of the repository"
-	case o.merged != "":
-		return ", in the pull request of " + plain.Line(o.merged)
-	case o.pullRequest != 0:
-		return fmt.Sprintf(", in pull request %d", o.pullRequest)
 	default:
 		return ", nowhere: nothing names a pull request"
 	}

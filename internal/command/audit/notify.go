@@ -33,8 +33,8 @@ printed.
 Addressees are told side by side, and each has the time of --timeout. Of more than 50
 events, json gets every one, and the others get summaries that name all of them.
 
-Exits 0 if everybody was told or there was nothing to tell, 2 for a command line that
-cannot be meant, and 3 if somebody was not told or the history could not be read.
+Exits 0 if everybody was told or there was nothing to tell, 2 for an invalid
+command line, and 3 if somebody was not told or the history could not be read.
 Others are told all the same.`
 
 const notifyExample = `  # after a promotion, in a job that can neither sign nor push
@@ -103,7 +103,7 @@ func Notify(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// load refuses what cannot be meant, before anything is read.
+// load refuses an invalid command line, before anything is read.
 func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notification, error) {
 	n := &notification{options: o, streams: streams, format: format, report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToTell}}
 	switch {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ type run struct {
 	memory           *memory
 }
 
-// prepare refuses what cannot be meant, before anything is read.
+// prepare refuses an invalid command line, before anything is read.
 func (r *run) prepare() error {
 	o := r.options
 	cfg, err := cli.LoadConfig(o.config)
@@ -121,21 +120,18 @@ func (r *run) failures(cluster bool) error {
 	r.fails = map[ledger.Kind]bool{}
 	drift := false
 	for _, name := range r.options.failOn {
-		met := false
-		for _, kind := range ledger.Kinds() {
-			if name == "any" || name == string(kind) || name == "drift" && kind.IsDrift() || name == "expired" && kind.IsExpired() {
-				r.fails[kind], met = true, true
-			}
-		}
-		if !met {
+		kinds := ledger.Select(name)
+		if len(kinds) == 0 {
 			names := []string{"drift", "expired", "any"}
-			for _, kind := range ledger.Kinds() {
+			for _, kind := range slices.Sorted(slices.Values(ledger.Kinds())) {
 				names = append(names, string(kind))
 			}
-			slices.Sort(names[3:])
-			return &cli.UsageError{Err: fmt.Errorf("--fail-on %q is no kind of finding", name), Hint: "it is one of " + strings.Join(names, ", ")}
+			return &cli.UsageError{Err: fmt.Errorf("--fail-on %q is not a kind of finding", name), Hint: "it is one of " + strings.Join(names, ", ")}
 		}
-		drift = drift || name == "drift" || strings.HasPrefix(name, "cluster-")
+		for _, kind := range kinds {
+			r.fails[kind] = true
+		}
+		drift = drift || name == "drift" || ledger.Kind(name).IsDrift()
 	}
 	if slices.Contains(r.options.failOn, string(ledger.RenewedOften)) && r.options.renewed == 0 {
 		return &cli.UsageError{Err: errors.New("--fail-on asks how often an exception was renewed, and nothing says how often is too often"), Hint: "say it with --renewed"}
@@ -211,23 +207,6 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: what was read is not remembered: %s\n", plain.Line(err.Error()))
 	}
 	return l, nil
-}
-
-func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
-	var cluster ledger.Cluster
-	var err error
-	switch {
-	case r.options.clusterFile != "":
-		cluster, err = r.clusterFile()
-	case r.options.kubeconfig != "":
-		cluster, err = readCluster(ctx, r.options.kubeconfig)
-	default:
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return l.Compare(cluster, r.verifier, runtime.GOMAXPROCS(0))
 }
 
 // explain says on standard error why the status is not 0, where the results do not.

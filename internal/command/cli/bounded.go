@@ -13,12 +13,24 @@ func readBounded(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read
-	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return readUpTo(f, path, limit)
+}
+
+// ReadInput reads a file of at most limit bytes, or for "-" what there is in stdin.
+func ReadInput(path string, stdin io.Reader, limit int64) ([]byte, error) {
+	if path == "-" {
+		return readUpTo(stdin, "standard input", limit)
+	}
+	return readBounded(path, limit)
+}
+
+func readUpTo(r io.Reader, name string, limit int64) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(raw)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d KiB", path, limit>>10)
+		return nil, fmt.Errorf("%s is larger than %d KiB", name, limit>>10)
 	}
 	return raw, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/request"
@@ -53,17 +54,7 @@ func (c *choice) takes(v request.Violation) bool {
 
 // sameGroup compares the groups of two API versions, where both are known.
 func sameGroup(a, b string) bool {
-	if a == "" || b == "" {
-		return true
-	}
-	groupOf := func(apiVersion string) string {
-		group, _, grouped := strings.Cut(apiVersion, "/")
-		if !grouped {
-			return ""
-		}
-		return group
-	}
-	return groupOf(a) == groupOf(b)
+	return a == "" || b == "" || schema.FromAPIVersionAndKind(a, "").Group == schema.FromAPIVersionAndKind(b, "").Group
 }
 
 // violation is what the flags say is violated.

@@ -34,39 +34,40 @@ func (c *clusterFlags) check() error {
 	return nil
 }
 
-// reportLists are where a cluster has reports; not every cluster has all of them.
-var reportLists = []list{
-	{apiVersion: "wgpolicyk8s.io/v1alpha2", plural: "policyreports", namespaced: true}, {apiVersion: "wgpolicyk8s.io/v1alpha2", plural: "clusterpolicyreports"},
-	{apiVersion: "openreports.io/v1alpha1", plural: "reports", namespaced: true}, {apiVersion: "openreports.io/v1alpha1", plural: "clusterreports"},
+// reports are where a cluster has reports; not every cluster has all of them. Those of a
+// cluster are in no namespace.
+func reports(namespace string) []collection {
+	return slices.Concat(
+		collections(namespace, "wgpolicyk8s.io/v1alpha2", "policyreports"), collections("", "wgpolicyk8s.io/v1alpha2", "clusterpolicyreports"),
+		collections(namespace, "openreports.io/v1alpha1", "reports"), collections("", "openreports.io/v1alpha1", "clusterreports"))
 }
 
-// policyLists are where it has policies.
-var policyLists = []list{
-	{apiVersion: "kyverno.io/v1", plural: "clusterpolicies"}, {apiVersion: "kyverno.io/v1", plural: "policies", namespaced: true},
-	{apiVersion: "policies.kyverno.io/v1", plural: "validatingpolicies"}, {apiVersion: "policies.kyverno.io/v1", plural: "namespacedvalidatingpolicies", namespaced: true},
-	{apiVersion: "policies.kyverno.io/v1", plural: "imagevalidatingpolicies"}, {apiVersion: "policies.kyverno.io/v1", plural: "namespacedimagevalidatingpolicies", namespaced: true},
-	{apiVersion: "policies.kyverno.io/v1", plural: "mutatingpolicies"}, {apiVersion: "policies.kyverno.io/v1", plural: "namespacedmutatingpolicies", namespaced: true},
-	{apiVersion: "policies.kyverno.io/v1", plural: "generatingpolicies"}, {apiVersion: "policies.kyverno.io/v1", plural: "namespacedgeneratingpolicies", namespaced: true},
-	{apiVersion: "policies.kyverno.io/v1", plural: "deletingpolicies"}, {apiVersion: "policies.kyverno.io/v1", plural: "namespaceddeletingpolicies", namespaced: true},
+// policies are where it has policies.
+func policies() []collection {
+	return slices.Concat(
+		collections("", "kyverno.io/v1", "clusterpolicies policies"),
+		collections("", "policies.kyverno.io/v1", `validatingpolicies namespacedvalidatingpolicies imagevalidatingpolicies namespacedimagevalidatingpolicies
+			mutatingpolicies namespacedmutatingpolicies generatingpolicies namespacedgeneratingpolicies deletingpolicies namespaceddeletingpolicies`))
 }
 
-// workloadLists are the controllers of Pods, what they make, and Pods.
-var workloadLists = []list{
-	{apiVersion: "apps/v1", plural: "deployments", namespaced: true}, {apiVersion: "apps/v1", plural: "replicasets", namespaced: true}, {apiVersion: "apps/v1", plural: "statefulsets", namespaced: true}, {apiVersion: "apps/v1", plural: "daemonsets", namespaced: true},
-	{apiVersion: "batch/v1", plural: "cronjobs", namespaced: true}, {apiVersion: "batch/v1", plural: "jobs", namespaced: true}, {apiVersion: "v1", plural: "replicationcontrollers", namespaced: true}, {apiVersion: "v1", plural: "pods", namespaced: true},
+// workloads are the controllers of Pods in a namespace, what they make, and Pods.
+func workloads(namespace string) []collection {
+	return slices.Concat(
+		collections(namespace, "apps/v1", "deployments replicasets statefulsets daemonsets"),
+		collections(namespace, "batch/v1", "cronjobs jobs"), collections(namespace, "v1", "replicationcontrollers pods"))
 }
 
 // fromCluster reads the violations in the reports of a cluster, and its policies
 // where no path says where they are.
 func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
-	server, err := r.server()
+	server, err := apiserver.Open(r.options.cluster.kubeconfig, r.options.cluster.context)
 	if err != nil {
-		return nil, err
+		return nil, &cli.UsageError{Err: err, Hint: "name it with --kubeconfig, and its context with --context"}
 	}
 	var found []request.Violation
 	there := 0
-	for _, of := range reportLists {
-		served, err := each(ctx, server, of.in(r.options.choice.in), func(doc *exception.Document) error {
+	for _, of := range reports(r.options.choice.in) {
+		served, err := each(ctx, server, of, func(doc *exception.Document) error {
 			report, problem := request.FromReport(doc)
 			if problem != nil {
 				return errors.New(problem.Message)
@@ -97,8 +98,8 @@ func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 
 func clusterPolicies(ctx context.Context, server *apiserver.Server) (*shape.PolicySet, error) {
 	var docs []*exception.Document
-	for _, of := range policyLists {
-		if _, err := each(ctx, server, of.in(""), func(doc *exception.Document) error {
+	for _, of := range policies() {
+		if _, err := each(ctx, server, of, func(doc *exception.Document) error {
 			docs = append(docs, doc)
 			return nil
 		}); err != nil {
@@ -118,8 +119,8 @@ func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, found
 			continue
 		}
 		met[namespace] = true
-		for _, of := range workloadLists {
-			if _, err := each(ctx, server, of.in(namespace), func(doc *exception.Document) error {
+		for _, of := range workloads(namespace) {
+			if _, err := each(ctx, server, of, func(doc *exception.Document) error {
 				if r.objects = append(r.objects, doc); len(r.objects) > mostObjects {
 					return cli.Hint(fmt.Errorf("there are more than %d workloads", mostObjects), "name a namespace: --in")
 				}
@@ -135,8 +136,3 @@ func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, found
 
 // mostObjects bounds what is kept in memory of a cluster.
 const mostObjects = 20_000
-
-// unreachable says that the cluster could not be asked.
-func unreachable(err error) error {
-	return cli.Hint(err, "does kubectl reach it, with the same --kubeconfig and --context?")
-}

@@ -27,8 +27,8 @@ output elsewhere. Each is checked as polex-validate would; one that is refused i
 not written.
 
 Exits 0 if every violation has its draft, 1 if there is none for one of them, 2 for
-a command line that cannot be meant, and 3 if something could not be read or there
-is no violation.`
+an invalid command line, and 3 if something could not be read or there is no
+violation.`
 
 const example = `  # from a report, into unsigned/
   polex-request --reason 'the vendor has no probe' --ticket SEC-12 --owner team-a --for 7d report.yaml
@@ -95,7 +95,7 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// check refuses what cannot be meant together.
+// check refuses flags that exclude each other.
 func (o *options) check(paths []string) error {
 	switch {
 	case o.renew != "" && (len(paths) > 0 || o.cluster.on || o.choice.any()):

@@ -75,10 +75,10 @@ func (r *run) verify(signed *exception.Document) (verified bool, err error) {
 		return false, nil
 	}
 	c, err := trust.Read(r.cfg.Document(), r.cfg.Dir)
-	if err != nil {
-		return false, &cli.UsageError{Err: err}
+	var policy *trust.Policy
+	if err == nil {
+		policy, err = trust.Load(c)
 	}
-	policy, err := trust.Load(c)
 	if err != nil {
 		return false, &cli.UsageError{Err: err}
 	}

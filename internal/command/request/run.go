@@ -45,7 +45,7 @@ const (
 	reasonNote         = "to-be-checked"
 )
 
-// load refuses what cannot be meant, and reads what violations are held against.
+// load refuses an invalid command line or configuration, and reads what violations are held against.
 func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Format) (*run, error) {
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {

@@ -19,6 +19,7 @@ func TestServer(t *testing.T) {
 	var asked []string
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.Method+" "+r.URL.Path)
+		w.Header().Set("Content-Type", "application/json")
 		switch next := r.URL.Query().Get("continue"); {
 		case strings.HasPrefix(r.URL.Path, "/apis/absent/"):
 			http.NotFound(w, r)
@@ -48,21 +49,21 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
-		of     apiserver.List
+		of     collection
 		path   string
 		served bool
 		fails  bool
 	}{
-		{of: list{apiVersion: "apps/v1", plural: "deployments", namespaced: true}.in("team-a"), path: "GET /apis/apps/v1/namespaces/team-a/deployments", served: true},
-		{of: list{apiVersion: "apps/v1", plural: "deployments", namespaced: true}.in(""), path: "GET /apis/apps/v1/deployments", served: true},
-		{of: list{apiVersion: "v1", plural: "nodes"}.in("team-a"), path: "GET /api/v1/nodes", served: true},
-		{of: apiserver.List{APIVersion: "absent/v1", Plural: "reports"}, path: "GET /apis/absent/v1/reports"},
-		{of: apiserver.List{APIVersion: "forbidden/v1", Plural: "reports"}, path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
-		{of: apiserver.List{APIVersion: "silent/v1", Plural: "reports"}, path: "GET /apis/silent/v1/reports", served: true, fails: true},
+		{of: collections("team-a", "apps/v1", "deployments")[0], path: "GET /apis/apps/v1/namespaces/team-a/deployments", served: true},
+		{of: collections("", "apps/v1", "deployments")[0], path: "GET /apis/apps/v1/deployments", served: true},
+		{of: collections("", "v1", "nodes")[0], path: "GET /api/v1/nodes", served: true},
+		{of: collections("", "absent/v1", "reports")[0], path: "GET /apis/absent/v1/reports"},
+		{of: collections("", "forbidden/v1", "reports")[0], path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
+		{of: collections("", "silent/v1", "reports")[0], path: "GET /apis/silent/v1/reports", served: true, fails: true},
 		// Who has no right to a kind that the server does not have is forbidden it, too.
-		{of: apiserver.List{APIVersion: "forbidden/v1", Plural: "clusterreports"}, path: "GET /apis/forbidden/v1/clusterreports"},
-		{of: apiserver.List{APIVersion: "unserved/v1", Plural: "reports"}, path: "GET /apis/unserved/v1/reports"},
-		{of: apiserver.List{APIVersion: "odd/v1", Plural: "reports"}, path: "GET /apis/odd/v1/reports", fails: true},
+		{of: collections("", "forbidden/v1", "clusterreports")[0], path: "GET /apis/forbidden/v1/clusterreports"},
+		{of: collections("", "unserved/v1", "reports")[0], path: "GET /apis/unserved/v1/reports"},
+		{of: collections("", "odd/v1", "reports")[0], path: "GET /apis/odd/v1/reports", fails: true},
 	} {
 		asked = nil
 		var names []string

@@ -3,8 +3,6 @@ package request
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -167,18 +165,6 @@ func (r *run) about() request.Resource {
 }
 
 func (r *run) text(path string) (string, error) {
-	in := r.streams.In
-	if path != "-" {
-		f, err := os.Open(path) // #nosec G304 -- the user names what is read
-		if err != nil {
-			return "", err
-		}
-		defer f.Close() //nolint:errcheck // only read
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxText+1))
-	if err == nil && len(raw) > maxText {
-		err = fmt.Errorf("it is larger than %d MiB", maxText>>20)
-	}
+	raw, err := cli.ReadInput(path, r.streams.In, maxText)
 	return string(raw), err
 }

@@ -233,7 +233,7 @@ func TestNumberOf(t *testing.T) {
 		"https://github.com/acme/exceptions/pull/12/files": 0, "https://github.com/acme/other/pull/12": 0, "https://github.com/acme/exceptions/pull/012": 0,
 		"https://evil.example/acme/exceptions/pull/12": 0, "https://github.com/acme/exceptions/pull/99999999999999": 0, "group/project!12": 0, "12": 0, "": 0,
 	} {
-		if got, ok := client.NumberOf(address); got != want || ok != (want > 0) {
+		if got, ok := send.NumberOf(client.Server(), client.Repository(), address); got != want || ok != (want > 0) {
 			t.Errorf("%q is %d", address, got)
 		}
 	}

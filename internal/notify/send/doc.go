@@ -3,7 +3,7 @@
 //
 //  1. What it sends to is reached by https, but for loopback. Nothing is followed to
 //     another host.
-//  2. Servers that stumble are asked again (internal/retry), and answers are bounded.
+//  2. Requests that failed for a while are sent again (internal/retry), and answers are bounded.
 //  3. A webhook's address and a token are secrets. No error holds one, nor what a
 //     webhook said, which may repeat it.
 //  4. A comment is found again by its hidden marker, among those of one account alone,

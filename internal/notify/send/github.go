@@ -25,12 +25,6 @@ var (
 	numberForm = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 )
 
-// NumberOf returns the number of a pull request of this very repository, by its
-// address.
-func (g *GitHub) NumberOf(address string) (int, bool) {
-	return NumberOf(g.Server(), g.Repository(), address)
-}
-
 // NumberOf returns the number of a pull request of a repository, "owner/name" on the
 // server of an address such as https://github.com, by the pull request's address.
 func NumberOf(server, repository, address string) (int, bool) {

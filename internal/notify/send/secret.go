@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/github"
 	"github.com/polex-dev/polex/internal/retry"
 )
 
@@ -15,13 +16,13 @@ const shortest = 6
 
 // hide returns what can be said of a failed request: neither its address, which
 // net/http puts into its errors, nor any of the secrets.
-func hide(err error, quote bool, secrets ...string) error {
+func hide(err error, secrets ...string) error {
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err
 	}
 	var status *retry.StatusError
-	if errors.As(err, &status) && !quote {
+	if errors.As(err, &status) {
 		return fmt.Errorf("it returned %d", status.Status)
 	}
 	text := err.Error()
@@ -40,9 +41,7 @@ func checkAddress(address string) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
 		return nil, errors.New("it is no address of a server")
 	}
-	host := u.Hostname()
-	loopback := host == "127.0.0.1" || host == "::1" || host == "localhost"
-	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
+	if _, err := github.CheckAddress(u.Scheme + "://" + u.Host); err != nil {
 		return nil, errors.New("it is not reached by https")
 	}
 	return u, nil

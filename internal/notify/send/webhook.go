@@ -48,7 +48,7 @@ type Webhook struct {
 // quotes it.
 func NewWebhook(client *http.Client, timing retry.Timing, form Form, address string) (*Webhook, error) {
 	if client == nil {
-		return nil, errors.New("post: no HTTP client")
+		return nil, errors.New("send: no HTTP client")
 	}
 	if _, err := Render(form, notify.Event{}); err != nil {
 		return nil, err
@@ -87,5 +87,5 @@ func (w *Webhook) Send(ctx context.Context, e notify.Event) error {
 }
 
 func (w *Webhook) hide(err error) error {
-	return hide(err, false, w.address.String(), w.address.RequestURI(), w.address.Path, w.address.RawQuery)
+	return hide(err, w.address.String(), w.address.RequestURI(), w.address.Path, w.address.RawQuery)
 }

@@ -46,7 +46,7 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 	var refusals exception.Refusals
 	for _, f := range files {
 		for _, doc := range f.Documents {
-			refusals = append(refusals, review.Claims(doc)...)
+			refusals = append(refusals, review.RecordIn(doc)...)
 		}
 	}
 	records := map[string]*review.Record{}

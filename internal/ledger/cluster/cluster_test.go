@@ -1,4 +1,4 @@
-package audit
+package cluster_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polex-dev/polex/internal/apiserver"
 	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/internal/ledger/cluster"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -70,8 +72,8 @@ func plainItem(_, name string) map[string]any {
 	return map[string]any{"metadata": map[string]any{"name": name, "namespace": "platform"}}
 }
 
-// reach writes a kubeconfig for a server on loopback.
-func reach(t *testing.T, s *apiServer) string {
+// reach opens a server on loopback.
+func reach(t *testing.T, s *apiServer) *apiserver.Server {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -80,7 +82,11 @@ func reach(t *testing.T, s *apiServer) string {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path
+	opened, err := apiserver.Open(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
 }
 
 func names(c ledger.Cluster) string {
@@ -108,7 +114,7 @@ func TestReadCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.server.items = plainItem
-			c, err := readCluster(t.Context(), reach(t, &tc.server))
+			c, err := cluster.Read(t.Context(), reach(t, &tc.server))
 			if tc.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.fails) {
 					t.Errorf("%v", err)
@@ -141,7 +147,7 @@ func TestVersions(t *testing.T) {
 				}
 				return sealed.Object()
 			}
-			c, err := readCluster(t.Context(), reach(t, s))
+			c, err := cluster.Read(t.Context(), reach(t, s))
 			if err != nil || names(c) != want {
 				t.Errorf("%s, %v", names(c), err)
 			}

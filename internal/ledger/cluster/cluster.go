@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/internal/ledger"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Parse reads a list of objects in YAML or JSON, as kubectl get -o yaml or json writes it.
+func Parse(raw []byte) (ledger.Cluster, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return ledger.Cluster{}, errors.New("it is empty, which is not a cluster without exceptions: that is a List without items")
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+		var err error
+		if raw, err = yaml.YAMLToJSONStrict(raw); err != nil {
+			return ledger.Cluster{}, err
+		}
+	}
+	var list struct {
+		Kind  string            `json:"kind"`
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return ledger.Cluster{}, err
+	}
+	if list.Kind != "List" && list.Kind != exception.Kind+"List" || list.Items == nil {
+		return ledger.Cluster{}, fmt.Errorf("it is a %q and not a List of exceptions", list.Kind)
+	}
+	var c objects
+	for _, item := range list.Items {
+		if err := c.add(item); err != nil {
+			return ledger.Cluster{}, err
+		}
+	}
+	return c.Cluster, nil
+}
+
+// objects are read one by one, as strictly as any document.
+type objects struct {
+	ledger.Cluster
+	read int
+}
+
+func (o *objects) add(item []byte) error {
+	if o.read++; o.read > ledger.MaxObjects {
+		return fmt.Errorf("more than %d objects", ledger.MaxObjects)
+	}
+	doc, err := exception.Parse(item, "")
+	switch {
+	case err != nil:
+		o.Unreadable = append(o.Unreadable, fmt.Sprintf("object %d: %s", o.read, err))
+	case !doc.GroupKind().IsException():
+		return fmt.Errorf("object %d is a %s and not an exception", o.read, doc.GroupKind())
+	default:
+		o.Objects = append(o.Objects, doc)
+	}
+	return nil
+}

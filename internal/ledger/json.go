@@ -1,0 +1,73 @@
+package ledger
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// approval names an entry in another one.
+type approval struct {
+	Object  string `json:"object"`
+	Version int    `json:"version"`
+}
+
+func approvalOf(e *Entry) *approval {
+	if e == nil {
+		return nil
+	}
+	return &approval{e.Identity.String(), e.Version}
+}
+
+// MarshalJSON writes the entry with its identity. Other entries stand in it by name.
+func (e *Entry) MarshalJSON() ([]byte, error) {
+	type entry Entry // without this method
+	type renewal struct {
+		Object string    `json:"object"`
+		Digest string    `json:"messageDigest"`
+		Number int       `json:"number"`
+		Of     *approval `json:"of,omitempty"`
+	}
+	out := struct {
+		Object    string `json:"object"`
+		Group     string `json:"group"`
+		Kind      string `json:"kind"`
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+		*entry
+		Renews    *renewal    `json:"renews,omitempty"`
+		RenewedBy []*approval `json:"renewedBy,omitempty"`
+	}{Object: e.Identity.String(), Group: e.Identity.Group, Kind: e.Identity.Kind, Namespace: e.Identity.Namespace, Name: e.Identity.Name, entry: (*entry)(e)}
+	if e.Renews != nil {
+		out.Renews = &renewal{e.Predecessor().String(), e.Renews.Digest, e.Renews.Number, approvalOf(e.Renews.Of)}
+	}
+	for _, successor := range e.RenewedBy {
+		out.RenewedBy = append(out.RenewedBy, approvalOf(successor))
+	}
+	return json.Marshal(out)
+}
+
+// MarshalJSON writes the chain with its first and its last entry by name, and how many
+// seconds it is long.
+func (c *Chain) MarshalJSON() ([]byte, error) {
+	type chain Chain // without this method
+	out := struct {
+		First *approval `json:"first"`
+		Last  *approval `json:"last"`
+		*chain
+		Seconds *int64 `json:"seconds,omitempty"`
+	}{First: approvalOf(c.First()), Last: approvalOf(c.Last()), chain: (*chain)(c)}
+	if length, known := c.Length(); known {
+		seconds := int64(length / time.Second)
+		out.Seconds = &seconds
+	}
+	return json.Marshal(out)
+}
+
+// inUTC returns a time as the ledger has it: in UTC, to the second, and zero for one
+// that RFC 3339 cannot write.
+func inUTC(t time.Time) time.Time {
+	if t = t.UTC().Truncate(time.Second); t.Year() > 9999 || t.Year() < 0 {
+		return time.Time{}
+	}
+	return t
+}

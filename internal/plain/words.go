@@ -1,0 +1,23 @@
+package plain
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Count is a number with its noun: "1 commit", "2 commits".
+func Count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// Cut returns a text of at most so many characters. The last one of a text that is cut
+// is "…".
+func Cut(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:max(most-1, 0)]) + "…"
+}
