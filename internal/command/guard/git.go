@@ -37,7 +37,7 @@ func (f *serveFlags) checkGit() error {
 
 // readGit sets up the reading of the repository, which every guard does, so that
 // the one that takes up the Lease knows it.
-func (g *guarding) readGit() error {
+func (g *process) readGit() error {
 	if g.flags.Git == "" {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 const probePatience = 2 * time.Second
 
 // reachesAPIServer asks the API server for its version.
-func (g *guarding) reachesAPIServer(r *http.Request) error {
+func (g *process) reachesAPIServer(r *http.Request) error {
 	client, err := rest.HTTPClientFor(g.rest)
 	if err != nil {
 		return err

@@ -179,7 +179,7 @@ func (g *standing) rests(t *testing.T, n int) taken {
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	_ = live.Until(ctx, "memory to be given back", func(context.Context) error {
-		if idle := g.metric(t, "go_memstats_heap_idle_bytes") - g.metric(t, "go_memstats_heap_released_bytes"); idle > 8<<20 {
+		if idle := g.metric(t, "go_memstats_heap_idle_bytes") - g.metric(t, "go_memstats_heap_released_bytes"); idle > 1<<20 {
 			return fmt.Errorf("%.0f bytes are kept for nothing", idle)
 		}
 		return nil
