@@ -30,7 +30,8 @@ const (
 	entriesPath   = "/api/v1/log/entries"
 )
 
-// rekor is a transparency log with Rekor's version 1 API: one shard, a Merkle tree in memory, and an index.
+// rekor is a transparency log with what a signer asks of Rekor's version 1 API: one shard, and a Merkle tree in memory.
+// What searches the log or watches it is left out.
 type rekor struct {
 	key    *logKey
 	signer signature.Signer
@@ -39,8 +40,7 @@ type rekor struct {
 	mu     sync.RWMutex
 	tree   *merkleTree
 	leaves []leaf
-	byHash map[string]int      // leaf hash in hexadecimal to position in leaves
-	index  map[string][]string // search key to entry IDs, oldest first
+	byHash map[string]int // leaf hash in hexadecimal to position in leaves
 }
 
 // leaf is one entry as the log keeps it.
@@ -66,7 +66,6 @@ func newRekor(key *logKey) (*rekor, error) {
 		treeID: treeID.Int64() + 1<<62,
 		tree:   newMerkleTree(),
 		byHash: map[string]int{},
-		index:  map[string][]string{},
 	}, nil
 }
 
@@ -75,10 +74,6 @@ func (l *rekor) handler() http.Handler {
 	mux.HandleFunc("POST "+entriesPath, l.serveCreate)
 	mux.HandleFunc("GET "+entriesPath, l.serveByIndex)
 	mux.HandleFunc("GET "+entriesPath+"/{id}", l.serveByID)
-	mux.HandleFunc("POST "+entriesPath+"/retrieve", l.serveRetrieve)
-	mux.HandleFunc("POST /api/v1/index/retrieve", l.serveSearch)
-	mux.HandleFunc("GET /api/v1/log", l.serveInfo)
-	mux.HandleFunc("GET /api/v1/log/proof", l.serveProof)
 	mux.HandleFunc("GET /api/v1/log/publicKey", l.servePublicKey)
 	return mux
 }
