@@ -212,7 +212,7 @@ func (c *Controller) lookAtChanged(ctx context.Context) {
 // finding is what is known of an object, or nil.
 func (c *Controller) finding(id exception.Identity) *Finding {
 	if s := c.known[id]; s != nil {
-		return s.finding
+		return &s.finding
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (c *Controller) report(ctx context.Context) {
 	c.reported = now
 	all := make([]*Finding, 0, len(c.known))
 	for _, s := range c.known {
-		all = append(all, s.finding)
+		all = append(all, &s.finding)
 	}
 	c.Metrics.found(all)
 	err := c.Tell.Report(ctx, all)
@@ -259,4 +259,6 @@ func (c *Controller) mayReport(now time.Time) bool {
 }
 
 // rest is how long there is to be until the next report.
-func (c *Controller) rest() time.Duration { return max(betweenReports, min(restsFor*c.took, longestRetry)) }
+func (c *Controller) rest() time.Duration {
+	return max(betweenReports, min(restsFor*c.took, longestRetry))
+}

@@ -36,7 +36,7 @@ func (c *Controller) expire(ctx context.Context) {
 				break
 			}
 			c.due.set(next, time.Time{})
-			if f := next.of.finding; f.doomed || f.hasEnded(c.rules, now) {
+			if f := &next.of.finding; f.doomed || f.hasEnded(c.rules, now) {
 				remove = append(remove, f)
 				continue
 			}
@@ -91,8 +91,7 @@ func (c *Controller) removed(ctx context.Context, f *Finding, outcome error) {
 	}
 	s := c.known[id]
 	if f.hasEnded(c.rules, c.Clock.Now()) && f.Reason != string(verify.ReasonExpired) {
-		f = f.expired()
-		s.finding, c.changed = f, true
+		s.finding, c.changed = f.expired(), true
 	}
 	if outcome != nil {
 		c.postpone(ctx, s, "delete", outcome)
@@ -104,11 +103,11 @@ func (c *Controller) removed(ctx context.Context, f *Finding, outcome error) {
 }
 
 // expired is what is known of an exception once its end has come.
-func (f *Finding) expired() *Finding {
+func (f *Finding) expired() Finding {
 	ended := *f
 	ended.answer("", f.Facts, &refusal{string(verify.ReasonExpired), "it expired at " + timestamp(f.Facts.ExpiresAt), f.Facts})
 	ended.Since, ended.sound, ended.turns = f.Facts.ExpiresAt, "", time.Time{}
-	return &ended
+	return ended
 }
 
 // postpone tries again, after longer and longer times.

@@ -70,7 +70,7 @@ func (c *Controller) settle(ctx context.Context, f, before *Finding) {
 		s.due.of, s.end.of = s, s
 		c.known[f.Object] = s
 	}
-	s.finding = f
+	s.finding = f.like(before)
 	c.plan(s)
 }
 

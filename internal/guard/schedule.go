@@ -6,9 +6,10 @@ import (
 )
 
 // stored is what the controller knows of a stored object, and when it has to act on it.
-// There is one for each object, so it is small.
+// There is one for each object, and another finding is written over the one before: what
+// lives for long then stays together, and what was allocated around it can be given back.
 type stored struct {
-	finding  *Finding
+	finding  Finding
 	due      appointment // when something has to be done
 	end      appointment // of an exception, whatever became of deleting it
 	failures int         // in a row, to read or to delete it
