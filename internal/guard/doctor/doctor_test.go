@@ -95,8 +95,8 @@ func protected() (map[string]limits, map[string]binding) {
 	if err != nil {
 		panic(err)
 	}
-	for _, name := range doctor.Protecting {
-		policies[name] = *delivered[name]
+	for name, policy := range delivered {
+		policies[name] = *policy
 		bindings[name] = binding{PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{"Deny", "Audit"}, MatchResources: &admissionregistrationv1.MatchResources{}}
 	}
 	return policies, bindings
