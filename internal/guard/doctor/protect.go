@@ -47,7 +47,7 @@ func (k *checkup) protect(ctx context.Context) {
 	names := slices.Collect(maps.Keys(delivered))
 	if !slices.ContainsFunc(names, func(name string) bool { return there[name] != nil || bound[name] }) {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNotProtected, Message: "whoever may write the guard's webhook, configuration or Deployment, or Kyverno's, can switch it off",
-			Hint: "name keepers, and apply policies/guard/protect"})
+			Hint: "name administrators, and apply policies/guard/protect"})
 		return
 	}
 	defer k.unlessFound(subject, "those that protect the guard are there, and bound")()
@@ -71,7 +71,7 @@ func (k *checkup) protect(ctx context.Context) {
 		case !bound[name]:
 			wrong(name, "no binding makes it deny everywhere: there is none, or it leaves something out or only warns")
 		case delivered[name] != nil && !equality.Semantic.DeepEqual(asStored(p.Spec), asStored(*delivered[name])):
-			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: "it is not the one of this version of polex-guard, but for its lists of keepers",
+			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: "it is not the one of this version of polex-guard, but for its lists of administrators",
 				Hint: "compare it with policies/guard/protect, and apply that again if nobody means the difference"})
 		}
 	}
@@ -102,7 +102,7 @@ func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdm
 	return all, nil
 }
 
-// asStored is a policy without its lists of keepers, with single spaces (kustomize folds
+// asStored is a policy without its lists of administrators, with single spaces (kustomize folds
 // lines in its own way) and with the defaults that the API server writes.
 func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
 	p := spec.DeepCopy()

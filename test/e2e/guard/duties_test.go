@@ -53,7 +53,7 @@ func deliver(t *testing.T, overlay string) delivered {
 	})
 	apply(t, kyvernoDeployment)
 	// Nothing of what follows is kept from it by what protects it.
-	k := keepers{users: "['admin']"}
+	k := administrators{users: "['admin']"}
 	if overlay == "self-managed" {
 		k.certifiers = "['" + account + "']"
 	}

@@ -219,7 +219,7 @@ func TestEtcdStops(t *testing.T) {
 	}
 	gone(t, i, target, "short", sealed[0])
 	create(t, target, namesake).want(t, http.StatusCreated)
-	// The keeper has looked at everything since when another one went.
+	// The controller has looked at everything since when another one went.
 	last := seal(t, draft{name: "last", namespace: ns, lives: 3 * time.Second}.legacy("v2"))[0]
 	create(t, target, last).want(t, http.StatusCreated)
 	gone(t, i, target, "last", last)
