@@ -172,8 +172,8 @@ func (k *keeping) Report(_ context.Context, all []*guard.Finding) error {
 
 const every = time.Hour
 
-// patience is how long a controller may take that has something to say.
-const patience = 10 * time.Second
+// waitLimit is how long a controller may take that has something to say.
+const waitLimit = 10 * time.Second
 
 // keep runs a controller over objects, at now, until the test ends.
 func keep(t *testing.T, change func(*guard.Controller), rules *guard.Rules, objects ...object) *keeping {
@@ -213,7 +213,7 @@ func (k *keeping) says(t *testing.T, want ...string) {
 		select {
 		case told := <-k.told:
 			got = append(got, told)
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			t.Fatalf("it says %q and no more, want %q", got, want)
 		}
 	}

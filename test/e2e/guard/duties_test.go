@@ -120,10 +120,10 @@ func refusesEverywhere(t *testing.T) {
 	})
 }
 
-// until asks again and again, as long as the API server lives and patience lasts.
+// until asks again and again, as long as the API server runs, for waitLimit at most.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)

@@ -186,7 +186,7 @@ func TestAPIServerRestarts(t *testing.T) {
 
 func restartAPIServer(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	if err := live.RestartAPIServer(ctx); err != nil {
 		t.Fatal(err)

@@ -145,7 +145,7 @@ func unprotect(t *testing.T, manifests string) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, "nothing to be protected", func(ctx context.Context) error {
 		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + "/configmaps?dryRun=All", Body: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: probe}}")})
