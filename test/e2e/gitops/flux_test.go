@@ -103,7 +103,7 @@ func withdraw(t *testing.T, f *flux.Flux) {
 			t.Error(err)
 		}
 	}
-	if err := f.Until(ctx, "the exceptions to be gone", func(ctx context.Context) error { return holding(ctx) }); err != nil {
+	if err := f.Until(ctx, "the exceptions to be gone", func(ctx context.Context) error { return storedAre(ctx) }); err != nil {
 		t.Error(err)
 	}
 }
