@@ -15,7 +15,7 @@ const (
 	// headroom is how much is allocated at least between two collections, in bytes. A
 	// collection goes through all that is known of the stored exceptions, and a review
 	// allocates a quarter of a MiB.
-	headroom = 16 << 20
+	headroom = 24 << 20
 )
 
 // boundMemory gives memory back that a burst of work has left: of thousands of
