@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard/repository"
 )
 
-// checkGit refuses flags about the repository that cannot be meant. Whether there
+// checkGit refuses invalid flags about the repository. Whether there
 // is one is seen while the guard runs: what fetches it may start later.
 func (f *serveFlags) checkGit() error {
 	if !f.given("git") {

@@ -32,7 +32,7 @@ delete an exception when its time has come.
 
 Who is trusted comes from --config alone: a file of kind Config with the sections
 trust and guard, or a trust policy. It is looked at every few seconds, with the
-files that it names. A new one that cannot be meant is refused, and the old one
+files that it names. A new one that is invalid is refused, and the old one
 stays. Nothing is fetched, and no environment variable has a say.
 
 With --git it also says which exceptions stand in the cluster and not in the
