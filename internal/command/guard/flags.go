@@ -148,7 +148,7 @@ func (f *serveFlags) check() error {
 }
 
 // errNoConfig is the error where no configuration is named.
-var errNoConfig = &cli.UsageError{Err: errors.New("missing required flag: --config"), Hint: "name a file with the sections trust and guard, or a trust policy"}
+var errNoConfig = &cli.UsageError{Err: errors.New("missing required flag: --config"), Hint: "name a configuration with --config FILE"}
 
 // podNamespace is where a Pod is told which namespace it runs in.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
