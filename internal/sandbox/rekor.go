@@ -30,8 +30,8 @@ const (
 	entriesPath   = "/api/v1/log/entries"
 )
 
-// rekor is a transparency log with what a signer asks of Rekor's version 1 API: one shard, and a Merkle tree in memory.
-// What searches the log or watches it is left out.
+// rekor is a transparency log with what a signer asks of Rekor's version 1 API: one shard, a Merkle tree in memory, and an index.
+// What watches the tree is left out.
 type rekor struct {
 	key    *logKey
 	signer signature.Signer
@@ -40,7 +40,8 @@ type rekor struct {
 	mu     sync.RWMutex
 	tree   *merkleTree
 	leaves []leaf
-	byHash map[string]int // leaf hash in hexadecimal to position in leaves
+	byHash map[string]int      // leaf hash in hexadecimal to position in leaves
+	index  map[string][]string // search key to entry IDs, oldest first
 }
 
 // leaf is one entry as the log keeps it.
@@ -66,6 +67,7 @@ func newRekor(key *logKey) (*rekor, error) {
 		treeID: treeID.Int64() + 1<<62,
 		tree:   newMerkleTree(),
 		byHash: map[string]int{},
+		index:  map[string][]string{},
 	}, nil
 }
 
@@ -74,6 +76,8 @@ func (l *rekor) handler() http.Handler {
 	mux.HandleFunc("POST "+entriesPath, l.serveCreate)
 	mux.HandleFunc("GET "+entriesPath, l.serveByIndex)
 	mux.HandleFunc("GET "+entriesPath+"/{id}", l.serveByID)
+	mux.HandleFunc("POST "+entriesPath+"/retrieve", l.serveRetrieve)
+	mux.HandleFunc("POST /api/v1/index/retrieve", l.serveSearch) // k8s-manifest-sigstore asks it when it signs
 	mux.HandleFunc("GET /api/v1/log/publicKey", l.servePublicKey)
 	return mux
 }

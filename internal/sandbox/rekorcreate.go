@@ -40,7 +40,12 @@ func (l *rekor) serveCreate(w http.ResponseWriter, r *http.Request) {
 		rekorError(w, http.StatusBadRequest, fmt.Sprintf("error processing entry: %v", err))
 		return
 	}
-	id, logged, err := l.add(r.Context(), body, time.Time{})
+	keys, err := entry.IndexKeys()
+	if err != nil {
+		rekorError(w, http.StatusInternalServerError, "error indexing entry: "+err.Error())
+		return
+	}
+	id, logged, err := l.add(r.Context(), body, keys, time.Time{})
 	location := r.URL.Path + "/" + id
 	switch {
 	case errors.Is(err, errExists):
@@ -55,8 +60,9 @@ func (l *rekor) serveCreate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// add puts the entry into the tree as of a time, or of now if that is zero. It returns the entry's ID also with errExists.
-func (l *rekor) add(ctx context.Context, body []byte, integrated time.Time) (string, models.LogEntry, error) {
+// add puts the entry into the tree and under its search keys, as of a time, or of now if that is zero. It returns the entry's
+// ID also with errExists.
+func (l *rekor) add(ctx context.Context, body []byte, keys []string, integrated time.Time) (string, models.LogEntry, error) {
 	hash := rfc6962.DefaultHasher.HashLeaf(body)
 	id := l.entryID(hash)
 	l.mu.Lock()
@@ -73,6 +79,9 @@ func (l *rekor) add(ctx context.Context, body []byte, integrated time.Time) (str
 	position := len(l.leaves)
 	l.leaves = append(l.leaves, leaf{body: body, hash: hash, integrated: integrated.Unix()})
 	l.byHash[hex.EncodeToString(hash)] = position
+	for _, key := range keys {
+		l.index[key] = append(l.index[key], id)
+	}
 	logged, err := l.entry(ctx, position)
 	return id, logged, err
 }
