@@ -49,7 +49,7 @@ func TestClockJumps(t *testing.T) {
 // clock goes right.
 func TestClockBack(t *testing.T) {
 	w := inWorld(t)
-	k := keep(t, func(k *guard.Keeper) { k.Enforce, k.Every = true, time.Minute }, w.rules(t, guard.Settings{}, nil),
+	k := keep(t, func(k *guard.Controller) { k.Enforce, k.Every = true, time.Minute }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("a", "x", 10*hour, ""), now.Add(-10*time.Minute)))
 	k.says(t, "found a verified", "report [a verified]")
 	k.idle(t)

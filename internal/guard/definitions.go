@@ -74,14 +74,14 @@ func (d *Definitions) known() *Conversions {
 }
 
 // shown refuses an exception that others may be shown otherwise than the guard is.
-func (k *Keeper) shown(kind exception.GroupKind) error {
+func (c *Controller) shown(kind exception.GroupKind) error {
 	switch {
-	case k.Definitions == nil || !kind.IsException():
+	case c.Definitions == nil || !kind.IsException():
 		return nil
-	case k.conversions == nil:
+	case c.conversions == nil:
 		return refuse(ReasonConversion, "the definition of %s could not be read, so a webhook may convert it", kind)
-	case (*k.conversions)[kind] != "":
-		return refuse(ReasonConversion, "%s converts %s from version to version, so Kyverno may be shown another exception than was signed", (*k.conversions)[kind], kind)
+	case (*c.conversions)[kind] != "":
+		return refuse(ReasonConversion, "%s converts %s from version to version, so Kyverno may be shown another exception than was signed", (*c.conversions)[kind], kind)
 	}
 	return nil
 }

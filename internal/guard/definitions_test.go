@@ -53,7 +53,7 @@ func TestConverted(t *testing.T) {
 	w := inWorld(t)
 	d := define(t)
 	d.becomes(t, none)
-	k := keep(t, func(k *guard.Keeper) { k.Definitions, k.Enforce, k.Every = d.Definitions, true, 8*time.Minute }, w.rules(t, guard.Settings{}, nil),
+	k := keep(t, func(k *guard.Controller) { k.Definitions, k.Enforce, k.Every = d.Definitions, true, 8*time.Minute }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("a", "x", 10*time.Minute, ""), now.Add(-10*time.Minute)))
 	k.says(t, "found a verified", "report [a verified]")
 	k.idle(t)
@@ -77,7 +77,7 @@ func TestDefinitionsUnread(t *testing.T) {
 	w := inWorld(t)
 	d := define(t)
 	d.becomes(t, nil)
-	k := keep(t, func(k *guard.Keeper) { k.Definitions = d.Definitions }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
+	k := keep(t, func(k *guard.Controller) { k.Definitions = d.Definitions }, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-10*time.Minute)))
 	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
 	k.idle(t)
 	d.becomes(t, none)

@@ -162,7 +162,7 @@ func TestLargeBodiesGiveWay(t *testing.T) {
 		if !strings.Contains(got, "it gave way") {
 			t.Error(got)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Error("none gave way")
 	}
 }

@@ -23,7 +23,7 @@
 // [Handler.ServeDeletion] answers the reviews of DELETE that have a webhook of their
 // own, and allows every one.
 //
-// [Keeper] asks the same of what is stored, and of an exception whether [Git]
+// [Controller] asks the same of what is stored, and of an exception whether [Git]
 // holds it, which no request is asked.
 //
 // [Handler.ServeVerify] answers others than the API server, such as a policy of

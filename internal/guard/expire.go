@@ -6,13 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
 const (
-	// patience is the longest that what failed waits to be tried again.
-	patience = 15 * time.Second
+	// longestRetry is the longest that what failed waits to be tried again.
+	longestRetry = 15 * time.Second
 	// removedAtOnce is how many objects are being deleted at once. The API server
 	// says what is too much for it.
 	removedAtOnce = 64
@@ -26,34 +25,33 @@ const (
 // expire does what has to be done by now: it deletes the exceptions whose time has
 // come, and those that must not be there, and looks again at others. It leaves each
 // planned for later or not at all, so that it ends.
-func (k *Keeper) expire(ctx context.Context) {
+func (c *Controller) expire(ctx context.Context) {
 	for ctx.Err() == nil {
-		now := k.Clock.Now()
+		now := c.Clock.Now()
 		var remove []*Finding
 		looked := false
 		for len(remove) < batch {
-			id, at, some := k.expiries.next()
-			if !some || now.Before(at) {
+			next := c.due.next()
+			if next == nil || now.Before(next.at) {
 				break
 			}
-			f := k.findings[id]
-			k.expiries.set(id, time.Time{})
-			if f != nil && (f.doomed || f.hasEnded(k.rules, now)) {
+			c.due.set(next, time.Time{})
+			if f := &next.of.finding; f.doomed || f.hasEnded(c.rules, now) {
 				remove = append(remove, f)
 				continue
 			}
-			k.look(ctx, id)
+			c.look(ctx, next.of.finding.Object)
 			looked = true
 		}
 		if len(remove) == 0 && !looked {
 			return
 		}
-		k.remove(ctx, remove)
+		c.remove(ctx, remove)
 	}
 }
 
 // remove deletes objects, many at once.
-func (k *Keeper) remove(ctx context.Context, all []*Finding) {
+func (c *Controller) remove(ctx context.Context, all []*Finding) {
 	outcomes := make([]error, len(all))
 	turns := make(chan struct{}, removedAtOnce)
 	var group sync.WaitGroup
@@ -67,57 +65,57 @@ func (k *Keeper) remove(ctx context.Context, all []*Finding) {
 		}
 		group.Go(func() {
 			defer func() { <-turns }()
-			outcomes[i] = k.Store.Delete(ctx, f.Object, state)
+			outcomes[i] = c.Store.Delete(ctx, f.Object, state)
 		})
 	}
 	group.Wait()
 	for i, f := range all {
-		k.removed(ctx, f, outcomes[i])
+		c.removed(ctx, f, outcomes[i])
 	}
 }
 
 // removed says what became of deleting an object in the state that it was judged in.
-func (k *Keeper) removed(ctx context.Context, f *Finding, outcome error) {
+func (c *Controller) removed(ctx context.Context, f *Finding, outcome error) {
 	id := f.Object
 	if errors.Is(outcome, ErrGone) {
 		// It has changed, or is gone. What is deleted is what is there now, and only if
 		// that is to be deleted.
-		tried := k.failures[id] + 1
-		k.look(ctx, id)
-		if f := k.findings[id]; f != nil && (f.doomed || f.hasEnded(k.rules, k.Clock.Now())) {
-			if k.failures[id] = tried; tried > 3 {
-				k.expiries.set(id, k.Clock.Now().Add(contested))
+		tried := c.known[id].failures + 1
+		c.look(ctx, id)
+		if s := c.known[id]; s != nil && (s.finding.doomed || s.finding.hasEnded(c.rules, c.Clock.Now())) {
+			if s.failures = tried; tried > 3 {
+				c.due.set(&s.due, c.Clock.Now().Add(contested))
 			}
 		}
 		return
 	}
-	if f.hasEnded(k.rules, k.Clock.Now()) && f.Reason != verify.ReasonExpired {
-		f = f.expired()
-		k.findings[id], k.changed = f, true
+	s := c.known[id]
+	if f.hasEnded(c.rules, c.Clock.Now()) && f.Reason != verify.ReasonExpired {
+		s.finding, c.changed = f.expired(), true
 	}
 	if outcome != nil {
-		k.failures[id]++
-		k.postpone(ctx, id, "delete "+id.String(), outcome)
+		c.postpone(ctx, s, "delete", outcome)
 		return
 	}
-	k.Metrics.removed(f.Reason)
-	k.Tell.Removed(ctx, f)
-	k.forget(id)
+	c.Metrics.removed(f.Reason)
+	c.Tell.Removed(ctx, f)
+	c.forget(id)
 }
 
 // expired is what is known of an exception once its end has come.
-func (f *Finding) expired() *Finding {
+func (f *Finding) expired() Finding {
 	ended := *f
 	ended.answer("", f.Facts, &refusal{verify.ReasonExpired, "it expired at " + timestamp(f.Facts.ExpiresAt), f.Facts})
 	ended.Since, ended.sound, ended.turns = f.Facts.ExpiresAt, "", time.Time{}
-	return &ended
+	return ended
 }
 
 // postpone tries again, after longer and longer times.
-func (k *Keeper) postpone(ctx context.Context, id exception.Identity, what string, err error) {
-	k.Tell.Failed(ctx, what, err)
-	at := k.Clock.Now().Add(min(time.Second<<min(max(k.failures[id]-1, 0), 10), patience))
-	if planned := k.expiries.of[id]; planned == nil || at.Before(planned.at) {
-		k.expiries.set(id, at)
+func (c *Controller) postpone(ctx context.Context, s *stored, what string, err error) {
+	c.Tell.Failed(ctx, what+" "+s.finding.Object.String(), err)
+	at := c.Clock.Now().Add(min(time.Second<<min(s.failures, 10), longestRetry))
+	s.failures++
+	if s.due.place == 0 || at.Before(s.due.at) {
+		c.due.set(&s.due, at)
 	}
 }

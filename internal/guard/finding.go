@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/pkg/exception"
@@ -35,6 +36,23 @@ func (f *Finding) Passed() bool { return f.Reason == ReasonVerified || f.Reason 
 // sameAs reports whether another finding says no more than this one.
 func (f *Finding) sameAs(other *Finding) bool {
 	return other != nil && f.Reason == other.Reason && f.Detail == other.Detail && f.UID == other.UID
+}
+
+// like is the finding with the texts of the one before where they are the same, so that
+// they are not held twice.
+func (f *Finding) like(before *Finding) Finding {
+	same := *f
+	if before == nil {
+		return same
+	}
+	same.Object = before.Object
+	if f.UID == before.UID {
+		same.UID, same.state.UID = before.UID, before.UID
+	}
+	if f.Facts.MessageDigest == before.Facts.MessageDigest && slices.Equal(f.Facts.Signers, before.Facts.Signers) {
+		same.Facts.MessageDigest, same.Facts.Signers = before.Facts.MessageDigest, before.Facts.Signers
+	}
+	return same
 }
 
 // continues reports whether what is wrong is what was wrong before. A message that

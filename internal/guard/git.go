@@ -26,7 +26,7 @@ type Commit struct {
 type ReadCommit func(ctx context.Context, state string) (*Commit, error)
 
 // Git is what is known of the repository of exceptions. It is read beside the
-// [Keeper], since it may take longer than an exception may outlive its end.
+// [Controller], since it may take longer than an exception may outlive its end.
 //
 // As long as it cannot be read, nothing is known, and nothing is unknown to it:
 // what was read before may lack what came since.

@@ -152,7 +152,7 @@ func TestUnknownToGit(t *testing.T) {
 		c.Kinds = []string{"ConfigMap", "PolicyException.kyverno.io"}
 	})
 	git := newHeld(t, in, replacedIn)
-	k := keep(t, func(k *guard.Keeper) { k.Git = git.Git }, rules, in, out, replacedOut, w.sealed(t, text, early),
+	k := keep(t, func(k *guard.Controller) { k.Git = git.Git }, rules, in, out, replacedOut, w.sealed(t, text, early),
 		copied(t, w.sealed(t, draft("altered", "x", hour, ""), early), func(o object) { o["spec"] = object{} }))
 	others := "map verified out %s replaced %s"
 	report := func(out, replaced string) string {
@@ -191,7 +191,7 @@ func TestOutsideGit(t *testing.T) {
 	}
 	for authority, want := range map[string]string{"release-key": "verified", "other": "unknown-to-git"} {
 		t.Run(authority, func(t *testing.T) {
-			k := keep(t, func(k *guard.Keeper) { k.Git = newHeld(t).Git }, w.rules(t, guard.Settings{InsecureOutsideGit: []string{authority}}, other), o)
+			k := keep(t, func(k *guard.Controller) { k.Git = newHeld(t).Git }, w.rules(t, guard.Settings{InsecureOutsideGit: []string{authority}}, other), o)
 			k.says(t, "found a "+want, "report [a "+want+"]")
 		})
 	}
@@ -223,7 +223,7 @@ func TestEnforceGit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			git := newHeld(t, in)
-			k := keep(t, func(k *guard.Keeper) { k.Enforce, k.Git = !tc.kept, git.Git }, w.rules(t, guard.Settings{}, nil), in, out)
+			k := keep(t, func(k *guard.Controller) { k.Enforce, k.Git = !tc.kept, git.Git }, w.rules(t, guard.Settings{}, nil), in, out)
 			k.says(t, append([]string{"found in verified"}, unknown...)...)
 			k.idle(t)
 			k.clock.SetTime(now.Add(every - 2*time.Second))
@@ -246,7 +246,7 @@ func TestEnforceGit(t *testing.T) {
 // it was signed to, without waiting for the next look at everything.
 func TestExpiryOfUnknown(t *testing.T) {
 	w := inWorld(t)
-	k := keep(t, func(k *guard.Keeper) { k.Git = newHeld(t).Git }, w.rules(t, guard.Settings{}, nil),
+	k := keep(t, func(k *guard.Controller) { k.Git = newHeld(t).Git }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute)))
 	k.says(t, "found a unknown-to-git", "report [a unknown-to-git]")
 	k.idle(t)

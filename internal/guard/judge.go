@@ -71,38 +71,48 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 	if err := isRequested(doc, request); err != nil {
 		return "", facts, err
 	}
-	if request.Operation == admissionv1.Update {
-		if reason, err := unsealed(doc, request); reason != "" || err != nil {
+	c := change{doc: doc, update: request.Operation == admissionv1.Update, subresource: request.SubResource}
+	if c.update {
+		c.old, c.unreadable = parseObject(request.OldObject.Raw, "old object")
+		if reason, err := c.unsealed(); reason != "" || err != nil {
 			return reason, facts, err
 		}
 	}
-	facts, err = j.signed(ctx, doc, request)
-	if err != nil && request.Operation == admissionv1.Update && unchanged(doc, request) {
+	facts, err = j.signed(ctx, c)
+	if err != nil && c.unchanged() {
 		return ReasonUnchanged, Facts{}, nil
 	}
 	return ReasonVerified, facts, err
 }
 
+// change is what a request would do.
+type change struct {
+	doc, old    *exception.Document // old is nil where there is none, or it cannot be read
+	unreadable  error               // why it cannot
+	update      bool
+	subresource string
+}
+
 // signed asks for the seal of what would be stored, and what it may not say.
-func (j *judge) signed(ctx context.Context, doc *exception.Document, request *admissionv1.AdmissionRequest) (Facts, error) {
-	verified, err := j.rules.verifier.Verify(doc, j.now)
+func (j *judge) signed(ctx context.Context, c change) (Facts, error) {
+	verified, err := j.rules.verifier.Verify(c.doc, j.now)
 	if err != nil {
 		return Facts{}, err
 	}
 	facts := factsOf(verified.Facts())
-	if err := j.beyondTheSeal(ctx, verified, request); err != nil {
+	if err := j.beyondTheSeal(ctx, verified, c); err != nil {
 		var refused *refusal
 		if errors.As(err, &refused) {
 			refused.facts = facts
 		}
 		return Facts{}, err
 	}
-	j.rules.admitted.keep(doc, j.cluster, facts, j.now)
+	j.rules.admitted.keep(c.doc, j.cluster, facts, j.now)
 	return facts, nil
 }
 
 // beyondTheSeal asks of a verified object what only this cluster knows.
-func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, request *admissionv1.AdmissionRequest) error {
+func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, c change) error {
 	if verified.Message().Identity().Name == "" {
 		return refuse(ReasonGeneratedName, "it has no name yet")
 	}
@@ -112,8 +122,8 @@ func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, re
 	if err := j.reachesGuard(verified.Message()); err != nil {
 		return err
 	}
-	if request.Operation == admissionv1.Update {
-		return j.rollback(verified, request.OldObject.Raw)
+	if c.update {
+		return j.rollback(verified, c.old)
 	}
 	return j.tooMany(ctx, verified.Message())
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -142,12 +141,12 @@ func (m *Metrics) removed(reason string) { m.deletions.WithLabelValues(reason).I
 
 func (m *Metrics) lookedAtAll(at time.Time) { m.lookedAt.Set(float64(at.Unix())) }
 
-func (m *Metrics) nextExpiry(_ exception.Identity, at time.Time, some bool) {
-	if !some {
+func (m *Metrics) nextExpiry(next *appointment) {
+	if next == nil {
 		m.expiry.Store(0)
 		return
 	}
-	m.expiry.Store(at.Unix())
+	m.expiry.Store(next.at.Unix())
 }
 
 func number(yes bool) float64 {

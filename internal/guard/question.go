@@ -73,7 +73,7 @@ func (question) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
 		err = errors.New("there is more than one value")
 	}
 	if err != nil {
-		return nil, refuse(ReasonMalformed, "this is no question: %s", err)
+		return nil, refuse(ReasonMalformed, "the body is not a question: %s", err)
 	}
 	if q.Operation != admissionv1.Create && q.Operation != admissionv1.Update {
 		// A DELETE would be written down as if it had happened.

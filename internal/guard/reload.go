@@ -16,7 +16,7 @@ type Load func(digest string) (*Rules, error)
 // answers, and whoever mounts a file can be told apart from whoever may write
 // through the API. A ConfigMap that is mounted is replaced as a whole.
 //
-// What cannot be meant is refused as a whole, and what was decided by until then
+// An invalid one is refused as a whole, and what was decided by until then
 // stays.
 type Reloader struct {
 	Current *Current

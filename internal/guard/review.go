@@ -15,7 +15,7 @@ type review struct{}
 func (review) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
 	var r admissionv1.AdmissionReview
 	if err := json.Unmarshal(raw, &r); err != nil || r.Request == nil || r.Request.UID == "" || r.APIVersion != admissionv1.SchemeGroupVersion.String() {
-		return nil, refuse(ReasonMalformed, "this is no review of %s", admissionv1.SchemeGroupVersion)
+		return nil, refuse(ReasonMalformed, "the body is not a review of %s", admissionv1.SchemeGroupVersion)
 	}
 	return r.Request, nil
 }

@@ -15,10 +15,9 @@ import (
 // in another version when the request is in another one. A seal that does not
 // verify, or is another object's, says nothing of when anything was signed: who
 // made that must not keep an honest one out.
-func (j *judge) rollback(verified *verify.Verified, raw []byte) error {
-	old, err := parseObject(raw, "old object")
-	if err != nil {
-		return nil //nolint:nilerr // as above
+func (j *judge) rollback(verified *verify.Verified, old *exception.Document) error {
+	if old == nil {
+		return nil
 	}
 	before, err := j.sealed(old, verified.Message().Identity())
 	if err != nil || before == nil || before.Facts().MessageDigest == verified.Facts().MessageDigest {

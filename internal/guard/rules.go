@@ -58,7 +58,7 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	}
 	verifier.Remember(nil)
 	if settings.MaxPerNamespace < 0 {
-		return nil, fmt.Errorf("guard: maxPerNamespace: %d cannot be meant", settings.MaxPerNamespace)
+		return nil, fmt.Errorf("guard: maxPerNamespace: %d is negative; write 0 for no limit", settings.MaxPerNamespace)
 	}
 	if err := settings.Namespaces.Check(wildcard.NamespaceForm); err != nil {
 		return nil, fmt.Errorf("guard: namespaces: %w", err)

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"slices"
 
-	admissionv1 "k8s.io/api/admission/v1"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -21,20 +19,17 @@ const statusSubresource = "status"
 // the garbage collector take away one by one. It may lose them and change in nothing
 // else: an exception counts until it is gone. The status is what a controller
 // says of an object, and is not covered by its seal.
-func unsealed(doc *exception.Document, request *admissionv1.AdmissionRequest) (reason string, err error) {
-	if request.SubResource != "" && request.SubResource != statusSubresource {
-		return "", refuse(ReasonSubresourceNotAllowed, "%q changes the object beside what was signed", request.SubResource)
-	}
-	old, err := parseObject(request.OldObject.Raw, "old object")
-	if err != nil {
-		// It was stored in other times; nothing is known of it.
-		if request.SubResource == "" {
-			return "", nil
-		}
-		return "", err
-	}
-	if request.SubResource == statusSubresource {
-		if differ(old, doc, "status") {
+func (c change) unsealed() (reason string, err error) {
+	old, doc := c.old, c.doc
+	switch {
+	case c.subresource != "" && c.subresource != statusSubresource:
+		return "", refuse(ReasonSubresourceNotAllowed, "%q changes the object beside what was signed", c.subresource)
+	case old == nil && c.subresource == "":
+		return "", nil // it was stored in other times; nothing is known of it
+	case old == nil:
+		return "", c.unreadable
+	case c.subresource == statusSubresource:
+		if differ(old, doc, statusSubresource) {
 			return "", refuse(ReasonSubresourceNotAllowed, "more than its status changes")
 		}
 		return ReasonStatus, nil
@@ -54,9 +49,9 @@ func unsealed(doc *exception.Document, request *admissionv1.AdmissionRequest) (r
 //
 // Both states are shown in the version of the request. Where that is not the one that
 // was signed, it has to show all that was: what it did not show would be gone.
-func unchanged(doc *exception.Document, request *admissionv1.AdmissionRequest) bool {
-	old, err := parseObject(request.OldObject.Raw, "old object")
-	if err != nil || request.SubResource != "" || differ(old, doc, "") {
+func (c change) unchanged() bool {
+	doc := c.doc
+	if c.old == nil || c.subresource != "" || differ(c.old, doc, "") {
 		return false
 	}
 	opened, err := seal.Read(doc)

@@ -1,12 +1,10 @@
 package sandbox
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	ct "github.com/google/certificate-transparency-go"
@@ -17,15 +15,11 @@ import (
 // ctPrefix is the log's name in its address, as logs that share a host have one.
 const ctPrefix = "/test"
 
-// ctLog is a certificate transparency log. It answers for what a certificate authority needs (RFC 6962, sections 4.1 to 4.3
-// and 4.7), and signs what it has put into its tree, in that order.
+// ctLog is a certificate transparency log, as far as a certificate authority asks it (RFC 6962, sections 4.1 and 4.2):
+// it checks a chain and signs a timestamp. It has no tree, since nobody here watches one.
 type ctLog struct {
 	key   *logKey
 	roots *ctx509.CertPool
-	root  []byte
-
-	mu   sync.Mutex
-	tree *merkleTree
 }
 
 func newCTLog(key *logKey, root *authority) (*ctLog, error) {
@@ -35,17 +29,13 @@ func newCTLog(key *logKey, root *authority) (*ctLog, error) {
 	}
 	roots := ctx509.NewCertPool()
 	roots.AddCert(certificate)
-	return &ctLog{key: key, roots: roots, root: certificate.Raw, tree: newMerkleTree()}, nil
+	return &ctLog{key: key, roots: roots}, nil
 }
 
 func (l *ctLog) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+ctPrefix+ct.AddChainPath, l.serveAdd(ct.X509LogEntryType))
 	mux.HandleFunc("POST "+ctPrefix+ct.AddPreChainPath, l.serveAdd(ct.PrecertLogEntryType))
-	mux.HandleFunc("GET "+ctPrefix+ct.GetSTHPath, l.serveSTH)
-	mux.HandleFunc("GET "+ctPrefix+ct.GetRootsPath, func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, ct.GetRootsResponse{Certificates: []string{base64.StdEncoding.EncodeToString(l.root)}})
-	})
 	return mux
 }
 
@@ -104,22 +94,12 @@ func (l *ctLog) checkChain(raw [][]byte, kind ct.LogEntryType) ([]*ctx509.Certif
 	return verified[0], nil
 }
 
-// add logs the certificate and promises so: the timestamp is signed after the tree has it.
+// add promises to log the certificate.
 func (l *ctLog) add(chain []*ctx509.Certificate, kind ct.LogEntryType, now time.Time) (*ct.AddChainResponse, error) {
 	stamp := uint64(now.UnixMilli()) //nolint:gosec // the clock is past 1970
 	leaf, err := ct.MerkleTreeLeafFromChain(chain, kind, stamp)
 	if err != nil {
 		return nil, fmt.Errorf("build leaf: %w", err)
-	}
-	hash, err := ct.LeafHashForLeaf(leaf)
-	if err != nil {
-		return nil, fmt.Errorf("hash leaf: %w", err)
-	}
-	l.mu.Lock()
-	_, err = l.tree.append(hash[:])
-	l.mu.Unlock()
-	if err != nil {
-		return nil, err
 	}
 	sct := ct.SignedCertificateTimestamp{SCTVersion: ct.V1, LogID: ct.LogID{KeyID: l.key.id}, Timestamp: stamp}
 	input, err := ct.SerializeSCTSignatureInput(sct, ct.LogEntry{Leaf: *leaf})
@@ -131,37 +111,6 @@ func (l *ctLog) add(chain []*ctx509.Certificate, kind ct.LogEntryType, now time.
 		return nil, err
 	}
 	return &ct.AddChainResponse{SCTVersion: ct.V1, ID: l.key.id[:], Timestamp: stamp, Signature: signature}, nil
-}
-
-func (l *ctLog) serveSTH(w http.ResponseWriter, _ *http.Request) {
-	head, err := l.treeHead(time.Now())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	writeJSON(w, http.StatusOK, head)
-}
-
-func (l *ctLog) treeHead(now time.Time) (*ct.GetSTHResponse, error) {
-	l.mu.Lock()
-	size := l.tree.size()
-	root, err := l.tree.root(size)
-	l.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	stamp := uint64(now.UnixMilli()) //nolint:gosec // the clock is past 1970
-	head := ct.SignedTreeHead{Version: ct.V1, TreeSize: size, Timestamp: stamp}
-	copy(head.SHA256RootHash[:], root)
-	input, err := ct.SerializeSTHSignatureInput(head)
-	if err != nil {
-		return nil, fmt.Errorf("encode tree head: %w", err)
-	}
-	signature, err := l.sign(input)
-	if err != nil {
-		return nil, err
-	}
-	return &ct.GetSTHResponse{TreeSize: size, Timestamp: stamp, SHA256RootHash: root, TreeHeadSignature: signature}, nil
 }
 
 // sign makes TLS's digitally-signed structure (RFC 5246, section 4.7).

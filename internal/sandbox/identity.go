@@ -85,31 +85,21 @@ func (id Identity) over(base Identity) Identity {
 	if id.Repository != "" || id.WorkflowFile != "" || id.Ref != "" {
 		base.JobWorkflowRef = ""
 	}
-	pick := func(field *string, value string) {
-		if value != "" {
-			*field = value
+	into := base.fields()
+	for i, field := range id.fields() {
+		if *field != "" {
+			*into[i] = *field
 		}
 	}
-	pick(&base.Issuer, id.Issuer)
-	pick(&base.Repository, id.Repository)
-	pick(&base.RepositoryID, id.RepositoryID)
-	pick(&base.RepositoryOwner, id.RepositoryOwner)
-	pick(&base.RepositoryOwnerID, id.RepositoryOwnerID)
-	pick(&base.RepositoryVisibility, id.RepositoryVisibility)
-	pick(&base.Ref, id.Ref)
-	pick(&base.SHA, id.SHA)
-	pick(&base.Workflow, id.Workflow)
-	pick(&base.WorkflowFile, id.WorkflowFile)
-	pick(&base.EventName, id.EventName)
-	pick(&base.RunnerEnvironment, id.RunnerEnvironment)
-	pick(&base.RunID, id.RunID)
-	pick(&base.RunAttempt, id.RunAttempt)
-	pick(&base.Environment, id.Environment)
-	pick(&base.JobWorkflowRef, id.JobWorkflowRef)
 	if id.TokenLifetime != 0 {
 		base.TokenLifetime = id.TokenLifetime
 	}
 	return base
+}
+
+func (id *Identity) fields() []*string {
+	return []*string{&id.Issuer, &id.Repository, &id.RepositoryID, &id.RepositoryOwner, &id.RepositoryOwnerID, &id.RepositoryVisibility,
+		&id.Ref, &id.SHA, &id.Workflow, &id.WorkflowFile, &id.EventName, &id.RunnerEnvironment, &id.RunID, &id.RunAttempt, &id.Environment, &id.JobWorkflowRef}
 }
 
 // Validate refuses what GitHub could not have said and what would not survive being written to polex.yaml. Zero

@@ -66,18 +66,6 @@ func (t *merkleTree) inclusion(index, size uint64) ([][]byte, error) {
 	return nodes.Rehash(t.hashes(nodes.IDs), t.factory.Hash)
 }
 
-// consistency proves that the tree of size second begins with the one of size first.
-func (t *merkleTree) consistency(first, second uint64) ([][]byte, error) {
-	if second > t.size() {
-		return nil, fmt.Errorf("size %d is beyond the tree's %d", second, t.size())
-	}
-	nodes, err := proof.Consistency(first, second)
-	if err != nil {
-		return nil, err
-	}
-	return nodes.Rehash(t.hashes(nodes.IDs), t.factory.Hash)
-}
-
 func (t *merkleTree) hashes(ids []compact.NodeID) [][]byte {
 	hashes := make([][]byte, len(ids))
 	for i, id := range ids {

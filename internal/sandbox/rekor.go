@@ -30,7 +30,8 @@ const (
 	entriesPath   = "/api/v1/log/entries"
 )
 
-// rekor is a transparency log with Rekor's version 1 API: one shard, a Merkle tree in memory, and an index.
+// rekor is a transparency log with what a signer asks of Rekor's version 1 API: one shard, a Merkle tree in memory, and an index.
+// What watches the tree is left out.
 type rekor struct {
 	key    *logKey
 	signer signature.Signer
@@ -76,9 +77,7 @@ func (l *rekor) handler() http.Handler {
 	mux.HandleFunc("GET "+entriesPath, l.serveByIndex)
 	mux.HandleFunc("GET "+entriesPath+"/{id}", l.serveByID)
 	mux.HandleFunc("POST "+entriesPath+"/retrieve", l.serveRetrieve)
-	mux.HandleFunc("POST /api/v1/index/retrieve", l.serveSearch)
-	mux.HandleFunc("GET /api/v1/log", l.serveInfo)
-	mux.HandleFunc("GET /api/v1/log/proof", l.serveProof)
+	mux.HandleFunc("POST /api/v1/index/retrieve", l.serveSearch) // k8s-manifest-sigstore asks it when it signs
 	mux.HandleFunc("GET /api/v1/log/publicKey", l.servePublicKey)
 	return mux
 }

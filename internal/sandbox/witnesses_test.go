@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"bytes"
 	"crypto"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"testing"
@@ -56,43 +55,6 @@ func TestTimestampsVerify(t *testing.T) {
 	} {
 		if status, _, _ := send(t, http.MethodPost, s.TimestampURL, tc.header, bytes.NewReader(tc.body)); status != tc.want {
 			t.Errorf("%s: status %d, want %d", name, status, tc.want)
-		}
-	}
-}
-
-func TestCTLogSignsItsTree(t *testing.T) {
-	s := start(t, sandbox.Options{})
-	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for want := uint64(0); want < 3; want++ {
-		_, _, answer := send(t, http.MethodGet, s.CTLogURL+ct.GetSTHPath, nil, nil)
-		var response ct.GetSTHResponse
-		if err := json.Unmarshal(answer, &response); err != nil {
-			t.Fatal(err)
-		}
-		head, err := response.ToSignedTreeHead()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if head.TreeSize != want {
-			t.Errorf("size %d, want %d", head.TreeSize, want)
-		}
-		for id, log := range trusted.CTLogs() {
-			if id != hex.EncodeToString(log.ID) {
-				t.Errorf("log ID %s is not that of its key", id)
-			}
-			verifier, err := ct.NewSignatureVerifier(log.PublicKey)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := verifier.VerifySTHSignature(*head); err != nil {
-				t.Errorf("tree head of size %d: %v", want, err)
-			}
-		}
-		if err := certify(t, s, mint(t, s, sandbox.Identity{})); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

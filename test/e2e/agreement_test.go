@@ -32,13 +32,13 @@ func TestAgreement(t *testing.T) {
 	if len(samples) < 200 {
 		t.Fatalf("%d samples are too few", len(samples))
 	}
-	tally := agreement{stricter: map[string]int{}, used: map[string]bool{}, sources: map[string]*source{}}
+	agreed := agreement{stricter: map[string]int{}, used: map[string]bool{}, sources: map[string]*source{}}
 	for _, v := range judge(t, samples) {
-		tally.count(t, v)
+		agreed.count(t, v)
 		keptAsWritten(t, v)
 	}
 	for i := range strictness {
-		if key := strictness[i].key(); !tally.used[key] {
+		if key := strictness[i].key(); !agreed.used[key] {
 			t.Errorf("polex is nowhere stricter by %s: take it off the list", key)
 		}
 	}
@@ -51,7 +51,7 @@ func TestAgreement(t *testing.T) {
 			t.Errorf("docs/agreement.md does not say: %s", s.why)
 		}
 	}
-	t.Log(tally.String())
+	t.Log(agreed.String())
 }
 
 // judge asks both about every sample.

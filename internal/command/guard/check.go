@@ -30,9 +30,8 @@ protect the guard, Kyverno's flags, what the guard is permitted to do, and its c
 Run it in a Pod with the guard's ServiceAccount, whose permissions it asks about.
 It changes nothing.
 
-Exits 0 if everything is as it should be, 1 if something is wrong, 2 for a command
-line or a configuration that cannot be meant, and 3 if something could not be
-found out.`
+Exits 0 if everything is as it should be, 1 if something is wrong, 2 for an invalid
+command line or configuration, and 3 if something could not be found out.`
 
 type checkFlags struct {
 	cluster     clusterFlags

@@ -147,8 +147,8 @@ func (f *serveFlags) check() error {
 	return err
 }
 
-// errNoConfig is told to who names no configuration.
-var errNoConfig = &cli.UsageError{Err: errors.New("nothing says who is trusted"), Hint: "name a configuration with --config"}
+// errNoConfig is the error where no configuration is named.
+var errNoConfig = &cli.UsageError{Err: errors.New("missing required flag: --config"), Hint: "name a configuration with --config FILE"}
 
 // podNamespace is where a Pod is told which namespace it runs in.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"

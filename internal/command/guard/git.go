@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard/repository"
 )
 
-// checkGit refuses flags about the repository that cannot be meant. Whether there
+// checkGit refuses invalid flags about the repository. Whether there
 // is one is seen while the guard runs: what fetches it may start later.
 func (f *serveFlags) checkGit() error {
 	if !f.given("git") {
@@ -37,7 +37,7 @@ func (f *serveFlags) checkGit() error {
 
 // readGit sets up the reading of the repository, which every guard does, so that
 // the one that takes up the Lease knows it.
-func (g *guarding) readGit() error {
+func (g *process) readGit() error {
 	if g.flags.Git == "" {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-var errNoSubcommand = errors.New("it says neither serve nor check")
+var errNoSubcommand = errors.New("missing command: serve or check")
 
 // maxNamed is the most bytes of a file that a trust policy names.
 const maxNamed = 4 << 20

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -11,13 +12,23 @@ const (
 	// betweenReleases is how often it is looked how much memory is held for nothing.
 	betweenReleases = 2 * time.Second
 	// spare is how much may be, so that little work costs no collection.
-	spare = 4 << 20
+	spare = 2 << 20
+	// headroom is how much more is allocated between two collections than is live, in
+	// bytes. A collection goes through all that is known of the stored exceptions, and a
+	// review allocates a quarter of a MiB.
+	headroom = 16 << 20
 )
 
-// releaseMemory gives memory back that a burst of work has left: of thousands of
+// boundMemory gives memory back that a burst of work has left: of thousands of
 // exceptions that were read, digests are kept. Go's own scavenger keeps as much again as
 // is in use.
-func releaseMemory(ctx context.Context) error {
+//
+// Meanwhile it holds as much as headroom and never writes to it, so that the next
+// collection comes later by that, and no memory is taken for it. A higher GOGC would let
+// the heap of a flood grow to a multiple of what is live.
+func boundMemory(ctx context.Context) error {
+	untouched := make([]byte, headroom)
+	defer runtime.KeepAlive(untouched)
 	ticker := time.NewTicker(betweenReleases)
 	defer ticker.Stop()
 	for {

@@ -8,16 +8,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// probePatience is how long the API server may take to say that it is there.
-const probePatience = 2 * time.Second
+// probeTimeout is how long the API server may take to say that it is there.
+const probeTimeout = 2 * time.Second
 
 // reachesAPIServer asks the API server for its version.
-func (g *guarding) reachesAPIServer(r *http.Request) error {
+func (g *process) reachesAPIServer(r *http.Request) error {
 	client, err := rest.HTTPClientFor(g.rest)
 	if err != nil {
 		return err
 	}
-	client.Timeout = probePatience
+	client.Timeout = probeTimeout
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, g.rest.Host+"/version", nil)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/guard"
+	"github.com/polex-dev/polex/internal/guard/cluster"
 	"github.com/polex-dev/polex/internal/guard/doctor"
 	"github.com/polex-dev/polex/internal/guard/server"
 )
@@ -30,7 +32,7 @@ delete an exception when its time has come.
 
 Who is trusted comes from --config alone: a file of kind Config with the sections
 trust and guard, or a trust policy. It is looked at every few seconds, with the
-files that it names. A new one that cannot be meant is refused, and the old one
+files that it names. A new one that is invalid is refused, and the old one
 stays. Nothing is fetched, and no environment variable has a say.
 
 With --git it also says which exceptions stand in the cluster and not in the
@@ -86,8 +88,8 @@ func serve(ctx context.Context, flags *serveFlags, log *slog.Logger) error {
 	return g.manager.Start(running)
 }
 
-// guarding is a guard that is put together and not started.
-type guarding struct {
+// process is a guard that is put together and not started.
+type process struct {
 	flags   *serveFlags
 	log     *slog.Logger
 	clock   clock.WithTicker
@@ -96,13 +98,15 @@ type guarding struct {
 	rules   *guard.Current
 	metrics *guard.Metrics
 	git     *guard.Git // nil without --git
-	keeping
+	store   *cluster.Store
+	teller  *cluster.Teller
+	pod     *corev1.ObjectReference // for Events about the guard itself
 
 	draining chan struct{} // closed once the process was told to end
 }
 
-func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
-	g := &guarding{flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{})}
+func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
+	g := &process{flags: flags, log: log, clock: clock.RealClock{}, rules: &guard.Current{}, draining: make(chan struct{})}
 	var err error
 	if g.metrics, err = guard.NewMetrics(ctrlmetrics.Registry, g.clock.Now); err != nil {
 		return nil, err
@@ -120,7 +124,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	if err := g.readGit(); err != nil {
 		return nil, err
 	}
-	if err := g.keep(); err != nil {
+	if err := g.addController(); err != nil {
 		return nil, err
 	}
 	handler, err := guard.NewHandler(guard.Config{
@@ -137,7 +141,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 	if err := g.addServer(answers); err != nil {
 		return nil, err
 	}
-	for _, run := range []manager.RunnableFunc{reloader.Run, releaseMemory} {
+	for _, run := range []manager.RunnableFunc{reloader.Run, boundMemory} {
 		if err := g.manager.Add(run); err != nil {
 			return nil, err
 		}
@@ -146,7 +150,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*guarding, error) {
 }
 
 // answers says who answers at which path.
-func (g *guarding) answers(handler *guard.Handler) (http.Handler, error) {
+func (g *process) answers(handler *guard.Handler) (http.Handler, error) {
 	admit, deleted := http.Handler(handler), http.Handler(http.HandlerFunc(handler.ServeDeletion))
 	if g.flags.ClientCA != "" {
 		clients, err := g.clientCA()
@@ -162,7 +166,7 @@ func (g *guarding) answers(handler *guard.Handler) (http.Handler, error) {
 	return g.parting(mux), nil
 }
 
-func (g *guarding) managerOptions() ctrl.Options {
+func (g *process) managerOptions() ctrl.Options {
 	return ctrl.Options{
 		Cache:                  cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
 		Logger:                 logr.FromSlogHandler(g.log.Handler()),
@@ -172,7 +176,7 @@ func (g *guarding) managerOptions() ctrl.Options {
 	}
 }
 
-func (g *guarding) reloader() *guard.Reloader {
+func (g *process) reloader() *guard.Reloader {
 	return &guard.Reloader{
 		Current: g.rules, Load: loader(g.flags.Config, g.flags.Namespace), Every: g.flags.ReloadInterval, Clock: g.clock, Metrics: g.metrics,
 		Changed: func(r *guard.Rules) { g.log.Info("configuration", "digest", r.Digest()) },
@@ -182,7 +186,7 @@ func (g *guarding) reloader() *guard.Reloader {
 
 // refusedConfiguration is told of a configuration that is not taken up: at start,
 // when nobody can be told, the command ends with it.
-func (g *guarding) refusedConfiguration(err error) {
+func (g *process) refusedConfiguration(err error) {
 	if g.teller == nil {
 		return
 	}
@@ -190,14 +194,14 @@ func (g *guarding) refusedConfiguration(err error) {
 	g.teller.ConfigurationRefused(g.pod, err)
 }
 
-func (g *guarding) observe(d *guard.Decision, took time.Duration) {
+func (g *process) observe(d *guard.Decision, took time.Duration) {
 	g.metrics.Decided(d, took)
 	guard.LogDecision(g.log, d, took)
 }
 
 // addProbes: alive is who answers; ready is who has rules, reaches the API server
 // and is not about to end.
-func (g *guarding) addProbes() error {
+func (g *process) addProbes() error {
 	return errors.Join(
 		g.manager.AddHealthzCheck("ping", healthz.Ping),
 		g.manager.AddReadyzCheck("webhook", func(r *http.Request) error { return server.Answers(r.Context(), g.flags.WebhookAddress) }),
@@ -221,7 +225,7 @@ func (g *guarding) addProbes() error {
 
 // drain says first that it is not ready any more, and ends once the API server
 // has had time to ask others.
-func (g *guarding) drain(ctx context.Context, delay time.Duration, stop func()) {
+func (g *process) drain(ctx context.Context, delay time.Duration, stop func()) {
 	<-ctx.Done()
 	close(g.draining)
 	<-g.clock.After(delay)
@@ -230,7 +234,7 @@ func (g *guarding) drain(ctx context.Context, delay time.Duration, stop func()) 
 
 // parting lets nobody keep a connection once the guard was told to end: a request that
 // is sent on one in the moment in which it is closed is not answered, and refused.
-func (g *guarding) parting(answer http.Handler) http.Handler {
+func (g *process) parting(answer http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-g.draining:

@@ -18,7 +18,7 @@ import (
 
 // addServer serves from the start or, where the guard makes its certificate itself,
 // once there is one.
-func (g *guarding) addServer(answers http.Handler) error {
+func (g *process) addServer(answers http.Handler) error {
 	if g.flags.SelfManaged == "" {
 		return g.serveBy(context.Background(), answers)
 	}
@@ -38,7 +38,7 @@ func (g *guarding) addServer(answers http.Handler) error {
 
 // serveBy serves with the files' certificate, and with the new one once they
 // change.
-func (g *guarding) serveBy(ctx context.Context, answers http.Handler) error {
+func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 	watcher, err := certwatcher.New(g.flags.TLSCert, g.flags.TLSKey)
 	if err != nil {
 		return &cli.UsageError{Err: fmt.Errorf("--tls-cert, --tls-key: %w", err)}
@@ -64,7 +64,7 @@ func (g *guarding) serveBy(ctx context.Context, answers http.Handler) error {
 
 // clientCA says whose reviews are answered, by a file that is looked at as often as the
 // configuration is.
-func (g *guarding) clientCA() (*server.ClientCA, error) {
+func (g *process) clientCA() (*server.ClientCA, error) {
 	clients := &server.ClientCA{File: g.flags.ClientCA, Names: g.flags.ClientNames, Now: g.clock.Now}
 	if err := clients.Load(); err != nil {
 		return nil, &cli.UsageError{Err: fmt.Errorf("--client-ca: %w", err)}
@@ -91,7 +91,7 @@ func (g *guarding) clientCA() (*server.ClientCA, error) {
 
 // certifyItself keeps a certificate in the Secret, and who certified it in the
 // webhook's caBundle. It closes ready once the Secret lies where it is mounted.
-func (g *guarding) certifyItself() (ready chan struct{}, err error) {
+func (g *process) certifyItself() (ready chan struct{}, err error) {
 	ready = make(chan struct{})
 	name := g.flags.DNSName
 	if name == "" {

@@ -17,7 +17,7 @@ import (
 // definitions looks at what the API server shows of an exception: a conversion webhook
 // shows each version of it as it likes.
 func (k *checkup) definitions(ctx context.Context) {
-	before := len(k.found)
+	defer k.unlessFound("customresourcedefinitions", "the API server converts exceptions itself")()
 	for _, gk := range k.Kinds {
 		if !gk.IsException() {
 			continue
@@ -38,9 +38,6 @@ func (k *checkup) definitions(ctx context.Context) {
 				Hint: "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it"})
 		}
 	}
-	if len(k.found) == before {
-		k.fine("customresourcedefinitions", "the API server converts exceptions itself")
-	}
 }
 
 // apiServiceList is the kind of the list of what serves which group and version.
@@ -54,7 +51,7 @@ func (k *checkup) served(ctx context.Context) {
 	if !ok {
 		return
 	}
-	before := len(k.found)
+	defer k.unlessFound(subject, "the API server answers for exceptions itself")()
 	for _, s := range items {
 		group, _, _ := unstructured.NestedString(s.Object, "spec", "group")
 		service, elsewhere, err := unstructured.NestedMap(s.Object, "spec", "service")
@@ -64,9 +61,6 @@ func (k *checkup) served(ctx context.Context) {
 		k.add(Finding{Subject: subject + "/" + s.GetName(), Reason: ReasonServedElsewhere,
 			Message: fmt.Sprintf("the Service %v/%v answers for %s, and not the API server", service["namespace"], service["name"], group),
 			Hint:    "delete it, and the API server makes its own; then find out who changed it"})
-	}
-	if len(k.found) == before {
-		k.fine(subject, "the API server answers for exceptions itself")
 	}
 }
 

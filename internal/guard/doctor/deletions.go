@@ -21,7 +21,7 @@ func (k *checkup) deletions(ctx context.Context) {
 		k.unknown(policies, err)
 		return
 	}
-	before := len(k.found)
+	defer k.unlessFound("what is asked about deletions", "nothing but the guard")()
 	for _, config := range configs.Items {
 		for _, w := range config.Webhooks {
 			if config.Name != k.Webhook {
@@ -38,9 +38,6 @@ func (k *checkup) deletions(ctx context.Context) {
 			rules = append(rules, r.RuleWithOperations)
 		}
 		k.blocks(policies+"/"+p.Name, rules)
-	}
-	if len(k.found) == before {
-		k.fine("what is asked about deletions", "nothing but the guard")
 	}
 }
 

@@ -27,7 +27,7 @@ type Config struct {
 	Static *admissionregistrationv1.ValidatingWebhookConfiguration
 	// Deadline is how long the guard lets a request take.
 	Deadline time.Duration
-	// Protect holds the files of policies/guard/protect; nil is not to compare them.
+	// Protect holds the files of policies/guard/protect.
 	Protect fs.FS
 	// Namespace is the guard's, where its Lease is.
 	Namespace string
@@ -91,6 +91,17 @@ func (k *checkup) add(f Finding) { k.found = append(k.found, f) }
 
 func (k *checkup) fine(subject, message string) {
 	k.add(Finding{Outcome: Fine, Subject: subject, Reason: "fine", Message: message})
+}
+
+// unlessFound says at its end that a part is fine, unless something is found from now on:
+// defer k.unlessFound(…)().
+func (k *checkup) unlessFound(subject, message string) func() {
+	before := len(k.found)
+	return func() {
+		if len(k.found) == before {
+			k.fine(subject, message)
+		}
+	}
 }
 
 func (k *checkup) unknown(subject string, err error) {

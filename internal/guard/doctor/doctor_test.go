@@ -95,8 +95,8 @@ func protected() (map[string]limits, map[string]binding) {
 	if err != nil {
 		panic(err)
 	}
-	for _, name := range doctor.Protecting {
-		policies[name] = *delivered[name]
+	for name, policy := range delivered {
+		policies[name] = *policy
 		bindings[name] = binding{PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{"Deny", "Audit"}, MatchResources: &admissionregistrationv1.MatchResources{}}
 	}
 	return policies, bindings
@@ -273,7 +273,7 @@ func TestDoctor(t *testing.T) {
 		"one for fewer resources": {change: limit("polex-guard-definitions", func(p *limits) {
 			p.MatchConstraints.ResourceRules = p.MatchConstraints.ResourceRules[1:]
 		}), want: []string{"doubtful protection-hole"}},
-		"one as an API server stores it, with keepers": {change: limit("polex-guard-namespace", func(p *limits) {
+		"one as an API server stores it, with administrators": {change: limit("polex-guard-namespace", func(p *limits) {
 			m := p.MatchConstraints
 			p.MatchConditions[0].Expression = strings.ReplaceAll(p.MatchConditions[0].Expression, " ", "\n\n ")
 			m.MatchPolicy, m.ObjectSelector = new(admissionregistrationv1.Equivalent), &metav1.LabelSelector{}

@@ -30,7 +30,6 @@ type mutator struct {
 // What the guard rests on does: a ConfigMap that somebody who may touches is another
 // one when it is stored.
 func (k *checkup) mutating(ctx context.Context) {
-	const subject = "what changes objects on their way"
 	mutators, ok := k.mutators(ctx)
 	if !ok {
 		return
@@ -40,7 +39,7 @@ func (k *checkup) mutating(ctx context.Context) {
 		k.unknown("namespaces/"+k.Namespace, err)
 		return
 	}
-	before := len(k.found)
+	defer k.unlessFound("what changes objects on their way", "nothing is asked about exceptions, or about "+k.Namespace)()
 	for _, m := range mutators {
 		if k.asksAbout(m.rules, admissionregistrationv1.Create) || k.asksAbout(m.rules, admissionregistrationv1.Update) {
 			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutates,
@@ -58,9 +57,6 @@ func (k *checkup) mutating(ctx context.Context) {
 		} else if m.authored {
 			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: "whoever writes a policy that mutates can have it change the ConfigMap and Secret of " + k.Namespace, Hint: hint})
 		}
-	}
-	if len(k.found) == before {
-		k.fine(subject, "nothing is asked about exceptions, or about "+k.Namespace)
 	}
 }
 

@@ -57,7 +57,7 @@ func (k *checkup) permissions(ctx context.Context) {
 		}
 		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", "", []string{"get", "list", "watch", "delete"}})
 	}
-	before := len(k.found)
+	defer k.unlessFound("permissions", "it may watch, delete what has expired, and say so")()
 	for _, n := range needs {
 		lacking, err := k.lacking(ctx, n)
 		if err != nil {
@@ -68,9 +68,6 @@ func (k *checkup) permissions(ctx context.Context) {
 			k.add(Finding{Subject: "permissions", Reason: ReasonNotPermitted, Message: "it may not " + strings.Join(lacking, ", ") + " " + schema.GroupResource{Group: n.group, Resource: n.resource}.String(),
 				Hint: "give the guard's ServiceAccount the role of its manifests, and run this as that"})
 		}
-	}
-	if len(k.found) == before {
-		k.fine("permissions", "it may watch, delete what has expired, and say so")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,12 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
-
-// Protecting are the names of the ValidatingAdmissionPolicies of policies/guard/protect,
-// each of which has a binding of the same name.
-var Protecting = []string{
-	"polex-guard-cluster", "polex-guard-definitions", "polex-guard-kyverno", "polex-guard-mutations", "polex-guard-mutators", "polex-guard-namespace", "polex-guard-policies",
-}
 
 // protect looks at the admission policies that keep others from changing the guard. No
 // admission policy is asked about admission policies, so this is where one is missed.
@@ -44,23 +39,23 @@ func (k *checkup) protect(ctx context.Context) {
 	for _, b := range bindings.Items {
 		bound[b.Spec.PolicyName] = bound[b.Spec.PolicyName] || holds(b.Spec)
 	}
-	if !slices.ContainsFunc(Protecting, func(name string) bool { return there[name] != nil || bound[name] }) {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNotProtected, Message: "whoever may write the guard's webhook, configuration or Deployment, or Kyverno's, can switch it off",
-			Hint: "name keepers, and apply policies/guard/protect"})
-		return
-	}
-	before := len(k.found)
-	wrong := func(name, message string) {
-		k.add(Finding{Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: message, Hint: "apply policies/guard/protect again, and find out who changed it"})
-	}
 	delivered, err := policiesIn(k.Protect)
 	if err != nil {
 		k.unknown(subject, err)
 		return
 	}
-	names := slices.Clone(Protecting)
+	names := slices.Collect(maps.Keys(delivered))
+	if !slices.ContainsFunc(names, func(name string) bool { return there[name] != nil || bound[name] }) {
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNotProtected, Message: "whoever may write the guard's webhook, configuration or Deployment, or Kyverno's, can switch it off",
+			Hint: "name administrators, and apply policies/guard/protect"})
+		return
+	}
+	defer k.unlessFound(subject, "those that protect the guard are there, and bound")()
+	wrong := func(name, message string) {
+		k.add(Finding{Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: message, Hint: "apply policies/guard/protect again, and find out who changed it"})
+	}
 	for name := range there {
-		if !slices.Contains(names, name) {
+		if delivered[name] == nil {
 			names = append(names, name)
 		}
 	}
@@ -76,21 +71,15 @@ func (k *checkup) protect(ctx context.Context) {
 		case !bound[name]:
 			wrong(name, "no binding makes it deny everywhere: there is none, or it leaves something out or only warns")
 		case delivered[name] != nil && !equality.Semantic.DeepEqual(asStored(p.Spec), asStored(*delivered[name])):
-			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: "it is not the one of this version of polex-guard, but for its lists of keepers",
+			k.add(Finding{Outcome: Doubtful, Subject: subject + "/" + name, Reason: ReasonProtectionHole, Message: "it is not the one of this version of polex-guard, but for its lists of administrators",
 				Hint: "compare it with policies/guard/protect, and apply that again if nobody means the difference"})
 		}
-	}
-	if len(k.found) == before {
-		k.fine(subject, "those that protect the guard are there, and bound")
 	}
 }
 
 // policiesIn returns the policies of policies/guard/protect by their names.
 func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdmissionPolicySpec, error) {
 	all := map[string]*admissionregistrationv1.ValidatingAdmissionPolicySpec{}
-	if folder == nil {
-		return all, nil
-	}
 	files, err := fs.Glob(folder, "*.yaml")
 	if err != nil {
 		return nil, err
@@ -113,7 +102,7 @@ func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdm
 	return all, nil
 }
 
-// asStored is a policy without its lists of keepers, with single spaces (kustomize folds
+// asStored is a policy without its lists of administrators, with single spaces (kustomize folds
 // lines in its own way) and with the defaults that the API server writes.
 func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
 	p := spec.DeepCopy()

@@ -1,12 +1,12 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -42,7 +42,7 @@ func (k *checkup) webhook(ctx context.Context) {
 
 // registered looks at the webhooks that the API server asks.
 func (k *checkup) registered(ctx context.Context, subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
-	before := len(k.found)
+	defer k.unlessFound(subject, "every version, namespace and object; what is created or changed fails closed, and deletions fail open")()
 	k.covers(subject, webhooks)
 	for i := range webhooks {
 		w := &webhooks[i]
@@ -53,9 +53,6 @@ func (k *checkup) registered(ctx context.Context, subject string, webhooks []adm
 			k.closed(subject+" "+w.Name, w)
 		}
 		k.certificate(ctx, subject+" "+w.Name, w)
-	}
-	if len(k.found) == before {
-		k.fine(subject, "every version, namespace and object; what is created or changed fails closed, and deletions fail open")
 	}
 }
 
@@ -196,12 +193,11 @@ func timeoutOf(w *admissionregistrationv1.ValidatingWebhook) time.Duration {
 // addressOf is where the API server asks, and by which name.
 func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name string) {
 	if text := w.ClientConfig.URL; text != nil {
-		host, _, _ := strings.Cut(strings.TrimPrefix(*text, "https://"), "/")
-		name, port, found := cutPort(host)
-		if !found {
-			port = "443"
+		at, err := url.Parse(*text)
+		if err != nil {
+			return "", ""
 		}
-		return name + ":" + port, strings.Trim(name, "[]")
+		return net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), "443")), at.Hostname()
 	}
 	s := w.ClientConfig.Service
 	if s == nil {
@@ -228,12 +224,4 @@ func (k *checkup) asksAbout(rules []admissionregistrationv1.RuleWithOperations, 
 		}
 	}
 	return false
-}
-
-func cutPort(host string) (name, port string, found bool) {
-	i := strings.LastIndexByte(host, ':')
-	if i < 0 || strings.HasSuffix(host, "]") {
-		return host, "", false
-	}
-	return host[:i], host[i+1:], true
 }

@@ -3,7 +3,7 @@ package protect
 
 import "embed"
 
-// Files are those policies and their bindings, without the names of keepers.
+// Files are those policies and their bindings, without the names of administrators.
 //
 //go:embed *.yaml
 var Files embed.FS

@@ -29,8 +29,9 @@ type Options struct {
 
 // ArgoCD is a running one.
 type ArgoCD struct {
+	*servers.Group
+
 	options Options
-	group   *servers.Group
 	redis   string // host:port
 	repo    string // of the repository server
 }
@@ -38,31 +39,11 @@ type ArgoCD struct {
 // Start runs everything, and returns once the controller has taken up an
 // Application. The processes end with Close or with the context.
 func Start(ctx context.Context, options Options) (*ArgoCD, error) {
-	a := &ArgoCD{options: options, group: &servers.Group{Binaries: options.Dir, Dir: options.Dir}}
-	within, cancel := context.WithTimeout(ctx, starting)
-	defer cancel()
-	for _, step := range []func(ctx, within context.Context) error{a.lay, a.install, a.startRedis, a.startRepoServer, a.startController} {
-		if err := step(ctx, within); err != nil {
-			err = fmt.Errorf("%w\n%s", err, a.Logs())
-			return nil, errors.Join(err, a.Close())
-		}
+	a := &ArgoCD{options: options, Group: &servers.Group{Binaries: options.Dir, Dir: options.Dir}}
+	if err := a.Steps(ctx, starting, a.lay, a.install, a.startRedis, a.startRepoServer, a.startController); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
-}
-
-// Close ends every process, the last one first.
-func (a *ArgoCD) Close() error {
-	a.group.Stop()
-	return nil
-}
-
-// Logs are the last lines of every process.
-func (a *ArgoCD) Logs() string { return a.group.Logs() }
-
-// Until asks again and again whether something is there yet, until the context ends
-// or one of the processes does.
-func (a *ArgoCD) Until(ctx context.Context, what string, ask func(context.Context) error) error {
-	return a.group.Until(ctx, what, ask)
 }
 
 func (a *ArgoCD) at(name string) string { return filepath.Join(a.options.Dir, name) }
@@ -109,13 +90,13 @@ func (a *ArgoCD) startRedis(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.redis = loopback(free[0])
-	if err := a.group.Run(ctx, servers.Command{Program: program, Args: []string{
+	a.redis = servers.Loopback(free[0])
+	if err := a.Run(ctx, servers.Command{Program: program, Args: []string{
 		"--bind", "127.0.0.1", "--port", fmt.Sprint(free[0]), "--save", "", "--appendonly", "no", "--dir", a.options.Dir,
 	}}); err != nil {
 		return err
 	}
-	return a.listens(within, "Redis", a.redis)
+	return a.Listens(within, a.redis)
 }
 
 func (a *ArgoCD) startRepoServer(ctx, within context.Context) error {
@@ -123,8 +104,8 @@ func (a *ArgoCD) startRepoServer(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.repo = loopback(free[0])
-	if err := a.group.Run(ctx, servers.Command{Program: repoServer, Env: a.env(), Args: []string{
+	a.repo = servers.Loopback(free[0])
+	if err := a.Run(ctx, servers.Command{Program: repoServer, Env: a.env(), Args: []string{
 		"--address", "127.0.0.1", "--port", fmt.Sprint(free[0]), "--metrics-address", "127.0.0.1", "--metrics-port", fmt.Sprint(free[1]),
 		"--redis", a.redis, "--disable-tls",
 		// A commit that was pushed is seen by the next look, and not minutes later.
@@ -132,7 +113,5 @@ func (a *ArgoCD) startRepoServer(ctx, within context.Context) error {
 	}}); err != nil {
 		return err
 	}
-	return a.listens(within, "the repository server", a.repo)
+	return a.Listens(within, a.repo)
 }
-
-func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

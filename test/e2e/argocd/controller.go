@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
@@ -25,7 +24,7 @@ func (a *ArgoCD) startController(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.group.Run(ctx, servers.Command{Program: controller, Env: a.env(), Args: []string{
+	if err := a.Run(ctx, servers.Command{Program: controller, Env: a.env(), Args: []string{
 		"--kubeconfig", a.options.Cluster.Kubeconfig(), "--namespace", Namespace,
 		"--repo-server", a.repo, "--repo-server-plaintext", "--redis", a.redis, "--metrics-port", fmt.Sprint(free[0]),
 		// It heals as soon as it sees, and looks often.
@@ -47,16 +46,4 @@ func (a *ArgoCD) startController(ctx, within context.Context) error {
 		return err
 	}
 	return a.Delete(within, "probe")
-}
-
-// listens waits until somebody is there.
-func (a *ArgoCD) listens(within context.Context, who, address string) error {
-	return a.Until(within, who, func(ctx context.Context) error {
-		var dialer net.Dialer
-		connection, err := dialer.DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		return connection.Close()
-	})
 }

@@ -27,7 +27,7 @@ func (a *ArgoCD) StartPlugin(ctx context.Context, p Plugin) error {
 	if err := os.WriteFile(filepath.Join(folder, "plugin.yaml"), p.Config, 0o600); err != nil {
 		return err
 	}
-	if err := a.group.Run(ctx, servers.Command{Program: pluginServer, Env: a.env(), Args: []string{
+	if err := a.Run(ctx, servers.Command{Program: pluginServer, Env: a.env(), Args: []string{
 		"--config-dir-path", folder,
 	}}); err != nil {
 		return err

@@ -23,8 +23,8 @@ var policies = map[lifetime.CleanupForm]string{
 	lifetime.ClusterCleanupPolicy: "/apis/kyverno.io/v2/clustercleanuppolicies",
 }
 
-// patience is how long something may take that has to happen; cron counts minutes.
-const patience = 4 * time.Minute
+// waitLimit is how long something may take that has to happen; cron counts minutes.
+const waitLimit = 4 * time.Minute
 
 var targets = []cluster.Target{{Group: "kyverno.io", Version: "v2", Namespace: "default"}, {Group: "policies.kyverno.io", Version: "v1", Namespace: "default"}}
 
@@ -95,7 +95,7 @@ func is(ctx context.Context, target cluster.Target, name string, there bool) err
 
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)

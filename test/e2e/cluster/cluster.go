@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,9 +29,9 @@ type Options struct {
 // Cluster is a running API server with Kyverno.
 type Cluster struct {
 	*Client
+	*servers.Group
 
 	options Options
-	group   *servers.Group
 
 	kyvernoMetrics string
 }
@@ -40,30 +39,16 @@ type Cluster struct {
 // Start runs everything, and returns once Kyverno judges exceptions, if it is to. The
 // processes end with Close or with the context.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	c := &Cluster{options: options, group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
-	within, cancel := context.WithTimeout(ctx, starting)
-	defer cancel()
+	c := &Cluster{options: options, Group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
 	steps := []func(ctx, within context.Context) error{c.startAPIServer, c.install, c.served, c.startKyverno}
 	if options.WithoutKyverno {
 		steps = steps[:3]
 	}
-	for _, step := range steps {
-		if err := step(ctx, within); err != nil {
-			err = fmt.Errorf("%w\n%s", err, c.Logs())
-			return nil, errors.Join(err, c.Close())
-		}
+	if err := c.Steps(ctx, starting, steps...); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
-
-// Close ends every process, the last one first.
-func (c *Cluster) Close() error {
-	c.group.Stop()
-	return nil
-}
-
-// Logs are the last lines of every process.
-func (c *Cluster) Logs() string { return c.group.Logs() }
 
 // Kubeconfig is the path of a file that says how to reach the API server as an
 // administrator.
@@ -76,16 +61,4 @@ func (c *Cluster) AuditLog() string { return filepath.Join(c.options.Dir, "audit
 // KyvernoMetrics is where Kyverno says what it measures, or "" without Kyverno.
 func (c *Cluster) KyvernoMetrics() string { return c.kyvernoMetrics }
 
-// Names are the programs that run.
-func (c *Cluster) Names() []string { return c.group.Names() }
-
-// PID is the number of a program's process, or 0 for one that does not run.
-func (c *Cluster) PID(name string) int { return c.group.PID(name) }
-
 func write(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
-
-// Until asks again and again whether something is there yet, until the context
-// ends or one of the processes does.
-func (c *Cluster) Until(ctx context.Context, what string, ask func(context.Context) error) error {
-	return c.group.Until(ctx, what, ask)
-}

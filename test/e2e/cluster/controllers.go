@@ -10,7 +10,7 @@ import (
 // StartControllers runs some of Kubernetes' own controllers beside the API server,
 // such as job-controller, which makes the Pods of a Job. Nothing runs those.
 func (c *Cluster) StartControllers(ctx context.Context, names ...string) error {
-	return c.group.Run(ctx, servers.Command{Program: "kube-controller-manager", Args: []string{
+	return c.Run(ctx, servers.Command{Program: "kube-controller-manager", Args: []string{
 		"--kubeconfig=" + c.Kubeconfig(), "--controllers=" + strings.Join(names, ","),
 		"--leader-elect=false", "--secure-port=0",
 	}})

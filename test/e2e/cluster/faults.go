@@ -11,16 +11,10 @@ const (
 	APIServer = "kube-apiserver"
 )
 
-// Pause makes a program hang until Continue.
-func (c *Cluster) Pause(program string) error { return c.group.Pause(program) }
-
-// Continue lets a program go on that was paused.
-func (c *Cluster) Continue(program string) error { return c.group.Continue(program) }
-
 // RestartAPIServer kills the API server and starts it anew, and returns once it is
 // ready or the context ends. It has the same address, and goes on with the same data.
 func (c *Cluster) RestartAPIServer(ctx context.Context) error {
-	if err := c.group.Restart(context.WithoutCancel(ctx), APIServer); err != nil {
+	if err := c.Restart(context.WithoutCancel(ctx), APIServer); err != nil {
 		return err
 	}
 	return c.Until(ctx, "the API server", c.ready)

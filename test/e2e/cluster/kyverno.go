@@ -18,7 +18,7 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 	}
 	c.kyvernoMetrics = fmt.Sprintf("http://127.0.0.1:%d/metrics", free[1])
 	const accounts = "system:serviceaccount:kyverno:"
-	if err := c.group.Run(ctx, servers.Command{
+	if err := c.Run(ctx, servers.Command{
 		Program: "kyverno",
 		Args: []string{
 			"--kubeconfig=" + c.Kubeconfig(),
@@ -37,7 +37,7 @@ func (c *Cluster) startKyverno(ctx, within context.Context) error {
 		return err
 	}
 	for _, probe := range probes {
-		if err := c.group.Until(within, "Kyverno's webhook", func(ctx context.Context) error {
+		if err := c.Until(within, "Kyverno's webhook", func(ctx context.Context) error {
 			answer, err := c.DryRun(ctx, Target{Group: probe.group, Version: probe.version, Namespace: "default"}, []byte(probe.document))
 			if err != nil {
 				return err

@@ -54,7 +54,7 @@ func (c *Cluster) startController(ctx context.Context, name, program string, k C
 	if k.Kubeconfig == "" {
 		k.Kubeconfig = c.Kubeconfig()
 	}
-	return c.group.Run(ctx, servers.Command{
+	return c.Run(ctx, servers.Command{
 		Program: program,
 		Args:    append(append(args, "--kubeconfig="+k.Kubeconfig), k.Args...),
 		Env: append([]string{

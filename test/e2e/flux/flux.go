@@ -30,8 +30,9 @@ type Options struct {
 
 // Flux is a running one.
 type Flux struct {
+	*servers.Group
+
 	options   Options
-	group     *servers.Group
 	artifacts *http.Server
 	address   string // of the artifacts, host:port
 }
@@ -39,34 +40,20 @@ type Flux struct {
 // Start runs the controller, and returns once it is ready. It ends with Close or with
 // the context.
 func Start(ctx context.Context, options Options) (*Flux, error) {
-	f := &Flux{options: options, group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
-	within, cancel := context.WithTimeout(ctx, starting)
-	defer cancel()
-	for _, step := range []func(ctx, within context.Context) error{f.install, f.serve, f.startController} {
-		if err := step(ctx, within); err != nil {
-			err = fmt.Errorf("%w\n%s", err, f.Logs())
-			return nil, errors.Join(err, f.Close())
-		}
+	f := &Flux{options: options, Group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir}}
+	if err := f.Steps(ctx, starting, f.install, f.serve, f.startController); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
 // Close ends the controller.
 func (f *Flux) Close() error {
-	f.group.Stop()
+	f.Stop()
 	if f.artifacts == nil {
 		return nil
 	}
 	return f.artifacts.Close()
-}
-
-// Logs are the last lines of the controller.
-func (f *Flux) Logs() string { return f.group.Logs() }
-
-// Until asks again and again whether something is there yet, until the context ends
-// or the controller does.
-func (f *Flux) Until(ctx context.Context, what string, ask func(context.Context) error) error {
-	return f.group.Until(ctx, what, ask)
 }
 
 // install applies the definitions of both controllers, as they are shipped.
@@ -123,25 +110,10 @@ func (f *Flux) startController(ctx, within context.Context) error {
 		return err
 	}
 	health := fmt.Sprintf("127.0.0.1:%d", free[0])
-	if err := f.group.Run(ctx, servers.Command{Program: "kustomize-controller", Args: []string{
+	if err := f.Run(ctx, servers.Command{Program: "kustomize-controller", Args: []string{
 		"--health-addr", health, "--metrics-addr", fmt.Sprintf("127.0.0.1:%d", free[1]), "--watch-all-namespaces", "--no-cross-namespace-refs", "--no-remote-bases",
 	}, Env: []string{"KUBECONFIG=" + f.options.Cluster.Kubeconfig(), "RUNTIME_NAMESPACE=default", "TMPDIR=" + f.options.Dir}}); err != nil {
 		return err
 	}
-	client := &http.Client{Timeout: 5 * time.Second}
-	return f.Until(within, "the controller", func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		answer, err := client.Do(request)
-		if err != nil {
-			return err
-		}
-		defer answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			return errors.New(answer.Status)
-		}
-		return nil
-	})
+	return f.Answers(within, "http://"+health+"/readyz", nil)
 }

@@ -60,7 +60,7 @@ func deployed(t *testing.T, path string, r repository) {
 // cleared takes the Application and every exception away, and waits until they are gone.
 func cleared(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	if err := argo.Delete(ctx, "exceptions"); err != nil {
 		t.Error(err)

@@ -22,8 +22,8 @@ func TestExpiryAndSelfHeal(t *testing.T) {
 	r := newRepository(t, "expiry", map[string]string{"signed/honest.yaml": seal(t, draft("honest"))[0], "signed/short.yaml": short})
 	guarded(t)
 	deployed(t, "argocd/application.yaml", r)
-	until(t, "both to be there", func(ctx context.Context) error { return holding(ctx, "honest", "short") })
-	until(t, "one to end", func(ctx context.Context) error { return holding(ctx, "honest") })
+	until(t, "both to be there", func(ctx context.Context) error { return storedAre(ctx, "honest", "short") })
+	until(t, "one to end", func(ctx context.Context) error { return storedAre(ctx, "honest") })
 
 	found := watched(t, "Argo CD to be refused", func(a *argocd.Application) bool {
 		return failed(a) && containsAll(a.Said(), []string{"PolicyException " + where + "/short: SyncFailed", "[expired]"})
@@ -47,8 +47,8 @@ func TestExpiryAndSelfHeal(t *testing.T) {
 	holds(t, "honest")
 }
 
-// holding reports whether the cluster holds these exceptions and no other.
-func holding(ctx context.Context, want ...string) error {
+// storedAre returns an error unless the cluster has these exceptions and no other.
+func storedAre(ctx context.Context, want ...string) error {
 	have, err := stored(ctx)
 	if err == nil && !slices.Equal(have, want) {
 		err = fmt.Errorf("there is %q", have)

@@ -92,7 +92,7 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 // withdraw takes away what Flux is told, and with that what it applied.
 func withdraw(t *testing.T, f *flux.Flux) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	for _, path := range []string{
 		"/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/" + where + "/kustomizations/exceptions",
@@ -103,7 +103,7 @@ func withdraw(t *testing.T, f *flux.Flux) {
 			t.Error(err)
 		}
 	}
-	if err := f.Until(ctx, "the exceptions to be gone", func(ctx context.Context) error { return holding(ctx) }); err != nil {
+	if err := f.Until(ctx, "the exceptions to be gone", func(ctx context.Context) error { return storedAre(ctx) }); err != nil {
 		t.Error(err)
 	}
 }

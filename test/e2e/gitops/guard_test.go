@@ -43,7 +43,7 @@ func guarded(t *testing.T) *guard.Process {
 		}
 		process.Stop()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := process.Ready(ctx); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func guarded(t *testing.T) *guard.Process {
 // unguarded has the API server ask nobody, and waits until it does not.
 func unguarded(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: guard.Webhooks + "/polex-guard"}); err != nil {
 		t.Error(err)

@@ -35,8 +35,8 @@ var (
 	folder string // of the run; it holds polex's binaries
 )
 
-// patience is how long something may take that has to happen.
-const patience = 2 * time.Minute
+// waitLimit is how long something may take that has to happen.
+const waitLimit = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	fixture.Main(m, func(ctx context.Context, f *fixture.Fixture) error {

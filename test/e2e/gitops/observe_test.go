@@ -20,10 +20,10 @@ import (
 
 var errStillThere = errors.New("it is still there")
 
-// until asks again and again, as long as the servers live and patience lasts.
+// until asks again and again, as long as the servers run, for waitLimit at most.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := argo.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)

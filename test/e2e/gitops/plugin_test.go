@@ -99,7 +99,7 @@ func endsUnnoticed(t *testing.T, r repository) {
 	rendersNothing(t, "short.yaml", "[expired]")
 	r.commit(t, map[string]string{"signed/short.yaml": ""})
 	refresh(t)
-	until(t, "what has ended to be gone", func(ctx context.Context) error { return holding(ctx, "honest", "native") })
+	until(t, "what has ended to be gone", func(ctx context.Context) error { return storedAre(ctx, "honest", "native") })
 }
 
 // notWidened: what an Application says beside the repository and its path has no say

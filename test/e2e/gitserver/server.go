@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +17,10 @@ const starting = 30 * time.Second
 
 // Server is a running one.
 type Server struct {
-	dir     string // of the repositories
-	address string // host:port
-	group   *servers.Group
+	*servers.Group
+
+	dir     string         // of the repositories
+	address string         // host:port
 	git     *servers.Group // of git's commands
 }
 
@@ -41,8 +41,8 @@ func Start(ctx context.Context, dir string) (*Server, error) {
 		return nil, err
 	}
 	s.address = fmt.Sprintf("127.0.0.1:%d", free[0])
-	s.group = &servers.Group{Dir: dir}
-	if err := s.group.Run(ctx, servers.Command{Program: program, Env: isolated, Args: []string{
+	s.Group = &servers.Group{Dir: dir}
+	if err := s.Run(ctx, servers.Command{Program: program, Env: isolated, Args: []string{
 		"--listen=127.0.0.1", fmt.Sprintf("--port=%d", free[0]), "--reuseaddr",
 		"--base-path=" + s.dir, "--export-all", "--enable=receive-pack",
 	}}); err != nil {
@@ -50,14 +50,7 @@ func Start(ctx context.Context, dir string) (*Server, error) {
 	}
 	within, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
-	if err := s.group.Until(within, "git's daemon", func(ctx context.Context) error {
-		var dialer net.Dialer
-		connection, err := dialer.DialContext(ctx, "tcp", s.address)
-		if err != nil {
-			return err
-		}
-		return connection.Close()
-	}); err != nil {
+	if err := s.Listens(within, s.address); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -72,15 +65,6 @@ func (s *Server) daemon(ctx context.Context) (string, error) {
 	}
 	return filepath.Join(strings.TrimSpace(folder), "git-daemon"), nil
 }
-
-// Close ends the daemon.
-func (s *Server) Close() error {
-	s.group.Stop()
-	return nil
-}
-
-// Logs are the last lines of the daemon.
-func (s *Server) Logs() string { return s.group.Logs() }
 
 // URL is where a repository is fetched from and pushed to.
 func (s *Server) URL(name string) string { return "git://" + s.address + "/" + name }

@@ -53,7 +53,7 @@ func deliver(t *testing.T, overlay string) delivered {
 	})
 	apply(t, kyvernoDeployment)
 	// Nothing of what follows is kept from it by what protects it.
-	k := keepers{users: "['admin']"}
+	k := administrators{users: "['admin']"}
 	if overlay == "self-managed" {
 		k.certifiers = "['" + account + "']"
 	}
@@ -120,10 +120,10 @@ func refusesEverywhere(t *testing.T) {
 	})
 }
 
-// until asks again and again, as long as the API server lives and patience lasts.
+// until asks again and again, as long as the API server runs, for waitLimit at most.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)

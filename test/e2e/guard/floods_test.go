@@ -27,7 +27,7 @@ func forgedDeletion(namespace, name string) []byte {
 // end. It returns how many were answered.
 func (i *instance) flood(t *testing.T, namespace string, atOnce int) (end func() int64) {
 	t.Helper()
-	client := &http.Client{Timeout: patience, Transport: &http.Transport{
+	client := &http.Client{Timeout: waitLimit, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: atOnce, // #nosec G402 -- who answers does not matter
 	}}
 	ctx, cancel := context.WithCancel(t.Context())

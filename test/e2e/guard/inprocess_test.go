@@ -47,7 +47,7 @@ func replayGuard(t *testing.T) *atomic.Pointer[guard.Handler] {
 	server := &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().ServeHTTP(w, r) }),
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
-		ReadHeaderTimeout: patience,
+		ReadHeaderTimeout: waitLimit,
 		ErrorLog:          log.New(t.Output(), "", 0),
 	}
 	ended := make(chan error, 1)

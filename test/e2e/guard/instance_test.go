@@ -21,8 +21,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// patience is how long something may take that has to happen.
-const patience = 2 * time.Minute
+// waitLimit is how long something may take that has to happen.
+const waitLimit = 2 * time.Minute
 
 // instance is one running polex-guard.
 type instance struct {
@@ -127,10 +127,10 @@ func (i *instance) configure(t *testing.T, section string, kinds ...string) {
 	}
 }
 
-// until asks again and again, as long as the guard lives and patience lasts.
+// until asks again and again, as long as the guard runs, for waitLimit at most.
 func (i *instance) until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := i.group.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func (i *instance) asked(t *testing.T) {
 // unregister ends that the API server asks, and waits until it does not.
 func unregister(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: webhooks + "/polex-guard"}); err != nil {
 		t.Fatal(err)

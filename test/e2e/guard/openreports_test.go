@@ -54,7 +54,7 @@ func servesOpenReports(t *testing.T, ns string) (path string) {
 	do(t, cluster.Request{Method: http.MethodPost, Path: definitions, Body: text}).want(t, http.StatusCreated)
 	path = fmt.Sprintf("/apis/openreports.io/v1alpha1/namespaces/%s/reports/polex-guard", ns)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		_, _ = live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: definitions + "/reports.openreports.io"})
 		if err := live.Until(ctx, "the definition to go", func(ctx context.Context) error {

@@ -186,7 +186,7 @@ func TestAPIServerRestarts(t *testing.T) {
 
 func restartAPIServer(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
 	if err := live.RestartAPIServer(ctx); err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestEtcdStops(t *testing.T) {
 	}
 	gone(t, i, target, "short", sealed[0])
 	create(t, target, namesake).want(t, http.StatusCreated)
-	// The keeper has looked at everything since when another one went.
+	// The controller has looked at everything since when another one went.
 	last := seal(t, draft{name: "last", namespace: ns, lives: 3 * time.Second}.legacy("v2"))[0]
 	create(t, target, last).want(t, http.StatusCreated)
 	gone(t, i, target, "last", last)

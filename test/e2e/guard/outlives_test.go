@@ -63,7 +63,7 @@ func serveVersion(t *testing.T, version string, is bool) {
 			t.Fatal(err, answer.Message())
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	target := cluster.Target{Group: "kyverno.io", Version: version, Namespace: "default"}
 	if err := live.Until(ctx, "the definition", func(ctx context.Context) error {

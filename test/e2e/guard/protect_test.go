@@ -22,10 +22,10 @@ import (
 // Who asks. All of them may do everything by RBAC: only what protects the guard
 // refuses.
 const (
-	keeperGroup   = "platform-admins"
-	keeperAccount = "system:serviceaccount:flux-system:kustomize-controller"
-	certManager   = "system:serviceaccount:cert-manager:cert-manager"
-	injector      = "system:serviceaccount:cert-manager:cert-manager-cainjector"
+	administratorGroup   = "platform-admins"
+	administratorAccount = "system:serviceaccount:flux-system:kustomize-controller"
+	certManager          = "system:serviceaccount:cert-manager:cert-manager"
+	injector             = "system:serviceaccount:cert-manager:cert-manager-cainjector"
 )
 
 // person is somebody who asks, and the groups that they are in.
@@ -35,9 +35,9 @@ type person struct {
 }
 
 var (
-	stranger = person{name: "mallory", groups: []string{"developers"}}
-	keeper   = person{name: "alice", groups: []string{"developers", keeperGroup}}
-	gitops   = person{name: keeperAccount}
+	stranger      = person{name: "mallory", groups: []string{"developers"}}
+	administrator = person{name: "alice", groups: []string{"developers", administratorGroup}}
+	gitops        = person{name: administratorAccount}
 )
 
 // as are kubectl's flags to ask as somebody. omnipotents is who may do everything by
@@ -57,19 +57,19 @@ func (p person) does(t *testing.T, input string, args ...string) error {
 	return err
 }
 
-const notAmong = "is not among the keepers of the guard"
+const notAmong = "is not among the administrators of the guard"
 
-// keepers are who is named, in CEL; "" is what is delivered.
-type keepers struct{ groups, users, certifiers string }
+// administrators are who is named, in CEL; "" is what is delivered.
+type administrators struct{ groups, users, certifiers string }
 
-// build builds the folder protect with keepers named in it.
-func (k keepers) build(t *testing.T) string {
+// build builds the folder protect with administrators named in it.
+func (k administrators) build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(fixture.FromRoot(manifestsFolder+"/protect"))); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "keepers.yaml")
+	file := filepath.Join(dir, "administrators.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func (k keepers) build(t *testing.T) string {
 
 // protect applies what protects the guard, and waits until it counts: until a
 // stranger is refused, and who is named is not.
-func protect(t *testing.T, k keepers, named person) {
+func protect(t *testing.T, k administrators, named person) {
 	t.Helper()
 	manifests := k.build(t)
 	apply(t, polexPolicies)
@@ -145,7 +145,7 @@ func unprotect(t *testing.T, manifests string) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, "nothing to be protected", func(ctx context.Context) error {
 		answer, err := live.Do(ctx, cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + "/configmaps?dryRun=All", Body: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: probe}}")})
@@ -197,7 +197,7 @@ func TestProtected(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = live.Do(context.Background(), cluster.Request{Method: http.MethodDelete, Path: "/apis/apps/v1/namespaces/kyverno/deployments/kyverno-admission-controller"})
 	})
-	protect(t, keepers{groups: "['nobody-else', '" + keeperGroup + "']", users: "['" + keeperAccount + "']"}, keeper)
+	protect(t, administrators{groups: "['nobody-else', '" + administratorGroup + "']", users: "['" + administratorAccount + "']"}, administrator)
 	for _, tc := range attempts {
 		t.Run(tc.name, func(t *testing.T) {
 			args := append(strings.Fields(tc.command), "--dry-run=server")
@@ -210,7 +210,7 @@ func TestProtected(t *testing.T) {
 			if err := stranger.does(t, tc.input, args...); err == nil || !strings.Contains(err.Error(), notAmong) {
 				t.Errorf("a stranger: %v", err)
 			}
-			for _, p := range []person{keeper, gitops} {
+			for _, p := range []person{administrator, gitops} {
 				if err := p.does(t, tc.input, args...); err != nil {
 					t.Errorf("%s: %v", p.name, err)
 				}
@@ -221,10 +221,10 @@ func TestProtected(t *testing.T) {
 	t.Run("inside", protectsFromWithin)
 	t.Run("others go on", leavesOthersAlone)
 	t.Run("certificates", protectsFromCertifiers)
-	t.Run("nobody named", protectsWithoutKeepers)
+	t.Run("nobody named", protectsWithoutAdministrators)
 }
 
-// attempts are what a stranger would try, each of which a keeper may do.
+// attempts are what a stranger would try, each of which an administrator may do.
 var attempts = []struct{ name, command, patch, input string }{
 	{name: "the webhook goes", command: "delete validatingwebhookconfiguration polex-guard"},
 	{name: "the webhook fails open", command: "patch validatingwebhookconfiguration polex-guard", patch: `{"webhooks":[]}`},
@@ -330,13 +330,13 @@ func protectsFromSweeps(t *testing.T) {
 	}
 }
 
-// protectsFromWithin: nobody but keepers gets into a guard, or past its Service.
+// protectsFromWithin: nobody but administrators gets into a guard, or past its Service.
 func protectsFromWithin(t *testing.T) {
 	for _, path := range []string{"/pods/polex-guard-0/exec?command=a&stdout=true", "/pods/polex-guard-0/attach?stdout=true", "/pods/polex-guard-0/portforward?ports=6060", "/services/polex-guard:8080/proxy/metrics"} {
 		for _, tc := range []struct {
 			who     person
 			refused bool
-		}{{stranger, true}, {keeper, false}} {
+		}{{stranger, true}, {administrator, false}} {
 			answer, err := live.Do(t.Context(), cluster.Request{Method: http.MethodPost, Path: "/api/v1/namespaces/" + guardNamespace + path, As: tc.who.name, Groups: append(tc.who.groups, "omnipotents")})
 			if err != nil {
 				t.Fatal(err)
@@ -458,17 +458,17 @@ func protectsFromCertifiers(t *testing.T) {
 	}
 }
 
-// protectsWithoutKeepers: where nobody is named, as it is delivered, nobody may. Who
-// may write policies is not locked out: they name keepers, and that counts.
-func protectsWithoutKeepers(t *testing.T) {
-	k := keepers{groups: "['" + keeperGroup + "']"}
+// protectsWithoutAdministrators: where nobody is named, as it is delivered, nobody may. Who
+// may write policies is not locked out: they name administrators, and that counts.
+func protectsWithoutAdministrators(t *testing.T) {
+	k := administrators{groups: "['" + administratorGroup + "']"}
 	for _, tc := range []struct {
-		named keepers
+		named administrators
 		want  func(error) error
-	}{{keepers{}, refusesAnnotation}, {k, func(err error) error { return err }}, {keepers{}, refusesAnnotation}} {
+	}{{administrators{}, refusesAnnotation}, {k, func(err error) error { return err }}, {administrators{}, refusesAnnotation}} {
 		apply(t, tc.named.build(t))
 		for _, p := range protected {
-			until(t, "what is named to count for "+p.object, func(context.Context) error { return tc.want(keeper.touches(t, p.object, p.namespace)) })
+			until(t, "what is named to count for "+p.object, func(context.Context) error { return tc.want(administrator.touches(t, p.object, p.namespace)) })
 		}
 	}
 	if err := gitops.touches(t, protected[0].object, ""); refusesAnnotation(err) != nil {

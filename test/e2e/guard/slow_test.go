@@ -38,7 +38,7 @@ func TestSlowClients(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		ends.Go(func() {
-			_ = conn.SetReadDeadline(time.Now().Add(patience))
+			_ = conn.SetReadDeadline(time.Now().Add(waitLimit))
 			if _, err := io.Copy(io.Discard, conn); err != nil && isTimeout(err) {
 				ended <- fmt.Errorf("%s is still there", what)
 			}

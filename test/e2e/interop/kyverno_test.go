@@ -20,8 +20,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// patience is how long something may take that has to happen.
-const patience = time.Minute
+// waitLimit is how long something may take that has to happen.
+const waitLimit = time.Minute
 
 // startKyverno runs a cluster whose Kyverno knows the real Sigstore, with more
 // variables.
@@ -171,7 +171,7 @@ func (a attempt) try(t *testing.T) {
 // until tries again until it comes out as it has to.
 func (a attempt) until(t *testing.T, live *cluster.Cluster) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	var last error
 	if err := live.Until(ctx, a.name, func(ctx context.Context) error {

@@ -71,7 +71,7 @@ func startGuard(t *testing.T, live *cluster.Cluster, dir string) *guard.Process 
 		}
 		g.Stop()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := g.Ready(ctx); err != nil {
 		t.Fatal(err)

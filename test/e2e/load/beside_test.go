@@ -57,7 +57,7 @@ func TestGuardBeside(t *testing.T) {
 		}
 	}
 	var table strings.Builder
-	fmt.Fprintf(&table, "%-36s %8s %8s %8s %11s %8s %12s %16s %14s\n", "", "median", "p99", "most", "over bare", "p99 over", "CPU a create", "of the keeper", "peak RSS (now anonymous) MB")
+	fmt.Fprintf(&table, "%-36s %8s %8s %8s %11s %8s %12s %16s %14s\n", "", "median", "p99", "most", "over bare", "p99 over", "CPU a create", "of the controller", "peak RSS (now anonymous) MB")
 	for _, w := range all {
 		fmt.Fprintf(&table, "%-36s %8s %8s %8s %11s %8s %12s %16s %14s\n", w.name, ms(w.at(50)), ms(w.at(99)), ms(w.at(100)),
 			ms(w.at(50)-all[0].at(50)), ms(w.at(99)-all[0].at(99)), w.each(w.pid, w.cpu), w.each(w.also, w.kept), w.memory(t))
@@ -65,7 +65,7 @@ func TestGuardBeside(t *testing.T) {
 	guard, kyverno := all[1], all[3]
 	check := kyverno.cpu - all[2].cpu // without what Kyverno does for any exception
 	t.Logf("%d creates each way, on %d processors that the servers share\n%s", turns*share, runtime.NumCPU(), table.String())
-	t.Logf("the guard to Kyverno: %.2f of the CPU (%.2f with the keeper's, %.2f of the check's alone), %.2f of the memory (%.2f of the anonymous), %.2f of the time over bare",
+	t.Logf("the guard to Kyverno: %.2f of the CPU (%.2f with the controller's, %.2f of the check's alone), %.2f of the memory (%.2f of the anonymous), %.2f of the time over bare",
 		ratio(guard.cpu, kyverno.cpu), ratio(guard.cpu+guard.kept, kyverno.cpu), ratio(guard.cpu, check),
 		ratio(memory(t, guard.pid, "VmHWM"), memory(t, kyverno.pid, "VmHWM")), ratio(memory(t, guard.pid, "RssAnon"), memory(t, kyverno.pid, "RssAnon")),
 		ratio(guard.at(50)-all[0].at(50), kyverno.at(50)-all[0].at(50)))

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/servers"
 )
 
-// patience is how long something may take that has to happen.
-const patience = time.Minute
+// waitLimit is how long something may take that has to happen.
+const waitLimit = time.Minute
 
 // standing is a running guard and who certified it.
 type standing struct {
@@ -68,7 +68,7 @@ func startGuardOf(t *testing.T, binaries string) *standing {
 		}
 		g.Stop()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := g.Ready(ctx); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func refusal(ctx context.Context, namespace, why string) error {
 
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func fetch(t *testing.T, url string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := (&http.Client{Timeout: patience}).Do(request)
+	answer, err := (&http.Client{Timeout: waitLimit}).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func asker(t *testing.T, g *standing) func(body []byte) (string, error) {
 	if !roots.AppendCertsFromPEM(g.bundle) {
 		t.Fatal("the guard has no certificate")
 	}
-	client := &http.Client{Timeout: patience, Transport: &http.Transport{
+	client := &http.Client{Timeout: waitLimit, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: atOnce,
 	}}
 	t.Cleanup(client.CloseIdleConnections)

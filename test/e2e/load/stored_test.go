@@ -178,8 +178,12 @@ func (g *standing) rests(t *testing.T, n int) taken {
 	g.found(t, n)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
+	began := float64(time.Now().UnixMilli()) / 1000
 	_ = live.Until(ctx, "memory to be given back", func(context.Context) error {
-		if idle := g.metric(t, "go_memstats_heap_idle_bytes") - g.metric(t, "go_memstats_heap_released_bytes"); idle > 8<<20 {
+		if g.metric(t, "go_memstats_last_gc_time_seconds") < began {
+			return fmt.Errorf("what the work has left is not collected")
+		}
+		if idle := g.metric(t, "go_memstats_heap_idle_bytes") - g.metric(t, "go_memstats_heap_released_bytes"); idle > 1<<20 {
 			return fmt.Errorf("%.0f bytes are kept for nothing", idle)
 		}
 		return nil

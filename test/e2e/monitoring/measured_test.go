@@ -20,8 +20,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/guard"
 )
 
-// patience is how long something may take that has to happen.
-const patience = time.Minute
+// waitLimit is how long something may take that has to happen.
+const waitLimit = time.Minute
 
 // kyvernoPolicies are one of each kind. Both fail, and cannot be evaluated, for some
 // ConfigMaps of the namespace shop.
@@ -166,7 +166,7 @@ func ofTheLedger(t *testing.T, repository string) string {
 
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/fixture"
 )
 
-// patience is how long something may take that has to happen; cron counts minutes.
-const patience = 3 * time.Minute
+// waitLimit is how long something may take that has to happen; cron counts minutes.
+const waitLimit = 3 * time.Minute
 
 // file is what this repository delivers.
 func file(t *testing.T, path string) string {
@@ -67,10 +67,10 @@ func withdraw(t *testing.T, manifests string) {
 	}
 }
 
-// until asks again and again, within patience.
+// until asks again and again, within waitLimit.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, what, ask); err != nil {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func TestRights(t *testing.T) {
 
 // allowed waits until nothing refuses any more.
 func allowed(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	if err := live.Until(ctx, "the policy to be gone", func(ctx context.Context) error { return root.may(ctx, served[0], "") }); err != nil {
 		t.Error(err)

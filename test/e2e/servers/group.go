@@ -50,6 +50,25 @@ func (g *Group) Stop() {
 	g.running = nil
 }
 
+// Close is Stop.
+func (g *Group) Close() error {
+	g.Stop()
+	return nil
+}
+
+// Steps takes steps until one fails. Each gets a context that lasts as long as the
+// programs, and one that bounds the start.
+func (g *Group) Steps(ctx context.Context, bound time.Duration, steps ...func(ctx, within context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	for _, step := range steps {
+		if err := step(ctx, within); err != nil {
+			return fmt.Errorf("%w\n%s", err, g.Logs())
+		}
+	}
+	return nil
+}
+
 // Names are the programs that run, in the order in which they were started.
 func (g *Group) Names() []string {
 	var names []string

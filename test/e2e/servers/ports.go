@@ -11,13 +11,16 @@ import (
 // start listens on it.
 const firstPort, lastPort = 10240, 32767
 
+// Loopback is a port of this machine as host:port.
+func Loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
 // FreePorts picks ports that are free now. Another process can take one before
 // it is used: then the program says so and ends.
 func FreePorts(n int) ([]int, error) {
 	var found []int
 	for tries := 0; len(found) < n; tries++ {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		l, err := net.Listen("tcp", Loopback(port))
 		if err != nil {
 			if tries < 1000 {
 				continue

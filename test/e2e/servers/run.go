@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// patience is how long a program may take to end once it is told to.
-const patience = 10 * time.Second
+// waitLimit is how long a program may take to end once it is told to.
+const waitLimit = 10 * time.Second
 
 // command prepares a program, which ends with the context.
 func (g *Group) command(ctx context.Context, c Command) (*exec.Cmd, error) {
@@ -29,7 +29,7 @@ func (g *Group) command(ctx context.Context, c Command) (*exec.Cmd, error) {
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.Dir = c.Dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(c.End) }
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = waitLimit
 	if c.Input != "" {
 		cmd.Stdin = strings.NewReader(c.Input)
 	}

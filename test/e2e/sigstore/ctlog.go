@@ -39,10 +39,10 @@ func (s *Sigstore) startCTLog(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.CTLogURL = "http://" + loopback(free[0]) + "/" + prefix
-	if err := s.group.Run(ctx, servers.Command{Program: "ct_server",
-		Args: []string{"--log_config=" + s.at("ctlog.cfg"), "--log_rpc_server=" + s.trillian, "--http_endpoint=" + loopback(free[0]), "--logtostderr"}}); err != nil {
+	s.CTLogURL = "http://" + servers.Loopback(free[0]) + "/" + prefix
+	if err := s.Run(ctx, servers.Command{Program: "ct_server",
+		Args: []string{"--log_config=" + s.at("ctlog.cfg"), "--log_rpc_server=" + s.trillian, "--http_endpoint=" + servers.Loopback(free[0]), "--logtostderr"}}); err != nil {
 		return err
 	}
-	return s.answers(within, s.CTLogURL+"/ct/v1/get-sth", anything)
+	return s.Answers(within, s.CTLogURL+"/ct/v1/get-sth", nil)
 }

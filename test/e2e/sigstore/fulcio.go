@@ -26,9 +26,9 @@ func (s *Sigstore) startFulcio(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.FulcioURL = "http://" + loopback(free[0])
+	s.FulcioURL = "http://" + servers.Loopback(free[0])
 	// Of all that listens here, its metrics alone cannot be kept to loopback.
-	if err := s.group.Run(ctx, servers.Command{Program: "fulcio", Args: []string{
+	if err := s.Run(ctx, servers.Command{Program: "fulcio", Args: []string{
 		"serve", "--host=127.0.0.1", "--port=" + strconv.Itoa(free[0]), "--grpc-host=127.0.0.1", "--grpc-port=" + strconv.Itoa(free[1]),
 		"--metrics-port=" + strconv.Itoa(free[2]), "--legacy-unix-domain-socket=@polex-" + rand.Text(),
 		"--ca=fileca", "--fileca-cert=" + s.FulcioChainPath, "--fileca-key=" + s.at(fulcioKeyFile), "--fileca-watch=false",
@@ -37,7 +37,7 @@ func (s *Sigstore) startFulcio(ctx, within context.Context) error {
 	}}); err != nil {
 		return err
 	}
-	return s.answers(within, s.FulcioURL+"/api/v1/rootCert", anything)
+	return s.Answers(within, s.FulcioURL+"/api/v1/rootCert", nil)
 }
 
 // fulcioConfig is the public instance's own, with the issuers on loopback in the

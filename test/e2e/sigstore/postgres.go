@@ -61,11 +61,11 @@ func (s *Sigstore) startDatabase(ctx, within context.Context) error {
 	}
 	initdb := servers.Command{Program: programs["initdb"], As: s.database.as, Dir: dir,
 		Args: []string{"--pgdata", filepath.Join(dir, "data"), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"}}
-	if err := s.group.Finish(within, initdb); err != nil {
+	if err := s.Finish(within, initdb); err != nil {
 		return err
 	}
 	// Killed, it would leave memory behind that it shares between its processes.
-	if err := s.group.Run(ctx, servers.Command{Program: programs["postgres"], As: s.database.as, Dir: dir, End: syscall.SIGINT, Args: []string{
+	if err := s.Run(ctx, servers.Command{Program: programs["postgres"], As: s.database.as, Dir: dir, End: syscall.SIGINT, Args: []string{
 		"-D", filepath.Join(dir, "data"), "-p", strconv.Itoa(s.database.port), "-k", dir, "-h", "127.0.0.1", "-F",
 	}}); err != nil {
 		return err
@@ -74,12 +74,12 @@ func (s *Sigstore) startDatabase(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.group.Until(within, "PostgreSQL", func(ctx context.Context) error {
-		return s.group.Finish(ctx, servers.Command{Program: programs["psql"], Args: []string{s.database.uri(), "-c", "SELECT 1"}})
+	if err := s.Until(within, "PostgreSQL", func(ctx context.Context) error {
+		return s.Finish(ctx, servers.Command{Program: programs["psql"], Args: []string{s.database.uri(), "-c", "SELECT 1"}})
 	}); err != nil {
 		return err
 	}
-	return s.group.Finish(within, servers.Command{Program: programs["psql"], Args: []string{s.database.uri(), "-q", "-v", "ON_ERROR_STOP=1",
+	return s.Finish(within, servers.Command{Program: programs["psql"], Args: []string{s.database.uri(), "-q", "-v", "ON_ERROR_STOP=1",
 		"-f", filepath.Join(trillian, "storage", "postgresql", "schema", "storage.sql")}})
 }
 

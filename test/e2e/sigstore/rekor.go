@@ -15,7 +15,7 @@ func (s *Sigstore) startRekor(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.group.Run(ctx, servers.Command{Program: "index", Args: []string{loopback(free[1])}}); err != nil {
+	if err := s.Run(ctx, servers.Command{Program: "index", Args: []string{servers.Loopback(free[1])}}); err != nil {
 		return err
 	}
 	host, port, err := net.SplitHostPort(s.trillian)
@@ -28,15 +28,15 @@ func (s *Sigstore) startRekor(ctx, within context.Context) error {
 	if taken, err := listen.Listen(ctx, "tcp", "127.0.0.1:2112"); err == nil {
 		s.taken = taken
 	}
-	s.RekorURL = "http://" + loopback(free[0])
-	if err := s.group.Run(ctx, servers.Command{Program: "rekor-server", Args: []string{
+	s.RekorURL = "http://" + servers.Loopback(free[0])
+	if err := s.Run(ctx, servers.Command{Program: "rekor-server", Args: []string{
 		"serve", "--trillian_log_server.address=" + host, "--trillian_log_server.port=" + port,
 		"--rekor_server.address=127.0.0.1", "--port=" + strconv.Itoa(free[0]), "--rekor_server.signer=" + s.at(rekorKeyFile),
 		"--search_index.storage_provider=redis", "--redis_server.address=127.0.0.1", "--redis_server.port=" + strconv.Itoa(free[1]),
 	}}); err != nil {
 		return err
 	}
-	return s.answers(within, s.RekorURL+"/api/v1/log", anything)
+	return s.Answers(within, s.RekorURL+"/api/v1/log", nil)
 }
 
 // startRekorV2 runs the transparency log of version 2, on files.
@@ -48,8 +48,8 @@ func (s *Sigstore) startRekorV2(ctx, within context.Context) error {
 	if err := os.Mkdir(s.at("tiles"), 0o700); err != nil {
 		return err
 	}
-	s.RekorV2URL = "http://" + loopback(free[0])
-	if err := s.group.Run(ctx, servers.Command{Program: "rekor-tiles", Args: []string{
+	s.RekorV2URL = "http://" + servers.Loopback(free[0])
+	if err := s.Run(ctx, servers.Command{Program: "rekor-tiles", Args: []string{
 		"serve", "--http-address=127.0.0.1", "--http-port=" + strconv.Itoa(free[0]), "--grpc-address=127.0.0.1", "--grpc-port=" + strconv.Itoa(free[1]),
 		"--http-metrics-port=" + strconv.Itoa(free[2]), "--storage-dir=" + s.at("tiles"), "--signer-filepath=" + s.at(rekorV2KeyFile),
 		// The origin of its checkpoints is what a client makes of the address in the trusted root.
@@ -59,7 +59,7 @@ func (s *Sigstore) startRekorV2(ctx, within context.Context) error {
 	}}); err != nil {
 		return err
 	}
-	return s.answers(within, s.RekorV2URL+"/healthz", anything)
+	return s.Answers(within, s.RekorV2URL+"/healthz", nil)
 }
 
 // startTimestamps runs the timestamp authority, which makes its own chain.
@@ -68,10 +68,10 @@ func (s *Sigstore) startTimestamps(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	base := "http://" + loopback(free[0])
+	base := "http://" + servers.Loopback(free[0])
 	s.TimestampURL = base + "/api/v1/timestamp"
-	if err := s.group.Run(ctx, servers.Command{Program: "timestamps", Args: []string{loopback(free[0])}}); err != nil {
+	if err := s.Run(ctx, servers.Command{Program: "timestamps", Args: []string{servers.Loopback(free[0])}}); err != nil {
 		return err
 	}
-	return s.answers(within, s.TimestampURL+"/certchain", func(chain []byte) error { return s.write(timestampChainFile, chain) })
+	return s.Answers(within, s.TimestampURL+"/certchain", func(chain []byte) error { return s.write(timestampChainFile, chain) })
 }

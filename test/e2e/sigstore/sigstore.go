@@ -3,10 +3,7 @@ package sigstore
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -28,6 +25,8 @@ type Options struct {
 
 // Sigstore is a running one. The addresses have no trailing slash.
 type Sigstore struct {
+	*servers.Group
+
 	FulcioURL       string
 	RekorURL        string
 	RekorV2URL      string
@@ -40,7 +39,6 @@ type Sigstore struct {
 	CTLogKeyPath    string // PEM
 
 	options  Options
-	group    *servers.Group
 	database *database
 	taken    net.Listener // of a port that nobody is to listen on; may be nil
 	trillian string       // address of its log server
@@ -53,41 +51,28 @@ type Sigstore struct {
 // Start runs everything, and returns once all of it answers. The processes end
 // with Close or with the context.
 func Start(ctx context.Context, options Options) (*Sigstore, error) {
-	s := &Sigstore{options: options, group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir},
+	s := &Sigstore{options: options, Group: &servers.Group{Binaries: options.Binaries, Dir: options.Dir},
 		TrustedRootPath: filepath.Join(options.Dir, "trusted_root.json"),
 		FulcioChainPath: filepath.Join(options.Dir, "fulcio.pem"),
 		RekorKeyPath:    filepath.Join(options.Dir, "rekor.pub"),
 		RekorV2KeyPath:  filepath.Join(options.Dir, "rekorv2.pub"),
 		CTLogKeyPath:    filepath.Join(options.Dir, "ctlog.pub"),
 	}
-	within, cancel := context.WithTimeout(ctx, starting)
-	defer cancel()
-	for _, step := range []func(ctx, within context.Context) error{
-		s.makeKeys, s.startDatabase, s.startTrillian, s.startCTLog, s.startFulcio,
-		s.startRekor, s.startRekorV2, s.startTimestamps, s.writeTrustedRoot,
-	} {
-		if err := step(ctx, within); err != nil {
-			err = fmt.Errorf("%w\n%s", err, s.Logs())
-			return nil, errors.Join(err, s.Close())
-		}
+	if err := s.Steps(ctx, starting, s.makeKeys, s.startDatabase, s.startTrillian, s.startCTLog, s.startFulcio,
+		s.startRekor, s.startRekorV2, s.startTimestamps, s.writeTrustedRoot); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
 // Close ends every process, the last one first, and removes the database.
 func (s *Sigstore) Close() error {
-	s.group.Stop()
+	s.Stop()
 	if s.taken != nil {
 		_ = s.taken.Close() // nobody was to be heard on it
 	}
 	return s.database.remove()
 }
-
-// Logs are the last lines of every process.
-func (s *Sigstore) Logs() string { return s.group.Logs() }
-
-// Names are the programs that run.
-func (s *Sigstore) Names() []string { return s.group.Names() }
 
 // at is a path in the folder.
 func (s *Sigstore) at(name string) string { return filepath.Join(s.options.Dir, name) }
@@ -95,32 +80,3 @@ func (s *Sigstore) at(name string) string { return filepath.Join(s.options.Dir, 
 func (s *Sigstore) write(name string, raw []byte) error {
 	return os.WriteFile(s.at(name), raw, 0o600)
 }
-
-// answers waits until an address answers with what read makes something of.
-func (s *Sigstore) answers(within context.Context, address string, read func([]byte) error) error {
-	client := http.Client{Timeout: 10 * time.Second}
-	return s.group.Until(within, address, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-		if err != nil {
-			return err
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			return err
-		}
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("%d: %s", response.StatusCode, body)
-		}
-		return read(body)
-	})
-}
-
-// anything is for what only has to answer.
-func anything([]byte) error { return nil }
-
-func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

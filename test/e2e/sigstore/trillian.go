@@ -14,23 +14,23 @@ func (s *Sigstore) startTrillian(ctx, within context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.trillian = loopback(free[0])
+	s.trillian = servers.Loopback(free[0])
 	storage := []string{"--quota_system=noop", "--storage_system=postgresql", "--postgresql_uri=" + s.database.uri(), "--logtostderr"}
-	if err := s.group.Run(ctx, servers.Command{Program: "trillian_log_server",
-		Args: append(storage[:len(storage):len(storage)], "--rpc_endpoint="+s.trillian, "--http_endpoint="+loopback(free[1]))}); err != nil {
+	if err := s.Run(ctx, servers.Command{Program: "trillian_log_server",
+		Args: append(storage[:len(storage):len(storage)], "--rpc_endpoint="+s.trillian, "--http_endpoint="+servers.Loopback(free[1]))}); err != nil {
 		return err
 	}
-	if err := s.group.Run(ctx, servers.Command{Program: "trillian_log_signer",
-		Args: append(storage[:len(storage):len(storage)], "--rpc_endpoint="+loopback(free[2]), "--http_endpoint="+loopback(free[3]),
+	if err := s.Run(ctx, servers.Command{Program: "trillian_log_signer",
+		Args: append(storage[:len(storage):len(storage)], "--rpc_endpoint="+servers.Loopback(free[2]), "--http_endpoint="+servers.Loopback(free[3]),
 			"--force_master", "--sequencer_interval=50ms")}); err != nil {
 		return err
 	}
-	return s.answers(within, "http://"+loopback(free[1])+"/healthz", anything)
+	return s.Answers(within, "http://"+servers.Loopback(free[1])+"/healthz", nil)
 }
 
 // createTree returns the id of a new tree.
 func (s *Sigstore) createTree(within context.Context) (string, error) {
-	out, err := s.group.Output(within, servers.Command{Program: "createtree", Args: []string{"--admin_server=" + s.trillian}})
+	out, err := s.Output(within, servers.Command{Program: "createtree", Args: []string{"--admin_server=" + s.trillian}})
 	if err != nil {
 		return "", fmt.Errorf("create a tree: %w", err)
 	}

@@ -17,7 +17,7 @@ type Said struct {
 // Polex runs one of polex's commands in the clone of somebody who works on the
 // repository. An error means that it could not be run.
 func (w *World) Polex(ctx context.Context, command string, args ...string) (*Said, error) {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, WaitLimit)
 	defer cancel()
 	c := w.Exceptions.Command(ctx, filepath.Join(w.runner.Commands, command), args...)
 	var out, errs strings.Builder

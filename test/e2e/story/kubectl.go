@@ -20,7 +20,7 @@ func (w *World) Apply(ctx context.Context, document string, flags ...string) (st
 }
 
 func (w *World) kubectl(ctx context.Context, input string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, WaitLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, filepath.Join(w.binaries(), "kubectl"), args...)
 	c.Env = []string{"KUBECONFIG=" + w.Cluster.Kubeconfig(), "HOME=" + w.at("home")}

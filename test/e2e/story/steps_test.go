@@ -52,7 +52,7 @@ func refused(t *testing.T, document, reason string) {
 // eventually waits until something is as it has to be.
 func eventually(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	within, cancel := context.WithTimeout(t.Context(), story.Patience)
+	within, cancel := context.WithTimeout(t.Context(), story.WaitLimit)
 	defer cancel()
 	must(t, world.Cluster.Until(within, what, ask))
 }

@@ -54,7 +54,7 @@ func (w *World) startGuard(ctx context.Context) error {
 		return err
 	}
 	w.ends = append(w.ends, func() error { w.Guard.Stop(); return nil })
-	within, cancel := context.WithTimeout(ctx, Patience)
+	within, cancel := context.WithTimeout(ctx, WaitLimit)
 	defer cancel()
 	if err := w.Guard.Ready(within); err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/sigstore"
 )
 
-// Patience is how long something may take that has to happen.
-const Patience = 2 * time.Minute
+// WaitLimit is how long something may take that has to happen.
+const WaitLimit = 2 * time.Minute
 
 // Options say where things are.
 type Options struct {
@@ -138,9 +138,9 @@ func (w *World) startCluster(ctx context.Context) error {
 // nobody listens there: no program finds a way past loopback.
 const nobody = "http://127.0.0.1:1"
 
-// until asks again and again, as long as Patience lasts.
+// until asks again and again, for WaitLimit at most.
 func (w *World) until(ctx context.Context, what string, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, WaitLimit)
 	defer cancel()
 	return w.Cluster.Until(ctx, what, ask)
 }

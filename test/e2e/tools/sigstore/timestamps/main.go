@@ -35,8 +35,8 @@ func main() {
 	} {
 		viper.Set(key, value)
 	}
-	const patience = 30 * time.Second
-	if err := server.NewRestAPIServer(host, port, []string{"http"}, false, patience, patience).Serve(); err != nil {
+	const waitLimit = 30 * time.Second
+	if err := server.NewRestAPIServer(host, port, []string{"http"}, false, waitLimit, waitLimit).Serve(); err != nil {
 		log.Fatal(err)
 	}
 }

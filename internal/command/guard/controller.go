@@ -18,18 +18,9 @@ import (
 // leaseName is that of the Lease that the guards take turns by.
 const leaseName = "polex-guard"
 
-// keeping is the part of a guard that looks at what is stored.
-type keeping struct {
-	store  *cluster.Store
-	teller *cluster.Teller
-	keeper *guard.Keeper
-	pod    *corev1.ObjectReference // for Events about the guard itself
-	lease  cluster.Lease
-}
-
-// keep sets up the watching, which every guard does, and the keeping, which the one
-// with the lease does.
-func (g *guarding) keep() error {
+// addController sets up the watching, which every guard does, and the controller, which
+// runs in the one with the lease.
+func (g *process) addController() error {
 	api, err := cluster.NewAPI(g.rest, g.manager.GetHTTPClient())
 	if err != nil {
 		return err
@@ -42,13 +33,11 @@ func (g *guarding) keep() error {
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
-	g.keeping = keeping{
-		store:  cluster.NewStore(api),
-		teller: &cluster.Teller{Log: g.log, Events: cluster.NewEvents(api, host, g.log), Reports: &cluster.Reports{API: api}},
-		pod:    &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host},
-		lease:  cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: host + "_" + rand.Text()},
-	}
-	g.keeper = &guard.Keeper{
+	g.store = cluster.NewStore(api)
+	g.teller = &cluster.Teller{Log: g.log, Events: cluster.NewEvents(api, host, g.log), Reports: &cluster.Reports{API: api}}
+	g.pod = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: g.flags.Namespace, Name: host}
+	lease := cluster.Lease{Namespace: g.flags.Namespace, Name: leaseName, Identity: host + "_" + rand.Text()}
+	controller := &guard.Controller{
 		Store: g.store, Rules: g.rules, Cluster: g.flags.Cluster, Clock: g.clock, Tell: g.teller, Metrics: g.metrics, Git: g.git,
 		Every: g.flags.RecheckInterval, Enforce: g.flags.EnforceExisting,
 		Definitions: &guard.Definitions{Read: (&cluster.Definitions{Client: live}).Read, Every: g.flags.ReloadInterval, Clock: g.clock, Failed: func(err error) {
@@ -62,16 +51,16 @@ func (g *guarding) keep() error {
 		// Those without the lease watch too: for limits by count, and to be quick
 		// when their turn comes.
 		go g.store.Watch(ctx, func() []exception.GroupKind { return g.rules.Rules().Kinds() }, func(err error) { g.teller.Failed(ctx, "watch", err) })
-		g.keeper.Definitions.Once(ctx)
-		go g.keeper.Definitions.Run(ctx) //nolint:errcheck // it ends with the context
-		return cluster.Lead(ctx, g.rest, g.lease, func(ctx context.Context) {
+		controller.Definitions.Once(ctx)
+		go controller.Definitions.Run(ctx) //nolint:errcheck // it ends with the context
+		return cluster.Lead(ctx, g.rest, lease, func(ctx context.Context) {
 			g.log.Info("holds the lease")
 			g.metrics.Leads(true)
 			defer g.metrics.Leads(false)
 			g.teller.Reports = &cluster.Reports{API: api} // others may have written since
-			g.store.Notify(g.keeper.Touch, g.teller.Deleted)
+			g.store.Notify(controller.Touch, g.teller.Deleted)
 			defer g.store.Notify(nil, nil)
-			_ = g.keeper.Run(ctx)
+			_ = controller.Run(ctx)
 		})
 	}))
 }

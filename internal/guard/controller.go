@@ -10,11 +10,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Tell is who is told what the keeper finds and does.
+// Tell is who is told what the controller finds and does.
 type Tell interface {
 	// Found is told of an object that is judged otherwise than before.
 	Found(ctx context.Context, f *Finding)
-	// Removed is told of an object that the keeper deleted, and why.
+	// Removed is told of an object that the controller deleted, and why.
 	Removed(ctx context.Context, f *Finding)
 	// Failed is told of what could not be done; it is tried again.
 	Failed(ctx context.Context, what string, err error)
@@ -22,7 +22,7 @@ type Tell interface {
 	Report(ctx context.Context, findings []*Finding) error
 }
 
-// Keeper looks again at what is stored: at start, whenever it changes, and at an
+// Controller looks again at what is stored: at start, whenever it changes, and at an
 // interval. It deletes an exception when its time has come, and what must not be
 // there if it is told to.
 //
@@ -32,7 +32,7 @@ type Tell interface {
 //
 // It is for one at a time: whoever holds the lease runs it. What it knows it has
 // read, so that the next one knows the same.
-type Keeper struct {
+type Controller struct {
 	Store   Store
 	Rules   *Current
 	Cluster string
@@ -52,10 +52,9 @@ type Keeper struct {
 	dirty map[exception.Identity]bool
 	wake  chan struct{}
 
-	findings map[exception.Identity]*Finding
-	expiries schedule // when something has to be done about which
-	ends     schedule // of exceptions, whatever became of deleting them
-	failures map[exception.Identity]int
+	known    map[exception.Identity]*stored
+	due      schedule // of what has to be done about each
+	ends     schedule // of exceptions
 	changed  bool
 	reported time.Time     // when the last report was made, or tried
 	took     time.Duration // by that
@@ -65,7 +64,7 @@ type Keeper struct {
 	conversions *Conversions
 }
 
-// longest is the longest that the keeper waits without looking at the clock: a
+// longest is the longest that the controller waits without looking at the clock: a
 // clock may be set, and what has expired then has expired.
 const longest = time.Second
 
@@ -77,50 +76,50 @@ const (
 )
 
 // Touch says that an object was changed. It never waits.
-func (k *Keeper) Touch(id exception.Identity) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.dirty == nil {
-		k.dirty = map[exception.Identity]bool{}
+func (c *Controller) Touch(id exception.Identity) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dirty == nil {
+		c.dirty = map[exception.Identity]bool{}
 	}
-	k.dirty[id] = true
+	c.dirty[id] = true
 	select {
-	case k.waker() <- struct{}{}:
+	case c.waker() <- struct{}{}:
 	default:
 	}
 }
 
-func (k *Keeper) waker() chan struct{} {
-	if k.wake == nil {
-		k.wake = make(chan struct{}, 1)
+func (c *Controller) waker() chan struct{} {
+	if c.wake == nil {
+		c.wake = make(chan struct{}, 1)
 	}
-	return k.wake
+	return c.wake
 }
 
 // Run keeps the cluster until the context ends.
-func (k *Keeper) Run(ctx context.Context) error {
-	k.mu.Lock()
-	wake := k.waker()
-	k.mu.Unlock()
-	k.findings, k.failures, k.expiries, k.rules = map[exception.Identity]*Finding{}, map[exception.Identity]int{}, schedule{}, nil
-	k.ends, k.commit, k.conversions = schedule{}, nil, nil
-	k.took = 0
+func (c *Controller) Run(ctx context.Context) error {
+	c.mu.Lock()
+	wake := c.waker()
+	c.mu.Unlock()
+	c.known, c.due, c.ends = map[exception.Identity]*stored{}, nil, nil
+	c.rules, c.commit, c.conversions = nil, nil, nil
+	c.took = 0
 	var again time.Time // when everything is looked at
 	for ctx.Err() == nil {
-		now := k.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
-		rules, commit, conversions := k.Rules.Rules(), k.Git.Commit(), k.Definitions.known()
-		if rules != k.rules || commit != k.commit || conversions != k.conversions || !now.Before(again) || again.Sub(now) > k.Every {
-			k.rules, k.commit, k.conversions = rules, commit, conversions
-			again = now.Add(k.Every)
-			if !k.lookAtAll(ctx) {
-				again = now.Add(min(k.Every, patience))
+		now := c.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
+		rules, commit, conversions := c.Rules.Rules(), c.Git.Commit(), c.Definitions.known()
+		if rules != c.rules || commit != c.commit || conversions != c.conversions || !now.Before(again) || again.Sub(now) > c.Every {
+			c.rules, c.commit, c.conversions = rules, commit, conversions
+			again = now.Add(c.Every)
+			if !c.lookAtAll(ctx) {
+				again = now.Add(min(c.Every, longestRetry))
 			}
 		}
-		k.lookAtChanged(ctx)
-		k.expire(ctx)
-		k.report(ctx)
+		c.lookAtChanged(ctx)
+		c.expire(ctx)
+		c.report(ctx)
 
-		timer := k.Clock.NewTimer(k.pause(again))
+		timer := c.Clock.NewTimer(c.pause(again))
 		select {
 		case <-ctx.Done():
 		case <-wake:
@@ -132,14 +131,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // pause is how long there is nothing to do, as the clock goes now.
-func (k *Keeper) pause(again time.Time) time.Duration {
-	now := k.Clock.Now()
+func (c *Controller) pause(again time.Time) time.Duration {
+	now := c.Clock.Now()
 	wait := min(longest, again.Sub(now))
-	if _, at, some := k.expiries.next(); some {
-		wait = min(wait, at.Sub(now))
+	if next := c.due.next(); next != nil {
+		wait = min(wait, next.at.Sub(now))
 	}
-	if k.changed {
-		wait = min(wait, k.reported.Add(k.rest()).Sub(now))
+	if c.changed {
+		wait = min(wait, c.reported.Add(c.rest()).Sub(now))
 	}
 	return max(wait, time.Millisecond)
 }
@@ -149,40 +148,40 @@ const fewAtOnce = 16
 
 // lookAtAll looks at everything, and forgets what is not there. What has not changed
 // since it was judged by the same rules is not read again. It reports whether it could.
-func (k *Keeper) lookAtAll(ctx context.Context) bool {
-	if k.rules == nil {
+func (c *Controller) lookAtAll(ctx context.Context) bool {
+	if c.rules == nil {
 		return true // there is nothing to judge by
 	}
-	there, err := k.Store.States(ctx, k.rules.kinds)
+	there, err := c.Store.States(ctx, c.rules.kinds)
 	if err != nil {
-		k.Tell.Failed(ctx, "list what is stored", err)
+		c.Tell.Failed(ctx, "list what is stored", err)
 		return false
 	}
-	for id := range k.findings {
+	for id := range c.known {
 		if _, is := there[id]; !is {
-			k.forget(id)
+			c.forget(id)
 		}
 	}
 	anew := map[exception.Identity]bool{}
 	for id, state := range there {
-		f := k.findings[id]
-		if f == nil || f.state != state || !f.holds(k.rules, k.conversions, k.Clock.Now()) {
+		f := c.finding(id)
+		if f == nil || f.state != state || !f.holds(c.rules, c.conversions, c.Clock.Now()) {
 			anew[id] = true
 			continue
 		}
 		again := *f
-		k.settle(ctx, &again, f)
+		c.settle(ctx, &again, f)
 	}
 	if len(anew) > fewAtOnce {
-		err := k.Store.Scan(ctx, k.rules.kinds, func(o *Object) {
+		err := c.Store.Scan(ctx, c.rules.kinds, func(o *Object) {
 			if anew[o.Identity] && ctx.Err() == nil {
 				delete(anew, o.Identity)
-				k.show(ctx, o)
-				k.expire(ctx) // which must not wait for thousands
+				c.show(ctx, o)
+				c.expire(ctx) // which must not wait for thousands
 			}
 		})
 		if err != nil {
-			k.Tell.Failed(ctx, "read what is stored", err)
+			c.Tell.Failed(ctx, "read what is stored", err)
 			return false
 		}
 	}
@@ -190,66 +189,76 @@ func (k *Keeper) lookAtAll(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		k.look(ctx, id)
-		k.expire(ctx)
+		c.look(ctx, id)
+		c.expire(ctx)
 	}
-	k.Metrics.lookedAtAll(k.Clock.Now())
+	c.Metrics.lookedAtAll(c.Clock.Now())
 	return true
 }
 
-func (k *Keeper) lookAtChanged(ctx context.Context) {
-	k.mu.Lock()
-	dirty := k.dirty
-	k.dirty = nil
-	k.mu.Unlock()
+func (c *Controller) lookAtChanged(ctx context.Context) {
+	c.mu.Lock()
+	dirty := c.dirty
+	c.dirty = nil
+	c.mu.Unlock()
 	for id := range dirty {
-		if k.rules != nil && ctx.Err() == nil {
-			k.look(ctx, id)
-			k.expire(ctx)
+		if c.rules != nil && ctx.Err() == nil {
+			c.look(ctx, id)
+			c.expire(ctx)
 		}
 	}
 }
 
-func (k *Keeper) forget(id exception.Identity) {
-	if k.findings[id] == nil {
+// finding is what is known of an object, or nil.
+func (c *Controller) finding(id exception.Identity) *Finding {
+	if s := c.known[id]; s != nil {
+		return &s.finding
+	}
+	return nil
+}
+
+func (c *Controller) forget(id exception.Identity) {
+	s := c.known[id]
+	if s == nil {
 		return
 	}
-	delete(k.findings, id)
-	delete(k.failures, id)
-	k.expiries.set(id, time.Time{})
-	k.ends.set(id, time.Time{})
-	k.Metrics.nextExpiry(k.ends.next())
-	k.changed = true
+	delete(c.known, id)
+	c.due.set(&s.due, time.Time{})
+	c.ends.set(&s.end, time.Time{})
+	c.Metrics.nextExpiry(c.ends.next())
+	c.changed = true
 }
 
 // report tells what stands where, once in a while: of many changes in a row, the
 // first and what the others have come to.
-func (k *Keeper) report(ctx context.Context) {
-	now := k.Clock.Now()
-	if !k.changed || !k.mayReport(now) {
+func (c *Controller) report(ctx context.Context) {
+	now := c.Clock.Now()
+	if !c.changed || !c.mayReport(now) {
 		return
 	}
-	k.reported = now
-	all := make([]*Finding, 0, len(k.findings))
-	for _, f := range k.findings {
-		all = append(all, f)
+	c.reported = now
+	all := make([]*Finding, 0, len(c.known))
+	for _, s := range c.known {
+		all = append(all, &s.finding)
 	}
-	k.Metrics.found(all)
-	err := k.Tell.Report(ctx, all)
-	k.took = k.Clock.Since(now)
+	c.Metrics.found(all)
+	err := c.Tell.Report(ctx, all)
+	c.took = c.Clock.Since(now)
 	if err != nil {
-		k.Tell.Failed(ctx, "write the reports", err)
+		c.Tell.Failed(ctx, "write the reports", err)
 		return // and again in a while
 	}
-	k.changed = false
+	c.changed = false
 }
 
 // mayReport says whether the last report was long enough ago, or by a clock that was
 // set since.
-func (k *Keeper) mayReport(now time.Time) bool {
-	ago := now.Sub(k.reported)
-	return ago >= k.rest() || ago < 0
+func (c *Controller) mayReport(now time.Time) bool {
+	ago := now.Sub(c.reported)
+	return ago >= c.rest() || ago < 0
 }
 
 // rest is how long there is to be until the next report.
-func (k *Keeper) rest() time.Duration { return max(betweenReports, min(restsFor*k.took, patience)) }
+func (c *Controller) rest() time.Duration {
+	return max(betweenReports, min(restsFor*c.took, longestRetry))
+}

@@ -139,9 +139,9 @@ func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.S
 	return nil
 }
 
-// keeping is a keeper that runs, and what it tells.
+// keeping is a controller that runs, and what it tells.
 type keeping struct {
-	*guard.Keeper
+	*guard.Controller
 	store    *memory
 	clock    *testclock.FakeClock
 	told     chan string
@@ -172,11 +172,11 @@ func (k *keeping) Report(_ context.Context, all []*guard.Finding) error {
 
 const every = time.Hour
 
-// patience is how long a keeper may take that has something to say.
-const patience = 10 * time.Second
+// waitLimit is how long a controller may take that has something to say.
+const waitLimit = 10 * time.Second
 
-// keep runs a keeper over objects, at now, until the test ends.
-func keep(t *testing.T, change func(*guard.Keeper), rules *guard.Rules, objects ...object) *keeping {
+// keep runs a controller over objects, at now, until the test ends.
+func keep(t *testing.T, change func(*guard.Controller), rules *guard.Rules, objects ...object) *keeping {
 	t.Helper()
 	k := &keeping{store: &memory{objects: map[exception.Identity]object{}}, clock: testclock.NewFakeClock(now), told: make(chan string, 100), registry: prometheus.NewRegistry()}
 	for _, o := range objects {
@@ -188,10 +188,10 @@ func keep(t *testing.T, change func(*guard.Keeper), rules *guard.Rules, objects 
 	}
 	current := &guard.Current{}
 	current.Replace(rules)
-	k.Keeper = &guard.Keeper{Store: k.store, Rules: current, Clock: k.clock, Tell: k, Metrics: metrics, Every: every}
+	k.Controller = &guard.Controller{Store: k.store, Rules: current, Clock: k.clock, Tell: k, Metrics: metrics, Every: every}
 	k.store.touch = k.Touch
 	if change != nil {
-		change(k.Keeper)
+		change(k.Controller)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -213,7 +213,7 @@ func (k *keeping) says(t *testing.T, want ...string) {
 		select {
 		case told := <-k.told:
 			got = append(got, told)
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			t.Fatalf("it says %q and no more, want %q", got, want)
 		}
 	}
@@ -224,7 +224,7 @@ func (k *keeping) says(t *testing.T, want ...string) {
 	}
 }
 
-// idle waits until the keeper waits for its clock, and has told nothing more.
+// idle waits until the controller waits for its clock, and has told nothing more.
 func (k *keeping) idle(t *testing.T) {
 	t.Helper()
 	for !k.clock.HasWaiters() {
@@ -375,7 +375,7 @@ func TestExpiryOfOthers(t *testing.T) {
 	rules := w.rules(t, guard.Settings{}, func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} })
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, annotations: {polex.dev/expires-at: %q}}\n", now.Add(10*time.Second).UTC().Format(time.RFC3339))
 	unsigned := object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": "b", "namespace": "x"}}
-	k := keep(t, func(k *guard.Keeper) { k.Enforce, k.Every = true, time.Minute }, rules, w.sealed(t, text, now.Add(-time.Minute)), unsigned)
+	k := keep(t, func(k *guard.Controller) { k.Enforce, k.Every = true, time.Minute }, rules, w.sealed(t, text, now.Add(-time.Minute)), unsigned)
 	k.says(t, "found a verified", "found b unsigned", "report [a verified b unsigned]")
 	k.idle(t)
 	k.clock.SetTime(now.Add(10 * time.Second))
@@ -393,7 +393,7 @@ func TestEnforce(t *testing.T) {
 	unsigned := copied(t, w.sealed(t, draft("unsigned", "x", 100*hour, ""), now.Add(-time.Minute)), unseal)
 	for name, enforce := range map[string]bool{"asked for": true, "not asked for": false} {
 		t.Run(name, func(t *testing.T) {
-			k := keep(t, func(k *guard.Keeper) { k.Enforce = enforce }, w.rules(t, guard.Settings{}, nil), honest, unsigned)
+			k := keep(t, func(k *guard.Controller) { k.Enforce = enforce }, w.rules(t, guard.Settings{}, nil), honest, unsigned)
 			k.says(t, "found honest verified", "found unsigned unsigned", "report [honest verified unsigned unsigned]")
 			k.idle(t)
 			k.clock.SetTime(now.Add(every - time.Second))

@@ -12,68 +12,73 @@ import (
 )
 
 // look reads an object and judges it.
-func (k *Keeper) look(ctx context.Context, id exception.Identity) {
-	o, err := k.Store.Read(ctx, id, "")
+func (c *Controller) look(ctx context.Context, id exception.Identity) {
+	o, err := c.Store.Read(ctx, id, "")
 	if errors.Is(err, ErrGone) {
-		k.forget(id)
+		c.forget(id)
 		return
 	}
 	if err == nil {
-		k.show(ctx, o)
+		c.show(ctx, o)
 		return
 	}
-	k.failures[id]++
-	if before := k.findings[id]; before != nil && before.rules == k.rules && before.state == o.State {
+	if before := c.finding(id); before != nil && before.rules == c.rules && before.state == o.State {
 		again := *before
-		k.settle(ctx, &again, before)
+		c.settle(ctx, &again, before)
 	} else {
-		k.show(ctx, &Object{State: o.State, Identity: id, Version: o.Version, Unreadable: err})
+		c.show(ctx, &Object{State: o.State, Identity: id, Version: o.Version, Unreadable: err})
 	}
-	k.postpone(ctx, id, "read "+id.String(), err)
+	c.postpone(ctx, c.known[id], "read", err)
 }
 
 // show judges an object as far as that was not done before, tells what is new of it,
 // and plans when its time comes.
-func (k *Keeper) show(ctx context.Context, o *Object) {
-	before := k.findings[o.Identity]
+func (c *Controller) show(ctx context.Context, o *Object) {
+	before := c.finding(o.Identity)
 	if before != nil && before.UID != o.UID && before.UID != "" {
-		k.forget(o.Identity) // and another one has its name
+		c.forget(o.Identity) // and another one has its name
 		before = nil
 	}
-	f, err := k.judged(ctx, o, before)
+	f, err := c.judged(ctx, o, before)
 	if errors.Is(err, ErrGone) {
-		k.forget(o.Identity)
+		c.forget(o.Identity)
 		return
 	}
+	c.settle(ctx, f, before)
 	if o.Unreadable == nil {
-		delete(k.failures, o.Identity)
+		c.known[o.Identity].failures = 0
 	}
-	k.settle(ctx, f, before)
 }
 
 // settle makes a finding the one that is known.
-func (k *Keeper) settle(ctx context.Context, f, before *Finding) {
-	shown := k.shown(f.Object.GroupKind)
-	f.settle(k.commit, shown)
-	if f.Since = k.Clock.Now(); f.continues(before) {
+func (c *Controller) settle(ctx context.Context, f, before *Finding) {
+	shown := c.shown(f.Object.GroupKind)
+	f.settle(c.commit, shown)
+	if f.Since = c.Clock.Now(); f.continues(before) {
 		f.Since = before.Since
 	}
 	if !f.sameAs(before) {
-		k.changed = true
-		k.Tell.Found(ctx, f)
+		c.changed = true
+		c.Tell.Found(ctx, f)
 	}
 	// What a conversion keeps from being read is nobody's fault who wrote the exception.
 	unreadable := f.Reason == ReasonUnreadable && shown != nil
-	f.doomed = k.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable && f.Reason != verify.ReasonExpired && k.Clock.Now().Sub(f.Since) >= k.Every
-	k.findings[f.Object] = f
-	k.plan(f)
+	f.doomed = c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
+	s := c.known[f.Object]
+	if s == nil {
+		s = &stored{}
+		s.due.of, s.end.of = s, s
+		c.known[f.Object] = s
+	}
+	s.finding = f.like(before)
+	c.plan(s)
 }
 
 // judged is what is to be said of an object, but for what Git holds. What was found
 // before, or was just verified for a request, is not judged again.
-func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
-	now := k.Clock.Now()
-	f := &Finding{Decision: Decision{UID: o.UID, Object: o.Identity}, Version: o.Version, state: o.State, rules: k.rules, shown: k.conversions, asOf: now, dying: o.Dying}
+func (c *Controller) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
+	now := c.Clock.Now()
+	f := &Finding{Decision: Decision{UID: o.UID, Object: o.Identity}, Version: o.Version, state: o.State, rules: c.rules, shown: c.conversions, asOf: now, dying: o.Dying}
 	if o.Unreadable != nil {
 		if before != nil {
 			f.Facts = before.Facts // its end is kept
@@ -87,7 +92,7 @@ func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Findi
 		doc = undying(doc)
 	}
 	f.content = contentOf(doc)
-	if before.holds(k.rules, k.conversions, now) && before.dying == o.Dying && (before.content == f.content || before.state == o.State) {
+	if before.holds(c.rules, c.conversions, now) && before.dying == o.Dying && (before.content == f.content || before.state == o.State) {
 		known := *before
 		known.Version, known.state = o.Version, o.State
 		return &known, nil
@@ -96,10 +101,10 @@ func (k *Keeper) judged(ctx context.Context, o *Object, before *Finding) (*Findi
 	if o.Dying {
 		reason = StateDeleting
 	}
-	facts, known := k.rules.admitted.verified(f.content, k.Cluster, now)
+	facts, known := c.rules.admitted.verified(f.content, c.Cluster, now)
 	if !known {
 		var err error
-		if facts, err = k.judge(ctx, f, o, doc); err != nil {
+		if facts, err = c.judge(ctx, f, o, doc); err != nil {
 			if errors.Is(err, ErrGone) {
 				return nil, err
 			}
@@ -135,8 +140,8 @@ func (f *Finding) turning() time.Time {
 // signed, the version that was signed. What cannot be read in that has its end all the
 // same. It counts for this state alone then: what is shown does not tell what the other
 // version holds.
-func (k *Keeper) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (Facts, error) {
-	j := judge{rules: k.rules, cluster: k.Cluster, now: k.Clock.Now()}
+func (c *Controller) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (Facts, error) {
+	j := judge{rules: c.rules, cluster: c.Cluster, now: c.Clock.Now()}
 	facts, err := j.stored(doc)
 	var rejected *verify.Rejected
 	if !errors.As(err, &rejected) || rejected.Reason != verify.ReasonAltered {
@@ -148,7 +153,7 @@ func (k *Keeper) judge(ctx context.Context, f *Finding, o *Object, doc *exceptio
 		return facts, err
 	}
 	f.content = content{}
-	signed, failure := k.Store.Read(ctx, o.Identity, version)
+	signed, failure := c.Store.Read(ctx, o.Identity, version)
 	switch {
 	case errors.Is(failure, ErrGone):
 		return facts, failure
@@ -209,19 +214,20 @@ func undying(doc *exception.Document) *exception.Document {
 
 // plan puts an exception where its time comes: the end that was signed, or the
 // beginning of one that is still to come, when it is looked at again.
-func (k *Keeper) plan(f *Finding) {
-	at, end, now := f.Facts.ExpiresAt, f.Facts.ExpiresAt, k.Clock.Now()
+func (c *Controller) plan(s *stored) {
+	f := s.finding
+	at, end, now := f.Facts.ExpiresAt, f.Facts.ExpiresAt, c.Clock.Now()
 	switch {
 	case f.doomed:
 		at = now
 	case f.Reason == verify.ReasonNotYetValid:
 		at = f.Facts.StartsAt
-	case !at.After(now) && !f.hasEnded(k.rules, now):
+	case !at.After(now) && !f.hasEnded(c.rules, now):
 		at = time.Time{}
 	}
-	k.expiries.set(f.Object, at)
+	c.due.set(&s.due, at)
 	if f.Object.IsException() { // nothing else is deleted when it ends
-		k.ends.set(f.Object, end)
+		c.ends.set(&s.end, end)
 	}
-	k.Metrics.nextExpiry(k.ends.next())
+	c.Metrics.nextExpiry(c.ends.next())
 }

@@ -15,7 +15,7 @@ const AnnotationCluster = "polex.dev/cluster"
 // refused where nobody told the guard which one this is.
 func (j *judge) place(message *exception.Document) error {
 	if namespace := message.Identity().Namespace; !j.rules.settings.allowsNamespace(namespace) {
-		return refuse(ReasonNamespaceNotAllowed, "the namespace %q is none that exceptions may stand in", namespace)
+		return refuse(ReasonNamespaceNotAllowed, "the namespace %q is not in the configuration (guard.namespaces)", namespace)
 	}
 	switch named := message.Annotation(AnnotationCluster); {
 	case named == "" && j.rules.settings.RequireCluster:

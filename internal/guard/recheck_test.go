@@ -73,7 +73,7 @@ func TestUnreadable(t *testing.T) {
 		"a read that fails":                {old("a"), func(m *memory) { m.broken = errors.New("conversion fails") }, []string{"failed read PolicyException.kyverno.io x/a: conversion fails"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := keep(t, func(k *guard.Keeper) {
+			k := keep(t, func(k *guard.Controller) {
 				k.Enforce = true
 				if tc.store != nil {
 					tc.store(k.Store.(*memory))
@@ -102,7 +102,7 @@ func TestUnservedVersionOfAnother(t *testing.T) {
 		"with another": {copied(t, old, func(o object) { annotate(o, "cosign.sigstore.dev/signature", "MAUCAQECAQE=") }), "found a unknown-key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := keep(t, func(k *guard.Keeper) { k.Store.(*memory).unserved = []string{"v9"} }, w.rules(t, guard.Settings{}, nil), tc.object)
+			k := keep(t, func(k *guard.Controller) { k.Store.(*memory).unserved = []string{"v9"} }, w.rules(t, guard.Settings{}, nil), tc.object)
 			k.says(t, tc.want, "report ["+strings.TrimPrefix(tc.want, "found ")+"]")
 		})
 	}
@@ -116,7 +116,7 @@ func TestExpiryOfUnserved(t *testing.T) {
 	o := w.sealed(t, replaced(t, draft("a", "x", 10*time.Second, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), now.Add(-time.Minute))
 	for name, o := range map[string]object{"as it was": o, "converted": copied(t, o, func(o object) { o["spec"].(object)["background"] = true })} {
 		t.Run(name, func(t *testing.T) {
-			k := keep(t, func(k *guard.Keeper) { k.Store.(*memory).unserved = []string{"v2beta1"} }, w.rules(t, guard.Settings{}, nil), o)
+			k := keep(t, func(k *guard.Controller) { k.Store.(*memory).unserved = []string{"v2beta1"} }, w.rules(t, guard.Settings{}, nil), o)
 			k.says(t, "found a unreadable", "report [a unreadable]")
 			k.idle(t)
 			k.clock.SetTime(now.Add(10 * time.Second))
