@@ -17,6 +17,7 @@ type objects struct {
 
 func (c *Clone) readObjects() (_ *objects, err error) {
 	o := &objects{command: c.command(context.Background(), call{}, "cat-file", "--batch")}
+	o.command.SysProcAttr = apart()
 	if o.WriteCloser, err = o.command.StdinPipe(); err == nil {
 		o.Reader, err = o.command.StdoutPipe()
 	}
