@@ -33,6 +33,6 @@ func (c *Clone) readObjects() (_ *objects, err error) {
 
 // close ends it: it reads to the end of what it is asked.
 func (o *objects) close() error {
-	_ = o.WriteCloser.Close()
+	_ = o.Close()
 	return o.command.Wait()
 }
