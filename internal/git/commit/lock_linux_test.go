@@ -2,6 +2,7 @@ package commit_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -56,6 +57,27 @@ printf -- '-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n'
 	r.must(err)
 	if len(content) == 0 || strings.Contains(string(content), filepath.Join("polex", "lock")) {
 		t.Errorf("the signing program has open:\n%s", content)
+	}
+}
+
+// TestInterruptedReads: a terminal interrupts every process of a run's group. The Git that
+// reads objects is not one of them.
+func TestInterruptedReads(t *testing.T) {
+	r := newRepository(t, waiting)
+	open(t, r, nil)
+	out, err := exec.Command("ps", "-o", "pid=,pgid=,args=", "--ppid", strconv.Itoa(os.Getpid())).Output()
+	r.must(err)
+	met := false
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); strings.Contains(line, "cat-file --batch") {
+			met = true
+			if fields[0] != fields[1] {
+				t.Errorf("it is of another's group: %s", line)
+			}
+		}
+	}
+	if !met {
+		t.Errorf("nothing reads:\n%s", out)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 func lockFile(*os.Root, string, fs.FileMode) (*os.File, error) {
@@ -13,3 +14,5 @@ func lockFile(*os.Root, string, fs.FileMode) (*os.File, error) {
 }
 
 func unlock(f *os.File) error { return f.Close() }
+
+func apart() *syscall.SysProcAttr { return nil }

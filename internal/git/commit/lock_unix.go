@@ -37,3 +37,7 @@ func lockFile(root *os.Root, name string, mode fs.FileMode) (*os.File, error) {
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
+
+// apart keeps a process from the signals of the terminal: a run that is interrupted reads what
+// it needs to end what it has begun.
+func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -17,6 +17,7 @@ type objects struct {
 
 func (c *Clone) readObjects() (_ *objects, err error) {
 	o := &objects{command: c.command(context.Background(), call{}, "cat-file", "--batch")}
+	o.command.SysProcAttr = apart()
 	if o.WriteCloser, err = o.command.StdinPipe(); err == nil {
 		o.Reader, err = o.command.StdoutPipe()
 	}
@@ -32,6 +33,6 @@ func (c *Clone) readObjects() (_ *objects, err error) {
 
 // close ends it: it reads to the end of what it is asked.
 func (o *objects) close() error {
-	_ = o.WriteCloser.Close()
+	_ = o.Close()
 	return o.command.Wait()
 }

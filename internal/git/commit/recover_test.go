@@ -185,7 +185,7 @@ func TestFetchedJournal(t *testing.T) {
 	r.git("reset", "--quiet", "--hard", first)
 	remote := t.TempDir()
 	r.git("init", "--quiet", "--bare", remote)
-	for _, name := range []string{"refs/worktree/polex/journal", "refs/polex/journal", "refs/heads/POLEX_HEAD", "refs/tags/POLEX_HEAD"} {
+	for _, name := range []string{"refs/worktree/polex/journal", "refs/polex/journal", "refs/polex/main/journal", "refs/heads/POLEX_HEAD", "refs/tags/POLEX_HEAD"} {
 		r.git("push", "--quiet", remote, journal+":"+name)
 	}
 	r.git("fetch", "--quiet", "--update-head-ok", remote, "+refs/*:refs/*")
