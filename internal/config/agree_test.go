@@ -285,7 +285,7 @@ func TestValues(t *testing.T) {
 		"directories:":                                     false,
 		"trust: {threshold: 0}":                            false,
 		"trust: {kinds: []}":                               false,
-		"gaurd: {}":                                        false,
+		"guards: {}":                                       false,
 	} {
 		bySchema, byPolex := bothSay(t, s, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\n"+text+"\n"))
 		if (bySchema == nil) != ok || (byPolex == nil) != ok {

@@ -20,12 +20,12 @@ func TestDecodeHints(t *testing.T) {
 		Named map[string]item `json:"named"`
 	}
 	for text, want := range map[string]string{
-		"nam: a":                `2:3 did you mean "name"?`,
-		"directories: a":        "2:3 directories is called folders now",
-		"colour: red":           "2:3 ",
-		"items: [{nmae: a}]":    `2:12 did you mean "name"?`,
-		"named: {a: {naem: 1}}": `2:15 did you mean "name"?`,
-		"name: 1":               "2:3 ",
+		"nam: a":               `2:3 did you mean "name"?`,
+		"directories: a":       "2:3 directories is called folders now",
+		"colour: red":          "2:3 ",
+		"items: [{nam: a}]":    `2:12 did you mean "name"?`,
+		"named: {a: {nam: 1}}": `2:15 did you mean "name"?`,
+		"name: 1":              "2:3 ",
 	} {
 		doc, err := exception.Parse([]byte("section:\n  "+text+"\n"), "a.yaml")
 		if err != nil {

@@ -115,7 +115,7 @@ func TestCorpusIsWhole(t *testing.T) {
 		t.Errorf("go test ./pkg/verify -run TestCorpus -forge (-tables +files):\n%s", diff)
 	}
 	for _, reason := range reasons(t) {
-		if !shown[string(reason)] {
+		if !shown[reason] {
 			t.Errorf("no case is refused as %q", reason)
 		}
 	}
@@ -192,7 +192,7 @@ func (tc verdict) expected() []string {
 	case tc.want == "":
 		return []string{attacks.Verified}
 	default:
-		return []string{string(tc.want)}
+		return []string{tc.want}
 	}
 }
 

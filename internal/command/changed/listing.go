@@ -100,8 +100,11 @@ func parse(listing string, hash int) []File {
 }
 
 // Differs reports whether a file that [List] has returned is new, or has another
-// mode or other bytes than then.
+// mode or other bytes than then. Since nothing, every file differs.
 func (s *Since) Differs(f File) (bool, error) {
+	if s == nil {
+		return true, nil
+	}
 	then, there := s.entries[f.Path]
 	if !there || then.Mode != f.Mode || then.hash != f.hash {
 		return true, nil

@@ -71,7 +71,7 @@ func (in Inputs) Each(visit func(*exception.Document)) {
 		case info.IsDir():
 			in.folder(path, visit)
 		case in.Screen != nil:
-			in.screened(path, info, visit)
+			in.Screened(path, info.Mode(), func() { in.file(path, visit) })
 		default:
 			in.file(path, visit)
 		}
@@ -98,7 +98,7 @@ func (in Inputs) folder(dir string, visit func(*exception.Document)) {
 				found = true
 				return nil
 			}
-			found = in.screened(path, info, visit) || found
+			found = in.Screened(path, info.Mode(), func() { in.file(path, visit) }) || found
 			return nil
 		case !exception.HoldsDocuments(path):
 			if entry.Type()&fs.ModeSymlink == 0 {
@@ -128,16 +128,17 @@ func (in Inputs) folder(dir string, visit func(*exception.Document)) {
 	}
 }
 
-// screened reports whether there was anything to say of a file, or to read in it.
-func (in Inputs) screened(path string, info fs.FileInfo, visit func(*exception.Document)) bool {
-	read, refused := in.Screen(path, info.Mode())
+// Screened reads a file as the Screen says, and reports whether there was anything to say
+// of it, or to read in it.
+func (in Inputs) Screened(path string, mode fs.FileMode, read func()) bool {
+	is, refused := in.Screen(path, mode)
 	switch {
 	case refused != nil:
 		in.Report.Add(*refused)
-	case read:
-		in.file(path, visit)
+	case is:
+		read()
 	}
-	return read || refused != nil
+	return is || refused != nil
 }
 
 func (in Inputs) file(path string, visit func(*exception.Document)) {

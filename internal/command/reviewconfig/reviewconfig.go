@@ -5,6 +5,7 @@
 package reviewconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -63,7 +64,7 @@ func New(o Options) (*record.Recorder, error) {
 		RequireApprovals: p.RequireApprovals, RequireCodeOwners: p.RequireCodeOwners,
 		Renewals:                    review.Renewals{RequireApprovals: p.Renewals.RequireApprovals, RequireNewApprover: p.Renewals.RequireNewApprover},
 		InsecureAllowStaleApprovals: p.AllowStaleApprovals, InsecureCountTrailers: p.ApprovalsFrom == string(review.SourceTrailers),
-		GitHub: github.Config{HTTP: o.Client, APIURL: o.getenv("GITHUB_API_URL", publicAPI), ServerURL: o.getenv("GITHUB_SERVER_URL", publicServer),
+		GitHub: github.Config{HTTP: o.Client, APIURL: cmp.Or(o.Getenv("GITHUB_API_URL"), publicAPI), ServerURL: cmp.Or(o.Getenv("GITHUB_SERVER_URL"), publicServer),
 			Repository: o.Getenv("GITHUB_REPOSITORY"), Token: o.Getenv("GITHUB_TOKEN")},
 	}
 	if c.Branch == "" {
@@ -127,13 +128,6 @@ func (o *Options) complete(source review.Source) error {
 		}
 	}
 	return nil
-}
-
-func (o *Options) getenv(name, otherwise string) string {
-	if value := o.Getenv(name); value != "" {
-		return value
-	}
-	return otherwise
 }
 
 func (o *Options) branch() string {

@@ -58,13 +58,9 @@ func openQueue(ctx context.Context, cfg *config.Config, paths []string, since *c
 		if !q.waits(f) || !slices.ContainsFunc(below, func(path string) bool { return path == "." || f.Path == path || strings.HasPrefix(f.Path, path+"/") }) {
 			continue
 		}
-		differs := true
-		if since != nil {
-			if differs, err = since.Differs(f); err != nil {
-				return nil, err
-			}
+		if q.covered[f.Path], err = since.Differs(f); err != nil {
+			return nil, err
 		}
-		q.covered[f.Path] = differs
 	}
 	if err := q.attributes(ctx, since); err != nil {
 		return nil, err

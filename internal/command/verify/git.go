@@ -162,14 +162,7 @@ func (c *commitInputs) screened(e git.Entry, visit func(*exception.Document)) bo
 	if err != nil {
 		mode = fs.ModeIrregular
 	}
-	read, refused := c.screen(e.Path, mode)
-	switch {
-	case refused != nil:
-		c.report.Add(*refused)
-	case read:
-		c.file(e, visit)
-	}
-	return read || refused != nil
+	return cli.Inputs{Screen: c.screen, Report: c.report}.Screened(e.Path, mode, func() { c.file(e, visit) })
 }
 
 func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {
