@@ -50,11 +50,7 @@ func Parts(conditions []string) []string {
 		if err != nil {
 			return nil
 		}
-		for {
-			inner, ok := unwrapped(read)
-			if !ok {
-				break
-			}
+		for inner, ok := unwrapped(read); ok; inner, ok = unwrapped(read) {
 			read = inner
 		}
 		parts := [][]token{read}
