@@ -52,7 +52,8 @@ func Open(kubeconfig, context string) (*Server, error) {
 	return &Server{client: client, lists: dynamic.New(client)}, nil
 }
 
-// bounded cuts answers off that are larger than any page.
+// bounded cuts answers off that are larger than any page, and does not let the server say
+// how long is waited for it: client-go would, ten times and as long as Retry-After says.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip sends a request.
@@ -60,6 +61,7 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := b.next.RoundTrip(request)
 	if err == nil {
 		answer.Body = http.MaxBytesReader(nil, answer.Body, pageBytes)
+		answer.Header.Del("Retry-After")
 	}
 	return answer, err
 }

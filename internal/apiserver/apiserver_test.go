@@ -18,7 +18,7 @@ import (
 )
 
 // TestRefused: an answer that is too large is an error, a refusal is one in the server's
-// words where it has some, and a server that always has another page is left.
+// words where it has some, a busy server is not waited for, and a server that always has another page is left.
 func TestRefused(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -34,6 +34,9 @@ func TestRefused(t *testing.T) {
 		case "refused":
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "not for you", "reason": "Forbidden", "code": 403}`)
+		case "busy":
+			w.Header().Set("Retry-After", "86400")
+			http.Error(w, "later", http.StatusServiceUnavailable)
 		default:
 			http.Error(w, "<html>", http.StatusBadGateway)
 		}
@@ -52,6 +55,7 @@ func TestRefused(t *testing.T) {
 		"endless": "there are more than 250000 objects",
 		"refused": "not for you",
 		"broken":  "an error on the server",
+		"busy":    "the server is currently unable",
 	} {
 		err := s.Each(t.Context(), schema.GroupVersionResource{Version: "v1", Resource: resource}, "", func(*unstructured.Unstructured) error { return nil })
 		if err == nil || !strings.HasPrefix(err.Error(), want) || apierrors.IsForbidden(err) != (resource == "refused") {
