@@ -39,8 +39,8 @@ func TestApplyCommits(t *testing.T) {
 	})
 	before := r.head()
 	q := r.open()
-	if q.Queue.Source().String() != before {
-		t.Errorf("source %s", q.Queue.Source())
+	if q.Source().String() != before {
+		t.Errorf("source %s", q.Source())
 	}
 	q.trailers = []string{"Polex-Log-Index: 7", "Polex-Log-Index: 8"}
 	names, hash, err := q.apply(stamp(t, q.Documents()), author())

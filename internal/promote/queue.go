@@ -250,9 +250,6 @@ func (q *Queue) folders() pending.Folders {
 	return pending.Folders{Unsigned: q.options.Unsigned, Signed: q.options.Signed}
 }
 
-// Source returns the hash of the commit that the queue was read from.
-func (q *Queue) Source() plumbing.Hash { return q.source }
-
 // findOrigins finds the commits that the files of the queue come from.
 func (q *Queue) findOrigins() error {
 	paths := make([]string, len(q.files))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -174,12 +175,11 @@ func (q *queue) apply(sealed []*exception.Document, by *commit.Author) (moves []
 		return nil, "", err
 	}
 	promotion.Trailers = q.trailers
-	var done *promote.Done
-	if by == nil {
-		done, err = promotion.Apply()
-	} else {
-		done, err = promotion.Commit(context.Background(), *by)
+	to := deliver.To{}
+	if by != nil {
+		to = deliver.To{Way: deliver.Commit, By: *by}
 	}
+	done, err := promotion.Make(context.Background(), to)
 	if err != nil {
 		return nil, "", err
 	}

@@ -26,7 +26,7 @@ const (
 // skew is how far the clocks of a Git server, a signer and a log may be apart.
 const skew = 5 * time.Minute
 
-// TakeOver reads what [Plan.HandOver] wrote, and returns a sealed document for
+// TakeOver reads what [Promotion.HandOver] wrote, and returns a sealed document for
 // each of [Plan.Documents]. Whoever filled the folder is not trusted: each
 // document has to verify, to be the one that was asked for but for what signing
 // adds, and to have been sealed after it was asked for; and nothing else may lie

@@ -30,6 +30,8 @@ type Options struct {
 	Now    time.Time
 	// Soon is how long before its end an exception is named; 0 names none.
 	Soon time.Duration
+	// DryRun changes nothing.
+	DryRun bool
 }
 
 // Exception is one that has ended, or that ends soon.

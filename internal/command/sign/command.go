@@ -14,6 +14,8 @@ import (
 	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 const help = `Seal exceptions with your own identity: Sigstore's keyless signing, or a key.
@@ -144,37 +146,62 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 		if err := o.check(paths); err != nil {
 			return err
 		}
-		cfg, err := o.load()
+		run, err := o.prepare(cmd, trusted)
 		if err != nil {
 			return err
 		}
-		trustConfig, err := trusted.Config(cfg)
-		if err != nil {
-			return err
-		}
-		asked, err := shapeconfig.Config(cfg, cmd.Flags())
-		if err != nil {
-			return err
-		}
-		shapeconfig.LeaveClaims(&asked)
-		report := &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(asked), Levels: shapeconfig.Levels(asked)}
-		maps.Copy(report.Docs, reviewconfig.Docs())
-		if asked.Policies, err = shapeconfig.Policies(cfg, nil, report); err != nil {
-			return err
-		}
-		checker, err := shapeconfig.Checker(asked)
-		if err != nil {
-			return err
-		}
-		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, trust: trustConfig, checker: checker,
-			rules: sign.Rules{InsecureAllowUnbounded: trustConfig.InsecureAllowUnbounded, TTLLabel: o.ttlLabel}, overlaps: asked.Levels[shape.ReasonOverlaps],
-			format: format, report: report, now: streams.Now()}
+		run.streams, run.format, run.now = streams, format, streams.Now()
 		if o.promote {
 			return run.promote(cmd.Context())
 		}
 		return run.files(cmd.Context(), paths)
 	}
 	return cmd
+}
+
+// prepare reads the configuration, and what it and the flags say of rules and trust.
+func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, error) {
+	cfg, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	shapes, err := shapeconfig.Config(cfg, cmd.Flags())
+	if err != nil {
+		return nil, err
+	}
+	shapeconfig.LeaveClaims(&shapes)
+	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign", Docs: shapeconfig.Docs(shapes), Levels: shapeconfig.Levels(shapes)}}
+	maps.Copy(r.report.Docs, reviewconfig.Docs())
+	if shapes.Policies, err = shapeconfig.Policies(cfg, nil, r.report); err != nil {
+		return nil, err
+	}
+	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {
+		return nil, err
+	}
+	r.checks.Overlaps = shapes.Levels[shape.ReasonOverlaps] == shape.LevelError
+	return r, r.trust(trusted)
+}
+
+// trust reads the trust policy, which says what may be signed, and whose signatures count.
+func (r *run) trust(flags *trustflags.Flags) error {
+	c, err := flags.Config(r.config)
+	if err != nil {
+		return err
+	}
+	r.checks.Rules = sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, TTLLabel: r.options.ttlLabel}
+	if r.checks.Kinds, err = trust.NewKinds(c.Kinds); err == nil {
+		r.root, err = trust.LoadRoot(c.TrustedRoot)
+	}
+	if err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	if len(c.Authorities) == 0 && r.options.sealedInput == "" {
+		return nil // what is sealed only has to verify as the signer's own
+	}
+	if r.policy, err = flags.Policy(r.config); err == nil {
+		r.verifier, err = verify.New(r.policy)
+	}
+	return err
 }
 
 // check refuses flags that contradict each other, before anything is done.
