@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/internal/promote/pending"
-	"github.com/polex-dev/polex/internal/promote/trailer"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -140,7 +140,7 @@ func (f *Found) file(content []byte, name string, o Options) error {
 			soon = append(soon, e)
 		default:
 			// A seal that cannot be read has no entry to name.
-			if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
+			if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
 				e.logIndex = &entry.Index
 			}
 			ended = append(ended, e)
@@ -185,7 +185,7 @@ func (f *Found) Change(signedOffBy string) commit.Change {
 	}
 	b.WriteString("\n")
 	for _, e := range f.Ended {
-		fmt.Fprintf(&b, "%s: %s", trailer.Pruned, trailer.Path(e.Position.File))
+		fmt.Fprintf(&b, "%s: %s", commitmessage.Pruned, commitmessage.Path(e.Position.File))
 		if e.logIndex != nil {
 			fmt.Fprintf(&b, " %d", *e.logIndex)
 		}

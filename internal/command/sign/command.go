@@ -264,7 +264,7 @@ func (o *options) load() (*cli.Config, error) {
 	if o.rekorVersion == 0 {
 		o.rekorVersion = s.RekorVersion
 	}
-	if err := o.checkLog(); err != nil {
+	if err := o.checkSigstore(); err != nil {
 		return nil, err
 	}
 	for _, address := range []string{o.fulcioURL, o.rekorURL, o.timestampURL, o.oidcIssuer} {
@@ -275,30 +275,28 @@ func (o *options) load() (*cli.Config, error) {
 	return cfg, nil
 }
 
-// checkLog refuses a log that has no address, or that would give no evidence of
-// when something was signed, and a form that could not hold the evidence.
-func (o *options) checkLog() error {
-	switch {
-	case o.rekorVersion < 0 || o.rekorVersion > 2:
-		return cli.Usagef("there is no version %d of Rekor: 1 and 2 are known", o.rekorVersion)
-	case o.rekorVersion == 2 && o.rekorURL == "":
-		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 has no address to fall back on"),
-			Hint: "name the log that is in use with --rekor-url: the public-good addresses change twice a year"}
-	case o.rekorVersion == 2 && o.timestampURL == "":
-		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 says no time, and there is no timestamp authority to say it"),
-			Hint: "name one of the trusted root with --timestamp-server-url"}
-	}
-	if o.bundle != "" && sign.BundleFormat(o.bundleFormat) == sign.BundleCosign {
+// sigstore is where and how it is signed.
+func (o *options) sigstore() sign.Config {
+	return sign.Config{RekorURL: o.rekorURL, RekorVersion: o.rekorVersion, TimestampURL: o.timestampURL,
+		BundleFormat: sign.BundleFormat(o.bundleFormat), Concurrency: o.concurrency}
+}
+
+// checkSigstore refuses what no log would serve.
+func (o *options) checkSigstore() error {
+	cosign := sign.BundleFormat(o.bundleFormat) == sign.BundleCosign
+	if o.bundle != "" && cosign {
 		return cli.Usagef("--bundle writes a Sigstore bundle, and --bundle-format cosign makes none")
 	}
-	switch sign.BundleFormat(o.bundleFormat) {
-	case "", sign.BundleBoth, sign.BundleSigstore:
-	case sign.BundleCosign:
-		if o.rekorVersion == 2 || o.timestampURL != "" {
-			return &cli.UsageError{Err: errors.New("cosign's bundle holds neither an entry of Rekor's version 2 nor a timestamp"), Hint: "use --bundle-format sigstore or both"}
-		}
-	default:
-		return cli.Usagef("there is no bundle format %q: cosign, sigstore and both are known", o.bundleFormat)
+	err := o.sigstore().Check()
+	switch {
+	case err == nil:
+		return nil
+	case o.rekorVersion == 2 && o.rekorURL == "":
+		return &cli.UsageError{Err: err, Hint: "name the log that is in use with --rekor-url: the public-good addresses change twice a year"}
+	case o.rekorVersion == 2 && o.timestampURL == "":
+		return &cli.UsageError{Err: err, Hint: "name one of the trusted root with --timestamp-server-url"}
+	case cosign:
+		return &cli.UsageError{Err: err, Hint: "use --bundle-format sigstore or both"}
 	}
-	return nil
+	return &cli.UsageError{Err: err}
 }

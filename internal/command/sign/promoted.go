@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
-	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -92,7 +92,7 @@ func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Resu
 	if len(changes) > 0 {
 		result.Details["changes"] = changes
 	}
-	if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
+	if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
 		result.Message += fmt.Sprintf(" (log index %d)", entry.Index)
 		result.Details["logIndex"] = entry.Index
 		if entry.IntegratedTime > 0 {
@@ -112,7 +112,7 @@ func (r *run) replaced(m *promote.Move, gone promote.Replaced) cli.Result {
 		result.Reason, result.Message = reasonWouldGo, "would be replaced by "+m.To
 	}
 	for _, doc := range gone.Documents {
-		if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
+		if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
 			result.Message += fmt.Sprintf(" (it was log index %d)", entry.Index)
 		}
 	}

@@ -18,9 +18,8 @@ import (
 
 // signer makes the signer that the flags ask for.
 func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
-	config := sign.Config{RekorURL: r.options.rekorURL, RekorVersion: r.options.rekorVersion, TimestampURL: r.options.timestampURL,
-		BundleFormat: sign.BundleFormat(r.options.bundleFormat), Concurrency: r.options.concurrency,
-		Root: r.root, Policy: r.policy, Rules: r.checks.Rules, Progress: r.progress()}
+	config := r.options.sigstore()
+	config.Root, config.Policy, config.Rules, config.Progress = r.root, r.policy, r.checks.Rules, r.progress()
 	if err := r.agree(); err != nil {
 		return nil, err
 	}
