@@ -42,9 +42,6 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 			b.WriteString(r.trailer())
 		}
 	}
-	for _, line := range p.Trailers {
-		b.WriteString(line + "\n")
-	}
 	fmt.Fprintf(&b, "Signed-off-by: %s\n", signedOffBy)
 	return b.String(), nil
 }

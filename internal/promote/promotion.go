@@ -14,10 +14,6 @@ import (
 
 // Promotion is a plan whose documents are sealed.
 type Promotion struct {
-	// Trailers stand at the end of the commit's message, "Key: value", beside those
-	// that every promotion has.
-	Trailers []string
-
 	queue *Queue
 	moves map[string]*Move // by the file in the queue
 }

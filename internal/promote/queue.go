@@ -29,12 +29,6 @@ const (
 	ReasonNotARenewal    = "not-a-renewal"
 )
 
-// DefaultUnsigned and DefaultSigned are the folders when nothing else is said.
-const (
-	DefaultUnsigned = "unsigned"
-	DefaultSigned   = "signed"
-)
-
 // Options say what is promoted. The zero value is the strictest.
 type Options struct {
 	Unsigned string // relative to the work tree's root, with slashes
@@ -202,13 +196,7 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 		return f, nil, err
 	}
 	var refusals exception.Refusals
-	err = readDocuments(content, name, func(doc *exception.Document, bad *exception.SyntaxError) {
-		if bad != nil {
-			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
-			return
-		}
-		f.documents = append(f.documents, doc)
-	})
+	f.documents, refusals, err = readDocuments(content, name)
 	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
 		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
 	}
@@ -228,20 +216,21 @@ func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 	return tree.Walk(dir, visit)
 }
 
-func readDocuments(content []byte, name string, visit func(*exception.Document, *exception.SyntaxError)) error {
+// readDocuments returns the documents of a file, and refuses what of it cannot be read.
+func readDocuments(content []byte, name string) (docs []*exception.Document, refusals exception.Refusals, err error) {
 	reader := exception.NewReader(bytes.NewReader(content), name)
 	for {
 		doc, err := reader.Next()
 		var bad *exception.SyntaxError
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			return docs, refusals, nil
 		case errors.As(err, &bad):
-			visit(nil, bad)
+			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
 		case err != nil:
-			return err
+			return nil, nil, err
 		default:
-			visit(doc, nil)
+			docs = append(docs, doc)
 		}
 	}
 }

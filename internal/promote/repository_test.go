@@ -129,8 +129,7 @@ func (r *repository) fsck() {
 // queue is a queue that was planned on HEAD.
 type queue struct {
 	*promote.Plan
-	Queue    *promote.Queue
-	trailers []string
+	Queue *promote.Queue
 }
 
 // try opens the clone at a folder and plans its queue on HEAD.
@@ -174,7 +173,6 @@ func (q *queue) apply(sealed []*exception.Document, by *commit.Author) (moves []
 	if err != nil {
 		return nil, "", err
 	}
-	promotion.Trailers = q.trailers
 	to := deliver.To{}
 	if by != nil {
 		to = deliver.To{Way: deliver.Commit, By: *by}

@@ -144,15 +144,7 @@ func (p *Plan) takeOver(root *os.Root, m *Move, verifier *verify.Verifier, now t
 // accept reads the content of a sealed file, and refuses what does not verify or is not what
 // the move asks for.
 func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
-	var sealed []*exception.Document
-	var refusals exception.Refusals
-	err := readDocuments(content, m.To, func(doc *exception.Document, bad *exception.SyntaxError) {
-		if bad != nil {
-			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
-			return
-		}
-		sealed = append(sealed, doc)
-	})
+	sealed, refusals, err := readDocuments(content, m.To)
 	if err != nil || len(refusals) > 0 {
 		return nil, refusals, err
 	}

@@ -2,6 +2,7 @@
 package sign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -234,20 +235,15 @@ func (o *options) load() (*cli.Config, error) {
 		return nil, err
 	}
 	var s cli.Sigstore
-	if err := cfg.Section("sigstore", &s); err != nil {
-		return nil, err
-	}
 	var d cli.Directories
-	if err := cfg.Section("directories", &d); err != nil {
-		return nil, err
-	}
 	var l cli.Lifetime
-	if err := cfg.Section("lifetime", &l); err != nil {
+	var p cli.Promote
+	if err := cmp.Or(cfg.Section("sigstore", &s), cfg.Section("directories", &d), cfg.Section("lifetime", &l), cfg.Section("promote", &p)); err != nil {
 		return nil, err
 	}
-	o.ttlLabel = l.TTLLabel
-	if err := o.loadPromote(cfg); err != nil {
-		return nil, err
+	o.ttlLabel, o.replace = l.TTLLabel, p.Updates == "replace"
+	if p.Updates != "" && p.Updates != "refuse" && p.Updates != "replace" {
+		return nil, cli.Usagef("promote.updates: there is no %q: refuse and replace are known", p.Updates)
 	}
 	for _, setting := range []struct {
 		flag *string

@@ -64,19 +64,3 @@ func (o *promoteOptions) checkPromote(promote bool) error {
 	// --remote and --branch name the target branch, which every promotion asks.
 	return o.CheckFor(o.commits(), promote)
 }
-
-// loadPromote takes how a queue is promoted from the configuration.
-func (o *promoteOptions) loadPromote(cfg *cli.Config) error {
-	var p cli.Promote
-	if err := cfg.Section("promote", &p); err != nil {
-		return err
-	}
-	switch p.Updates {
-	case "", "refuse":
-	case "replace":
-		o.replace = true
-	default:
-		return cli.Usagef("promote.updates: there is no %q: refuse and replace are known", p.Updates)
-	}
-	return nil
-}
