@@ -14,7 +14,6 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
-	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -51,12 +50,8 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 			return r.record(ctx, clone, plan, branch)
 		},
 	}
-	way := o.Way()
-	if o.pullRequest {
-		way = deliver.Push
-	}
 	var err error
-	if job.To, err = o.Delivery(clone, way, r.now); err != nil {
+	if job.To, err = o.Delivery(clone, o.way(), r.now); err != nil {
 		return job, err
 	}
 	if job.To.Push.To == (commit.Remote{}) { // only a clone without any remote has no target branch
