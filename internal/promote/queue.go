@@ -60,7 +60,7 @@ type Queue struct {
 	files       []*file
 	// refused are the files that are left out, for reasons that no plan changes.
 	refused exception.Refusals
-	left    map[string]bool
+	left    map[string]bool // files that no later plan promotes
 	// signed are the exceptions in signed files, by the name of the file's content,
 	// so that none is parsed again when the remote has moved.
 	signed map[plumbing.Hash][]exception.Identity
@@ -179,9 +179,6 @@ func (q *Queue) read() error {
 	}
 	return err
 }
-
-// LeaveOut has no later plan promote a file.
-func (q *Queue) LeaveOut(name string) { q.left[name] = true }
 
 // take reads one file of the queue.
 func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {

@@ -180,7 +180,7 @@ func (r *run) plan(ctx context.Context, queue *Queue, on plumbing.Hash) (*Plan, 
 		}
 		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error })
 		for _, f := range found {
-			queue.LeaveOut(f.Position.File)
+			queue.left[f.Position.File] = true
 		}
 		r.leaveOut(found)
 	}
@@ -193,12 +193,12 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 	if len(docs) == 0 {
 		return nil, nil, nil
 	}
-	overlaps, err := r.Checks.overlaps(plan, r.Now)
+	found, err := r.Checks.overlaps(plan, r.Now)
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := r.Checks.Check(docs, r.Now)
-	found = append(overlaps, found...)
+	alone, err := r.Checks.Check(docs, r.Now)
+	found = append(found, alone...)
 	if err != nil || found.Refuse() || r.SealedInput != "" { // the job that signed made the record
 		return found, docs, err
 	}
