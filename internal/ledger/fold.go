@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/polex-dev/polex/internal/git"
-	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -154,7 +154,7 @@ func how(s *step, e *Entry, file string, came []*Entry) How {
 	if slices.ContainsFunc(came, func(other *Entry) bool { return other.key.identity == e.key.identity }) {
 		return Replaced
 	}
-	if slices.ContainsFunc(s.trailers, func(line trailer.Line) bool { return line.Key == trailer.Pruned && line.Names(file) }) {
+	if slices.ContainsFunc(s.trailers, func(line commitmessage.Line) bool { return line.Key == commitmessage.Pruned && line.Names(file) }) {
 		return Pruned
 	}
 	return Withdrawn

@@ -13,13 +13,13 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/plain"
-	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 )
 
 // step is a commit and what it changed in the two folders.
 type step struct {
 	commit   *git.Commit // without its message
-	trailers []trailer.Line
+	trailers []commitmessage.Line
 	at       time.Time // never before that of the step before it
 	cut      bool      // its parents are not here
 	beside   bool      // it was merged into the line
@@ -96,7 +96,7 @@ func (r *reading) step(hash plumbing.Hash, cut map[plumbing.Hash]bool) (*step, e
 	if err != nil {
 		return nil, err
 	}
-	s := &step{commit: c, cut: cut[hash], trailers: trailer.Read(c.Message)}
+	s := &step{commit: c, cut: cut[hash], trailers: commitmessage.Read(c.Message)}
 	c.Message = ""
 	r.known[hash] = c
 	return s, nil

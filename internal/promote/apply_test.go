@@ -39,10 +39,9 @@ func TestApplyCommits(t *testing.T) {
 	})
 	before := r.head()
 	q := r.open()
-	if q.Queue.Source().String() != before {
-		t.Errorf("source %s", q.Queue.Source())
+	if q.Source().String() != before {
+		t.Errorf("source %s", q.Source())
 	}
-	q.trailers = []string{"Polex-Log-Index: 7", "Polex-Log-Index: 8"}
 	names, hash, err := q.apply(stamp(t, q.Documents()), author())
 	if err != nil {
 		t.Fatalf("apply: %v", err)
@@ -73,11 +72,11 @@ func TestApplyCommits(t *testing.T) {
 	}
 	wantLog := hash + "|" + before + "|Polex Bot <bot@example.com>|Polex Bot <bot@example.com>|2026-03-01T10:30:15+00:00|Sign 4 exceptions\n\n" +
 		strings.Join(wantMoves, "\n") + "\n\n" +
-		"Polex-Source-Commit: " + before + "\nPolex-Log-Index: 7\nPolex-Log-Index: 8\nSigned-off-by: Polex Bot <bot@example.com>\n"
+		"Polex-Source-Commit: " + before + "\nSigned-off-by: Polex Bot <bot@example.com>\n"
 	if diff := cmp.Diff(wantLog+"\n", r.git("log", "-1", "--format=%H|%P|%an <%ae>|%cn <%ce>|%cI|%B")); diff != "" {
 		t.Errorf("commit (-want +got):\n%s", diff)
 	}
-	wantTrailers := "Polex-Source-Commit: " + before + "\nPolex-Log-Index: 7\nPolex-Log-Index: 8\nSigned-off-by: Polex Bot <bot@example.com>\n"
+	wantTrailers := "Polex-Source-Commit: " + before + "\nSigned-off-by: Polex Bot <bot@example.com>\n"
 	if diff := cmp.Diff(wantTrailers, strings.TrimRight(r.git("log", "-1", "--format=%(trailers)"), "\n")+"\n"); diff != "" {
 		t.Errorf("trailers as Git reads them (-want +got):\n%s", diff)
 	}

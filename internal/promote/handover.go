@@ -37,11 +37,7 @@ type manifestFile struct {
 // HandOver writes the sealed documents into a folder that must not exist yet,
 // below the paths that they are to have in the repository, for [Plan.TakeOver]
 // to read. The folder is there with all of it or not at all.
-func (p *Plan) HandOver(dir string, sealed []*exception.Document) (err error) {
-	promotion, err := p.Seal(sealed)
-	if err != nil {
-		return err
-	}
+func (p *Promotion) HandOver(dir string) (err error) {
 	if _, err := os.Lstat(dir); err == nil {
 		return fmt.Errorf("write sealed files: %q exists already", dir)
 	}
@@ -55,9 +51,9 @@ func (p *Plan) HandOver(dir string, sealed []*exception.Document) (err error) {
 		}
 	}()
 	m := manifest{APIVersion: manifestVersion, Kind: manifestKind, Source: p.queue.source.String(), Files: []manifestFile{}}
-	for _, move := range p.Moves {
+	for _, move := range p.Moves() {
 		m.Files = append(m.Files, manifestFile{From: move.From, To: move.To})
-		content, err := exception.Join(promotion.moves[move.From].Documents)
+		content, err := exception.Join(move.Documents)
 		if err == nil {
 			err = writeInto(temporary, move.To, content)
 		}

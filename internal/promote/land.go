@@ -11,7 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
-	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 )
 
 // ErrUnpushed says that the local branch has commits that the remote has not and
@@ -98,7 +98,7 @@ func stillPending(clone *commit.Clone, r *commit.Replay, o Options) commit.Propo
 // so, and does nothing but take files from one folder and put files into the
 // other.
 func isPromotion(r *commit.Replay, o Options) bool {
-	if !strings.Contains(r.Message, "\n"+trailer.Source+": ") || len(r.Written) == 0 {
+	if !strings.Contains(r.Message, "\n"+commitmessage.Source+": ") || len(r.Written) == 0 {
 		return false
 	}
 	for _, name := range r.Written {

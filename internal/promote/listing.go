@@ -61,12 +61,7 @@ func documentsIn(tree *git.Tree, entry git.Entry) ([]*exception.Document, error)
 	if err != nil {
 		return nil, err
 	}
-	var docs []*exception.Document
-	err = readDocuments(content, entry.Path, func(doc *exception.Document, _ *exception.SyntaxError) {
-		if doc != nil {
-			docs = append(docs, doc)
-		}
-	})
+	docs, _, err := readDocuments(content, entry.Path)
 	return docs, err
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -27,23 +27,20 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 	for _, m := range moves {
 		fmt.Fprintf(&b, "%s -> %s\n", m.From, m.To)
 	}
-	fmt.Fprintf(&b, "\n%s: %s\n", trailer.Source, p.queue.source)
+	fmt.Fprintf(&b, "\n%s: %s\n", commitmessage.Source, p.queue.source)
 	for _, doc := range docs {
-		entry, err := trailer.LogEntryOf(doc)
+		entry, err := commitmessage.LogEntryOf(doc)
 		if err != nil {
 			return "", err
 		}
 		if entry != nil {
-			fmt.Fprintf(&b, "%s: %d\n", trailer.LogIndex, entry.Index)
+			fmt.Fprintf(&b, "%s: %d\n", commitmessage.LogIndex, entry.Index)
 		}
 	}
 	for _, m := range moves {
 		for _, r := range m.Replaces {
 			b.WriteString(r.trailer())
 		}
-	}
-	for _, line := range p.Trailers {
-		b.WriteString(line + "\n")
 	}
 	fmt.Fprintf(&b, "Signed-off-by: %s\n", signedOffBy)
 	return b.String(), nil
@@ -52,9 +49,9 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 // trailer says where the log has what was replaced: "Polex-Replaces:
 // signed/a.yaml 123". A seal that cannot be read has no entry to name.
 func (r Replaced) trailer() string {
-	line := trailer.Replaces + ": " + trailer.Path(r.Path)
+	line := commitmessage.Replaces + ": " + commitmessage.Path(r.Path)
 	for _, doc := range r.Documents {
-		if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
+		if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
 			line += fmt.Sprintf(" %d", entry.Index)
 		}
 	}

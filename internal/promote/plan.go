@@ -97,6 +97,9 @@ func (q *Queue) plan(tree *git.Tree) (*Plan, error) {
 	}
 }
 
+// Source returns the commit that the queue was read from.
+func (p *Plan) Source() plumbing.Hash { return p.queue.source }
+
 // Has reports whether a file of the pending folder is promoted by the plan.
 func (p *Plan) Has(from string) bool {
 	return slices.ContainsFunc(p.Moves, func(m *Move) bool { return m.From == from })

@@ -8,15 +8,12 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // Promotion is a plan whose documents are sealed.
 type Promotion struct {
-	// Trailers stand at the end of the commit's message, "Key: value", beside those
-	// that every promotion has.
-	Trailers []string
-
 	queue *Queue
 	moves map[string]*Move // by the file in the queue
 }
@@ -66,49 +63,17 @@ func (p *Promotion) Moves() []*Move {
 	return moves
 }
 
-// Apply makes the promotion in the work tree, and leaves the commit to the
-// caller.
-func (p *Promotion) Apply() (*Done, error) {
-	if err := p.queue.checkUnmoved(); err != nil {
-		return nil, err
+// Make makes the promotion, and a commit of it unless the way is [deliver.WorkTree].
+func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
+	if to.Way != deliver.Push {
+		if err := p.queue.checkUnmoved(); err != nil {
+			return nil, err
+		}
 	}
 	done := &Done{}
-	_, err := p.queue.clone.Apply(p.propose(done, ""))
-	return done, err
-}
-
-// Commit commits the promotion on HEAD.
-func (p *Promotion) Commit(ctx context.Context, by commit.Author) (*Done, error) {
-	done, propose, err := p.by(by)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.queue.checkUnmoved(); err != nil {
-		return nil, err
-	}
-	result, err := p.queue.clone.Commit(ctx, by, propose)
+	result, err := to.Make(ctx, p.queue.clone, func(signedOffBy string) commit.Propose { return p.propose(done, signedOffBy) })
 	done.Commit, done.Left = result.Commit, result.Left
 	return done, err
-}
-
-// Push commits the promotion on what the remote has, and pushes it.
-func (p *Promotion) Push(ctx context.Context, by commit.Author, push commit.Push) (*Done, error) {
-	done, propose, err := p.by(by)
-	if err != nil {
-		return nil, err
-	}
-	result, err := p.queue.clone.Push(ctx, by, push, propose)
-	done.Commit, done.Left = result.Commit, result.Left
-	return done, err
-}
-
-func (p *Promotion) by(by commit.Author) (*Done, commit.Propose, error) {
-	author, err := p.queue.clone.Signature(by)
-	if err != nil {
-		return nil, nil, err
-	}
-	done := &Done{}
-	return done, p.propose(done, fmt.Sprintf("%s <%s>", author.Name, author.Email)), nil
 }
 
 // propose plans anew on whatever tree there is by then, and takes what was

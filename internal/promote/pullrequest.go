@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -65,11 +66,11 @@ func (p *Plan) OnBranch(ctx context.Context, branch commit.Remote, by commit.Aut
 	if err != nil {
 		return taken(err.Error())
 	}
-	_, propose, err := promotion.by(by)
+	signedOffBy, err := deliver.SignedOffBy(p.queue.clone, by)
 	if err != nil {
 		return tip, false, err
 	}
-	same, err := p.queue.clone.IsCommitOf(ctx, tip, p.on, by, propose)
+	same, err := p.queue.clone.IsCommitOf(ctx, tip, p.on, by, promotion.propose(&Done{}, signedOffBy))
 	if err == nil && !same {
 		return taken(fmt.Sprintf("it is not the commit that this promotion makes on %s", p.on))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -78,7 +79,7 @@ func TestOnBranch(t *testing.T) {
 			r.must(err)
 			push := toMain
 			push.As = proposed.Branch
-			_, err = promotion.Push(context.Background(), *author(), push)
+			_, err = promotion.Make(context.Background(), deliver.To{Way: deliver.Push, By: *author(), Push: push})
 			r.must(err)
 			if !tc.nothing {
 				other.git("fetch", "--quiet")

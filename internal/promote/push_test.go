@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -79,7 +80,7 @@ func TestPushPlansAnew(t *testing.T) {
 				other.pushed("Meanwhile")
 			}
 			head := r.head()
-			done, err := promotion.Push(context.Background(), *author(), toMain)
+			done, err := promotion.Make(context.Background(), deliver.To{Way: deliver.Push, By: *author(), Push: toMain})
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("Push: %v, want %q", err, tc.want)

@@ -16,12 +16,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// DefaultUnsigned and DefaultSigned are the folders when nothing else is said.
-const (
-	DefaultUnsigned = "unsigned"
-	DefaultSigned   = "signed"
-)
-
 // Options say what is promoted. The zero value is the strictest.
 type Options struct {
 	Unsigned string // relative to the work tree's root, with slashes
@@ -53,7 +47,7 @@ type Queue struct {
 	files       []*file
 	// refused are the files that are left out, for reasons that no plan changes.
 	refused exception.Refusals
-	left    map[string]bool
+	left    map[string]bool // files that no later plan promotes
 	// signed are the exceptions in signed files, by the name of the file's content,
 	// so that none is parsed again when the remote has moved.
 	signed map[plumbing.Hash][]exception.Identity
@@ -173,9 +167,6 @@ func (q *Queue) read() error {
 	return err
 }
 
-// LeaveOut has no later plan promote a file.
-func (q *Queue) LeaveOut(name string) { q.left[name] = true }
-
 // take reads one file of the queue.
 func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	name := entry.Path
@@ -189,13 +180,7 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 		return f, nil, err
 	}
 	var refusals exception.Refusals
-	err = readDocuments(content, name, func(doc *exception.Document, bad *exception.SyntaxError) {
-		if bad != nil {
-			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
-			return
-		}
-		f.documents = append(f.documents, doc)
-	})
+	f.documents, refusals, err = readDocuments(content, name)
 	if err == nil && len(f.documents) == 0 && len(refusals) == 0 {
 		refusals = append(refusals, &exception.Refusal{Position: at, Reason: ReasonNoDocuments, Message: "there is no document in it"})
 	}
@@ -215,23 +200,25 @@ func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 	return tree.Walk(dir, visit)
 }
 
-func readDocuments(content []byte, name string, visit func(*exception.Document, *exception.SyntaxError)) error {
+// readDocuments returns the documents of a file, and refuses what of it cannot be read.
+func readDocuments(content []byte, name string) (docs []*exception.Document, refusals exception.Refusals, err error) {
 	for doc, err := range exception.NewReader(bytes.NewReader(content), name).All() {
 		var bad *exception.SyntaxError
-		if err != nil && !errors.As(err, &bad) {
-			return err
+		switch {
+		case errors.As(err, &bad):
+			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
+		case err != nil:
+			return nil, nil, err
+		default:
+			docs = append(docs, doc)
 		}
-		visit(doc, bad)
 	}
-	return nil
+	return docs, refusals, nil
 }
 
 func (q *Queue) folders() pending.Folders {
 	return pending.Folders{Unsigned: q.options.Unsigned, Signed: q.options.Signed}
 }
-
-// Source returns the hash of the commit that the queue was read from.
-func (q *Queue) Source() plumbing.Hash { return q.source }
 
 // findOrigins finds the commits that the files of the queue come from.
 func (q *Queue) findOrigins() error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -128,8 +129,7 @@ func (r *repository) fsck() {
 // queue is a queue that was planned on HEAD.
 type queue struct {
 	*promote.Plan
-	Queue    *promote.Queue
-	trailers []string
+	Queue *promote.Queue
 }
 
 // try opens the clone at a folder and plans its queue on HEAD.
@@ -173,13 +173,11 @@ func (q *queue) apply(sealed []*exception.Document, by *commit.Author) (moves []
 	if err != nil {
 		return nil, "", err
 	}
-	promotion.Trailers = q.trailers
-	var done *promote.Done
-	if by == nil {
-		done, err = promotion.Apply()
-	} else {
-		done, err = promotion.Commit(context.Background(), *by)
+	to := deliver.To{}
+	if by != nil {
+		to = deliver.To{Way: deliver.Commit, By: *by}
 	}
+	done, err := promotion.Make(context.Background(), to)
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,7 +17,7 @@ import (
 // skew is how far the clocks of a Git server, a signer and a log may be apart.
 const skew = 5 * time.Minute
 
-// TakeOver reads what [Plan.HandOver] wrote, and returns a sealed document for
+// TakeOver reads what [Promotion.HandOver] wrote, and returns a sealed document for
 // each of [Plan.Documents]. Whoever filled the folder is not trusted: each
 // document has to verify, to be the one that was asked for but for what signing
 // adds, and to have been sealed after it was asked for; and nothing else may lie
@@ -135,15 +135,7 @@ func (p *Plan) takeOver(root *os.Root, m *Move, verifier *verify.Verifier, now t
 // accept reads the content of a sealed file, and refuses what does not verify or is not what
 // the move asks for.
 func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
-	var sealed []*exception.Document
-	var refusals exception.Refusals
-	err := readDocuments(content, m.To, func(doc *exception.Document, bad *exception.SyntaxError) {
-		if bad != nil {
-			refusals = append(refusals, &exception.Refusal{Position: bad.Position, Reason: ReasonMalformed, Message: bad.Message, Hint: bad.Hint})
-			return
-		}
-		sealed = append(sealed, doc)
-	})
+	sealed, refusals, err := readDocuments(content, m.To)
 	if err != nil || len(refusals) > 0 {
 		return nil, refusals, err
 	}

@@ -109,7 +109,9 @@ func TestTakeOver(t *testing.T) {
 			sealed, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
 			r.must(err)
 			dir := filepath.Join(t.TempDir(), "sealed")
-			r.must(q.HandOver(dir, sealed))
+			promotion, err := q.Seal(sealed)
+			r.must(err)
+			r.must(promotion.HandOver(dir))
 			if tc.spoil != nil {
 				tc.spoil(r, dir)
 			}

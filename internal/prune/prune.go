@@ -15,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/internal/promote/pending"
-	"github.com/polex-dev/polex/internal/promote/trailer"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -29,6 +29,8 @@ type Options struct {
 	Now    time.Time
 	// Soon is how long before its end an exception is named; 0 names none.
 	Soon time.Duration
+	// DryRun changes nothing.
+	DryRun bool
 }
 
 // Exception is one that has ended, or that ends soon.
@@ -132,7 +134,7 @@ func (f *Found) file(content []byte, name string, o Options) error {
 			soon = append(soon, e)
 		default:
 			// A seal that cannot be read has no entry to name.
-			if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
+			if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
 				e.logIndex = &entry.Index
 			}
 			ended = append(ended, e)
@@ -177,7 +179,7 @@ func (f *Found) Change(signedOffBy string) commit.Change {
 	}
 	b.WriteString("\n")
 	for _, e := range f.Ended {
-		fmt.Fprintf(&b, "%s: %s", trailer.Pruned, trailer.Path(e.Position.File))
+		fmt.Fprintf(&b, "%s: %s", commitmessage.Pruned, commitmessage.Path(e.Position.File))
 		if e.logIndex != nil {
 			fmt.Fprintf(&b, " %d", *e.logIndex)
 		}

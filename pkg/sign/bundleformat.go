@@ -1,10 +1,5 @@
 package sign
 
-import (
-	"errors"
-	"fmt"
-)
-
 // BundleFormat says in which form a seal holds the evidence of its signature.
 type BundleFormat string
 
@@ -21,21 +16,3 @@ const (
 	// and timestamps.
 	BundleSigstore BundleFormat = "sigstore"
 )
-
-// check refuses a format that could not hold what is asked for.
-func (f BundleFormat) check(version int, stamped bool) error {
-	switch f {
-	case BundleBoth, BundleSigstore:
-		return nil
-	case BundleCosign:
-		if version == 2 {
-			return errors.New("sign: an entry of Rekor's version 2 has no form in cosign's bundle")
-		}
-		if stamped {
-			return errors.New("sign: cosign's bundle holds no timestamp")
-		}
-		return nil
-	default:
-		return fmt.Errorf("sign: there is no bundle format %q: %s, %s and %s are known", f, BundleCosign, BundleSigstore, BundleBoth)
-	}
-}

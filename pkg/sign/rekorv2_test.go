@@ -176,10 +176,10 @@ func TestConfigRefuses(t *testing.T) {
 	}{
 		{"an unknown version", func(c *sign.Config) { c.RekorVersion = 3 }, "no version 3"},
 		{"version 2 without an address", func(c *sign.Config) { c.RekorURL = "" }, "no address"},
-		{"version 2 in cosign's form", func(c *sign.Config) { c.BundleFormat = sign.BundleCosign }, "no form in cosign's"},
+		{"version 2 in cosign's form", func(c *sign.Config) { c.BundleFormat = sign.BundleCosign }, "cosign's bundle holds neither"},
 		{"a timestamp in cosign's form", func(c *sign.Config) {
 			c.RekorVersion, c.RekorURL, c.BundleFormat = 1, f.RekorURL, sign.BundleCosign
-		}, "holds no timestamp"},
+		}, "nor a timestamp"},
 		{"an unknown form", func(c *sign.Config) { c.BundleFormat = "tar" }, "no bundle format"},
 		{"version 2 without a timestamp authority", func(c *sign.Config) { c.TimestampURL = "" }, "no timestamp authority"},
 	} {

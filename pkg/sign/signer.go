@@ -108,27 +108,38 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 	return s, nil
 }
 
+// Check refuses a log that has no address, or that would give no evidence of when something
+// was signed, and a bundle format that could not hold the evidence.
+func (c Config) Check() error {
+	v2 := c.RekorVersion == 2
+	switch c.BundleFormat {
+	case "", BundleBoth, BundleSigstore, BundleCosign:
+	default:
+		return fmt.Errorf("there is no bundle format %q: %s, %s and %s are known", c.BundleFormat, BundleCosign, BundleSigstore, BundleBoth)
+	}
+	switch {
+	case c.RekorVersion < 0 || c.RekorVersion > 2:
+		return fmt.Errorf("there is no version %d of Rekor: 1 and 2 are known", c.RekorVersion)
+	case v2 && c.RekorURL == "":
+		return errors.New("a log of Rekor's version 2 has no address to fall back on")
+	case v2 && c.TimestampURL == "":
+		return errors.New("a log of Rekor's version 2 says no time, and there is no timestamp authority to say it")
+	case c.BundleFormat == BundleCosign && (v2 || c.TimestampURL != ""):
+		return errors.New("cosign's bundle holds neither an entry of Rekor's version 2 nor a timestamp")
+	}
+	return nil
+}
+
 // complete fills in what is left out, and refuses what no log would serve.
 func (c *Config) complete() error {
-	switch c.RekorVersion {
-	case 0:
+	if err := c.Check(); err != nil {
+		return fmt.Errorf("sign: %w", err)
+	}
+	if c.RekorVersion == 0 {
 		c.RekorVersion = 1
-	case 1:
-	case 2:
-		if c.RekorURL == "" {
-			return errors.New("sign: a log of version 2 has no address to fall back on")
-		}
-		if c.TimestampURL == "" {
-			return errors.New("sign: a log of version 2 says no time, and there is no timestamp authority to say it")
-		}
-	default:
-		return fmt.Errorf("sign: there is no version %d of Rekor: 1 and 2 are known", c.RekorVersion)
 	}
 	if c.BundleFormat == "" {
 		c.BundleFormat = BundleBoth
-	}
-	if err := c.BundleFormat.check(c.RekorVersion, c.TimestampURL != ""); err != nil {
-		return err
 	}
 	if c.RekorURL == "" {
 		c.RekorURL = PublicRekorURL

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/polex-dev/polex/internal/guard"
-	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -72,7 +72,7 @@ func TestFormats(t *testing.T) {
 	if !strings.Contains(formats, "`"+exception.LabelTTL+"`") {
 		t.Error("Kyverno's label is missing")
 	}
-	of := []string{trailer.LogIndex, trailer.Pruned, trailer.Replaces, trailer.Source}
+	of := []string{commitmessage.LogIndex, commitmessage.Pruned, commitmessage.Replaces, commitmessage.Source}
 	slices.Sort(of)
 	if got := named(t, formats, `Polex-[A-Za-z-]+`); !slices.Equal(got, of) {
 		t.Errorf("it lists the trailers %v, and there are %v", got, of)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 )
 
 // Flags are the values of the flags.
@@ -85,6 +86,31 @@ func Open(said io.Writer) (*commit.Clone, error) {
 		_, _ = fmt.Fprintln(said, clone.Recovered)
 	}
 	return clone, nil
+}
+
+// Way is where the change goes.
+func (f *Flags) Way() deliver.Way {
+	switch {
+	case f.Push:
+		return deliver.Push
+	case f.Commit:
+		return deliver.Commit
+	default:
+		return deliver.WorkTree
+	}
+}
+
+// Delivery says who commits, and where it is pushed to, as far as the way needs that or the
+// flags say it.
+func (f *Flags) Delivery(clone *commit.Clone, way deliver.Way, now time.Time) (to deliver.To, err error) {
+	to.Way = way
+	if way != deliver.WorkTree {
+		to.By, err = f.By(clone, now)
+	}
+	if err == nil && (way == deliver.Push || f.Remote != "" || f.Branch != "") {
+		to.Push, err = f.To(clone)
+	}
+	return to, err
 }
 
 // By says who commits. Nobody is a [cli.UsageError].

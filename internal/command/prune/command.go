@@ -12,10 +12,10 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
-	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 	"github.com/polex-dev/polex/internal/prune"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -96,7 +96,7 @@ func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 		return nil, err
 	}
 	o.signed = cmp.Or(o.signed, cfg.Directories.Signed)
-	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: o.signed, Now: streams.Now()}}
+	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: o.signed, Now: streams.Now(), DryRun: o.dryRun}}
 	if o.warnBefore != "" {
 		if r.look.Soon, err = lifetime.ParseDuration(o.warnBefore); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("--warn-before: %w", err)}
@@ -111,9 +111,6 @@ type run struct {
 	streams cli.Streams
 	format  *cli.Format
 	look    prune.Options
-	found   *prune.Found
-	// committed says where the commit is.
-	committed string
 }
 
 func (r *run) prune(ctx context.Context) error {
@@ -122,91 +119,33 @@ func (r *run) prune(ctx context.Context) error {
 		return err
 	}
 	defer clone.Close() //nolint:errcheck // the kernel would do it
-	result, err := r.carryOut(ctx, clone)
+	to, err := r.options.commit.Delivery(clone, r.options.commit.Way(), r.look.Now)
+	if err != nil {
+		return err
+	}
+	found, result, err := prune.Run(ctx, clone, r.look, to)
 	if errors.Is(err, prune.ErrOutside) {
 		return &cli.UsageError{Err: err}
 	}
 	if err != nil {
 		return commitflags.Hint(err, "")
 	}
-	return r.report(result)
-}
-
-func (r *run) carryOut(ctx context.Context, clone *commit.Clone) (commit.Result, error) {
-	flags := &r.options.commit
-	var by commit.Author
-	var to commit.Push
-	var err error
-	signedOffBy := ""
-	if flags.Commits() {
-		if by, err = flags.By(clone, r.look.Now); err != nil {
-			return commit.Result{}, err
-		}
-		author, err := clone.Signature(by)
-		if err != nil {
-			return commit.Result{}, err
-		}
-		signedOffBy = fmt.Sprintf("%s <%s>", author.Name, author.Email)
-	}
-	if flags.Push {
-		if to, err = flags.To(clone); err != nil {
-			return commit.Result{}, err
-		}
-	}
-	propose := func(tree *git.Tree) (commit.Change, error) {
-		var err error
-		if r.found, err = prune.Look(tree, r.look); err != nil {
-			return commit.Change{}, err
-		}
-		return r.found.Change(signedOffBy), nil
-	}
-	switch {
-	case r.options.dryRun:
-		return commit.Result{}, r.only(ctx, clone, to, propose)
-	case flags.Push:
-		r.committed = "pushed to " + to.To.String()
-		return clone.Push(ctx, by, to, propose)
-	case flags.Commit:
-		r.committed = "committed"
-		return clone.Commit(ctx, by, propose)
-	default:
-		return clone.Apply(propose)
-	}
-}
-
-// only looks at what a run would take away.
-func (r *run) only(ctx context.Context, clone *commit.Clone, to commit.Push, propose commit.Propose) error {
-	head, err := clone.Head()
-	if err != nil {
-		return err
-	}
-	at := head.Commit
-	if r.options.commit.Push {
-		if at, err = clone.Fetch(ctx, to.To); err != nil {
-			return err
-		}
-	}
-	tree, err := clone.Tree(at)
-	if err != nil {
-		return err
-	}
-	_, err = propose(tree)
-	return err
+	return r.report(found, result, to)
 }
 
 // report says what became of it.
-func (r *run) report(result commit.Result) error {
-	report := &cli.Report{Tool: "polex-prune", Reasons: reasons(), Idle: "nothing has expired", Documents: len(r.found.Ended) + len(r.found.Soon) + len(r.found.Unreadable)}
+func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) error {
+	report := &cli.Report{Tool: "polex-prune", Reasons: reasons(), Idle: "nothing has expired", Documents: len(found.Ended) + len(found.Soon) + len(found.Unreadable)}
 	verb := "removed"
 	report.Done = verb
-	changed := !r.options.dryRun && !r.options.commit.Commits() && len(r.found.Ended) > 0
+	changed := !r.options.dryRun && !r.options.commit.Commits() && len(found.Ended) > 0
 	switch {
 	case r.options.dryRun:
 		verb, report.Done = "would be removed", "would be removed"
 	case changed:
 		report.Done = "removed from the work tree"
 	}
-	for _, e := range r.found.Ended {
+	for _, e := range found.Ended {
 		line := resultFor(e)
 		line.Outcome, line.Reason = cli.Pass, reasonPruned
 		line.Message = fmt.Sprintf("%s expired at %s: %s", e.Identity, clock(e.ExpiresAt), verb)
@@ -215,22 +154,26 @@ func (r *run) report(result commit.Result) error {
 		}
 		report.Add(line)
 	}
-	for _, e := range r.found.Soon {
+	for _, e := range found.Soon {
 		line := resultFor(e)
 		line.Outcome, line.Reason = cli.Warn, reasonEndsSoon
 		line.Message = fmt.Sprintf("%s expires at %s", e.Identity, clock(e.ExpiresAt))
 		line.Hint = "fix what it excuses, or have a new one approved"
 		report.Add(line)
 	}
-	for _, bad := range r.found.Unreadable {
+	for _, bad := range found.Unreadable {
 		report.Add(cli.Result{Outcome: cli.Unknown, File: bad.Position.File, Line: bad.Position.Line, Column: bad.Position.Column,
 			Reason: reasonMalformed, Message: bad.Message, Hint: "its file stays as it is: mend it, or take it away by hand"})
 	}
 	if err := r.format.Write(r.streams.Out, report); err != nil {
 		return err
 	}
-	if !result.Commit.IsZero() {
-		_, _ = fmt.Fprintf(r.streams.Err, "%s %s\n", r.committed, result.Commit)
+	switch {
+	case result.Commit.IsZero():
+	case to.Way == deliver.Push:
+		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", to.Remote(), result.Commit)
+	default:
+		_, _ = fmt.Fprintf(r.streams.Err, "committed %s\n", result.Commit)
 	}
 	if changed {
 		_, _ = fmt.Fprintln(r.streams.Err, "nothing is committed: commit the change, or run it with --commit or --push; git restore undoes it")

@@ -16,6 +16,7 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -147,36 +148,62 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 		if err := o.check(paths); err != nil {
 			return err
 		}
-		cfg, err := o.load()
+		run, err := o.prepare(cmd, trusted)
 		if err != nil {
 			return err
 		}
-		trustConfig, err := trusted.Config(cfg)
-		if err != nil {
-			return err
-		}
-		asked, err := shapeconfig.Config(cfg, cmd.Flags())
-		if err != nil {
-			return err
-		}
-		shapeconfig.LeaveClaims(&asked)
-		report := &cli.Report{Tool: "polex-sign", Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(), shapeconfig.Reasons(asked), ownReasons())}
-		if asked.Policies, err = shapeconfig.Policies(cfg, nil, report); err != nil {
-			return err
-		}
-		checker, err := shapeconfig.Checker(asked)
-		if err != nil {
-			return err
-		}
-		run := &run{options: o, streams: streams, config: cfg, trusted: trusted, trust: trustConfig, checker: checker,
-			rules: sign.Rules{InsecureAllowUnbounded: trustConfig.InsecureAllowUnbounded, TTLLabel: o.ttlLabel}, overlaps: asked.Levels[shape.ReasonOverlaps],
-			format: format, report: report, now: streams.Now()}
+		run.streams, run.format, run.now = streams, format, streams.Now()
 		if o.promote {
 			return run.promote(cmd.Context())
 		}
 		return run.files(cmd.Context(), paths)
 	}
 	return cmd
+}
+
+// prepare reads the configuration, and what it and the flags say of rules and trust.
+func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, error) {
+	cfg, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	shapes, err := shapeconfig.Config(cfg, cmd.Flags())
+	if err != nil {
+		return nil, err
+	}
+	shapeconfig.LeaveClaims(&shapes)
+	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign",
+		Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(), shapeconfig.Reasons(shapes), ownReasons())}}
+	if shapes.Policies, err = shapeconfig.Policies(cfg, nil, r.report); err != nil {
+		return nil, err
+	}
+	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {
+		return nil, err
+	}
+	r.checks.Overlaps = shapes.Levels[shape.ReasonOverlaps] == shape.LevelError
+	return r, r.trust(trusted)
+}
+
+// trust reads the trust policy, which says what may be signed, and whose signatures count.
+func (r *run) trust(flags *trustflags.Flags) error {
+	c, err := flags.Config(r.config)
+	if err != nil {
+		return err
+	}
+	r.checks.Rules = sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, TTLLabel: r.options.ttlLabel}
+	if r.checks.Kinds, err = trust.NewKinds(c.Kinds); err == nil {
+		r.root, err = trust.LoadRoot(c.TrustedRoot)
+	}
+	if err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	if len(c.Authorities) == 0 && r.options.sealedInput == "" {
+		return nil // what is sealed only has to verify as the signer's own
+	}
+	if r.policy, err = flags.Policy(r.config); err == nil {
+		r.verifier, err = verify.New(r.policy)
+	}
+	return err
 }
 
 // check refuses flags that contradict each other, before anything is done.
@@ -225,7 +252,7 @@ func (o *options) load() (*config.Config, error) {
 	if o.rekorVersion == 0 {
 		o.rekorVersion = s.RekorVersion
 	}
-	if err := o.checkLog(); err != nil {
+	if err := o.checkSigstore(); err != nil {
 		return nil, err
 	}
 	for _, address := range []string{o.fulcioURL, o.rekorURL, o.timestampURL, o.oidcIssuer} {
@@ -236,30 +263,28 @@ func (o *options) load() (*config.Config, error) {
 	return cfg, nil
 }
 
-// checkLog refuses a log that has no address, or that would give no evidence of
-// when something was signed, and a form that could not hold the evidence.
-func (o *options) checkLog() error {
-	switch {
-	case o.rekorVersion < 0 || o.rekorVersion > 2:
-		return cli.Usagef("there is no version %d of Rekor: 1 and 2 are known", o.rekorVersion)
-	case o.rekorVersion == 2 && o.rekorURL == "":
-		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 has no address to fall back on"),
-			Hint: "name the log that is in use with --rekor-url: the public-good addresses change twice a year"}
-	case o.rekorVersion == 2 && o.timestampURL == "":
-		return &cli.UsageError{Err: errors.New("a log of Rekor's version 2 says no time, and there is no timestamp authority to say it"),
-			Hint: "name one of the trusted root with --timestamp-server-url"}
-	}
-	if o.bundle != "" && sign.BundleFormat(o.bundleFormat) == sign.BundleCosign {
+// sigstore is where and how it is signed.
+func (o *options) sigstore() sign.Config {
+	return sign.Config{RekorURL: o.rekorURL, RekorVersion: o.rekorVersion, TimestampURL: o.timestampURL,
+		BundleFormat: sign.BundleFormat(o.bundleFormat), Concurrency: o.concurrency}
+}
+
+// checkSigstore refuses what no log would serve.
+func (o *options) checkSigstore() error {
+	cosign := sign.BundleFormat(o.bundleFormat) == sign.BundleCosign
+	if o.bundle != "" && cosign {
 		return cli.Usagef("--bundle writes a Sigstore bundle, and --bundle-format cosign makes none")
 	}
-	switch sign.BundleFormat(o.bundleFormat) {
-	case "", sign.BundleBoth, sign.BundleSigstore:
-	case sign.BundleCosign:
-		if o.rekorVersion == 2 || o.timestampURL != "" {
-			return &cli.UsageError{Err: errors.New("cosign's bundle holds neither an entry of Rekor's version 2 nor a timestamp"), Hint: "use --bundle-format sigstore or both"}
-		}
-	default:
-		return cli.Usagef("there is no bundle format %q: cosign, sigstore and both are known", o.bundleFormat)
+	err := o.sigstore().Check()
+	switch {
+	case err == nil:
+		return nil
+	case o.rekorVersion == 2 && o.rekorURL == "":
+		return &cli.UsageError{Err: err, Hint: "name the log that is in use with --rekor-url: the public-good addresses change twice a year"}
+	case o.rekorVersion == 2 && o.timestampURL == "":
+		return &cli.UsageError{Err: err, Hint: "name one of the trusted root with --timestamp-server-url"}
+	case cosign:
+		return &cli.UsageError{Err: err, Hint: "use --bundle-format sigstore or both"}
 	}
-	return nil
+	return &cli.UsageError{Err: err}
 }

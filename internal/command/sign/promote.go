@@ -4,29 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"path/filepath"
-
-	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/command/reviewconfig"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
-	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/review/record"
 	"github.com/polex-dev/polex/pkg/exception"
 )
-
-// promotion is one run of polex-sign --promote.
-type promotion struct {
-	*run
-	clone   *commit.Clone
-	author  commit.Author
-	push    commit.Push
-	skipped map[string]bool // files that were said to be
-	refused map[string]bool // files that are left out, with --keep-going
-}
 
 // promote seals the repository's queue.
 func (r *run) promote(ctx context.Context) error {
@@ -35,132 +26,63 @@ func (r *run) promote(ctx context.Context) error {
 		return err
 	}
 	defer clone.Close() //nolint:errcheck // the kernel would do it
-	p := &promotion{run: r, clone: clone}
-	if r.options.commits() {
-		if p.author, err = r.options.By(clone, r.now); err != nil {
-			return err
-		}
-	}
-	if err := p.findRemote(); err != nil {
+	job, err := r.job(clone)
+	if err != nil {
 		return err
 	}
-	err = p.carryOut(ctx)
-	var refused exception.Refusals
-	if errors.As(err, &refused) {
-		r.refuse(refused)
-		r.report.Documents = max(r.report.Documents, len(refused))
-		return cli.Finish(r.format, r.streams.Out, r.report)
+	result, err := promote.Run(ctx, job)
+	if result.Landed > 0 {
+		_, _ = fmt.Fprintf(r.streams.Err, "%d earlier promotions were not on %s yet, and are now\n", result.Landed, job.To.Push.To)
 	}
-	var revision *git.RevisionError
-	switch {
-	case errors.As(err, &revision) && revision.Malformed:
-		return &cli.UsageError{Err: err, Hint: revision.Hint()}
-	case errors.As(err, &revision):
-		return cli.Hint(err, revision.Hint())
+	if err != nil {
+		return explain(err)
 	}
-	return err
+	return r.promoted(result)
 }
 
-// carryOut plans, seals and does what was asked for.
-func (p *promotion) carryOut(ctx context.Context) error {
-	queue, on, err := p.open(ctx)
-	if err != nil {
-		return err
+// job is what the flags and the configuration ask for.
+func (r *run) job(clone *commit.Clone) (promote.Job, error) {
+	o := r.options
+	job := promote.Job{
+		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Source: o.source, Replace: o.replace, KeepGoing: o.keepGoing},
+		Clone:   clone, Now: r.now, PullRequest: o.pullRequest, DryRun: o.dryRun, SealedOutput: o.sealedOutput, SealedInput: o.sealedInput,
+		Checks: r.checks, Verifier: r.verifier, Sign: r.sign,
+		Record: func(ctx context.Context, plan *promote.Plan, branch string) ([]*exception.Document, error) {
+			return r.record(ctx, clone, plan, branch)
+		},
 	}
-	plan, record, err := p.plan(ctx, queue, on)
-	if err != nil {
-		return pushHint(err)
+	var err error
+	if job.To, err = o.Delivery(clone, o.way(), r.now); err != nil {
+		return job, err
 	}
-	p.skip(plan.Skipped)
-	if len(plan.Moves) == 0 {
-		p.leaveOut(plan.Refused)
-		p.follow(on)
-		return p.nothing()
-	}
-	asked := len(plan.Documents())
-	p.report.Documents += asked
-	if err := p.refuseOverlaps(plan); err != nil {
-		return err
-	}
-	if p.options.dryRun {
-		return p.foresee(plan, record)
-	}
-	if p.options.pullRequest {
-		if p.push.As = p.options.pullRequestName; p.push.As == "" {
-			p.push.As = queue.PullRequestBranch()
+	if job.To.Push.To == (commit.Remote{}) { // only a clone without any remote has no target branch
+		has, err := clone.HasRemote()
+		if has {
+			job.To.Push, err = o.To(clone)
 		}
-		if commit, there, err := p.proposed(ctx, plan); err != nil || there {
-			return p.onBranch(commit, err)
-		}
-	}
-	sealed, err := p.sealed(ctx, plan, record)
-	if err != nil {
-		return err
-	}
-	p.leaveOut(plan.Refused)
-	if p.options.sealedOutput != "" {
-		return p.handOver(plan, sealed)
-	}
-	promotion, err := plan.Seal(sealed)
-	if err != nil {
-		return err
-	}
-	var done *promote.Done
-	switch {
-	case p.options.pushes():
-		done, err = promotion.Push(ctx, p.author, p.push)
-	case p.options.Commit:
-		done, err = promotion.Commit(ctx, p.author)
-	default:
-		done, err = promotion.Apply()
-	}
-	if err != nil {
-		return pushHint(err)
-	}
-	p.report.Documents -= asked // they are counted as they are done
-	return p.done(done)
-}
-
-// open reads the queue, and finds the commit that it is planned on: what the target branch
-// has now, once the remote has everything of this clone that is to be pushed.
-func (p *promotion) open(ctx context.Context) (*promote.Queue, plumbing.Hash, error) {
-	rules, err := p.rulesInRepository()
-	if err != nil {
-		return nil, plumbing.ZeroHash, err
-	}
-	options := promote.Options{Unsigned: p.options.unsigned, Signed: p.options.signed, Source: p.options.source, Replace: p.options.replace, KeepGoing: p.options.keepGoing,
-		Rules: rules}
-	if p.options.Push && !p.options.pullRequest && !p.options.dryRun {
-		landed, err := promote.Land(ctx, p.clone, options, p.push, p.author.Sign)
 		if err != nil {
-			return nil, plumbing.ZeroHash, pushHint(err)
-		}
-		if landed > 0 {
-			_, _ = fmt.Fprintf(p.streams.Err, "%d earlier promotions were not on %s yet, and are now\n", landed, p.push.To)
+			return job, err
 		}
 	}
-	queue, err := promote.Open(p.clone, options)
-	if err != nil {
-		return nil, plumbing.ZeroHash, err
-	}
-	on, err := p.target(ctx)
-	return queue, on, err
+	job.To.Push.As = o.pullRequestName
+	job.Rules, err = r.rulesInRepository()
+	return job, err
 }
 
 // rulesInRepository are the configuration and the policies, as far as the repository has
 // them: what this run signs by.
-func (p *promotion) rulesInRepository() ([]string, error) {
+func (r *run) rulesInRepository() ([]string, error) {
 	root, err := config.RepositoryRoot(".")
 	if err != nil {
 		return nil, err
 	}
-	at := p.options.config
+	at := r.options.config
 	if at == "" {
 		at = filepath.Join(root, config.Name)
 	}
 	paths := []string{at}
-	if d := p.config.Directories; d.Policies != "" {
-		paths = append(paths, filepath.Join(p.config.Dir, filepath.FromSlash(d.Policies)))
+	if d := r.config.Directories; d.Policies != "" {
+		paths = append(paths, filepath.Join(r.config.Dir, filepath.FromSlash(d.Policies)))
 	}
 	var rules []string
 	for _, path := range paths {
@@ -171,51 +93,42 @@ func (p *promotion) rulesInRepository() ([]string, error) {
 	return rules, nil
 }
 
-// sealed signs the documents, or takes them from the job that did.
-func (p *promotion) sealed(ctx context.Context, plan *promote.Plan, record recording) ([]*exception.Document, error) {
-	docs := plan.Documents()
-	if p.options.sealedInput == "" {
-		return p.seal(ctx, docs, record, p.streams.Out)
+// record returns the documents of a plan with who asked for them and who approved
+// them, where that is recorded.
+func (r *run) record(ctx context.Context, clone *commit.Clone, plan *promote.Plan, branch string) ([]*exception.Document, error) {
+	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{},
+		Repository: clone.Repository, Source: plan.Source().String(), Branch: branch}
+	if r.verifier != nil {
+		options.Verify = func(doc *exception.Document) (*exception.Document, error) { return r.verifier.Predecessor(doc, r.now) }
 	}
-	if err := p.pass(docs, p.streams.Out); err != nil {
-		return nil, err
+	recorder, err := reviewconfig.New(options)
+	if err != nil || recorder == nil {
+		return plan.Documents(), err
 	}
-	verifier, err := p.trusted.Verifier(p.config)
-	if err != nil {
-		return nil, err
-	}
-	return plan.TakeOver(p.options.sealedInput, verifier, p.now)
-}
-
-// follow completes a run before this one that pushed, and was kept from bringing the
-// clone to where the remote is. There is nothing else that this run would do.
-func (p *promotion) follow(tip plumbing.Hash) {
-	if !p.options.Push || p.options.pullRequest || p.options.dryRun {
-		return
-	}
-	if err := p.clone.Follow(p.author, p.push, tip); err != nil {
-		_, _ = fmt.Fprintln(p.streams.Err, plain.Line(fmt.Sprintf("the local branch and the work tree are not at %s: %v", p.push.To, err)))
-	}
-}
-
-// nothing ends a run that had nothing to sign.
-func (p *promotion) nothing() error {
-	p.report.Idle = "nothing waits to be signed"
-	return cli.Finish(p.format, p.streams.Out, p.report)
-}
-
-// skip puts on the report what is not this run's to sign, as soon as that is
-// known: it may be while it is pushed.
-func (p *promotion) skip(skipped []promote.Skip) {
-	if p.skipped == nil {
-		p.skipped = map[string]bool{}
-	}
-	for _, s := range skipped {
-		if p.skipped[s.File] {
-			continue
+	files := make([]record.File, len(plan.Moves))
+	for i, m := range plan.Moves {
+		files[i] = record.File{Path: m.From, Documents: m.Documents, Predecessors: m.Predecessors}
+		if m.Origin != nil {
+			files[i].Origin = m.Origin.Commit.String()
 		}
-		p.skipped[s.File] = true
-		p.report.Documents++
-		p.report.Add(cli.Result{Outcome: cli.Warn, File: s.File, Reason: s.Reason, Message: s.Message})
 	}
+	return recorder.Record(ctx, files)
+}
+
+// explain says what to do about a promotion that did not come through.
+func explain(err error) error {
+	var revision *git.RevisionError
+	switch {
+	case errors.As(err, &revision) && revision.Malformed:
+		return &cli.UsageError{Err: err, Hint: revision.Hint()}
+	case errors.Is(err, promote.ErrNotContained):
+		return cli.Hint(err, "name a --source that the branch has, or bring the clone up to date")
+	case errors.Is(err, promote.ErrWithdrawn):
+		return cli.Hint(err, "work in a fresh clone, or take that commit back (git reset --keep to the target branch); nothing was changed")
+	case errors.Is(err, promote.ErrUnpushed):
+		return cli.Hint(err, "push it yourself, or work in a fresh clone; nothing was changed")
+	case errors.Is(err, promote.ErrBranchTaken):
+		return cli.Hint(err, "nothing was signed or pushed; find out whose branch that is, then delete it, or name another with --pull-request-branch")
+	}
+	return commitflags.Hint(err, " or use --pull-request-mode")
 }

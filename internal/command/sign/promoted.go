@@ -9,10 +9,8 @@ import (
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/internal/promote"
-	"github.com/polex-dev/polex/internal/promote/trailer"
+	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
-	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
 )
 
 // The reasons that a promotion gives.
@@ -32,86 +30,60 @@ func ownReasons() []exception.Reason {
 	}
 }
 
-// foresee says what a run would do, once everything is checked that a run checks
-// before it signs.
-func (p *promotion) foresee(plan *promote.Plan, record recording) error {
-	if err := p.check(plan.Documents()); err != nil {
-		return err
-	}
-	if _, err := p.verifier(); err != nil {
-		return err
-	}
-	if _, err := trust.LoadRoot(p.trust.TrustedRoot); err != nil {
-		return &cli.UsageError{Err: err}
-	}
-	if p.report.Err() == nil {
-		recorded, err := record()
-		if err != nil {
+// promoted says what became of each file.
+func (r *run) promoted(result *promote.Result) error {
+	if result.Proposed {
+		_, err := fmt.Fprintf(r.streams.Out, "%s has it already, as %s\n", result.To, result.Commit)
+		if err != nil || !result.Findings.Refuse() {
 			return err
 		}
-		prepared, err := sign.Prepare(recorded, p.now, p.rules)
-		if err != nil {
-			return err
-		}
-		for _, m := range plan.Moves {
-			for range m.Documents {
-				result := p.moved(m, prepared[0], reasonWouldSign, "would be signed")
-				p.report.Add(result)
-				prepared = prepared[1:]
-			}
-			p.replaced(m, reasonWouldGo, "would be replaced by")
-		}
 	}
-	p.leaveOut(plan.Refused)
-	if err := p.format.Write(p.streams.Out, p.report); err != nil {
-		return err
+	r.report.Documents = result.Documents + len(result.Skipped) + result.LeftOut
+	if result.Documents == 0 {
+		r.report.Idle = "nothing waits to be signed"
 	}
-	_, _ = fmt.Fprintln(p.streams.Err, "nothing was signed or written: this was a dry run")
-	return p.report.Err()
-}
-
-// done says what became of each file.
-func (p *promotion) done(done *promote.Done) error {
-	p.skip(done.Skipped)
-	p.leaveOut(done.Refused)
-	for _, m := range done.Moves {
+	if r.report.Documents == 0 {
+		r.report.Documents = len(result.Findings)
+	}
+	r.found(result.Findings)
+	for _, s := range result.Skipped {
+		r.report.Add(cli.Result{Outcome: cli.Warn, File: s.File, Reason: s.Reason, Message: s.Message})
+	}
+	for _, m := range result.Moves {
 		for _, doc := range m.Documents {
-			p.report.Documents++
-			entry, err := trailer.LogEntryOf(doc)
-			if err != nil {
-				return err
-			}
-			result := p.moved(m, doc, reasonSigned, "signed")
-			if entry != nil {
-				result.Message += fmt.Sprintf(" (log index %d)", entry.Index)
-				result.Details["logIndex"] = entry.Index
-				if entry.IntegratedTime > 0 {
-					result.Details["integratedTime"] = entry.IntegratedTime
-				}
-			}
-			if !done.Commit.IsZero() {
-				result.Details["commit"] = done.Commit.String()
-			}
-			p.report.Add(result)
+			r.report.Add(r.moved(m, doc, result))
 		}
-		p.replaced(m, reasonReplaced, "replaced by")
+		for _, gone := range m.Replaces {
+			r.report.Add(r.replaced(m, gone))
+		}
 	}
-	err := p.format.Write(p.streams.Out, p.report)
-	if !done.Commit.IsZero() {
-		_, _ = fmt.Fprintf(p.streams.Err, "%s %s\n", p.committed(), done.Commit)
+	err := r.format.Write(r.streams.Out, r.report)
+	if result.LeftOut > 0 {
+		_, _ = fmt.Fprintf(r.streams.Err, "%d of the pending files cannot be promoted and stay where they are\n", result.LeftOut)
 	}
-	if done.Left != "" {
-		_, _ = fmt.Fprintln(p.streams.Err, plain.Line(done.Left))
+	switch {
+	case r.options.dryRun && result.Documents > 0:
+		_, _ = fmt.Fprintln(r.streams.Err, "nothing was signed or written: this was a dry run")
+	case !result.Commit.IsZero() && result.To.Branch != "":
+		_, _ = fmt.Fprintf(r.streams.Err, "pushed to %s %s\n", result.To, result.Commit)
+	case !result.Commit.IsZero():
+		_, _ = fmt.Fprintf(r.streams.Err, "committed %s\n", result.Commit)
 	}
-	return errors.Join(err, p.report.Err())
+	if result.Left != "" {
+		_, _ = fmt.Fprintln(r.streams.Err, plain.Line(result.Left))
+	}
+	return errors.Join(err, r.report.Err())
 }
 
-// moved begins the result of one document of a move.
-func (p *promotion) moved(m *promote.Move, doc *exception.Document, reason, what string) cli.Result {
+// moved is the result of one document of a move.
+func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Result) cli.Result {
 	result := cli.ResultFor(doc)
-	result.File, result.Outcome, result.Reason = m.To, cli.Pass, reason
-	result.Message = fmt.Sprintf("%s %s, from %s", doc.Identity(), what, m.From)
+	result.File, result.Outcome, result.Reason = m.To, cli.Pass, reasonSigned
+	result.Message = fmt.Sprintf("%s signed, from %s", doc.Identity(), m.From)
 	result.Details = map[string]any{"from": m.From}
+	if r.options.dryRun {
+		result.Reason, result.Message = reasonWouldSign, fmt.Sprintf("%s would be signed, from %s", doc.Identity(), m.From)
+	}
 	if view, ok := doc.Exception(); ok {
 		if lived, err := lifetime.Of(view); err == nil && !lived.ExpiresAt.IsZero() {
 			result.Details["expiresAt"] = lived.ExpiresAt.UTC().Format(time.RFC3339)
@@ -129,39 +101,29 @@ func (p *promotion) moved(m *promote.Move, doc *exception.Document, reason, what
 	if len(changes) > 0 {
 		result.Details["changes"] = changes
 	}
+	if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
+		result.Message += fmt.Sprintf(" (log index %d)", entry.Index)
+		result.Details["logIndex"] = entry.Index
+		if entry.IntegratedTime > 0 {
+			result.Details["integratedTime"] = entry.IntegratedTime
+		}
+	}
+	if !done.Commit.IsZero() {
+		result.Details["commit"] = done.Commit.String()
+	}
 	return result
 }
 
-// replaced says which signed files go.
-func (p *promotion) replaced(m *promote.Move, reason, what string) {
-	for _, r := range m.Replaces {
-		result := cli.Result{Outcome: cli.Pass, File: r.Path, Reason: reason, Message: fmt.Sprintf("%s %s", what, m.To)}
-		for _, doc := range r.Documents {
-			if entry, err := trailer.LogEntryOf(doc); err == nil && entry != nil {
-				result.Message += fmt.Sprintf(" (it was log index %d)", entry.Index)
-			}
+// replaced is the result of a signed file that goes.
+func (r *run) replaced(m *promote.Move, gone promote.Replaced) cli.Result {
+	result := cli.Result{Outcome: cli.Pass, File: gone.Path, Reason: reasonReplaced, Message: "replaced by " + m.To}
+	if r.options.dryRun {
+		result.Reason, result.Message = reasonWouldGo, "would be replaced by "+m.To
+	}
+	for _, doc := range gone.Documents {
+		if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
+			result.Message += fmt.Sprintf(" (it was log index %d)", entry.Index)
 		}
-		p.report.Add(result)
 	}
-}
-
-// committed says where the commit is.
-func (p *promotion) committed() string {
-	if p.options.pushes() {
-		return "pushed to " + p.pushedTo().String()
-	}
-	return "committed"
-}
-
-// handOver writes the sealed files for another job.
-func (p *promotion) handOver(plan *promote.Plan, sealed []*exception.Document) error {
-	if err := plan.HandOver(p.options.sealedOutput, sealed); err != nil {
-		return err
-	}
-	promotion, err := plan.Seal(sealed)
-	if err != nil {
-		return err
-	}
-	p.report.Documents -= len(sealed) // they are counted as they are done
-	return p.done(&promote.Done{Moves: promotion.Moves()})
+	return result
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/promote/deliver"
 )
 
 // promoteOptions are the flags that only --promote has.
@@ -37,13 +38,17 @@ func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
 	flags.StringVar(&o.sealedInput, "sealed-input", "", "`folder` that --sealed-output wrote, to verify and commit instead of signing")
 }
 
-// commits and pushes report what is to come of a promotion.
-func (o *promoteOptions) commits() bool { return o.Commit || o.pushes() }
-func (o *promoteOptions) pushes() bool  { return o.Push || o.pullRequest }
+// way is where the promotion goes: to a branch of the remote also with --pull-request-mode.
+func (o *promoteOptions) way() deliver.Way {
+	if o.pullRequest {
+		return deliver.Push
+	}
+	return o.Way()
+}
 
-// checkPromote refuses what contradicts itself. without is what is left out where there
-// is no --promote.
+// checkPromote refuses flags that contradict each other, and all of them without --promote.
 func (o *promoteOptions) checkPromote(promote bool) error {
+	commits, pushes := o.way() != deliver.WorkTree, o.way() == deliver.Push
 	given := *o
 	given.replace = false
 	switch {
@@ -51,16 +56,16 @@ func (o *promoteOptions) checkPromote(promote bool) error {
 		return cli.Usagef("--commit, --push, --source, --dry-run and what else is about a promotion go with --promote")
 	case o.pullRequestName != "" && !o.pullRequest:
 		return cli.Usagef("--pull-request-branch goes with --pull-request-mode")
-	case o.sealedOutput != "" && (o.commits() || o.sealedInput != "" || o.dryRun):
+	case o.sealedOutput != "" && (commits || o.sealedInput != "" || o.dryRun):
 		return cli.Usagef("--sealed-output leaves the commit to another job: choose one")
 	case o.sealedInput != "" && o.dryRun:
 		return cli.Usagef("--dry-run is about what would be signed, and --sealed-input signs nothing")
-	case o.Attempts != 0 && !o.pushes():
+	case o.Attempts != 0 && !pushes:
 		return cli.Usagef("--push-attempts requires --push or --pull-request-mode")
 	}
 	if err := commitflags.CheckBranch("pull-request-branch", o.pullRequestName); err != nil {
 		return err
 	}
 	// --remote and --branch name the target branch, which every promotion asks.
-	return o.CheckFor(o.commits(), promote)
+	return o.CheckFor(commits, promote)
 }

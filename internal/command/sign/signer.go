@@ -13,23 +13,13 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/pkg/sign"
-	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // signer makes the signer that the flags ask for.
 func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
-	root, err := trust.LoadRoot(r.trust.TrustedRoot)
-	if err != nil {
-		return nil, &cli.UsageError{Err: err}
-	}
-	config := sign.Config{RekorURL: r.options.rekorURL, RekorVersion: r.options.rekorVersion, TimestampURL: r.options.timestampURL,
-		BundleFormat: sign.BundleFormat(r.options.bundleFormat), Concurrency: r.options.concurrency, Root: root, Rules: r.rules, Progress: r.progress()}
-	if len(r.trust.Authorities) > 0 {
-		if config.Policy, err = r.trusted.Policy(r.config); err != nil {
-			return nil, err
-		}
-	}
+	config := r.options.sigstore()
+	config.Root, config.Policy, config.Rules, config.Progress = r.root, r.policy, r.checks.Rules, r.progress()
 	if err := r.agree(); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package trailer
+package commitmessage
 
 import (
 	"strconv"

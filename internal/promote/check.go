@@ -1,0 +1,108 @@
+package promote
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// ReasonKindNotAllowed refuses a document of a kind that [Checks.Kinds] does not allow.
+const ReasonKindNotAllowed = "kind-not-allowed"
+
+// Checks are the rules that a document has to keep to be signed.
+type Checks struct {
+	Kinds trust.Kinds
+	Shape *shape.Checker
+	Rules sign.Rules
+	// Overlaps refuses an exception that exempts the same as one that is signed and has not
+	// expired, without renewing it: under a fresh name it would escape the rules for renewals.
+	Overlaps bool
+}
+
+// Finding is what refuses a document or a file, or warns of it.
+type Finding struct {
+	shape.Finding
+	Document *exception.Document // nil where it is known by its position alone
+}
+
+// Findings are what refuses a batch, with its warnings.
+type Findings []Finding
+
+// Error returns how many findings there are, and the first.
+func (f Findings) Error() string {
+	return fmt.Sprintf("%d findings, the first at %s: %s [%s]", len(f), f[0].Position, f[0].Message, f[0].Reason)
+}
+
+// Refuse reports whether there is more than warnings.
+func (f Findings) Refuse() bool {
+	return slices.ContainsFunc(f, func(one Finding) bool { return one.Severity == shape.Error })
+}
+
+// Refused returns refusals as findings.
+func Refused(refusals exception.Refusals) Findings {
+	found := make(Findings, len(refusals))
+	for i, r := range refusals {
+		found[i].Finding = shape.Finding{Position: r.Position, Reason: r.Reason, Message: r.Message, Hint: r.Hint}
+	}
+	return found
+}
+
+// Check returns what keeps documents from being signed, and what warns of them.
+func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, error) {
+	var found Findings
+	for _, doc := range docs {
+		switch gk := doc.GroupKind(); {
+		case !c.Kinds.Allow(gk):
+			found = append(found, Finding{Document: doc, Finding: shape.Finding{Position: doc.Position(), Reason: ReasonKindNotAllowed,
+				Message: fmt.Sprintf("a document of the kind %q is not signed here", gk), Hint: "name the kind with --kinds Kind.group if it is meant to be"}})
+		case gk.IsException():
+			found = append(found, of(doc, c.Shape.Check(doc, now))...)
+		}
+	}
+	if found.Refuse() {
+		return found, nil // what signing asks would only say it twice
+	}
+	_, err := sign.Prepare(docs, now, c.Rules)
+	var refused exception.Refusals
+	if errors.As(err, &refused) {
+		return append(found, Refused(refused)...), nil
+	}
+	return found, err
+}
+
+// overlaps returns what exempts the same as an exception that stays in the signed folder,
+// where that is refused: a warning is for the pull request.
+func (c Checks) overlaps(plan *Plan, now time.Time) (Findings, error) {
+	if !c.Overlaps {
+		return nil, nil
+	}
+	set := shape.Set{Thorough: true}
+	var err error
+	set.Live(func(yield func(*exception.Document) bool) {
+		more := true
+		err = plan.Live(func(doc *exception.Document) { more = more && yield(doc) })
+	}, now)
+	if err != nil {
+		return nil, err
+	}
+	var found Findings
+	for _, doc := range plan.Documents() {
+		found = append(found, of(doc, c.Shape.Weigh(set.Add(doc)))...)
+	}
+	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error }), nil
+}
+
+// of are findings about a document.
+func of(doc *exception.Document, found []shape.Finding) Findings {
+	all := make(Findings, len(found))
+	for i, f := range found {
+		all[i] = Finding{Document: doc, Finding: f}
+	}
+	return all
+}

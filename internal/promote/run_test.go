@@ -1,0 +1,254 @@
+package promote_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promote"
+	"github.com/polex-dev/polex/internal/promote/deliver"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/sign"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// job is a promotion to the work tree that signs with a stamp. asked counts how often a
+// review was looked up, and a signature asked for.
+func (r *repository) job() (job promote.Job, asked *[2]int) {
+	r.tb.Helper()
+	kinds, err := trust.NewKinds(nil)
+	r.must(err)
+	config := shape.Baseline()
+	config.InsecureAllowUnbounded = true
+	checker, err := shape.New(config)
+	r.must(err)
+	if r.clone != nil {
+		r.clone.Close()
+	}
+	r.clone, err = commit.Open(commit.Options{Dir: r.Dir})
+	r.must(err)
+	r.tb.Cleanup(func() { r.clone.Close() })
+	asked = &[2]int{}
+	return promote.Job{
+		Clone: r.clone, Now: committedAt, To: deliver.To{By: *author()},
+		Checks: promote.Checks{Kinds: kinds, Shape: checker, Rules: sign.Rules{InsecureAllowUnbounded: true}},
+		Record: func(_ context.Context, plan *promote.Plan, _ string) ([]*exception.Document, error) {
+			asked[0]++
+			return plan.Documents(), nil
+		},
+		Sign: func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+			asked[1]++
+			return stamp(r.tb, docs), nil
+		},
+	}, asked
+}
+
+// podText exempts one Pod, as baseline has it.
+func podText(name, pod string) string {
+	return strings.Replace(exceptionText(name), "kinds: [Pod]", "kinds: [Pod]\n        namespaces: [data]\n        names: ["+pod+"]", 1)
+}
+
+// outcome is what a result says, in words.
+func outcome(result *promote.Result) []string {
+	var said []string
+	for _, m := range result.Moves {
+		said = append(said, m.To)
+	}
+	for _, s := range result.Skipped {
+		said = append(said, s.File+" "+s.Reason)
+	}
+	for _, f := range result.Findings {
+		if f.Severity == shape.Error {
+			said = append(said, f.Position.File+" "+f.Reason)
+		}
+	}
+	return said
+}
+
+// TestRun: what stops a run stops it before anything is signed, and what does not is
+// promoted.
+func TestRun(t *testing.T) {
+	sealed := strings.Replace(podText("a", "a"), "  namespace:", "  annotations: {cosign.sigstore.dev/message: x}\n  namespace:", 1)
+	refuse := func(file string) exception.Refusals {
+		return exception.Refusals{{Position: exception.Position{File: file}, Reason: "not-approved"}}
+	}
+	for _, tc := range []struct {
+		name    string
+		files   map[string]string
+		change  func(*promote.Job)
+		want    []string
+		asked   [2]int // records and signatures
+		written bool
+		leftOut int
+	}{
+		{name: "nothing is pending", files: map[string]string{"unsigned/README.md": "x\n"}},
+		{name: "all", want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
+		{name: "a dry run stops", change: func(j *promote.Job) { j.DryRun = true },
+			want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 0}},
+		{name: "a dry run is refused as well", files: map[string]string{"unsigned/a.yaml": sealed}, change: func(j *promote.Job) { j.DryRun = true },
+			want: []string{"unsigned/a.yaml " + sign.ReasonAlreadySealed}},
+		{name: "a malformed file refuses all", files: map[string]string{"unsigned/a.yaml": "a: ["}, want: []string{"unsigned/a.yaml malformed"}},
+		{name: "a document that cannot be signed refuses all", files: map[string]string{"unsigned/a.yaml": sealed},
+			want: []string{"unsigned/a.yaml " + sign.ReasonAlreadySealed}},
+		{name: "another kind refuses all", files: map[string]string{"unsigned/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"},
+			want: []string{"unsigned/a.yaml " + promote.ReasonKindNotAllowed}},
+		{name: "they are left out", files: map[string]string{"unsigned/a.yaml": sealed, "unsigned/c.yaml": "a: ["}, change: func(j *promote.Job) { j.KeepGoing = true },
+			want: []string{"signed/b.yaml", "unsigned/a.yaml " + sign.ReasonAlreadySealed, "unsigned/c.yaml malformed"}, asked: [2]int{1, 1}, written: true, leftOut: 2},
+		{name: "a review refuses all", change: func(j *promote.Job) {
+			j.Record = func(context.Context, *promote.Plan, string) ([]*exception.Document, error) {
+				return nil, refuse("unsigned/a.yaml")
+			}
+		}, want: []string{"unsigned/a.yaml not-approved"}},
+		{name: "what has no approval is left out", change: func(j *promote.Job) {
+			j.KeepGoing = true
+			j.Record = func(_ context.Context, plan *promote.Plan, _ string) ([]*exception.Document, error) {
+				if plan.Has("unsigned/a.yaml") {
+					return nil, refuse("unsigned/a.yaml")
+				}
+				return plan.Documents(), nil
+			}
+		}, want: []string{"signed/b.yaml", "unsigned/a.yaml not-approved"}, asked: [2]int{0, 1}, written: true, leftOut: 1},
+		{name: "what no file mends refuses all", change: func(j *promote.Job) {
+			j.KeepGoing = true
+			j.Record = func(context.Context, *promote.Plan, string) ([]*exception.Document, error) {
+				return nil, refuse("elsewhere")
+			}
+		}, want: []string{"elsewhere not-approved"}},
+		{name: "the trust policy refuses all", change: func(j *promote.Job) {
+			j.Sign = func(context.Context, []*exception.Document) ([]*exception.Document, error) {
+				return nil, refuse("unsigned/a.yaml")
+			}
+		}, want: []string{"unsigned/a.yaml not-approved"}, asked: [2]int{1, 0}},
+		{name: "what overlaps is refused", files: map[string]string{"signed/old.yaml": podText("old", "a")}, change: func(j *promote.Job) {
+			config := shape.Baseline()
+			config.InsecureAllowUnbounded, config.Levels = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
+			j.Checks.Shape, _ = shape.New(config)
+			j.Checks.Overlaps = true
+		}, want: []string{"unsigned/a.yaml " + shape.ReasonOverlaps}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			files := map[string]string{"unsigned/a.yaml": podText("a", "a"), "unsigned/b.yaml": podText("b", "b")}
+			if _, none := tc.files["unsigned/README.md"]; none {
+				clear(files)
+			}
+			maps.Copy(files, tc.files)
+			r := newRepository(t, files)
+			head := r.head()
+			job, asked := r.job()
+			if tc.change != nil {
+				tc.change(&job)
+			}
+			result, err := promote.Run(t.Context(), job)
+			r.must(err)
+			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if *asked != tc.asked || result.LeftOut != tc.leftOut {
+				t.Errorf("%v records and signatures, %d files left out; want %v, %d", *asked, result.LeftOut, tc.asked, tc.leftOut)
+			}
+			if _, err := os.Stat(r.path("signed/b.yaml")); (err == nil) != tc.written {
+				t.Errorf("signed/b.yaml: %v", err)
+			}
+			if !tc.written {
+				r.unchanged(head)
+			}
+		})
+	}
+}
+
+// TestRunNoVerifier: sealed files are never taken on trust.
+func TestRunNoVerifier(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+	job, _ := r.job()
+	job.SealedInput = t.TempDir()
+	if _, err := promote.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), "no trusted signer") {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// TestRunPushes: what the remote takes is on it, what an earlier run committed comes first,
+// and what the remote refuses changes nothing.
+func TestRunPushes(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		before func(r, other *repository)
+		want   []string
+		landed int
+		err    error // with no want and none landed, nil is a commit.RefusedError
+	}{
+		{name: "the remote takes it", want: []string{"signed/a.yaml"}},
+		{name: "an earlier run was cut off before it pushed", before: func(r, _ *repository) {
+			job, _ := r.job()
+			job.To.Way = deliver.Commit
+			_, err := promote.Run(r.tb.Context(), job)
+			r.must(err)
+			r.clone.Close()
+			r.clone = nil
+		}, landed: 1},
+		{name: "somebody withdrew it", before: func(_, other *repository) {
+			other.git("rm", "--quiet", "unsigned/a.yaml")
+			other.pushed("Withdraw it")
+		}, want: []string{"unsigned/a.yaml gone-since"}},
+		{name: "somebody committed in the clone", before: func(r, _ *repository) { r.write("x", "x"); r.commit("Mine") }, err: promote.ErrUnpushed},
+		{name: "a hook refuses it", before: func(r, other *repository) {
+			hook := strings.TrimSpace(other.git("remote", "get-url", "origin")) + "/hooks/pre-receive"
+			r.must(os.WriteFile(hook, []byte("#!/bin/sh\necho protected\nexit 1\n"), 0o755))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+			other := r.remote()
+			if tc.before != nil {
+				tc.before(r, other)
+			}
+			head := r.head()
+			job, _ := r.job()
+			job.To.Way, job.To.Push = deliver.Push, toMain
+			result, err := promote.Run(t.Context(), job)
+			if tc.want == nil && tc.landed == 0 {
+				var refused *commit.RefusedError
+				if errors.As(err, &refused) != (tc.err == nil) || !errors.Is(err, tc.err) && tc.err != nil || result.Moves != nil {
+					t.Errorf("Run: %v, %v; want %v", outcome(result), err, tc.err)
+				}
+				r.unchanged(head)
+				return
+			}
+			r.must(err)
+			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" || result.Landed != tc.landed {
+				t.Errorf("%d landed, want %d; (-want +got):\n%s", result.Landed, tc.landed, diff)
+			}
+			// The clone is where the remote is, and that has the signed file, unless nobody asks for it.
+			other.git("pull", "--quiet")
+			r.unchanged(other.head())
+			if _, err := os.Stat(other.path("signed/a.yaml")); (err == nil) != (len(result.Moves)+result.Landed > 0) {
+				t.Errorf("signed/a.yaml: %v", err)
+			}
+		})
+	}
+}
+
+// TestRunProposes: a pull request is proposed once.
+func TestRunProposes(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+	r.remote()
+	head := r.head()
+	for _, want := range []error{nil, promote.ErrBranchTaken} { // without a trust policy, nothing says that it is the same
+		job, asked := r.job()
+		job.To.Way, job.To.Push, job.PullRequest = deliver.Push, toMain, true
+		result, err := promote.Run(t.Context(), job)
+		if !errors.Is(err, want) || asked[1] == 1 != (want == nil) {
+			t.Fatalf("Run: %v, and %d signatures were asked for", err, asked[1])
+		}
+		if want == nil && result.To.Branch != "polex/signed-"+head[:12] {
+			t.Errorf("it was pushed to %s", result.To)
+		}
+		r.unchanged(head)
+	}
+}

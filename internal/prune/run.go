@@ -1,0 +1,40 @@
+package prune
+
+import (
+	"context"
+
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/git/commit"
+	"github.com/polex-dev/polex/internal/promote/deliver"
+)
+
+// Run takes what has ended out of the tree that the change is made on, and brings that to
+// where it is to go. It returns what it found there. A dry run looks at the same tree, and
+// ends there.
+func Run(ctx context.Context, clone *commit.Clone, o Options, to deliver.To) (found *Found, result commit.Result, err error) {
+	if !o.DryRun {
+		result, err = to.Make(ctx, clone, func(signedOffBy string) commit.Propose {
+			return func(tree *git.Tree) (commit.Change, error) {
+				if found, err = Look(tree, o); err != nil {
+					return commit.Change{}, err
+				}
+				return found.Change(signedOffBy), nil
+			}
+		})
+		return found, result, err
+	}
+	head, err := clone.Head()
+	at := head.Commit
+	if err == nil && to.Way == deliver.Push {
+		at, err = clone.Fetch(ctx, to.Push.To)
+	}
+	if err != nil {
+		return nil, result, err
+	}
+	tree, err := clone.Tree(at)
+	if err != nil {
+		return nil, result, err
+	}
+	found, err = Look(tree, o)
+	return found, result, err
+}
