@@ -12,9 +12,6 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// ReasonKindNotAllowed refuses a document of a kind that [Checks.Kinds] does not allow.
-const ReasonKindNotAllowed = "kind-not-allowed"
-
 // Checks are the rules that a document has to keep to be signed.
 type Checks struct {
 	Kinds trust.Kinds

@@ -3,6 +3,7 @@ package promote
 import (
 	"github.com/polex-dev/polex/internal/promote/pending"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // The reasons for which a file is not promoted, beside those of [pending.Reasons].
@@ -16,6 +17,9 @@ const (
 	ReasonPartlyReplaced = pending.ReasonPartlyReplaced
 	ReasonNotARenewal    = pending.ReasonNotARenewal
 )
+
+// ReasonKindNotAllowed refuses a document of a kind that [Checks.Kinds] does not allow.
+const ReasonKindNotAllowed = verify.ReasonKindNotAllowed
 
 // The reasons for which a signed file is not taken over from another job.
 const (
@@ -35,6 +39,7 @@ const (
 // Reasons returns all of them.
 func Reasons() []exception.Reason {
 	return append(pending.Reasons(), []exception.Reason{
+		{Name: ReasonKindNotAllowed, Doc: "the trust policy does not name the kind"},
 		{Name: ReasonMalformed, Doc: "the document cannot be read without guessing"},
 		{Name: ReasonNotTheRequest, Doc: "the signed file is missing, or is not what the pending file requests"},
 		{Name: ReasonUnexpectedFile, Doc: "the folder of signed files holds a file that its manifest does not name"},

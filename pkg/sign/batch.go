@@ -90,7 +90,7 @@ func (s *Signer) seal(ctx context.Context, doc *exception.Document, uploads chan
 
 // sign signs a message and has it witnessed.
 func (s *Signer) sign(ctx context.Context, message []byte) (*protobundle.Bundle, error) {
-	options := sgsign.BundleOptions{Context: ctx, TransparencyLogs: []sgsign.Transparency{s.witnesses}}
+	options := sgsign.BundleOptions{Context: ctx, TransparencyLogs: []sgsign.Transparency{s.evidence}}
 	if s.certificate != nil {
 		options.CertificateProvider = certificateOnce(s.certificate)
 	}

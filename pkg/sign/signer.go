@@ -67,7 +67,7 @@ type Signer struct {
 	keypair     sgsign.Keypair
 	certificate []byte // DER; nil for a key
 	identity    trust.Identity
-	witnesses   *witnesses
+	evidence    *evidence
 	verifier    *verify.Verifier
 }
 
@@ -82,7 +82,7 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 	if err := config.complete(); err != nil {
 		return nil, err
 	}
-	s := &Signer{config: config, keypair: keypair, certificate: certificate, witnesses: newWitnesses(config)}
+	s := &Signer{config: config, keypair: keypair, certificate: certificate, evidence: newEvidence(config)}
 	policy := config.Policy
 	if policy == nil {
 		var err error

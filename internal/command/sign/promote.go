@@ -127,6 +127,8 @@ func explain(err error) error {
 		return cli.Hint(err, "work in a fresh clone, or take that commit back (git reset --keep to the target branch); nothing was changed")
 	case errors.Is(err, promote.ErrUnpushed):
 		return cli.Hint(err, "push it yourself, or work in a fresh clone; nothing was changed")
+	case errors.Is(err, commit.ErrBranchBelow):
+		return cli.Hint(err, "nothing was signed or pushed; name another branch with --pull-request-branch")
 	case errors.Is(err, promote.ErrBranchTaken):
 		return cli.Hint(err, "nothing was signed or pushed; find out whose branch that is, then delete it, or name another with --pull-request-branch")
 	}

@@ -18,48 +18,48 @@ import (
 // version 2 never does, and one of version 1 not before it is in its tree.
 var errLogged = errors.New("it has this very entry already, and does not hand it out again")
 
-var _ sgsign.Transparency = (*witnesses)(nil)
+var _ sgsign.Transparency = (*evidence)(nil)
 
-// witnesses are who says when something was signed, and that it was: a
-// timestamp authority, where one is asked, and then the log, so that nothing is
-// logged that nobody would have witnessed.
-type witnesses struct {
+// evidence collects the evidence of a signature: a timestamp, where an authority is
+// configured, and then the log entry, so that no signature is logged for which the
+// authority refused a timestamp.
+type evidence struct {
 	log          *sgsign.Rekor
 	logURL       string
 	timestampURL string // "" asks none
 	transport    retry.Transport
 }
 
-func newWitnesses(config Config) *witnesses {
-	w := &witnesses{logURL: config.RekorURL, timestampURL: config.TimestampURL, transport: config.transport()}
+func newEvidence(config Config) *evidence {
+	e := &evidence{logURL: config.RekorURL, timestampURL: config.TimestampURL, transport: config.transport()}
 	options := &sgsign.RekorOptions{BaseURL: config.RekorURL, Version: uint32(config.RekorVersion)} //nolint:gosec // 1 or 2
-	client := &http.Client{Transport: w.transport}
+	client := &http.Client{Transport: e.transport}
 	address := strings.TrimSuffix(config.RekorURL, "/")
 	// The library would set its own on first use, which is a race between parallel
 	// uploads.
 	options.Client, options.ClientV2 = rekorV1{address, client}, rekorV2{address, client}
 	options.Timeout = -1 // the client's matter
-	w.log = sgsign.NewRekor(options)
-	return w
+	e.log = sgsign.NewRekor(options)
+	return e
 }
 
 // GetTransparencyLogEntry adds the timestamp and the log entry to a bundle that
 // is signed.
-func (w *witnesses) GetTransparencyLogEntry(ctx context.Context, signer []byte, b *protobundle.Bundle) error {
-	if w.timestampURL != "" {
-		if err := complete("timestamp", func() error { return w.stamp(ctx, b) }); err != nil {
-			return fmt.Errorf("timestamp authority %s: %w", w.timestampURL, err)
+func (e *evidence) GetTransparencyLogEntry(ctx context.Context, signer []byte, b *protobundle.Bundle) error {
+	if e.timestampURL != "" {
+		if err := complete("timestamp", func() error { return e.stamp(ctx, b) }); err != nil {
+			return fmt.Errorf("timestamp authority %s: %w", e.timestampURL, err)
 		}
 	}
-	if err := complete("log entry", func() error { return w.log.GetTransparencyLogEntry(ctx, signer, b) }); err != nil {
-		return fmt.Errorf("log %s: %w", w.logURL, err)
+	if err := complete("log entry", func() error { return e.log.GetTransparencyLogEntry(ctx, signer, b) }); err != nil {
+		return fmt.Errorf("log %s: %w", e.logURL, err)
 	}
 	return nil
 }
 
-func (w *witnesses) stamp(ctx context.Context, b *protobundle.Bundle) error {
-	authority := sgsign.NewTimestampAuthority(&sgsign.TimestampAuthorityOptions{URL: w.timestampURL, Timeout: -1,
-		Transport: w.transport.Within(ctx)}) // it is asked without a context
+func (e *evidence) stamp(ctx context.Context, b *protobundle.Bundle) error {
+	authority := sgsign.NewTimestampAuthority(&sgsign.TimestampAuthorityOptions{URL: e.timestampURL, Timeout: -1,
+		Transport: e.transport.Within(ctx)}) // it is asked without a context
 	response, err := authority.GetTimestamp(ctx, b.GetMessageSignature().GetSignature())
 	if err != nil {
 		return err
