@@ -25,10 +25,10 @@ const (
 	maxCommit = 1 << 20   // and tags
 	maxLink   = 4 << 10
 	maxPath   = 4 << 10
-	// maxHeld is how much is in memory at once for one packed object: its base, which may
-	// be a larger file of another branch, the changes to it and what they make. maxMade is
-	// how much is made of them on the way to it.
-	maxHeld = 4 * MaxFile
+	// maxHeld is how much one packed object may take: its base, which may be a larger file of
+	// another branch, the changes to it and what they make. maxKept comes on top, and a copy
+	// of what is handed out. maxMade is how much is made of them on the way to it.
+	maxHeld = 3 * MaxFile
 	maxMade = 64 * MaxFile
 	// maxSpent is how much is made for one tree, of all its objects together: a small
 	// object can be made of many large ones. What is unpacked counts eightfold, as it

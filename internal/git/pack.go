@@ -218,8 +218,8 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 		if err := p.made.spend(unpacking * header.Length); err != nil {
 			return 0, nil, err
 		}
-		var content bytes.Buffer
-		if _, _, err := p.scanner.NextObject(&content); err != nil {
+		content := bytes.NewBuffer(make([]byte, 0, header.Length+bytes.MinRead))
+		if _, _, err := p.scanner.NextObject(content); err != nil {
 			return 0, nil, fmt.Errorf("%w: %w", errPack, unexpected(err))
 		}
 		if int64(content.Len()) != header.Length {

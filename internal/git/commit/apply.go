@@ -54,6 +54,9 @@ func (c *Clone) apply(j *journal) (err error) {
 
 // recover ends what an earlier run has begun, and says so.
 func (c *Clone) recover() (string, error) {
+	if err := c.freeLocks(); err != nil {
+		return "", err
+	}
 	j, err := c.readJournal()
 	if err != nil || j == nil {
 		return "", errors.Join(err, c.freeIndex(), c.freeReferences())
@@ -71,6 +74,9 @@ func (c *Clone) recover() (string, error) {
 		target, said = j.commit, fmt.Sprintf("finished the commit %s of a run that was cut off", j.commit)
 	}
 	err = c.locked(func() error { return c.bring(j, target) })
+	if err == nil {
+		err = c.freeReferences()
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w: look at git status, put it right, and run it again", err)
 	}

@@ -34,6 +34,7 @@ type Clone struct {
 	work    *os.Root // the same
 	own     *os.Root // its Git folder: HEAD, index
 	private string   // what the names of this package's references begin with
+	shared  string   // the Git folder of all work trees, which has these references
 	lock    *os.File
 	objects *objects
 	author  *Author // as Git names it, once it was asked
@@ -87,7 +88,7 @@ func (c *Clone) open() error {
 	}
 	// References of one work tree alone (refs/worktree) would not count for a git gc that runs
 	// in another one.
-	c.private = "refs/polex/main/"
+	c.private, c.shared = "refs/polex/main/", lines[2]
 	if lines[1] != lines[2] {
 		c.private = "refs/polex/worktrees/" + filepath.Base(lines[1]) + "/"
 	}

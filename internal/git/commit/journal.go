@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -87,6 +89,29 @@ func (c *Clone) removeJournal() error {
 		return nil
 	}
 	return c.updateReferences("remove the journal", fmt.Sprintf("delete %s\ndelete %s%s\n", journalReference, c.private, keptJournal))
+}
+
+// freeLocks removes what a Git that was killed with its run has left at this package's
+// references: its locks, and references without content. Nothing else writes there, and no
+// run does while this one has the clone.
+func (c *Clone) freeLocks() error {
+	err := c.own.Remove(journalReference + ".lock")
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, filepath.WalkDir(filepath.Join(c.shared, filepath.FromSlash(c.private)), func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil || info.Size() > 0 && !strings.HasSuffix(path, ".lock") {
+			return err
+		}
+		return os.Remove(path)
+	}))
 }
 
 // freeReferences removes the references that a run which was cut off has left.

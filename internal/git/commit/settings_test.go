@@ -273,6 +273,25 @@ func TestPushIsKilled(t *testing.T) {
 	r.clean()
 }
 
+// TestLocksOfGit: the locks that a Git leaves which is killed with its run do not stop the next
+// one, whether there is a journal or not.
+func TestLocksOfGit(t *testing.T) {
+	for _, step := range []string{"", "sync the files"} {
+		r := newRepository(t, waiting)
+		if step != "" {
+			r = cutOff(t, step)
+		}
+		r.git("update-ref", "refs/polex/main/push-A/main", "HEAD")
+		for _, lock := range []string{"POLEX_HEAD.lock", "refs/polex/main/journal.lock", "refs/polex/main/push-A/main.lock", "refs/polex/main/push-B/main", "refs/polex/main/new.lock"} {
+			r.write(".git/"+lock, "")
+		}
+		if got := start(t, order{Dir: r.dir, Mode: "commit", KillAt: -1}); got.Err != "" {
+			t.Errorf("killed at %q: the next run says %+v", step, got)
+		}
+		r.clean()
+	}
+}
+
 // TestGitGoesOn: while a Git that writes goes on although the run that started it was killed,
 // no other run begins.
 func TestGitGoesOn(t *testing.T) {
