@@ -16,6 +16,9 @@ import (
 type Promotion struct {
 	queue *Queue
 	moves map[string]*Move // by the file in the queue
+	// check is asked of each plan that the promotion is made by; nil asks nothing. What was
+	// merged since may refuse what is signed.
+	check func(*Plan) error
 }
 
 // Done is what became of a promotion.
@@ -81,6 +84,9 @@ func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
 func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 	return func(tree *git.Tree) (commit.Change, error) {
 		plan, err := p.queue.plan(tree)
+		if err == nil && p.check != nil {
+			err = p.check(plan)
+		}
 		if err != nil {
 			return commit.Change{}, err
 		}

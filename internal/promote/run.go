@@ -91,8 +91,9 @@ type run struct {
 	left   map[string]bool // files that are left out
 }
 
-// run holds the order of a promotion: nothing is signed before everything is known that
-// could refuse it, and nothing is written before all of it is signed and verified.
+// run holds the order of a promotion: nothing is signed before all checks of the documents
+// have passed, and nothing is written before all of it is signed and verified. What is merged
+// meanwhile, and what the disk or the remote refuses, comes to light after the signing.
 func (r *run) run(ctx context.Context) error {
 	if r.SealedInput != "" && r.Verifier == nil {
 		return errors.New("no trusted signer is configured to verify the sealed files by")
@@ -130,6 +131,7 @@ func (r *run) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	promotion.check = r.checkOverlaps
 	if r.SealedOutput != "" {
 		return r.made(&Done{Moves: promotion.Moves()}, promotion.HandOver(r.SealedOutput))
 	}
@@ -218,6 +220,15 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 		return append(found, Refused(refused)...), nil, nil
 	}
 	return found, recorded, err
+}
+
+// checkOverlaps refuses a plan that was made anew, on what the target branch has by now.
+func (r *run) checkOverlaps(plan *Plan) error {
+	found, err := r.Checks.overlaps(plan, r.Now)
+	if err == nil && len(found) > 0 {
+		err = found
+	}
+	return err
 }
 
 // foresee ends a dry run with what would be signed.

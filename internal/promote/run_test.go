@@ -234,6 +234,33 @@ func TestRunPushes(t *testing.T) {
 	}
 }
 
+// TestRunOverlapArrives: what is pushed while the documents are signed is held against them too.
+func TestRunOverlapArrives(t *testing.T) {
+	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+	other := r.remote()
+	head := r.head()
+	job, _ := r.job()
+	job.To.Way, job.To.Push, job.Checks.Overlaps = deliver.Push, toMain, true
+	config := shape.Baseline()
+	config.InsecureAllowUnbounded, config.Levels = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
+	var err error
+	job.Checks.Shape, err = shape.New(config)
+	r.must(err)
+	sign := job.Sign
+	job.Sign = func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
+		other.write("signed/old.yaml", podText("old", "a"))
+		other.git("add", "--all")
+		other.pushed("Another one")
+		return sign(ctx, docs)
+	}
+	result, err := promote.Run(t.Context(), job)
+	r.must(err)
+	if diff := cmp.Diff([]string{"unsigned/a.yaml " + shape.ReasonOverlaps}, outcome(result)); diff != "" || result.Moves != nil {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.unchanged(head)
+}
+
 // TestRunProposes: a pull request is proposed once.
 func TestRunProposes(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
