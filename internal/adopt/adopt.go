@@ -61,7 +61,7 @@ func (p *Plan) refuse(c *candidate, problem *Problem) {
 
 // without returns the exceptions of a stream that no file of the repository has.
 func (r *repository) without(all []*given, file string, chosen []*candidate) (more []*candidate) {
-	for n, g := range all {
+	for _, g := range all {
 		if g.used || text(g.object, "metadata", "annotations", "cosign.sigstore.dev/message") != "" {
 			continue // what is signed already is adopted already
 		}
@@ -71,7 +71,7 @@ func (r *repository) without(all []*given, file string, chosen []*candidate) (mo
 		}
 		if !known {
 			more = append(more, &candidate{source: -1, object: inNamespace(g.object, r.options.Namespace),
-				Adopted: &Adopted{File: file, Line: n + 1, Identity: identity(g.object).String()}})
+				Adopted: &Adopted{File: file, Line: g.line, Identity: identity(g.object).String()}})
 		}
 	}
 	return more
@@ -177,7 +177,7 @@ func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate,
 		case isSigned:
 			plan.refuse(c, &Problem{Reason: ReasonExists, Message: signed + " exists already", Hint: "remove the old document"})
 		default:
-			if rewritten != "" {
+			if rewritten != "" && c.source >= 0 {
 				c.Notes = append(c.Notes, "its text is written anew: "+rewritten)
 			}
 			plan.Write[c.To] = content

@@ -106,9 +106,8 @@ func (r *repository) emit(fs filesys.FileSystem, dir string, scan bool) (map[str
 		}
 	}
 	for _, key := range lists {
-		entries, _ := object[key].([]any)
-		for _, entry := range entries {
-			if err := r.emitTarget(fs, k.target(entry.(string))); err != nil {
+		for _, entry := range k.entries(key) {
+			if err := r.emitTarget(fs, k.target(entry)); err != nil {
 				return nil, err
 			}
 		}

@@ -23,6 +23,7 @@ type candidate struct {
 // given are the exceptions of a stream.
 type given struct {
 	object map[string]any
+	line   int
 	chart  string // the file of a chart that Helm says it is from
 	used   bool
 }
@@ -49,7 +50,7 @@ func stream(content []byte, trackers bool) (all []*given, others map[string]int,
 				continue
 			}
 			clean(object, trackers)
-			all = append(all, &given{object: object, chart: from})
+			all = append(all, &given{object: object, line: chunk.line + leading(chunk.text), chart: from})
 		}
 	}
 	return all, others, nil

@@ -35,10 +35,13 @@ func (r *repository) deployments(object map[string]any) []deployment {
 		d := deployment{dir: dir, namespace: namespace, scan: true, over: map[string]any{}}
 		recurse, _ := at(source, "directory", "recurse").(bool)
 		d.flat = !recurse
-		for _, key := range []string{"namespace", "namePrefix", "nameSuffix", "commonLabels", "commonAnnotations", "patches", "components"} {
+		for _, key := range []string{"namespace", "namePrefix", "nameSuffix", "commonAnnotations", "patches", "components"} {
 			if value := at(source, "kustomize", key); value != nil {
 				d.over[key] = value
 			}
+		}
+		if labels := mapping(source, "kustomize", "commonLabels"); labels != nil {
+			put(d.over, "labels", map[string]any{"pairs": labels, "includeSelectors": true})
 		}
 		d.over = r.relevant(d.over)
 		all = append(all, d)

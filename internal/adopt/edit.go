@@ -267,16 +267,16 @@ func (r *repository) templates(plan *Plan, rendered []*given, others map[string]
 	for _, p := range r.problems {
 		from := r.chartPath(p.File)
 		whole := p.Reason == ReasonTemplate && from != "" && others[from] == 0
-		count := 0
+		n := 0
 		for _, g := range rendered {
 			if g.chart == from {
-				count++
+				n++
 				whole = whole && plan.holds(identity(g.object))
 			}
 		}
-		if whole && count > 0 {
+		if whole && n > 0 {
 			plan.Remove = append(plan.Remove, p.File)
-			plan.Edits = append(plan.Edits, fmt.Sprintf("%s: removed; the %d exceptions that it renders are adopted", p.File, count))
+			plan.Edits = append(plan.Edits, fmt.Sprintf("%s: removed, what it renders is adopted (%s)", p.File, count(n, "exception")))
 			continue
 		}
 		plan.Problems = append(plan.Problems, p)

@@ -56,7 +56,6 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 			return f.Severity == shape.Error && (fixed[f.Reason] || r.options.Configured)
 		})
 		if bad < 0 {
-			c.Warnings = found[c.To]
 			adopted = append(adopted, c)
 			continue
 		}

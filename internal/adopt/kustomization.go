@@ -143,7 +143,7 @@ func (r *repository) concerns(k *kustomization, p patch) (bool, []map[string]any
 }
 
 // kept are the settings of a kustomization that change exceptions or deployers.
-var kept = []string{"apiVersion", "kind", "namespace", "namePrefix", "nameSuffix", "labels", "commonLabels", "commonAnnotations"}
+var kept = []string{"apiVersion", "kind", "namespace", "namePrefix", "nameSuffix", "labels", "commonAnnotations"}
 
 // opaque are those whose effect is not known without everything that is left out.
 var opaque = []string{"transformers", "replacements", "vars", "configurations", "openapi"}
@@ -157,24 +157,27 @@ func (r *repository) reduced(k *kustomization) (object map[string]any, files []s
 			object[key] = value
 		}
 	}
+	if labels := mapping(k.object, "commonLabels"); labels != nil {
+		put(object, "labels", map[string]any{"pairs": labels, "includeSelectors": true})
+	}
 	for _, key := range lists {
-		var entries []any
 		for _, entry := range k.entries(key) {
 			if r.reaches(k.target(entry)) {
-				entries = append(entries, entry)
+				put(object, strings.Replace(key, "bases", "resources", 1), entry)
 			}
-		}
-		if entries != nil {
-			object[key] = entries
 		}
 	}
 	for _, p := range k.patches() {
-		if concerns, _ := r.concerns(k, p); concerns {
-			before, _ := object[p.key].([]any)
-			object[p.key] = append(before, k.object[p.key].([]any)[p.index])
-			if p.file != "" {
-				files = append(files, path.Join(k.dir, p.file))
-			}
+		if concerns, _ := r.concerns(k, p); !concerns {
+			continue
+		}
+		entry := k.object[p.key].([]any)[p.index]
+		if _, isText := entry.(string); isText {
+			entry = map[string]any{"path": p.file, "patch": p.inline}
+		}
+		put(object, "patches", entry)
+		if p.file != "" {
+			files = append(files, path.Join(k.dir, p.file))
 		}
 	}
 	for _, key := range opaque {
@@ -183,6 +186,13 @@ func (r *repository) reduced(k *kustomization) (object map[string]any, files []s
 		}
 	}
 	return object, files, unknown
+}
+
+// put adds an entry to a list of a kustomization. Kustomize warns of the old names of settings
+// on the terminal: they get the new ones.
+func put(object map[string]any, key string, entry any) {
+	before, _ := object[key].([]any)
+	object[key] = append(slices.Clone(before), entry)
 }
 
 // mayConcern reports whether a setting may be about exceptions: it names a file, or no

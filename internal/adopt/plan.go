@@ -58,13 +58,12 @@ type Plan struct {
 // Adopted is an exception that becomes a pending one.
 type Adopted struct {
 	File      string // where it is from
-	Line      int    // 0 where it is from no file of the repository
+	Line      int    // of the stream, where File is <rendered> or <live>
 	To        string
 	Identity  string
 	ExpiresAt time.Time
 	Stated    bool     // the expiry was stated before
 	Notes     []string // what was rewritten, and why
-	Warnings  []shape.Finding
 }
 
 // Problem is why something is not adopted.
