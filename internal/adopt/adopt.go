@@ -2,10 +2,12 @@ package adopt
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/lifetime"
@@ -32,8 +34,11 @@ func Make(in Input, o Options) (*Plan, error) {
 			continue
 		}
 		c := &candidate{source: i, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
-		if found := find(rendered, s.object); len(found) == 1 {
-			found[0].used = true
+		found := find(rendered, s.object)
+		for _, g := range found {
+			g.used = true
+		}
+		if len(found) == 1 {
 			c.object = found[0].object
 		} else if problem := r.choose(c, live); problem != nil {
 			plan.refuse(c, problem)
@@ -51,6 +56,7 @@ func Make(in Input, o Options) (*Plan, error) {
 		return nil, err
 	}
 	r.templates(plan, rendered, others)
+	slices.SortStableFunc(plan.Problems, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
 	return plan, r.move(plan, adopted)
 }
 
@@ -100,7 +106,8 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 		case id.Namespace == "":
 			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace", Hint: "give it with --namespace NAME"})
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
-			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace)})
+			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
+				Hint: "a name has lower-case letters, digits, dashes and dots"})
 		case differ[id]:
 			plan.refuse(c, &Problem{Reason: ReasonSeveral, Message: "other documents of the repository are the same object with another content", Hint: "keep one of them"})
 		default:
@@ -139,7 +146,12 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 		}
 		left = append(left, c)
 	}
-	for n, end := range spread(len(order), r.options.Now, r.options.First, r.options.Last) {
+	first, last := r.options.First, r.options.Last
+	if most := r.options.Shape.MaxLifetime; r.options.Configured && most > 0 && last > most {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("the last expiry is %s from now and not %s: shape.maxLifetime in the configuration allows no more", days(most), days(last)))
+		first, last = min(first, most), most
+	}
+	for n, end := range spread(len(order), r.options.Now, first, last) {
 		for _, c := range open[order[n]] {
 			path, _ := exception.StatementPath(groupKind(c.object), exception.AnnotationExpiresAt)
 			set(c.object, end.Format(time.RFC3339), keys(path)...)

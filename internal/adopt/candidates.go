@@ -49,7 +49,7 @@ func stream(content []byte, trackers bool) (all []*given, others map[string]int,
 				others[from]++
 				continue
 			}
-			clean(object, trackers)
+			clean(object, trackers || from != "")
 			all = append(all, &given{object: object, line: chunk.line + leading(chunk.text), chart: from})
 		}
 	}
@@ -87,15 +87,19 @@ func (r *repository) choose(c *candidate, live []*given) *Problem {
 			forms = append(forms, f.object)
 		}
 	}
-	if n := r.options.Namespace; n != "" && len(forms) > 1 {
+	several := len(forms)
+	if n := r.options.Namespace; n != "" && several > 1 {
 		forms = slices.DeleteFunc(forms, func(object map[string]any) bool { return text(object, "metadata", "namespace") != n })
 	}
 	if failed == nil && len(forms) == 1 && (text(forms[0], "metadata", "namespace") != "" || r.options.Namespace != "") {
 		c.object = inNamespace(forms[0], r.options.Namespace)
 		return nil
 	}
-	if found := find(live, names...); len(found) == 1 {
-		found[0].used = true
+	found := find(live, names...)
+	for _, g := range found {
+		g.used = true
+	}
+	if len(found) == 1 {
 		c.object = found[0].object
 		c.Notes = append(c.Notes, "its form is that of the live object")
 		return nil
@@ -112,7 +116,7 @@ func (r *repository) choose(c *candidate, live []*given) *Problem {
 	case failed != nil:
 		return &Problem{Reason: ReasonNotRendered, Message: failed.Error(), Hint: hint}
 	case len(forms) != 1:
-		return &Problem{Reason: ReasonSeveral, Message: fmt.Sprintf("the repository deploys it in %d different forms: %s", len(c.forms), r.formsOf(c)),
+		return &Problem{Reason: ReasonSeveral, Message: fmt.Sprintf("the repository deploys it in %d different forms: %s", several, r.formsOf(c)),
 			Hint: "give the namespace of the one to adopt with --namespace NAME, or " + hint}
 	default:
 		return &Problem{Reason: ReasonNoNamespace, Message: "nothing in the repository says which namespace it is deployed to", Hint: "give it with --namespace NAME, or " + hint}

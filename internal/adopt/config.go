@@ -29,7 +29,7 @@ func (r *repository) config(plan *Plan, longest time.Duration, eased map[string]
 		b.WriteString("  checks:\n")
 	}
 	for _, reason := range slices.Sorted(maps.Keys(eased)) {
-		fmt.Fprintf(&b, "    %s: warning # %d adopted exceptions need this; remove the line when they are narrower\n", reason, eased[reason])
+		fmt.Fprintf(&b, "    %s: warning # an error would refuse %s; remove this line later\n", reason, count(eased[reason], "adopted exception"))
 	}
 	return []byte(b.String())
 }

@@ -105,15 +105,15 @@ func (e *edits) editDocument(s *source, fields map[string]any, at []string) erro
 	if s.text == nil {
 		return fmt.Errorf("%s:%d: the deployer is an item of a list: write it as a document of its own", s.file, s.line)
 	}
-	text, err := edited(s.text, fields, at...)
+	changed, err := edited(s.text, fields, at...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.file, err)
 	}
-	e.text[s] = text
+	e.text[s] = changed
 	if _, err := e.rewrite(s.file); err != nil {
 		return fmt.Errorf("%s: %w", s.file, err)
 	}
-	e.said = append(e.said, fmt.Sprintf("%s:%d: deploys %s/ from now on", s.file, s.line, e.options.Signed))
+	e.say(s.file, fmt.Sprintf("%s deploys %s/ from now on", text(s.object, "metadata", "name"), e.options.Signed))
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (e *edits) beside(d *deployer) error {
 		return fmt.Errorf("%s exists and has another content: remove it", name)
 	}
 	e.changed[name] = raw
-	e.said = append(e.said, fmt.Sprintf("%s: new, deploys %s/", name, e.options.Signed))
+	e.say(name, fmt.Sprintf("new, deploys %s/", e.options.Signed))
 	for _, dir := range slices.Sorted(maps.Keys(e.folders)) {
 		k := e.folders[dir]
 		if e.gone[k.file] {
@@ -161,7 +161,7 @@ func (e *edits) beside(d *deployer) error {
 					return fmt.Errorf("%s: %w", k.file, err)
 				}
 				e.changed[k.file] = content
-				e.said = append(e.said, fmt.Sprintf("%s: lists %s", k.file, path.Base(name)))
+				e.say(k.file, "lists "+path.Base(name))
 			}
 		}
 	}

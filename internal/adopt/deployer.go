@@ -50,6 +50,7 @@ func (r *repository) deployments(object map[string]any) []deployment {
 }
 
 func (r *repository) fluxDeployment(object map[string]any) []deployment {
+	r.substitute = r.substitute || at(object, "spec", "postBuild") != nil
 	dir, local := folder(text(object, "spec", "path"))
 	if !local || text(object, "spec", "sourceRef", "kind") != "GitRepository" || !r.isOwn(r.gitURL(object)) {
 		return nil

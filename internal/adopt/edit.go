@@ -19,9 +19,9 @@ type edits struct {
 	cut     map[string]map[int]map[int]bool // items by chunk by file; -1 is the chunk itself
 	text    map[*source][]byte              // of deployers that are changed
 	gone    map[string]bool                 // files, and folders whose kustomization is gone
-	said    []string
-	adopted map[string]bool // names of exceptions that leave
-	left    map[string]bool // and of those that stay
+	said    map[string][]string             // by file
+	adopted map[string]bool                 // names of exceptions that leave
+	left    map[string]bool                 // and of those that stay
 }
 
 func (e *edits) content(name string) []byte {
@@ -52,7 +52,7 @@ func (e *edits) remove(sources map[int]bool) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		case holds:
-			e.said = append(e.said, fmt.Sprintf("%s: %s removed", name, count(files[name], "document")))
+			e.say(name, count(files[name], "document")+" removed")
 		default:
 			e.leave(name)
 		}
@@ -94,6 +94,13 @@ func (e *edits) rewrite(name string) (holds bool, err error) {
 	return holds, nil
 }
 
+// say notes what becomes of a file.
+func (e *edits) say(name, what string) {
+	if !slices.Contains(e.said[name], what) {
+		e.said[name] = append(e.said[name], what)
+	}
+}
+
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -105,7 +112,7 @@ func count(n int, noun string) string {
 func (e *edits) leave(name string) {
 	e.gone[name] = true
 	delete(e.changed, name)
-	e.said = append(e.said, name+": removed")
+	e.said[name] = []string{"removed"}
 }
 
 // unlist takes what is gone out of kustomizations, upward.
@@ -155,7 +162,7 @@ func (e *edits) unlistIn(k *kustomization) (bool, error) {
 		content = append(content, "resources: []\nbuildMetadata: [originAnnotations]\n"...)
 	}
 	e.changed[k.file] = content
-	e.said = append(e.said, k.file+": no longer lists what was removed")
+	e.say(k.file, "no longer lists what was removed")
 	return true, nil
 }
 
@@ -217,7 +224,7 @@ func (e *edits) uses(name string, but *kustomization) bool {
 
 // move plans the edits of the repository for exceptions that are adopted.
 func (r *repository) move(plan *Plan, adopted []*candidate) error {
-	e := &edits{repository: r, changed: map[string][]byte{}, cut: map[string]map[int]map[int]bool{}, text: map[*source][]byte{}, gone: map[string]bool{}, adopted: map[string]bool{}, left: map[string]bool{}}
+	e := &edits{repository: r, changed: map[string][]byte{}, cut: map[string]map[int]map[int]bool{}, text: map[*source][]byte{}, said: map[string][]string{}, gone: map[string]bool{}, adopted: map[string]bool{}, left: map[string]bool{}}
 	leave := map[int]bool{}
 	for _, c := range adopted {
 		if c.source >= 0 {
@@ -244,7 +251,9 @@ func (r *repository) move(plan *Plan, adopted []*candidate) error {
 		}
 	}
 	slices.Sort(plan.Remove)
-	plan.Edits = append(plan.Edits, e.said...)
+	for _, name := range slices.Sorted(maps.Keys(e.said)) {
+		plan.Edits = append(plan.Edits, name+": "+strings.Join(e.said[name], "; "))
+	}
 	return e.check()
 }
 
@@ -266,7 +275,7 @@ func (e *edits) check() error {
 func (r *repository) templates(plan *Plan, rendered []*given, others map[string]int) {
 	for _, p := range r.problems {
 		from := r.chartPath(p.File)
-		whole := p.Reason == ReasonTemplate && from != "" && others[from] == 0
+		whole := p.Reason == ReasonTemplate && from != ""
 		n := 0
 		for _, g := range rendered {
 			if g.chart == from {
@@ -274,12 +283,15 @@ func (r *repository) templates(plan *Plan, rendered []*given, others map[string]
 				whole = whole && plan.holds(identity(g.object))
 			}
 		}
-		if whole && n > 0 {
+		switch {
+		case !whole || n == 0:
+			plan.Problems = append(plan.Problems, p)
+		case others[from] > 0:
+			plan.Notes = append(plan.Notes, fmt.Sprintf("%s: its exceptions are adopted, and it renders other objects too: remove the exceptions from it", p.File))
+		default:
 			plan.Remove = append(plan.Remove, p.File)
 			plan.Edits = append(plan.Edits, fmt.Sprintf("%s: removed, what it renders is adopted (%s)", p.File, count(n, "exception")))
-			continue
 		}
-		plan.Problems = append(plan.Problems, p)
 	}
 }
 

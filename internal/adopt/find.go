@@ -60,7 +60,7 @@ type repository struct {
 	folders    map[string]*kustomization // by folder
 	patches    map[string]bool           // files that are used as patches
 	reached    map[string]bool           // see reaches
-	substitute bool                      // whether Flux substitutes anywhere
+	substitute bool                      // whether a Flux Kustomization substitutes, as it is applied
 	problems   []Problem
 }
 
@@ -156,9 +156,6 @@ func (r *repository) add(s *source) {
 			r.problems = append(r.problems, Problem{File: s.file, Line: s.line, Reason: ReasonUnreadable, Message: "metadata.name is missing", Hint: "name the exception, or remove it"})
 		}
 		return
-	}
-	if isFlux(s.object) && at(s.object, "spec", "postBuild") != nil {
-		r.substitute = true
 	}
 	r.byFile[s.file] = append(r.byFile[s.file], len(r.sources))
 	r.sources = append(r.sources, s)

@@ -34,22 +34,13 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 	}
 	var set shape.Set
 	found := map[string][]shape.Finding{}
-	eased := map[string]int{} // how many exceptions a reason would refuse
+	eased := map[string]int{} // how many adopted exceptions a reason would refuse
 	for _, c := range all {
 		if _, twice := found[c.To]; twice {
 			continue
 		}
 		doc := documents[c.To]
 		found[c.To] = slices.Concat(checker.Check(doc, r.options.Now), checker.Weigh(set.Add(doc)))
-		reasons := map[string]bool{}
-		for _, f := range found[c.To] {
-			if f.Severity == shape.Error {
-				reasons[f.Reason] = true
-			}
-		}
-		for reason := range reasons {
-			eased[reason]++
-		}
 	}
 	for _, c := range all {
 		bad := slices.IndexFunc(found[c.To], func(f shape.Finding) bool {
@@ -57,6 +48,13 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		})
 		if bad < 0 {
 			adopted = append(adopted, c)
+			reasons := map[string]bool{}
+			for _, f := range found[c.To] {
+				if f.Severity == shape.Error && !reasons[f.Reason] {
+					reasons[f.Reason] = true
+					eased[f.Reason]++
+				}
+			}
 			continue
 		}
 		f := found[c.To][bad]
@@ -71,7 +69,6 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		delete(plan.Write, c.To)
 	}
 	if !r.options.Configured && len(adopted) > 0 {
-		maps.DeleteFunc(eased, func(reason string, _ int) bool { return fixed[reason] })
 		plan.Write[configName] = r.config(plan, longest, eased)
 	}
 	return adopted, nil

@@ -61,6 +61,12 @@ func dropEntries(content []byte, name string, leaves func(i int) bool) ([]byte, 
 	}
 	if list.Style&yaml.FlowStyle != 0 {
 		list.Content = left
+		if top := f.root.Content[0]; len(left) == 0 {
+			i := slices.Index(top.Content, key)
+			if top.Content = slices.Delete(top.Content, i, i+2); len(top.Content) == 0 {
+				return nil, nil
+			}
+		}
 		return encode(&f.root)
 	}
 	if len(left) == 0 {

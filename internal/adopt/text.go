@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,8 +17,13 @@ func write(source []byte, object map[string]any, file string) (content []byte, r
 	source = trim(source)
 	if source == nil {
 		rewritten = "it was an item of a list"
-	} else if doc, err := exception.Parse(source, file); err != nil {
-		rewritten = "its text is not strict YAML: " + err.Error()
+	} else if doc, err := exception.Parse(source, ""); err != nil {
+		rewritten = "its text is not strict YAML"
+		if syntax := new(exception.SyntaxError); errors.As(err, &syntax) {
+			rewritten += ": " + syntax.Message
+		}
+	} else if doc.JSON() {
+		rewritten = "it was JSON"
 	} else if additions, ok := added(doc.Object(), object, nil); !ok {
 		rewritten = "the deployed form differs from its text"
 	} else if doc, err = doc.Add(additions...); err != nil {
