@@ -12,30 +12,29 @@ import (
 // signedName is the name of the deployer of the signed folder, where one is written.
 const signedName = "polex-signed"
 
-// deliver has the signed folder deployed where the exceptions were: in each cluster, which
-// is everything that begins with one deployer, by a deployer whose folder is empty now, or
+// deliver has the signed folder deployed where the exceptions were: in each cluster, by a deployer whose folder is empty now, or
 // by a new one beside a deployer that had some.
 func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
-	clusters := map[int][]*deployer{}
+	clusters := map[string][]*deployer{}
 	for _, c := range adopted {
 		for _, f := range c.forms {
 			if f.by == nil {
 				continue
 			}
-			of := clusters[f.by.top]
+			of := clusters[e.clusterOf(f.by)]
 			if !slices.ContainsFunc(of, func(d *deployer) bool { return d.source == f.by.source }) {
-				clusters[f.by.top] = append(of, f.by)
+				clusters[e.clusterOf(f.by)] = append(of, f.by)
 			}
 		}
 	}
 	if len(clusters) == 0 && len(adopted) > 0 {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Argo CD Application of the repository deploys these exceptions: have %s/ deployed; examples/flux and examples/argocd show how", e.options.Signed))
 	}
-	for _, top := range slices.Sorted(maps.Keys(clusters)) {
-		if err := e.cluster(clusters[top]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(clusters)) {
+		if err := e.cluster(clusters[name]); err != nil {
 			return err
 		}
-		for _, d := range clusters[top] {
+		for _, d := range clusters[name] {
 			for _, to := range e.deployments(d.object) {
 				if to.scan && !to.flat && e.folders[to.dir] == nil && within(to.dir, e.options.Unsigned) {
 					plan.Notes = append(plan.Notes, fmt.Sprintf("%s %s deploys every file below %s, the pending exceptions in %s/ among them: narrow its path",
@@ -45,6 +44,15 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 		}
 	}
 	return nil
+}
+
+// clusterOf names the cluster of a deployer: the destination of an Application. A Flux
+// Kustomization has that of its kubeConfig, or of the folder that everything begins in.
+func (e *edits) clusterOf(d *deployer) string {
+	if isArgo(d.object) {
+		return "argocd " + text(d.object, "spec", "destination", "server") + text(d.object, "spec", "destination", "name")
+	}
+	return "flux " + path.Dir(e.sources[d.top].file) + " " + text(d.object, "spec", "kubeConfig", "secretRef", "name")
 }
 
 func (e *edits) cluster(deployers []*deployer) error {

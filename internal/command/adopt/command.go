@@ -23,7 +23,7 @@ import (
 const help = `Move the exceptions of a repository to the folder of pending exceptions, in the
 form in which they are deployed and each with an expiry, and write .polex.yaml.
 
-polex adopt finds the exceptions in all YAML and JSON files that Git knows. It
+polex adopt finds the exceptions in all committed YAML and JSON files. It
 renders the Flux Kustomizations, Argo CD Applications and kustomizations of the
 repository in memory, without a network, and takes the form of each exception from
 there. With -, it also reads rendered manifests from standard input, such as those
@@ -105,7 +105,7 @@ func New(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		defer clone.Close() //nolint:errcheck // the kernel would do it
-		files, err := readFiles(clone)
+		files, err := readFiles(clone, options.Unsigned)
 		if err != nil {
 			return err
 		}
@@ -116,6 +116,9 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		if err := files.check(plan); err != nil {
 			return err
+		}
+		if len(files.untracked) > 0 {
+			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are not committed and were not read, %s for one", len(files.untracked), files.untracked[0]))
 		}
 		if !o.dryRun {
 			if _, err := clone.Apply(files.propose(plan)); err != nil {
@@ -220,4 +223,3 @@ func (f *files) check(plan *adopt.Plan) error {
 	}
 	return cli.Hint(fmt.Errorf("%s: %w", strings.Join(names, ", "), errNotCommitted), "commit or undo these changes first; nothing was changed")
 }
-

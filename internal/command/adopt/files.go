@@ -22,12 +22,13 @@ import (
 type files struct {
 	content        map[string][]byte // of YAML and JSON
 	dirty          []string          // what is not as HEAD has it
+	untracked      []string          // what HEAD does not have
 	origin, branch string
 }
 
-// readFiles reads what Git knows of the work tree: from the commit where a file is as HEAD
-// has it, and from the disk otherwise. No link is followed.
-func readFiles(clone *commit.Clone) (*files, error) {
+// readFiles reads what HEAD has: from the commit where a file of the work tree is the same,
+// and from the disk otherwise. No link is followed.
+func readFiles(clone *commit.Clone, unsigned string) (*files, error) {
 	head, err := clone.Head()
 	if err != nil {
 		return nil, cli.Hint(err, "commit the exceptions first")
@@ -40,8 +41,12 @@ func readFiles(clone *commit.Clone) (*files, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &files{content: map[string][]byte{}, branch: strings.TrimPrefix(head.Branch.String(), "refs/heads/"), origin: origin(root)}
-	if f.dirty, err = clone.Dirty(":/"); err != nil {
+	f := &files{content: map[string][]byte{}, origin: ask(root, "remote", "get-url", "origin")}
+	f.branch = strings.TrimPrefix(ask(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD"), "origin/")
+	if f.branch == "" {
+		f.branch = strings.TrimPrefix(head.Branch.String(), "refs/heads/")
+	}
+	if f.dirty, err = clone.Dirty("."); err != nil {
 		return nil, err
 	}
 	if err := tree.Walk(".", func(e git.Entry) error {
@@ -62,6 +67,12 @@ func readFiles(clone *commit.Clone) (*files, error) {
 		if !isRead(name) {
 			continue
 		}
+		if committed, err := tree.At(name); err != nil || committed.Absent() {
+			if name != cli.ConfigName && !strings.HasPrefix(name, unsigned+"/") {
+				f.untracked = append(f.untracked, name) // nothing deploys it
+			}
+			continue
+		}
 		content, err := readRegular(disk, name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -73,7 +84,9 @@ func readFiles(clone *commit.Clone) (*files, error) {
 	return f, nil
 }
 
-func isRead(name string) bool { return exception.HoldsDocuments(name) || path.Base(name) == "Kustomization" }
+func isRead(name string) bool {
+	return exception.HoldsDocuments(name) || path.Base(name) == "Kustomization"
+}
 
 // readRegular reads a regular file, or nothing where there is another one.
 func readRegular(disk *os.Root, name string) ([]byte, error) {
@@ -93,9 +106,9 @@ func readRegular(disk *os.Root, name string) ([]byte, error) {
 	return content, err
 }
 
-// origin returns the address of the remote origin, or "" where there is none.
-func origin(root string) string {
-	out, err := exec.Command("git", "-C", root, "remote", "get-url", "origin").Output()
+// ask returns what git answers, or "" where it does not know.
+func ask(root string, args ...string) string {
+	out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output() // #nosec G204 -- the arguments are those above
 	if err != nil {
 		return ""
 	}
