@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -36,8 +37,14 @@ func (r *repository) build(dir string, over map[string]any, scan bool) (all []bu
 		}
 	}()
 	fs := filesys.MakeFsInMemory()
+	if r.folders[dir] != nil && !r.reaches(dir) {
+		return nil, nil
+	}
 	top, err := r.emit(fs, dir, scan)
 	if err != nil || top == nil {
+		return nil, err
+	}
+	if over, err = r.components(fs, dir, over); err != nil {
 		return nil, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(over)) {
@@ -81,6 +88,20 @@ func (r *repository) build(dir string, over map[string]any, scan bool) (all []bu
 	return all, nil
 }
 
+// components copies the components that a deployer adds, and leaves out those that change
+// nothing.
+func (r *repository) components(fs filesys.FileSystem, dir string, over map[string]any) (map[string]any, error) {
+	k := &kustomization{file: "a deployer", dir: dir, object: map[string]any{"components": over["components"]}}
+	object, _, unknown := r.reduced(k)
+	if unknown != "" {
+		return nil, errors.New(unknown)
+	}
+	over = maps.Clone(over)
+	delete(over, "components")
+	maps.Copy(over, object)
+	return over, r.emitAll(fs, dir, object)
+}
+
 // emit copies what leads to exceptions and deployers, and returns the folder's own
 // kustomization, which is not written yet; nil is one that leads to none.
 func (r *repository) emit(fs filesys.FileSystem, dir string, scan bool) (map[string]any, error) {
@@ -91,12 +112,9 @@ func (r *repository) emit(fs filesys.FileSystem, dir string, scan bool) (map[str
 		}
 		return r.scanned(fs, dir)
 	}
-	if !r.reaches(dir) {
-		return nil, nil
-	}
 	object, files, unknown := r.reduced(k)
 	if unknown != "" {
-		return nil, fmt.Errorf("%s", unknown)
+		return nil, errors.New(unknown)
 	}
 	for _, name := range files {
 		if content, there := r.files[name]; there {
@@ -105,14 +123,21 @@ func (r *repository) emit(fs filesys.FileSystem, dir string, scan bool) (map[str
 			}
 		}
 	}
+	return object, r.emitAll(fs, dir, object)
+}
+
+// emitAll copies what the lists of a kustomization name.
+func (r *repository) emitAll(fs filesys.FileSystem, dir string, object map[string]any) error {
 	for _, key := range lists {
-		for _, entry := range k.entries(key) {
-			if err := r.emitTarget(fs, k.target(entry)); err != nil {
-				return nil, err
+		entries, _ := object[key].([]any)
+		for _, entry := range entries {
+			name, _ := entry.(string)
+			if err := r.emitTarget(fs, path.Join(dir, name)); err != nil {
+				return err
 			}
 		}
 	}
-	return object, nil
+	return nil
 }
 
 // scanned is the kustomization that Flux makes of a folder that has none.

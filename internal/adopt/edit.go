@@ -152,7 +152,7 @@ func (e *edits) unlistIn(k *kustomization) (bool, error) {
 		return false, err
 	}
 	k.object = object
-	if !builds(object) {
+	if !e.builds(k, 0) {
 		e.gone[k.dir] = true
 		if e.alone(k) {
 			e.leave(k.file)
@@ -166,14 +166,18 @@ func (e *edits) unlistIn(k *kustomization) (bool, error) {
 	return true, nil
 }
 
-// builds reports whether a kustomization has anything to build.
-func builds(object map[string]any) bool {
-	for _, key := range append(slices.Clone(lists), "generators", "configMapGenerator", "secretGenerator", "helmCharts", "helmChartInflationGenerator") {
-		if entries, _ := object[key].([]any); len(entries) > 0 {
+// builds reports whether a kustomization has anything to build: a component may only change
+// what others list.
+func (r *repository) builds(k *kustomization, depth int) bool {
+	for _, key := range []string{"resources", "bases", "generators", "configMapGenerator", "secretGenerator", "helmCharts", "helmChartInflationGenerator"} {
+		if entries, _ := k.object[key].([]any); len(entries) > 0 {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(k.entries("components"), func(entry string) bool {
+		component := r.folders[k.target(entry)]
+		return component == nil || depth > maxFolders || r.builds(component, depth+1)
+	})
 }
 
 // alone reports whether no other file that stays lies below a kustomization's folder.

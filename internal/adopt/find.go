@@ -61,6 +61,7 @@ type repository struct {
 	patches    map[string]bool           // files that are used as patches
 	reached    map[string]bool           // see reaches
 	substitute bool                      // whether a Flux Kustomization substitutes, as it is applied
+	depth      int                       // see changes
 	problems   []Problem
 }
 

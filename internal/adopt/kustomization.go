@@ -162,8 +162,11 @@ func (r *repository) reduced(k *kustomization) (object map[string]any, files []s
 	}
 	for _, key := range lists {
 		for _, entry := range k.entries(key) {
-			if r.reaches(k.target(entry)) {
+			switch target := k.target(entry); {
+			case r.reaches(target) || key == "components" && r.changes(target):
 				put(object, strings.Replace(key, "bases", "resources", 1), entry)
+			case key == "components" && r.folders[target] == nil:
+				unknown = fmt.Sprintf("%s has the component %s, which is not in the repository", k.file, entry)
 			}
 		}
 	}
@@ -187,6 +190,23 @@ func (r *repository) reduced(k *kustomization) (object map[string]any, files []s
 	}
 	return object, files, unknown
 }
+
+// changes reports whether a component changes what others list.
+func (r *repository) changes(target string) bool {
+	k := r.folders[target]
+	if k == nil || r.depth > maxFolders {
+		return false
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	object, _, unknown := r.reduced(k)
+	delete(object, "apiVersion")
+	delete(object, "kind")
+	return len(object) > 0 || unknown != ""
+}
+
+// maxFolders is how many components list each other at most.
+const maxFolders = 32
 
 // put adds an entry to a list of a kustomization. Kustomize warns of the old names of settings
 // on the terminal: they get the new ones.
