@@ -162,7 +162,7 @@ func (e *edits) unlistIn(k *kustomization) (bool, error) {
 		content = append(content, "resources: []\nbuildMetadata: [originAnnotations]\n"...)
 	}
 	e.changed[k.file] = content
-	e.say(k.file, "no longer lists what was removed")
+	e.say(k.file, "entries of removed files dropped")
 	return true, nil
 }
 
@@ -294,7 +294,7 @@ func (r *repository) templates(plan *Plan, rendered []*given, others map[string]
 			plan.Notes = append(plan.Notes, fmt.Sprintf("%s: its exceptions are adopted, and it renders other objects too: remove the exceptions from it", p.File))
 		default:
 			plan.Remove = append(plan.Remove, p.File)
-			plan.Edits = append(plan.Edits, fmt.Sprintf("%s: removed, what it renders is adopted (%s)", p.File, count(n, "exception")))
+			plan.Edits = append(plan.Edits, fmt.Sprintf("%s: removed, all that it renders is adopted (%s)", p.File, count(n, "exception")))
 		}
 	}
 }
