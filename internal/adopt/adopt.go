@@ -29,9 +29,17 @@ func Make(in Input, o Options) (*Plan, error) {
 	plan := &Plan{Write: map[string][]byte{}}
 	var chosen []*candidate
 	forms := r.forms()
+	var tests, unreached []string
 	for i, s := range r.sources {
 		if !s.isException() {
 			continue
+		}
+		if !slices.ContainsFunc(forms[i], func(f form) bool { return f.by != nil }) {
+			if r.isTest(s.file) {
+				tests = append(tests, s.file)
+				continue
+			}
+			unreached = append(unreached, s.file)
 		}
 		c := &candidate{source: i, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
 		found := find(rendered, s.object)
@@ -45,6 +53,13 @@ func Make(in Input, o Options) (*Plan, error) {
 			continue
 		}
 		chosen = append(chosen, c)
+	}
+	if len(tests) > 0 {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of tests of policies left where they are, %s for one", count(len(tests), "exception"), tests[0]))
+	}
+	if len(unreached) > 0 && slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() }) {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Application of the repository deploys %s, %s for one: remove those that are not deployed today before you sign them",
+			count(len(unreached), "exception"), unreached[0]))
 	}
 	chosen = append(chosen, r.without(rendered, "<rendered>", chosen)...)
 	chosen = append(chosen, r.without(live, "<live>", chosen)...)

@@ -139,6 +139,19 @@ func (r *repository) inChart(name string) bool {
 	}
 }
 
+// testNames are files that say that a folder is a test of Kyverno's CLI or of Chainsaw.
+var testNames = []string{"kyverno-test.yaml", "kyverno-test.yml", "chainsaw-test.yaml", "chainsaw-test.yml"}
+
+// isTest reports whether a file lies in the folder of a test, which nobody deploys.
+func (r *repository) isTest(name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if slices.ContainsFunc(testNames, func(test string) bool { return r.files[path.Join(dir, test)] != nil }) {
+			return true
+		}
+	}
+	return false
+}
+
 // add keeps a document that matters. What has no name cannot be deployed.
 func (r *repository) add(s *source) {
 	switch kind := groupKind(s.object); {
