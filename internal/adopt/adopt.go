@@ -28,36 +28,46 @@ func Make(in Input, o Options) (*Plan, error) {
 	r := read(in.Files, &o)
 	plan := &Plan{Write: map[string][]byte{}}
 	var chosen []*candidate
-	forms := r.forms()
+	forms, err := r.forms()
+	if err != nil {
+		return nil, err
+	}
 	var tests, unreached []string
+	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
 	for i, s := range r.sources {
 		if !s.isException() {
 			continue
 		}
-		if !slices.ContainsFunc(forms[i], func(f form) bool { return f.by != nil }) {
+		reached := slices.ContainsFunc(forms[i], func(f form) bool { return f.by != nil })
+		if !reached {
 			if r.isTest(s.file) {
 				tests = append(tests, s.file)
 				continue
 			}
-			unreached = append(unreached, s.file)
 		}
 		c := &candidate{source: i, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
+		if deployers && !reached {
+			c.Notes = append(c.Notes, "no deployer of the repository deploys it")
+		}
 		found := find(rendered, s.object)
 		for _, g := range found {
 			g.used = true
 		}
 		if len(found) == 1 {
-			c.object = found[0].object
+			c.object = inNamespace(found[0].object, r.options.Namespace)
 		} else if problem := r.choose(c, live); problem != nil {
 			plan.refuse(c, problem)
 			continue
 		}
 		chosen = append(chosen, c)
+		if !reached {
+			unreached = append(unreached, s.file)
+		}
 	}
 	if len(tests) > 0 {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of tests of policies left where they are, %s for one", count(len(tests), "exception"), tests[0]))
 	}
-	if len(unreached) > 0 && slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() }) {
+	if len(unreached) > 0 && deployers {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Application of the repository deploys %s, %s for one: remove those that are not deployed today before you sign them",
 			count(len(unreached), "exception"), unreached[0]))
 	}
@@ -98,9 +108,9 @@ func (r *repository) without(all []*given, file string, chosen []*candidate) (mo
 	return more
 }
 
-// dnsName is what the API server takes for the name of an exception or a namespace. It is
-// a safe name of a file.
-var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+// dnsName is what the API server takes for the name of an exception or a namespace, as far as
+// file systems take it for the name of a file with the group and .yaml behind it.
+var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,228}[a-z0-9])?$`)
 
 // distinct leaves out what has no valid name, and those of one identity that differ.
 func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) {
@@ -122,7 +132,7 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace", Hint: "give it with --namespace NAME"})
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
 			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
-				Hint: "a name has lower-case letters, digits, dashes and dots"})
+				Hint: "a name has at most 230 lower-case letters, digits, dashes and dots"})
 		case differ[id]:
 			plan.refuse(c, &Problem{Reason: ReasonSeveral, Message: "other documents of the repository are the same object with another content", Hint: "keep one of them"})
 		default:
@@ -194,15 +204,17 @@ func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate,
 			continue
 		}
 		before, there := r.files[c.To]
-		signed := path.Join(r.options.Signed, c.To[len(r.options.Unsigned):])
-		_, isSigned := r.files[signed]
+		known := r.known[identity(c.object)]
+		if signed := path.Join(r.options.Signed, c.To[len(r.options.Unsigned):]); known == "" && r.files[signed] != nil {
+			known = signed
+		}
 		switch {
 		case err != nil:
 			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
 		case there && !bytes.Equal(before, content):
 			plan.refuse(c, &Problem{Reason: ReasonExists, Message: c.To + " exists and has another content", Hint: "remove one of the two"})
-		case isSigned:
-			plan.refuse(c, &Problem{Reason: ReasonExists, Message: signed + " exists already", Hint: "remove the old document"})
+		case known != "" && known != c.To:
+			plan.refuse(c, &Problem{Reason: ReasonExists, Message: known + " exists already", Hint: "remove the old document"})
 		default:
 			if rewritten != "" && c.source >= 0 {
 				c.Notes = append(c.Notes, "its text is written anew: "+rewritten)

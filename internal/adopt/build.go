@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// tag is the annotation that follows a source through kustomize. It is in nothing that
-// is written.
-const tag = "adopt.polex.dev/source"
+// tag is the field that follows a source through kustomize. It is in nothing that is
+// written. The name has a random part for each repository, so that no patch sets it.
+const tag = "adopt.polex.dev/source-"
 
 // built is what became of a source.
 type built struct {
@@ -36,39 +37,41 @@ func (r *repository) build(dir string, over map[string]any, scan bool) (all []bu
 			all, err = nil, fmt.Errorf("kustomize failed: %v", p)
 		}
 	}()
-	fs := filesys.MakeFsInMemory()
 	if r.folders[dir] != nil && !r.reaches(dir) {
 		return nil, nil
 	}
-	top, err := r.emit(fs, dir, scan)
+	c := &copying{repository: r, fs: filesys.MakeFsInMemory(), visits: map[string]int{dir: 0}, copied: map[int]bool{}}
+	top, _, err := c.folder(dir, scan)
 	if err != nil || top == nil {
 		return nil, err
 	}
-	if over, err = r.components(fs, dir, over); err != nil {
+	over, _, err = c.settings(&kustomization{file: "a deployer", dir: dir, object: over})
+	if err != nil {
 		return nil, err
 	}
-	for _, key := range slices.Sorted(maps.Keys(over)) {
-		switch value := over[key].(type) {
+	for key, value := range over {
+		switch value := value.(type) {
 		case []any:
 			before, _ := top[key].([]any)
 			top[key] = append(slices.Clone(before), value...)
 		case map[string]any:
-			merged := maps.Clone(mapping(top, key))
-			if merged == nil {
-				merged = map[string]any{}
+			merged := maps.Clone(value)
+			for name, before := range mapping(top, key) {
+				if _, there := merged[name]; !there {
+					merged[name] = before
+				}
 			}
-			maps.Copy(merged, value)
 			top[key] = merged
 		default:
 			top[key] = value
 		}
 	}
-	if err := writeYAML(fs, path.Join("/", dir, kustomizationNames[0]), top); err != nil {
+	if err := c.write(dir, top); err != nil {
 		return nil, err
 	}
-	options := krusty.MakeDefaultOptions() // no plugins, no Helm, nothing outside of the folder's own root
+	options := krusty.MakeDefaultOptions() // no plugins, no Helm
 	options.LoadRestrictions = types.LoadRestrictionsNone
-	resources, err := krusty.MakeKustomizer(options).Run(fs, path.Join("/", dir))
+	resources, err := krusty.MakeKustomizer(options).Run(c.fs, path.Join("/", dir))
 	if err != nil {
 		return nil, err
 	}
@@ -81,111 +84,139 @@ func (r *repository) build(dir string, over map[string]any, scan bool) (all []bu
 		if err != nil {
 			return nil, err
 		}
-		if source, ok := untag(object); ok {
-			all = append(all, built{source: source, object: object, yaml: text})
+		source, ok := r.untag(object)
+		if !ok {
+			return nil, fmt.Errorf("a patch replaces the whole %s", identity(object))
 		}
+		all = append(all, built{source: source, object: object, yaml: text})
+		delete(c.copied, source)
 	}
+	maps.Copy(r.removed, c.copied)
 	return all, nil
 }
 
-// components copies the components that a deployer adds, and leaves out those that change
-// nothing.
-func (r *repository) components(fs filesys.FileSystem, dir string, over map[string]any) (map[string]any, error) {
-	k := &kustomization{file: "a deployer", dir: dir, object: map[string]any{"components": over["components"]}}
-	object, _, unknown := r.reduced(k)
-	if unknown != "" {
-		return nil, errors.New(unknown)
-	}
-	over = maps.Clone(over)
-	delete(over, "components")
-	maps.Copy(over, object)
-	return over, r.emitAll(fs, dir, object)
+// copying copies what leads to exceptions and deployers to kustomize's files. Every entry
+// is written anew, as a path that begins with a dot: kustomize takes it for no address, so
+// that it fetches nothing.
+type copying struct {
+	*repository
+	fs filesys.FileSystem
+	// visits counts what kustomize reads for a folder, as often as it is listed. It is 0
+	// while the folder is copied.
+	visits map[string]int
+	copied map[int]bool // the sources
 }
 
-// emit copies what leads to exceptions and deployers, and returns the folder's own
-// kustomization, which is not written yet; nil is one that leads to none.
-func (r *repository) emit(fs filesys.FileSystem, dir string, scan bool) (map[string]any, error) {
-	k := r.folders[dir]
-	if k == nil {
-		if !scan {
-			return nil, nil
-		}
-		return r.scanned(fs, dir)
+// maxVisits is the most that kustomize reads for one folder: folders that list others
+// twice, of which each does, double that with each.
+const maxVisits = 50_000
+
+// folder copies what a folder's kustomization lists, and returns that kustomization, which
+// is not written yet; nil is one that leads to none.
+func (c *copying) folder(dir string, scan bool) (object map[string]any, visits int, err error) {
+	switch k := c.folders[dir]; {
+	case k != nil:
+		return c.settings(k)
+	case scan:
+		return c.scanned(dir)
+	default:
+		return nil, 0, nil
 	}
-	object, files, unknown := r.reduced(k)
-	if unknown != "" {
-		return nil, errors.New(unknown)
-	}
-	for _, name := range files {
-		if content, there := r.files[name]; there {
-			if err := fs.WriteFile(path.Join("/", name), content); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return object, r.emitAll(fs, dir, object)
 }
 
-// emitAll copies what the lists of a kustomization name.
-func (r *repository) emitAll(fs filesys.FileSystem, dir string, object map[string]any) error {
+func (c *copying) settings(k *kustomization) (object map[string]any, visits int, err error) {
+	object, unknown := c.reduced(k)
+	if unknown != "" {
+		return nil, 0, errors.New(unknown)
+	}
 	for _, key := range lists {
 		entries, _ := object[key].([]any)
 		for _, entry := range entries {
-			name, _ := entry.(string)
-			if err := r.emitTarget(fs, path.Join(dir, name)); err != nil {
-				return err
+			n, err := c.target(path.Join(k.dir, entry.(string)))
+			if err != nil {
+				return nil, 0, err
 			}
+			visits += n
 		}
 	}
-	return nil
+	return object, visits, nil
 }
 
 // scanned is the kustomization that Flux makes of a folder that has none.
-func (r *repository) scanned(fs filesys.FileSystem, dir string) (map[string]any, error) {
-	var entries []any
+func (c *copying) scanned(dir string) (object map[string]any, visits int, err error) {
+	object = map[string]any{}
 	skip := ""
-	for _, name := range r.names {
-		if !within(dir, name) || name == dir || skip != "" && within(skip, name) {
+	for _, name := range c.names {
+		if !within(dir, name) || skip != "" && within(skip, name) {
 			continue
 		}
 		target := name
 		for above := path.Dir(name); above != dir && above != "."; above = path.Dir(above) {
-			if r.folders[above] != nil {
-				target = above
+			if c.folders[above] != nil {
+				target, skip = above, above
 			}
 		}
-		if target != name {
-			skip = target
-		}
-		if !r.reaches(target) || strings.HasSuffix(target, ".json") {
+		if !c.reaches(target) || strings.HasSuffix(target, ".json") {
 			continue
 		}
-		entries = append(entries, strings.TrimPrefix(strings.TrimPrefix(target, dir), "/"))
-		if dir == "." {
-			entries[len(entries)-1] = target
+		put(object, "resources", relative(dir, target))
+		n, err := c.target(target)
+		if err != nil {
+			return nil, 0, err
 		}
-		if err := r.emitTarget(fs, target); err != nil {
-			return nil, err
-		}
+		visits += n
 	}
-	if entries == nil {
-		return nil, nil
+	if len(object) == 0 {
+		return nil, 0, nil
 	}
-	return map[string]any{"resources": entries}, nil
+	return object, visits, nil
 }
 
-func (r *repository) emitTarget(fs filesys.FileSystem, target string) error {
-	if sources := r.byFile[target]; len(sources) > 0 {
-		return fs.WriteFile(path.Join("/", target), r.tagged(sources))
+// relative is how a kustomization in a folder names another path of the repository.
+func relative(dir, target string) string {
+	name, err := filepath.Rel(dir, target)
+	if err != nil || strings.HasPrefix(name, "..") {
+		return filepath.ToSlash(name)
 	}
-	if fs.Exists(path.Join("/", target, kustomizationNames[0])) {
-		return nil
+	return "./" + filepath.ToSlash(name)
+}
+
+// target copies a file or a folder that is listed.
+func (c *copying) target(target string) (visits int, err error) {
+	if sources := c.byFile[target]; len(sources) > 0 {
+		for _, i := range sources {
+			c.copied[i] = true
+		}
+		return 1, c.fs.WriteFile(path.Join("/", target), c.tagged(sources))
 	}
-	object, err := r.emit(fs, target, false)
-	if err != nil || object == nil {
+	visits, known := c.visits[target]
+	if known && visits == 0 {
+		return 0, fmt.Errorf("the kustomization of %s leads to itself", target)
+	}
+	if !known {
+		c.visits[target] = 0
+		object, below, err := c.folder(target, false)
+		if err != nil {
+			return 0, err
+		}
+		if err := c.write(target, object); err != nil {
+			return 0, err
+		}
+		visits = below + 1
+		c.visits[target] = visits
+	}
+	if visits > maxVisits {
+		return 0, fmt.Errorf("the kustomization of %s leads to more than %d files", target, maxVisits)
+	}
+	return visits, nil
+}
+
+func (c *copying) write(dir string, kustomization map[string]any) error {
+	raw, err := yaml.Marshal(kustomization)
+	if err != nil {
 		return err
 	}
-	return writeYAML(fs, path.Join("/", target, kustomizationNames[0]), object)
+	return c.fs.WriteFile(path.Join("/", dir, kustomizationNames[0]), raw)
 }
 
 // tagged writes sources as a file for kustomize. JSON is YAML, and says the type of
@@ -193,8 +224,8 @@ func (r *repository) emitTarget(fs filesys.FileSystem, target string) error {
 func (r *repository) tagged(sources []int) []byte {
 	var out []byte
 	for _, i := range sources {
-		object := copied(r.sources[i].object)
-		set(object, strconv.Itoa(i), "metadata", "annotations", tag)
+		object := maps.Clone(r.sources[i].object)
+		object[r.tag] = strconv.Itoa(i)
 		raw, err := json.Marshal(object)
 		if err != nil {
 			continue // it was read from JSON
@@ -205,20 +236,8 @@ func (r *repository) tagged(sources []int) []byte {
 }
 
 // untag returns the source of an object, and removes the tag.
-func untag(object map[string]any) (source int, ok bool) {
-	source, err := strconv.Atoi(text(object, "metadata", "annotations", tag))
-	if annotations := mapping(object, "metadata", "annotations"); annotations != nil {
-		if delete(annotations, tag); len(annotations) == 0 {
-			delete(mapping(object, "metadata"), "annotations")
-		}
-	}
+func (r *repository) untag(object map[string]any) (source int, ok bool) {
+	source, err := strconv.Atoi(text(object, r.tag))
+	delete(object, r.tag)
 	return source, err == nil
-}
-
-func writeYAML(fs filesys.FileSystem, name string, object map[string]any) error {
-	raw, err := yaml.Marshal(object)
-	if err != nil {
-		return err
-	}
-	return fs.WriteFile(name, raw)
 }

@@ -145,13 +145,13 @@ func identity(object map[string]any) exception.Identity {
 }
 
 // place gives each candidate its file. Two of the same name in both API groups have files
-// that name the group.
+// that name the group, and so has what would be read as a kustomization.
 func (r *repository) place(all []*candidate) {
 	taken := map[string]exception.Identity{}
 	for _, c := range all {
 		id := identity(c.object)
 		c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+".yaml")
-		if other, there := taken[c.To]; there && other != id {
+		if other, there := taken[c.To]; there && other != id || r.isKustomization(c.To) {
 			c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+"."+id.Group+".yaml")
 		}
 		taken[c.To] = id

@@ -35,15 +35,11 @@ func (r *repository) deployments(object map[string]any) []deployment {
 		d := deployment{dir: dir, namespace: namespace, scan: true, over: map[string]any{}}
 		recurse, _ := at(source, "directory", "recurse").(bool)
 		d.flat = !recurse
-		for _, key := range []string{"namespace", "namePrefix", "nameSuffix", "commonAnnotations", "patches", "components"} {
+		for _, key := range []string{"namespace", "namePrefix", "nameSuffix", "commonLabels", "commonAnnotations", "patches", "components"} {
 			if value := at(source, "kustomize", key); value != nil {
 				d.over[key] = value
 			}
 		}
-		if labels := mapping(source, "kustomize", "commonLabels"); labels != nil {
-			put(d.over, "labels", map[string]any{"pairs": labels, "includeSelectors": true})
-		}
-		d.over = r.relevant(d.over)
 		all = append(all, d)
 	}
 	return all
@@ -61,7 +57,6 @@ func (r *repository) fluxDeployment(object map[string]any) []deployment {
 			d.over[to] = value
 		}
 	}
-	d.over = r.relevant(d.over)
 	return []deployment{d}
 }
 
@@ -100,22 +95,6 @@ func Repository(url string) string {
 	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git"))
 }
 
-// relevant returns those settings of a deployer that may change exceptions or deployers.
-func (r *repository) relevant(over map[string]any) map[string]any {
-	k := &kustomization{dir: ".", object: over}
-	var patches []any
-	for _, p := range k.patches() {
-		if concerns, _ := r.concerns(k, p); concerns {
-			patches = append(patches, over[p.key].([]any)[p.index])
-		}
-	}
-	delete(over, "patches")
-	if patches != nil {
-		over["patches"] = patches
-	}
-	return over
-}
-
 // folder returns a deployer's path as it is in the repository, or false where it leads out.
 func folder(said string) (string, bool) {
 	if strings.Contains(said, "$") {
@@ -147,7 +126,7 @@ func (r *repository) render(object map[string]any) (all []rendered, err error) {
 			return all, err
 		}
 		for _, b := range out {
-			object, err := d.variables.apply(b)
+			object, err := r.apply(d.variables, b)
 			all = append(all, rendered{source: b.source, object: inNamespace(object, d.namespace), err: err})
 		}
 	}

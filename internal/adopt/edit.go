@@ -152,7 +152,7 @@ func (e *edits) unlistIn(k *kustomization) (bool, error) {
 		return false, err
 	}
 	k.object = object
-	if !e.builds(k, 0) {
+	if !e.builds(k, map[string]bool{}) {
 		e.gone[k.dir] = true
 		if e.alone(k) {
 			e.leave(k.file)
@@ -167,8 +167,8 @@ func (e *edits) unlistIn(k *kustomization) (bool, error) {
 }
 
 // builds reports whether a kustomization has anything to build: a component may only change
-// what others list.
-func (r *repository) builds(k *kustomization, depth int) bool {
+// what others list. seen are the components that were looked at.
+func (r *repository) builds(k *kustomization, seen map[string]bool) bool {
 	for _, key := range []string{"resources", "bases", "generators", "configMapGenerator", "secretGenerator", "helmCharts", "helmChartInflationGenerator"} {
 		if entries, _ := k.object[key].([]any); len(entries) > 0 {
 			return true
@@ -176,7 +176,11 @@ func (r *repository) builds(k *kustomization, depth int) bool {
 	}
 	return slices.ContainsFunc(k.entries("components"), func(entry string) bool {
 		component := r.folders[k.target(entry)]
-		return component == nil || depth > maxFolders || r.builds(component, depth+1)
+		if component == nil || seen[component.file] {
+			return component == nil
+		}
+		seen[component.file] = true
+		return r.builds(component, seen)
 	})
 }
 
@@ -190,7 +194,7 @@ func (e *edits) alone(k *kustomization) bool {
 func (e *edits) dropPatches(k *kustomization, content []byte) ([]byte, error) {
 	leaves := map[string]map[int]bool{}
 	for _, p := range k.patches() {
-		_, docs := e.concerns(k, p)
+		_, docs, _, _ := e.concerns(k, p)
 		useless := len(docs) > 0 && !p.target
 		for _, doc := range docs {
 			name := text(doc, "metadata", "name")
@@ -203,7 +207,7 @@ func (e *edits) dropPatches(k *kustomization, content []byte) ([]byte, error) {
 			leaves[p.key] = map[int]bool{}
 		}
 		leaves[p.key][p.index] = true
-		if name := path.Join(k.dir, p.file); p.file != "" && !e.gone[name] && !e.uses(name, k) {
+		if name := k.target(p.file); p.file != "" && !e.gone[name] && !e.uses(name, k) {
 			e.leave(name)
 		}
 	}
@@ -219,7 +223,7 @@ func (e *edits) dropPatches(k *kustomization, content []byte) ([]byte, error) {
 // uses reports whether another kustomization uses a patch.
 func (e *edits) uses(name string, but *kustomization) bool {
 	for _, k := range e.folders {
-		if k != but && !e.gone[k.file] && slices.ContainsFunc(k.patches(), func(p patch) bool { return p.file != "" && path.Join(k.dir, p.file) == name }) {
+		if k != but && !e.gone[k.file] && slices.ContainsFunc(k.patches(), func(p patch) bool { return p.file != "" && k.target(p.file) == name }) {
 			return true
 		}
 	}

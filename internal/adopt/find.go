@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"bytes"
+	"crypto/rand"
 	"maps"
 	"path"
 	"slices"
@@ -55,32 +56,47 @@ type repository struct {
 	chunks     map[string][]chunk
 	sources    []*source
 	byFile     map[string][]int
-	configMaps []map[string]any
+	values     []map[string]any          // ConfigMaps and Secrets
 	gitSources []map[string]any          // Flux GitRepositories
 	folders    map[string]*kustomization // by folder
 	patches    map[string]bool           // files that are used as patches
 	reached    map[string]bool           // see reaches
-	substitute bool                      // whether a Flux Kustomization substitutes, as it is applied
-	depth      int                       // see changes
+	altering   map[string]bool           // see changes
+	deployed   int                       // how many forms of deployers were rendered
+	removed    map[int]bool              // sources that a kustomization lists and removes
+	tag        string
+	substitute bool                          // whether a Flux Kustomization substitutes, as it is applied
+	known      map[exception.Identity]string // the file of each exception that is pending or signed
 	problems   []Problem
 }
 
 // interesting are the words of which a file has one that is read.
-var interesting = [][]byte{[]byte("PolicyException"), []byte("fluxcd.io/"), []byte(argoGroup + "/"), []byte("ConfigMap")}
+var interesting = [][]byte{[]byte("PolicyException"), []byte("fluxcd.io/"), []byte(argoGroup + "/"), []byte("ConfigMap"), []byte("kind: Secret")}
 
 func read(files map[string][]byte, o *Options) *repository {
 	r := &repository{options: o, files: files, names: slices.Sorted(maps.Keys(files)), chunks: map[string][]chunk{}, byFile: map[string][]int{},
-		folders: map[string]*kustomization{}, patches: map[string]bool{}, reached: map[string]bool{}}
+		folders: map[string]*kustomization{}, patches: map[string]bool{}, reached: map[string]bool{}, altering: map[string]bool{}, known: map[exception.Identity]string{}, removed: map[int]bool{}, tag: tag + rand.Text()}
 	for _, name := range r.names {
 		r.kustomization(name)
 	}
 	for _, name := range r.names {
-		if !within(o.Unsigned, name) && !within(o.Signed, name) && !r.isKustomization(name) && !r.patches[name] &&
+		if within(o.Unsigned, name) || within(o.Signed, name) {
+			r.remember(name)
+		} else if !r.isKustomization(name) && !r.patches[name] &&
 			slices.ContainsFunc(interesting, func(word []byte) bool { return bytes.Contains(files[name], word) }) {
 			r.file(name)
 		}
 	}
 	return r
+}
+
+// remember notes the exceptions of a file that is pending or signed.
+func (r *repository) remember(name string) {
+	for _, chunk := range split(r.files[name]) {
+		if object, err := object(chunk.text); err == nil && isException(object) {
+			r.known[identity(object)] = name
+		}
+	}
 }
 
 // within reports whether a path is a folder or lies in it.
@@ -156,8 +172,8 @@ func (r *repository) isTest(name string) bool {
 func (r *repository) add(s *source) {
 	switch kind := groupKind(s.object); {
 	case kind.IsException() || isFlux(s.object) || isArgo(s.object):
-	case kind == exception.GroupKind{Kind: "ConfigMap"}:
-		r.configMaps = append(r.configMaps, s.object)
+	case kind == exception.GroupKind{Kind: "ConfigMap"} || kind == exception.GroupKind{Kind: "Secret"}:
+		r.values = append(r.values, s.object)
 		return
 	case kind == exception.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "GitRepository"}:
 		r.gitSources = append(r.gitSources, s.object)

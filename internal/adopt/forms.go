@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,10 +27,10 @@ type deployer struct {
 }
 
 // maxDeployers bounds what deployers that render each other can become.
-const maxDeployers = 10_000
+const maxDeployers = 50_000
 
 // forms returns the forms of each exception, by its source.
-func (r *repository) forms() map[int][]form {
+func (r *repository) forms() (map[int][]form, error) {
 	forms := map[int][]form{}
 	below := map[int]bool{}
 	var all []int
@@ -59,16 +60,20 @@ func (r *repository) forms() map[int][]form {
 			r.deploy(i, forms, visited)
 		}
 	}
+	if r.deployed > maxDeployers {
+		return nil, fmt.Errorf("the deployers of the repository deploy each other in more than %d forms", maxDeployers)
+	}
 	r.undeployed(forms)
-	return forms
+	return forms, nil
 }
 
 // deploy renders a deployer and all that it deploys.
 func (r *repository) deploy(top int, forms map[int][]form, visited map[int]bool) {
 	queue := []*deployer{{source: top, object: r.sources[top].object, top: top}}
 	seen := map[string]bool{}
-	for n := 0; n < len(queue) && n < maxDeployers; n++ {
+	for n := 0; n < len(queue) && r.deployed <= maxDeployers; n++ {
 		d := queue[n]
+		r.deployed++
 		visited[d.source] = true
 		out, err := r.render(d.object)
 		if err != nil {
@@ -122,6 +127,9 @@ func (r *repository) undeployed(forms map[int][]form) {
 		}
 		if forms[i] = found[i]; forms[i] == nil {
 			forms[i] = []form{{object: copied(s.object)}}
+			if r.removed[i] {
+				forms[i][0].err = errors.New("a patch of the repository removes it, and nothing deploys it")
+			}
 		}
 		for n, f := range forms[i] {
 			forms[i][n] = r.outside(f)
@@ -137,7 +145,7 @@ func (r *repository) outside(f form) form {
 	}
 	text, err := yaml.Marshal(f.object)
 	if err == nil {
-		f.object, err = variables{given: r.options.Substitute, unknown: "a deployer"}.apply(built{object: f.object, yaml: text})
+		f.object, err = r.apply(variables{given: r.options.Substitute, unknown: "a deployer"}, built{object: f.object, yaml: text})
 	}
 	f.err = err
 	return f

@@ -36,7 +36,7 @@ func (r *repository) kustomization(name string) {
 	r.folders[k.dir] = k
 	for _, p := range k.patches() {
 		if p.file != "" {
-			r.patches[path.Join(k.dir, p.file)] = true
+			r.patches[k.target(p.file)] = true
 		}
 	}
 }
@@ -56,8 +56,13 @@ func (k *kustomization) entries(key string) []string {
 	return all
 }
 
-// target returns the path of a local entry, as it is in the repository.
-func (k *kustomization) target(entry string) string { return path.Join(k.dir, entry) }
+// target returns the path of a local entry, as it is in the repository, or "" for an address.
+func (k *kustomization) target(entry string) string {
+	if strings.Contains(entry, "://") {
+		return ""
+	}
+	return path.Join(k.dir, entry)
+}
 
 // reaches reports whether a file, or a folder with a kustomization, leads to an exception
 // or to a deployer.
@@ -73,7 +78,7 @@ func (r *repository) reaches(target string) bool {
 	if visited {
 		return known
 	}
-	r.reached[target] = false // in a cycle, which kustomize refuses
+	r.reached[target] = true // in a cycle, which is refused
 	found := false
 	for _, key := range lists {
 		found = slices.ContainsFunc(k.entries(key), func(entry string) bool { return r.reaches(k.target(entry)) }) || found
@@ -117,29 +122,27 @@ func (k *kustomization) patches() []patch {
 
 var kinds = []string{"PolicyException", "Kustomization", "Application"}
 
-// concerns reports whether a patch may change an exception or a deployer, and the documents
-// that it is.
-func (r *repository) concerns(k *kustomization, p patch) (bool, []map[string]any) {
-	content := []byte(p.inline)
+// concerns reports whether a patch may change an exception or a deployer, the documents that
+// it is, and its text, which is not known for a file that is not in the repository.
+func (r *repository) concerns(k *kustomization, p patch) (concerns bool, docs []map[string]any, content string, known bool) {
+	content, known = p.inline, true
 	if p.file != "" {
-		content = r.files[path.Join(k.dir, p.file)]
+		var raw []byte
+		raw, known = r.files[k.target(p.file)]
+		content = string(raw)
 	}
-	var docs []map[string]any
-	about := false
-	for _, chunk := range split(content) {
+	about := !known
+	for _, chunk := range split([]byte(content)) {
 		if doc, err := object(chunk.text); err == nil && doc != nil {
 			docs = append(docs, doc)
 			about = about || slices.Contains(kinds, text(doc, "kind"))
 		}
 	}
-	if !p.target {
-		return about, docs
+	if p.target {
+		form, err := regexp.Compile("^(?:" + p.kind + ")$")
+		about = p.kind == "" || err != nil || slices.ContainsFunc(kinds, form.MatchString)
 	}
-	if p.kind == "" {
-		return true, docs
-	}
-	form, err := regexp.Compile("^(?:" + p.kind + ")$")
-	return err != nil || slices.ContainsFunc(kinds, form.MatchString), docs
+	return about, docs, content, known
 }
 
 // kept are the settings of a kustomization that change exceptions or deployers.
@@ -148,9 +151,9 @@ var kept = []string{"apiVersion", "kind", "namespace", "namePrefix", "nameSuffix
 // opaque are those whose effect is not known without everything that is left out.
 var opaque = []string{"transformers", "replacements", "vars", "configurations", "openapi"}
 
-// reduced returns a kustomization with what leads to exceptions and deployers alone, the
-// local files that its patches are in, and the setting that may change them in a way that is not known.
-func (r *repository) reduced(k *kustomization) (object map[string]any, files []string, unknown string) {
+// reduced returns a kustomization with what leads to exceptions and deployers alone, and the
+// setting that may change them in a way that is not known.
+func (r *repository) reduced(k *kustomization) (object map[string]any, unknown string) {
 	object = map[string]any{}
 	for _, key := range kept {
 		if value, there := k.object[key]; there {
@@ -164,49 +167,54 @@ func (r *repository) reduced(k *kustomization) (object map[string]any, files []s
 		for _, entry := range k.entries(key) {
 			switch target := k.target(entry); {
 			case r.reaches(target) || key == "components" && r.changes(target):
-				put(object, strings.Replace(key, "bases", "resources", 1), entry)
+				put(object, strings.Replace(key, "bases", "resources", 1), relative(k.dir, target))
 			case key == "components" && r.folders[target] == nil:
 				unknown = fmt.Sprintf("%s has the component %s, which is not in the repository", k.file, entry)
 			}
 		}
 	}
 	for _, p := range k.patches() {
-		if concerns, _ := r.concerns(k, p); !concerns {
+		concerns, _, content, known := r.concerns(k, p)
+		if !concerns {
 			continue
 		}
-		entry := k.object[p.key].([]any)[p.index]
-		if _, isText := entry.(string); isText {
-			entry = map[string]any{"path": p.file, "patch": p.inline}
+		if !known {
+			unknown = fmt.Sprintf("%s has the patch %s, which is not in the repository", k.file, p.file)
 		}
-		put(object, "patches", entry)
-		if p.file != "" {
-			files = append(files, path.Join(k.dir, p.file))
+		entry, _ := k.object[p.key].([]any)[p.index].(map[string]any)
+		written := map[string]any{"patch": content}
+		for _, name := range []string{"target", "options"} {
+			if value := entry[name]; value != nil {
+				written[name] = value
+			}
 		}
+		put(object, "patches", written)
 	}
 	for _, key := range opaque {
 		if value, _ := k.object[key].([]any); len(value) > 0 && r.mayConcern(value) {
 			unknown = fmt.Sprintf("%s has %s, which polex adopt does not apply", k.file, key)
 		}
 	}
-	return object, files, unknown
+	return object, unknown
 }
 
 // changes reports whether a component changes what others list.
 func (r *repository) changes(target string) bool {
 	k := r.folders[target]
-	if k == nil || r.depth > maxFolders {
+	if k == nil {
 		return false
 	}
-	r.depth++
-	defer func() { r.depth-- }()
-	object, _, unknown := r.reduced(k)
+	known, visited := r.altering[target]
+	if visited {
+		return known
+	}
+	r.altering[target] = true // in a cycle, which is refused
+	object, unknown := r.reduced(k)
 	delete(object, "apiVersion")
 	delete(object, "kind")
-	return len(object) > 0 || unknown != ""
+	r.altering[target] = len(object) > 0 || unknown != ""
+	return r.altering[target]
 }
-
-// maxFolders is how many components list each other at most.
-const maxFolders = 32
 
 // put adds an entry to a list of a kustomization. Kustomize warns of the old names of settings
 // on the terminal: they get the new ones.
