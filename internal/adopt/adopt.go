@@ -55,6 +55,7 @@ func Make(in Input, o Options) (*Plan, error) {
 		}
 		if len(found) == 1 {
 			c.object = inNamespace(found[0].object, r.options.Namespace)
+			c.Notes = append(c.Notes, "its form is that of the rendered manifests")
 		} else if problem := r.choose(c, live); problem != nil {
 			plan.refuse(c, problem)
 			continue

@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/commitflags"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/promote/pending"
 )
@@ -120,6 +121,9 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		if len(files.untracked) > 0 {
 			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are not committed and were not read, %s for one", len(files.untracked), files.untracked[0]))
+		}
+		if len(files.large) > 0 {
+			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are larger than %d MiB and were not read, %s for one", len(files.large), git.MaxFile>>20, files.large[0]))
 		}
 		if !o.dryRun {
 			if _, err := clone.Apply(files.propose(plan)); err != nil {

@@ -24,6 +24,7 @@ type files struct {
 	content        map[string][]byte // of YAML and JSON
 	dirty          []string          // what is not as HEAD has it
 	untracked      []string          // what HEAD does not have
+	large          []string          // what is too large to be read
 	origin, branch string
 }
 
@@ -54,7 +55,9 @@ func readFiles(clone *commit.Clone, unsigned string) (*files, error) {
 		if !e.IsFile() || !isRead(e.Path) || slices.Contains(f.dirty, e.Path) {
 			return nil
 		}
-		f.content[e.Path], err = tree.Read(e)
+		if f.content[e.Path], err = tree.Read(e); errors.Is(err, git.ErrTooLarge) {
+			f.large, err = append(f.large, e.Path), nil
+		}
 		return err
 	}); err != nil {
 		return nil, err
