@@ -32,18 +32,16 @@ func Make(in Input, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var tests, unreached []string
+	var tests []string
 	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
 	for i, s := range r.sources {
 		if !s.isException() {
 			continue
 		}
 		reached := slices.ContainsFunc(forms[i], func(f form) bool { return f.by != nil })
-		if !reached {
-			if r.isTest(s.file) {
-				tests = append(tests, s.file)
-				continue
-			}
+		if !reached && r.isTest(s.file) {
+			tests = append(tests, s.file)
+			continue
 		}
 		c := &candidate{source: i, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
 		if deployers && !reached {
@@ -61,16 +59,9 @@ func Make(in Input, o Options) (*Plan, error) {
 			continue
 		}
 		chosen = append(chosen, c)
-		if !reached {
-			unreached = append(unreached, s.file)
-		}
 	}
 	if len(tests) > 0 {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of tests of policies left where they are, %s for one", count(len(tests), "exception"), tests[0]))
-	}
-	if len(unreached) > 0 && deployers {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Application of the repository deploys %s, %s for one: remove those that are not deployed today before you sign them",
-			count(len(unreached), "exception"), unreached[0]))
 	}
 	chosen = append(chosen, r.without(rendered, "<rendered>", chosen)...)
 	chosen = append(chosen, r.without(live, "<live>", chosen)...)

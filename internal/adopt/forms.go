@@ -100,10 +100,8 @@ func (r *repository) deploy(top int, forms map[int][]form, visited map[int]bool)
 func (r *repository) undeployed(forms map[int][]form) {
 	listed := map[string]bool{}
 	for _, k := range r.folders {
-		for _, key := range lists {
-			for _, entry := range k.entries(key) {
-				listed[k.target(entry)] = true
-			}
+		for _, target := range k.targets() {
+			listed[target] = true
 		}
 	}
 	found := map[int][]form{}
@@ -171,10 +169,8 @@ func (r *repository) mark(dir string, visit func(int)) {
 		visited[target] = true
 		r.each(target, visit)
 		if k := r.folders[target]; k != nil {
-			for _, key := range lists {
-				for _, entry := range k.entries(key) {
-					walk(k.target(entry))
-				}
+			for _, below := range k.targets() {
+				walk(below)
 			}
 		}
 	}

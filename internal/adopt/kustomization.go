@@ -56,6 +56,16 @@ func (k *kustomization) entries(key string) []string {
 	return all
 }
 
+// targets returns the paths of all that a kustomization lists.
+func (k *kustomization) targets() (all []string) {
+	for _, key := range lists {
+		for _, entry := range k.entries(key) {
+			all = append(all, k.target(entry))
+		}
+	}
+	return all
+}
+
 // target returns the path of a local entry, as it is in the repository, or "" for an address.
 func (k *kustomization) target(entry string) string {
 	if strings.Contains(entry, "://") {
@@ -80,8 +90,8 @@ func (r *repository) reaches(target string) bool {
 	}
 	r.reached[target] = true // in a cycle, which is refused
 	found := false
-	for _, key := range lists {
-		found = slices.ContainsFunc(k.entries(key), func(entry string) bool { return r.reaches(k.target(entry)) }) || found
+	for _, below := range k.targets() {
+		found = r.reaches(below) || found
 	}
 	r.reached[target] = found
 	return found
