@@ -82,7 +82,7 @@ func read(files map[string][]byte, o *Options) *repository {
 	for _, name := range r.names {
 		if within(o.Unsigned, name) || within(o.Signed, name) {
 			r.remember(name)
-		} else if !r.isKustomization(name) && !r.patches[name] &&
+		} else if !r.patches[name] &&
 			slices.ContainsFunc(interesting, func(word []byte) bool { return bytes.Contains(files[name], word) }) {
 			r.file(name)
 		}

@@ -29,7 +29,7 @@ func (r *repository) kustomization(name string) {
 		return
 	}
 	object, err := object(r.files[name])
-	if err != nil || object == nil || isFlux(object) {
+	if err != nil || object == nil || isFlux(object) || isException(object) {
 		return
 	}
 	k := &kustomization{file: name, dir: path.Dir(name), object: object}
