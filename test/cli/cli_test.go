@@ -76,6 +76,7 @@ func TestScripts(t *testing.T) {
 			"reported":   reported(t),
 			"told":       told(t),
 			"documented": documented(t),
+			"shell":      shell,
 		},
 	})
 }
@@ -106,6 +107,14 @@ func browse(url string) int {
 		return 1
 	}
 	return 0
+}
+
+// shell LINE runs a line as a person types it.
+func shell(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: shell 'line'")
+	}
+	ts.Check(ts.Exec("sh", "-ec", args[0]))
 }
 
 // filler FILE MEBIBYTES writes a large YAML file.

@@ -23,6 +23,7 @@ var house = map[string][]string{
 	"shape":             {"exception", "kyverno", "lifetime"},
 	"seal":              {"exception"},
 	"request":           {"exception", "kyverno", "plain", "seal", "shape"},
+	"adopt":             {"exception", "lifetime", "shape"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime"},
 	"verify":            {"exception", "seal", "trust", "lifetime"},
@@ -61,7 +62,7 @@ var workshop = []string{"attacks", "modcache", "release", "sandbox", "scripttest
 const commands = "internal/command"
 
 // pure do no I/O and have no clock: the same input gives the same answer.
-var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "report", "plain", "notify"}
+var pure = []string{"exception", "kyverno", "shape", "seal", "lifetime", "verify", "request", "adopt", "report", "plain", "notify"}
 
 // powers are what a package can do to the world by importing something, and
 // the packages of the house that may. A path covers what lies below it, unless it

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/polex-dev/polex/internal/command/adopt"
 	"github.com/polex-dev/polex/internal/command/audit"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/guard"
@@ -49,6 +50,7 @@ func Named(path string) func(cli.Streams) *cobra.Command {
 			cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl polex"}
 		}
 		cli.Compose(cmd, []cli.Part{
+			{Alone: "polex adopt", Command: adopt.New(streams)},
 			{Alone: "polex-request", Command: request.New(streams)},
 			{Alone: "polex-validate", Command: validate.New(streams)},
 			{Alone: "polex-sign --promote", Command: sign.Promote(streams)},

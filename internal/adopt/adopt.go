@@ -1,0 +1,226 @@
+package adopt
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// Make plans the adoption of the exceptions of a repository. What cannot be adopted is among
+// the plan's problems. An error is a stream that cannot be read, or a setting that is invalid.
+func Make(in Input, o Options) (*Plan, error) {
+	rendered, others, err := stream(in.Rendered, false)
+	if err != nil {
+		return nil, fmt.Errorf("read the rendered manifests: %w", err)
+	}
+	live, _, err := stream(in.Live, true)
+	if err != nil {
+		return nil, fmt.Errorf("read the live objects: %w", err)
+	}
+	r := read(in.Files, &o)
+	plan := &Plan{Write: map[string][]byte{}}
+	var chosen []*candidate
+	forms, err := r.forms()
+	if err != nil {
+		return nil, err
+	}
+	var tests []string
+	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
+	for i, s := range r.sources {
+		if !s.isException() {
+			continue
+		}
+		reached := slices.ContainsFunc(forms[i], func(f form) bool { return f.by != nil })
+		if !reached && r.isTest(s.file) {
+			tests = append(tests, s.file)
+			continue
+		}
+		c := &candidate{source: i, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
+		if deployers && !reached {
+			c.Notes = append(c.Notes, "no deployer of the repository deploys it")
+		}
+		found := find(rendered, s.object)
+		for _, g := range found {
+			g.used = true
+		}
+		if len(found) == 1 {
+			c.object = inNamespace(found[0].object, r.options.Namespace)
+			c.Notes = append(c.Notes, "its form is that of the rendered manifests")
+		} else if problem := r.choose(c, live); problem != nil {
+			plan.refuse(c, problem)
+			continue
+		}
+		chosen = append(chosen, c)
+	}
+	if len(tests) > 0 {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of tests of policies left where they are, %s for one", count(len(tests), "exception"), tests[0]))
+	}
+	chosen = append(chosen, r.without(rendered, "<rendered>", chosen)...)
+	chosen = append(chosen, r.without(live, "<live>", chosen)...)
+	chosen = r.distinct(plan, chosen)
+	chosen = r.limited(plan, chosen)
+	r.place(chosen)
+	adopted, err := r.finish(plan, chosen)
+	if err != nil {
+		return nil, err
+	}
+	r.templates(plan, rendered, others)
+	slices.SortStableFunc(plan.Problems, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+	return plan, r.move(plan, adopted)
+}
+
+func (p *Plan) refuse(c *candidate, problem *Problem) {
+	problem.File, problem.Line, problem.Object = c.File, c.Line, c.Identity
+	p.Problems = append(p.Problems, *problem)
+}
+
+// without returns the exceptions of a stream that no file of the repository has.
+func (r *repository) without(all []*given, file string, chosen []*candidate) (more []*candidate) {
+	for _, g := range all {
+		if g.used || text(g.object, "metadata", "annotations", "cosign.sigstore.dev/message") != "" {
+			continue // what is signed already is adopted already
+		}
+		known := false
+		for _, c := range chosen {
+			known = known || identity(c.object) == identity(g.object)
+		}
+		if !known {
+			more = append(more, &candidate{source: -1, object: inNamespace(g.object, r.options.Namespace),
+				Adopted: &Adopted{File: file, Line: g.line, Identity: identity(g.object).String()}})
+		}
+	}
+	return more
+}
+
+// dnsName is what the API server takes for the name of an exception or a namespace, as far as
+// file systems take it for the name of a file with the group and .yaml behind it.
+var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,228}[a-z0-9])?$`)
+
+// distinct leaves out what has no valid name, and those of one identity that differ.
+func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) {
+	first := map[exception.Identity]*candidate{}
+	differ := map[exception.Identity]bool{}
+	for _, c := range all {
+		id := identity(c.object)
+		if other := first[id]; other == nil {
+			first[id] = c
+		} else if key(other.object) != key(c.object) {
+			differ[id] = true
+		}
+	}
+	for _, c := range all {
+		id := identity(c.object)
+		c.Identity = id.String()
+		switch {
+		case id.Namespace == "":
+			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace", Hint: "give it with --namespace NAME"})
+		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
+			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
+				Hint: "a name has at most 230 lower-case letters, digits, dashes and dots"})
+		case differ[id]:
+			plan.refuse(c, &Problem{Reason: ReasonSeveral, Message: "other documents of the repository are the same object with another content", Hint: "keep one of them"})
+		default:
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// limited gives each exception its expiry, and leaves out those that have expired.
+func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
+	open := map[exception.Identity][]*candidate{}
+	var order []exception.Identity
+	for _, c := range all {
+		end, note, err := expiry(c.object, r.options.Now)
+		var bad *lifetime.Error
+		switch {
+		case errors.As(err, &bad):
+			plan.refuse(c, &Problem{Reason: ReasonLifetime, Message: bad.Error(), Hint: bad.Hint})
+			continue
+		case err != nil:
+			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
+			continue
+		case !end.IsZero() && !end.After(r.options.Now):
+			plan.refuse(c, &Problem{Reason: ReasonExpired, Message: "it expired at " + end.UTC().Format(time.RFC3339), Hint: "remove it, or request it again: polex request"})
+			continue
+		case end.IsZero():
+			if open[identity(c.object)] == nil {
+				order = append(order, identity(c.object))
+			}
+			open[identity(c.object)] = append(open[identity(c.object)], c)
+		}
+		c.ExpiresAt, c.Stated = end, !end.IsZero()
+		if note != "" {
+			c.Notes = append(c.Notes, note)
+		}
+		left = append(left, c)
+	}
+	first, last := r.options.First, r.options.Last
+	if most := r.options.Shape.MaxLifetime; r.options.Configured && most > 0 && last > most {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("the last expiry is %s from now and not %s: shape.maxLifetime in the configuration allows no more", days(most), days(last)))
+		first, last = min(first, most), most
+	}
+	for n, end := range spread(len(order), r.options.Now, first, last) {
+		for _, c := range open[order[n]] {
+			path, _ := exception.StatementPath(groupKind(c.object), exception.AnnotationExpiresAt)
+			set(c.object, end.Format(time.RFC3339), keys(path)...)
+			c.ExpiresAt = end
+		}
+	}
+	return left
+}
+
+// finish writes the documents, and leaves out those that must not be signed.
+func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate, err error) {
+	documents := map[string]*exception.Document{}
+	for _, c := range all {
+		if r.substitute {
+			set(c.object, "disabled", "metadata", "annotations", substituteKey)
+		}
+		content, rewritten, err := write(c.text, c.object, c.To)
+		var doc *exception.Document
+		if err == nil {
+			doc, err = exception.Parse(content, c.To)
+		}
+		if _, twice := plan.Write[c.To]; twice && err == nil {
+			c.Notes = append(c.Notes, "another document is the same")
+			adopted = append(adopted, c)
+			continue
+		}
+		before, there := r.files[c.To]
+		known := r.known[identity(c.object)]
+		if signed := path.Join(r.options.Signed, c.To[len(r.options.Unsigned):]); known == "" && r.files[signed] != nil {
+			known = signed
+		}
+		switch {
+		case err != nil:
+			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
+		case there && !bytes.Equal(before, content):
+			plan.refuse(c, &Problem{Reason: ReasonExists, Message: c.To + " exists and has another content", Hint: "remove one of the two"})
+		case known != "" && known != c.To:
+			plan.refuse(c, &Problem{Reason: ReasonExists, Message: known + " exists already", Hint: "remove the old document"})
+		default:
+			if rewritten != "" && c.source >= 0 {
+				c.Notes = append(c.Notes, "its text is written anew: "+rewritten)
+			}
+			plan.Write[c.To] = content
+			documents[c.To] = doc
+			adopted = append(adopted, c)
+		}
+	}
+	if adopted, err = r.judge(plan, adopted, documents); err != nil {
+		return nil, err
+	}
+	for _, c := range adopted {
+		plan.Adopted = append(plan.Adopted, *c.Adopted)
+	}
+	return adopted, nil
+}

@@ -1,0 +1,183 @@
+package adopt_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/polex-dev/polex/internal/adopt"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+var update = flag.Bool("update", false, "write the plans anew")
+
+const day = 24 * time.Hour
+
+// now is a Wednesday.
+var now = time.Date(2026, 1, 7, 9, 30, 0, 0, time.UTC)
+
+// archive is a case: its comment says the options, and its files are the repository, beside
+// "rendered", "live" and "plan".
+func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.Options) {
+	t.Helper()
+	a, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in = adopt.Input{Files: map[string][]byte{}}
+	o = adopt.Options{Unsigned: "unsigned", Signed: "signed", First: 30 * day, Last: 90 * day, Now: now, Branch: "main",
+		Origin: "git@github.com:Acme/platform.git", Shape: shape.Baseline(), Substitute: map[string]string{}}
+	for line := range strings.Lines(string(a.Comment)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch key {
+		case "namespace":
+			o.Namespace = value
+		case "origin":
+			o.Origin = value
+		case "configured":
+			o.Configured, o.Shape.MaxLifetime = true, 60*day
+		case "substitute":
+			name, text, _ := strings.Cut(value, "=")
+			o.Substitute[name] = text
+		}
+	}
+	for _, f := range a.Files {
+		switch f.Name {
+		case "rendered":
+			in.Rendered = f.Data
+		case "live":
+			in.Live = f.Data
+		case "plan":
+		default:
+			in.Files[f.Name] = f.Data
+		}
+	}
+	return a, in, o
+}
+
+// TestPlans holds the plan of each case, and that it leaves a repository that builds and of
+// which nothing is left to adopt.
+func TestPlans(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			a, in, o := read(t, name)
+			builds(t, in.Files)
+			plan, err := adopt.Make(in, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := describe(plan)
+			i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == "plan" })
+			if *update {
+				if i < 0 {
+					i, a.Files = len(a.Files), append(a.Files, txtar.File{Name: "plan"})
+				}
+				a.Files[i].Data = []byte(got)
+				if err := os.WriteFile(name, txtar.Format(a), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if i < 0 {
+				t.Fatal("the case has no plan")
+			}
+			if diff := cmp.Diff(string(a.Files[i].Data), got); diff != "" {
+				t.Errorf("the plan (-want +got):\n%s", diff)
+			}
+			again(t, in.Files, plan, o)
+		})
+	}
+}
+
+// again applies a plan and looks at what is left.
+func again(t *testing.T, files map[string][]byte, plan *adopt.Plan, o adopt.Options) {
+	t.Helper()
+	for _, name := range plan.Remove {
+		if _, there := files[name]; !there {
+			t.Errorf("%s is removed, and is not there", name)
+		}
+		delete(files, name)
+	}
+	maps.Copy(files, plan.Write)
+	builds(t, files)
+	second, err := adopt.Make(adopt.Input{Files: files}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(second.Adopted) > 0 || len(second.Write)+len(second.Remove) > 0 || len(second.Problems) > len(plan.Problems)+len(plan.Notes) {
+		t.Errorf("a second run finds more:\n%s", describe(second))
+	}
+	for _, adopted := range plan.Adopted {
+		if _, err := exception.Parse(files[adopted.To], adopted.To); err != nil {
+			t.Errorf("%s: %v", adopted.To, err)
+		}
+	}
+}
+
+// builds has kustomize build every kustomization whose entries are all local.
+func builds(t *testing.T, files map[string][]byte) {
+	t.Helper()
+	fs := filesys.MakeFsInMemory()
+	for name, content := range files {
+		if err := fs.WriteFile("/"+name, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone
+	for name, content := range files {
+		if filepath.Base(name) != "kustomization.yaml" || bytes.Contains(content, []byte("replacements:")) || bytes.Contains(content, []byte("https:")) || bytes.Contains(content, []byte("kind: Component")) {
+			continue
+		}
+		if _, err := krusty.MakeKustomizer(options).Run(fs, "/"+filepath.Dir(name)); err != nil {
+			t.Errorf("%s does not build: %v", name, err)
+		}
+	}
+}
+
+// describe writes a plan for people.
+func describe(p *adopt.Plan) string {
+	var b strings.Builder
+	for _, a := range p.Adopted {
+		fmt.Fprintf(&b, "adopt %s:%d %s to %s until %s stated=%t\n", a.File, a.Line, a.Identity, a.To, a.ExpiresAt.UTC().Format(time.RFC3339), a.Stated)
+		for _, note := range a.Notes {
+			fmt.Fprintf(&b, "  %s\n", note)
+		}
+	}
+	for _, problem := range p.Problems {
+		fmt.Fprintf(&b, "leave %s:%d %s [%s]\n  hint: %s\n", problem.File, problem.Line, problem.Message, problem.Reason, problem.Hint)
+	}
+	for _, line := range p.Edits {
+		fmt.Fprintf(&b, "edit %s\n", line)
+	}
+	for _, line := range p.Notes {
+		fmt.Fprintf(&b, "note %s\n", line)
+	}
+	for _, name := range p.Remove {
+		fmt.Fprintf(&b, "remove %s\n", name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Write)) {
+		fmt.Fprintf(&b, "write %s\n", name)
+		for line := range strings.Lines(string(p.Write[name])) {
+			b.WriteString("  | " + strings.TrimSuffix(line, "\n") + "\n")
+		}
+	}
+	return b.String()
+}

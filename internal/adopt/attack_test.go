@@ -1,0 +1,114 @@
+package adopt_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/adopt"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+func plan(t *testing.T, files map[string]string) *adopt.Plan {
+	t.Helper()
+	in := adopt.Input{Files: map[string][]byte{}}
+	for name, content := range files {
+		in.Files[name] = []byte(content)
+	}
+	plan, err := adopt.Make(in, adopt.Options{Unsigned: "unsigned", Signed: "signed", First: 30 * day, Last: 90 * day, Now: now, Shape: shape.Baseline()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+const attacked = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: web, namespace: a%s}
+spec:
+  match: {any: [{resources: {kinds: [Pod], namespaces: [data], names: [mongo]}}]}
+  exceptions: [{policyName: require-run-as-nonroot, ruleNames: [run-as-non-root]}]
+`
+
+var exceptionFile = fmt.Sprintf(attacked, "")
+
+// TestNothingIsFetched: an entry of a kustomization that is an address, also one that a file
+// of the repository lies behind, sends no request. The form of the exception is then not
+// known, unless the entry is a resource, which is another object.
+func TestNothingIsFetched(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.Path) }))
+	defer server.Close()
+	for name, c := range map[string]struct {
+		files   map[string]string
+		unknown bool
+	}{
+		"resource":          {files: map[string]string{"k/kustomization.yaml": "resources: [own.yaml, " + server.URL + "/../../own.yaml]", "k/own.yaml": exceptionFile}},
+		"base":              {files: map[string]string{"k/kustomization.yaml": "bases: [" + server.URL + "/../../base]", "k/base/kustomization.yaml": "resources: [e.yaml]", "k/base/e.yaml": exceptionFile}},
+		"git":               {files: map[string]string{"k/kustomization.yaml": "resources: ['git@127.0.0.1:x/../../base']", "k/base/kustomization.yaml": "resources: [e.yaml]", "k/base/e.yaml": exceptionFile, "base/kustomization.yaml": "resources: []"}},
+		"a folder's name":   {files: map[string]string{"k/kustomization.yaml": "resources: [github.com/acme/base]", "k/github.com/acme/base/kustomization.yaml": "resources: [e.yaml]", "k/github.com/acme/base/e.yaml": exceptionFile}},
+		"patch":             {files: map[string]string{"k/kustomization.yaml": "resources: [e.yaml]\npatches: [{path: " + server.URL + "/p.yaml}]", "k/e.yaml": exceptionFile}, unknown: true},
+		"patch of a kind":   {files: map[string]string{"k/kustomization.yaml": "resources: [e.yaml]\npatches: [{path: " + server.URL + "/p.yaml, target: {kind: PolicyException}}]", "k/e.yaml": exceptionFile}, unknown: true},
+		"merge":             {files: map[string]string{"k/kustomization.yaml": "resources: [e.yaml]\npatchesStrategicMerge: [" + server.URL + "/p.yaml]", "k/e.yaml": exceptionFile}, unknown: true},
+		"component":         {files: map[string]string{"k/kustomization.yaml": "resources: [e.yaml]\ncomponents: [" + server.URL + "/c]", "k/e.yaml": exceptionFile}, unknown: true},
+		"outside":           {files: map[string]string{"k/kustomization.yaml": "resources: [e.yaml]\npatches: [{path: ../../../../etc/hosts}]", "k/e.yaml": exceptionFile}, unknown: true},
+		"Application":       {files: map[string]string{"app.yaml": application("patches: [{path: " + server.URL + "/p.yaml, target: {kind: PolicyException}}]"), "k/kustomization.yaml": "resources: [e.yaml]", "k/e.yaml": exceptionFile}, unknown: true},
+		"Application's own": {files: map[string]string{"app.yaml": application("components: [" + server.URL + "/c]"), "k/kustomization.yaml": "resources: [e.yaml]", "k/e.yaml": exceptionFile}, unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := plan(t, c.files)
+			if len(asked) > 0 {
+				t.Errorf("asked for %q", asked)
+			}
+			asked = nil
+			if unknown := len(p.Problems) == 1 && p.Problems[0].Reason == adopt.ReasonNotRendered; unknown != c.unknown || !unknown && len(p.Adopted) != 1 {
+				t.Errorf("the plan:\n%s", describe(p))
+			}
+		})
+	}
+}
+
+func application(kustomize string) string {
+	return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: k}\nspec:\n  source:\n    path: k\n    kustomize: {" + kustomize + "}\n  destination: {namespace: a}\n"
+}
+
+// TestCost: what would take kustomize or Flux's substitution exponential time or space is not
+// rendered, and polex itself looks at each folder once.
+func TestCost(t *testing.T) {
+	const deep = 60
+	components := map[string]string{"t/kustomization.yaml": "resources: [e.yaml]\ncomponents: [../c0]", "t/e.yaml": exceptionFile}
+	overlays := map[string]string{"e/kustomization.yaml": "resources: [e.yaml]", "e/e.yaml": exceptionFile, fmt.Sprintf("o%d/kustomization.yaml", deep): "resources: [../e]"}
+	for i := range deep {
+		components[fmt.Sprintf("c%d/kustomization.yaml", i)] = fmt.Sprintf("kind: Component\ncomponents: [../c%d, ../c%[1]d]", i+1)
+		overlays[fmt.Sprintf("o%d/kustomization.yaml", i)] = fmt.Sprintf("namePrefix: o\nresources: [../o%d, ../p%[1]d]", i+1)
+		overlays[fmt.Sprintf("p%d/kustomization.yaml", i+1)] = fmt.Sprintf("namePrefix: p\nresources: [../o%d]", i+1)
+	}
+	components[fmt.Sprintf("c%d/kustomization.yaml", deep)] = "kind: Component"
+	flux := func(exception string) map[string]string {
+		return map[string]string{"k/e.yaml": exception, "ks.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: k}\nspec:\n" +
+			"  path: k\n  sourceRef: {kind: GitRepository, name: g}\n  postBuild: {substitute: {A: " + strings.Repeat("x", 200_000) + "}}\n"}
+	}
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string // of the problem
+	}{
+		"components": {files: components},
+		"overlays":   {overlays, "leads to more than"},
+		"cycle": {map[string]string{"a/kustomization.yaml": "resources: [../b, e.yaml]", "b/kustomization.yaml": "resources: [../a, f.yaml]", "a/e.yaml": exceptionFile, "b/f.yaml": "{}",
+			"app.yaml": strings.Replace(application(""), "path: k", "path: a", 1)}, "leads to itself"},
+		"long":    {flux(fmt.Sprintf(attacked, ", annotations: {a: '"+strings.Repeat("${A}", 1000)+"'}")), "after substitution, it is larger than"},
+		"replace": {flux(fmt.Sprintf(attacked, ", annotations: {a: '${A//x/${A//x/${A}}}'}")), "does not substitute ${NAME/OLD/NEW}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := plan(t, c.files)
+			switch {
+			case c.want == "" && len(p.Adopted) == 1:
+			case c.want != "" && len(p.Problems) == 1 && strings.Contains(p.Problems[0].Message, c.want):
+			default:
+				t.Errorf("the plan:\n%s", describe(p))
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package adopt
+
+import "strings"
+
+// serverFields are those fields of metadata that the API server and its controllers set.
+var serverFields = []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "ownerReferences", "selfLink"}
+
+// tracking are the labels and annotations by which a server or a deployer keeps track of an
+// object. Those that end in a slash or a dot are beginnings.
+var tracking = []string{
+	"kubectl.kubernetes.io/last-applied-configuration",
+	"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/checksum", "reconcile.fluxcd.io/",
+	"helm.toolkit.fluxcd.io/", "meta.helm.sh/", "helm.sh/chart",
+	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "argocd.argoproj.io/installation-id",
+	"config.kubernetes.io/", "internal.config.kubernetes.io/",
+}
+
+// clean removes what no person wrote: a null, which the API server drops, the status, and
+// what servers and deployers added. trackers removes their labels and annotations too.
+func clean(object map[string]any, trackers bool) {
+	dropNulls(object)
+	delete(object, "status")
+	metadata := mapping(object, "metadata")
+	for _, field := range serverFields {
+		delete(metadata, field)
+	}
+	managed := text(object, "metadata", "labels", "app.kubernetes.io/managed-by") == "Helm"
+	for _, field := range []string{"labels", "annotations"} {
+		of := mapping(metadata, field)
+		for name := range of {
+			for _, known := range tracking {
+				if trackers && (name == known || strings.HasSuffix(known, "/") && strings.HasPrefix(name, known)) {
+					delete(of, name)
+				}
+			}
+		}
+		if trackers && managed && field == "labels" {
+			delete(of, "app.kubernetes.io/managed-by")
+		}
+		if _, there := metadata[field]; there && len(of) == 0 {
+			delete(metadata, field)
+		}
+	}
+}
+
+func dropNulls(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, in := range value {
+			if in == nil {
+				delete(value, name)
+				continue
+			}
+			dropNulls(in)
+		}
+	case []any:
+		for _, in := range value {
+			dropNulls(in)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package adopt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// configName is the configuration's name at a repository's root.
+const configName = ".polex.yaml"
+
+// config writes the configuration. eased says how many exceptions a check would refuse
+// that is a warning from now on.
+func (r *repository) config(plan *Plan, longest time.Duration, eased map[string]int) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by polex adopt. docs/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %s\n  signed: %s\n",
+		quoted(r.options.Unsigned), quoted(r.options.Signed))
+	trust, note := r.trust(longest)
+	if note != "" {
+		plan.Notes = append(plan.Notes, note)
+	}
+	b.WriteString(trust)
+	fmt.Fprintf(&b, "shape:\n  preset: baseline\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n", days(longest))
+	if len(eased) > 0 {
+		b.WriteString("  checks:\n")
+	}
+	for _, reason := range slices.Sorted(maps.Keys(eased)) {
+		fmt.Fprintf(&b, "    %s: warning # an error would refuse %s; remove this line later\n", reason, count(eased[reason], "adopted exception"))
+	}
+	return []byte(b.String())
+}
+
+// trust writes the section about the signer, where the forge is known.
+func (r *repository) trust(longest time.Duration) (section, note string) {
+	name := Repository(r.options.Origin)
+	host, project, ok := strings.Cut(name, "/")
+	if at := strings.Index(strings.ToLower(r.options.Origin), project); at >= 0 {
+		project = r.options.Origin[at : at+len(project)] // as it is written: a certificate has that case
+	}
+	branch := r.options.Branch
+	if branch == "" {
+		branch = "main"
+	}
+	issuer, subject, claim := "", "", ""
+	switch {
+	case !ok || project == "":
+	case host == "github.com":
+		issuer, claim = "https://token.actions.githubusercontent.com", "gh api repos/"+project+" --jq .id"
+		subject = fmt.Sprintf("https://github.com/%s/.github/workflows/sign.yaml@refs/heads/%s", project, branch)
+	case host == "gitlab.com":
+		issuer, claim = "https://gitlab.com", "the project ID on the page of the project"
+		subject = fmt.Sprintf("https://gitlab.com/%s//.gitlab-ci.yml@refs/heads/%s", project, branch)
+	}
+	if issuer == "" {
+		return "# trust: docs/trust.md says how to name the trusted signer\n", "the trusted signer is not known from the remote origin: add the section trust to " + configName
+	}
+	return fmt.Sprintf(`trust:
+  maxLifetime: %s
+  authorities:
+    - name: merge-workflow
+      issuer: %s
+      subject: %s
+      # A repository that takes over the name later has another ID. Write yours here (%s):
+      # claims: {sourceRepositoryIdentifier: "123456789"}
+`, days(longest), issuer, quoted(subject), quoted(claim)), ""
+}
+
+// quoted writes a text so that every reader of YAML takes it for this very text.
+func quoted(text string) string {
+	raw, err := exception.Canonical(map[string]any{"a": text})
+	if err != nil || strings.Count(string(raw), "\n") > 1 {
+		return fmt.Sprintf("%+q", text)
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(string(raw), "a: "), "\n")
+}

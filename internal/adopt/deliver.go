@@ -1,0 +1,200 @@
+package adopt
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+// signedName is the name of the deployer of the signed folder, where one is written.
+const signedName = "polex-signed"
+
+// deliver has the signed folder deployed where the exceptions were: in each cluster, by a deployer whose folder is empty now, or
+// by a new one beside a deployer that had some.
+func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
+	clusters := map[string][]*deployer{}
+	for _, c := range adopted {
+		for _, f := range c.forms {
+			if f.by == nil {
+				continue
+			}
+			of := clusters[e.clusterOf(f.by)]
+			if !slices.ContainsFunc(of, func(d *deployer) bool { return d.source == f.by.source }) {
+				clusters[e.clusterOf(f.by)] = append(of, f.by)
+			}
+		}
+	}
+	if len(clusters) == 0 && len(adopted) > 0 {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Argo CD Application of the repository deploys these exceptions: have %s/ deployed; examples/flux and examples/argocd show how", e.options.Signed))
+	}
+	for _, name := range slices.Sorted(maps.Keys(clusters)) {
+		if err := e.cluster(clusters[name]); err != nil {
+			return err
+		}
+		for _, d := range clusters[name] {
+			for _, to := range e.deployments(d.object) {
+				if to.scan && !to.flat && e.folders[to.dir] == nil && within(to.dir, e.options.Unsigned) {
+					plan.Notes = append(plan.Notes, fmt.Sprintf("%s %s deploys every file below %s, the pending exceptions in %s/ among them: narrow its path",
+						text(d.object, "kind"), text(d.object, "metadata", "name"), to.dir, e.options.Unsigned))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// clusterOf names the cluster of a deployer: the destination of an Application. A Flux
+// Kustomization has that of its kubeConfig, or of the folder that everything begins in.
+func (e *edits) clusterOf(d *deployer) string {
+	if isArgo(d.object) {
+		return "argocd " + text(d.object, "spec", "destination", "server") + text(d.object, "spec", "destination", "name")
+	}
+	return "flux " + path.Dir(e.sources[d.top].file) + " " + text(d.object, "spec", "kubeConfig", "secretRef", "name")
+}
+
+func (e *edits) cluster(deployers []*deployer) error {
+	done := slices.ContainsFunc(deployers, e.deploysSigned)
+	empty := map[int]bool{}
+	for _, d := range deployers {
+		if !e.empty(d) {
+			continue
+		}
+		if done {
+			empty[d.source] = true // two that deploy the same objects would fight
+			continue
+		}
+		done = true
+		if err := e.redirect(d); err != nil {
+			return err
+		}
+	}
+	if !done {
+		if err := e.beside(deployers[0]); err != nil {
+			return err
+		}
+	}
+	return e.remove(empty)
+}
+
+func (e *edits) deploysSigned(d *deployer) bool {
+	return slices.ContainsFunc(e.deployments(d.object), func(to deployment) bool { return to.dir == e.options.Signed })
+}
+
+// empty reports whether nothing is left of the one folder that a deployer deploys.
+func (e *edits) empty(d *deployer) bool {
+	all := e.deployments(d.object)
+	if len(all) != 1 || isArgo(d.object) && mapping(d.object, "spec", "source") == nil {
+		return false
+	}
+	dir := all[0].dir
+	if e.folders[dir] != nil {
+		return e.gone[dir]
+	}
+	return !slices.ContainsFunc(e.names, func(name string) bool { return within(dir, name) && !e.gone[name] })
+}
+
+// redirect points a deployer to the signed folder.
+func (e *edits) redirect(d *deployer) error {
+	s := e.sources[d.source]
+	fields, at := map[string]any{"path": "./" + e.options.Signed, "prune": true}, []string{"spec"}
+	for _, name := range []string{"targetNamespace", "postBuild", "namePrefix", "nameSuffix", "patches", "components", "commonMetadata", "images"} {
+		fields[name] = nil
+	}
+	if isArgo(s.object) {
+		fields, at = map[string]any{"path": e.options.Signed, "kustomize": nil, "directory": map[string]any{"recurse": true}}, []string{"spec", "source"}
+	}
+	return e.editDocument(s, fields, at)
+}
+
+func (e *edits) editDocument(s *source, fields map[string]any, at []string) error {
+	if s.text == nil {
+		return fmt.Errorf("%s:%d: the deployer is an item of a list: write it as a document of its own", s.file, s.line)
+	}
+	changed, err := edited(s.text, fields, at...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.file, err)
+	}
+	e.text[s] = changed
+	if _, err := e.rewrite(s.file); err != nil {
+		return fmt.Errorf("%s: %w", s.file, err)
+	}
+	e.say(s.file, fmt.Sprintf("%s deploys %s/ from now on", text(s.object, "metadata", "name"), e.options.Signed))
+	return nil
+}
+
+// beside writes a deployer of the signed folder beside another, and lists it where that is
+// listed.
+func (e *edits) beside(d *deployer) error {
+	s := e.sources[d.source]
+	metadata := map[string]any{"name": signedName}
+	if namespace := text(s.object, "metadata", "namespace"); namespace != "" {
+		metadata["namespace"] = namespace
+	}
+	spec := map[string]any{}
+	if isArgo(s.object) {
+		e.argo(s, spec)
+	} else {
+		for _, name := range []string{"interval", "retryInterval", "timeout", "sourceRef", "serviceAccountName", "kubeConfig"} {
+			if value := at(s.object, "spec", name); value != nil {
+				spec[name] = value
+			}
+		}
+		spec["path"], spec["prune"] = "./"+e.options.Signed, true
+	}
+	raw, err := yaml.Marshal(map[string]any{"apiVersion": s.object["apiVersion"], "kind": s.object["kind"], "metadata": metadata, "spec": spec})
+	if err != nil {
+		return err
+	}
+	name := path.Join(path.Dir(s.file), signedName+".yaml")
+	if before, there := e.files[name]; there && string(before) != string(raw) {
+		return fmt.Errorf("%s exists and has another content: remove it", name)
+	}
+	e.changed[name] = raw
+	e.say(name, fmt.Sprintf("new, deploys %s/", e.options.Signed))
+	for _, dir := range slices.Sorted(maps.Keys(e.folders)) {
+		k := e.folders[dir]
+		if e.gone[k.file] {
+			continue
+		}
+		for _, key := range lists {
+			for _, entry := range k.entries(key) {
+				if k.target(entry) != s.file {
+					continue
+				}
+				content, err := addEntry(e.content(k.file), key, entry, path.Join(path.Dir(entry), path.Base(name)))
+				if err != nil {
+					return fmt.Errorf("%s: %w", k.file, err)
+				}
+				e.changed[k.file] = content
+				e.say(k.file, "lists "+path.Base(name))
+			}
+		}
+	}
+	return nil
+}
+
+// argo fills in an Application beside another one.
+func (e *edits) argo(s *source, spec map[string]any) {
+	for _, name := range []string{"project", "destination"} {
+		if value := at(s.object, "spec", name); value != nil {
+			spec[name] = value
+		}
+	}
+	from := mapping(s.object, "spec", "source")
+	for _, one := range list(s.object, "spec", "sources") {
+		if dir, local := folder(text(one, "path")); local && text(one, "path") != "" && e.isOwn(text(one, "repoURL")) && dir != "." {
+			from = one
+		}
+	}
+	source := map[string]any{"path": e.options.Signed, "directory": map[string]any{"recurse": true}}
+	for _, name := range []string{"repoURL", "targetRevision"} {
+		if value := from[name]; value != nil {
+			source[name] = value
+		}
+	}
+	spec["source"] = source
+	spec["syncPolicy"] = map[string]any{"automated": map[string]any{"prune": true, "allowEmpty": true, "selfHeal": true}}
+}

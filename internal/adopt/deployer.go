@@ -1,0 +1,149 @@
+package adopt
+
+import (
+	"path"
+	"strings"
+)
+
+// deployment is how a deployer renders a folder.
+type deployment struct {
+	dir       string
+	over      map[string]any // settings of a kustomization
+	scan      bool           // a folder without a kustomization is all files below it
+	flat      bool           // or, with scan, all files in it
+	namespace string         // of what has none
+	variables variables
+}
+
+// deployments returns what a Flux Kustomization or an Argo CD Application renders from
+// this repository.
+func (r *repository) deployments(object map[string]any) []deployment {
+	if isFlux(object) {
+		return r.fluxDeployment(object)
+	}
+	namespace := text(object, "spec", "destination", "namespace")
+	sources := list(object, "spec", "sources")
+	if source := mapping(object, "spec", "source"); source != nil {
+		sources = append(sources, source)
+	}
+	var all []deployment
+	for _, source := range sources {
+		dir, local := folder(text(source, "path"))
+		if !local || text(source, "path") == "" || source["plugin"] != nil || source["chart"] != nil || !r.isOwn(text(source, "repoURL")) || r.files[path.Join(dir, "Chart.yaml")] != nil {
+			continue
+		}
+		d := deployment{dir: dir, namespace: namespace, scan: true, over: map[string]any{}}
+		recurse, _ := at(source, "directory", "recurse").(bool)
+		d.flat = !recurse
+		for _, key := range []string{"namespace", "namePrefix", "nameSuffix", "commonLabels", "commonAnnotations", "patches", "components"} {
+			if value := at(source, "kustomize", key); value != nil {
+				d.over[key] = value
+			}
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+func (r *repository) fluxDeployment(object map[string]any) []deployment {
+	r.substitute = r.substitute || at(object, "spec", "postBuild") != nil
+	dir, local := folder(text(object, "spec", "path"))
+	if !local || text(object, "spec", "sourceRef", "kind") != "GitRepository" || !r.isOwn(r.gitURL(object)) {
+		return nil
+	}
+	d := deployment{dir: dir, scan: true, over: map[string]any{}, variables: r.variables(object)}
+	for from, to := range map[string]string{"targetNamespace": "namespace", "namePrefix": "namePrefix", "nameSuffix": "nameSuffix", "patches": "patches", "components": "components"} {
+		if value := at(object, "spec", from); value != nil {
+			d.over[to] = value
+		}
+	}
+	return []deployment{d}
+}
+
+// gitURL returns the address of the GitRepository of a Flux Kustomization, or "" where the
+// repository does not hold it.
+func (r *repository) gitURL(flux map[string]any) string {
+	name, namespace := text(flux, "spec", "sourceRef", "name"), text(flux, "spec", "sourceRef", "namespace")
+	if namespace == "" {
+		namespace = text(flux, "metadata", "namespace")
+	}
+	for _, g := range r.gitSources {
+		if own := text(g, "metadata", "namespace"); text(g, "metadata", "name") == name && (own == namespace || own == "" || namespace == "") {
+			return text(g, "spec", "url")
+		}
+	}
+	return ""
+}
+
+// isOwn reports whether an address may be that of this repository: nothing says that
+// it is another one.
+func (r *repository) isOwn(url string) bool {
+	return url == "" || r.options.Origin == "" || strings.Contains(url, "$") || Repository(url) == Repository(r.options.Origin)
+}
+
+// Repository returns the host and path of a Git address, in lower case: https, ssh and
+// scp forms of one repository are the same.
+func Repository(url string) string {
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	} else {
+		url = strings.Replace(url, ":", "/", 1)
+	}
+	host, rest, _ := strings.Cut(url, "/")
+	host = host[strings.LastIndex(host, "@")+1:]
+	host, _, _ = strings.Cut(host, ":")
+	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git"))
+}
+
+// folder returns a deployer's path as it is in the repository, or false where it leads out.
+func folder(said string) (string, bool) {
+	if strings.Contains(said, "$") {
+		return "", false // a parent substitutes it
+	}
+	dir := path.Join("/", said)
+	if dir == "/" {
+		return ".", true
+	}
+	return dir[1:], !strings.HasPrefix(path.Clean(said), "..")
+}
+
+// render returns what becomes of the sources that a deployer reaches. What cannot be
+// told of one stands in its place.
+func (r *repository) render(object map[string]any) (all []rendered, err error) {
+	for _, d := range r.deployments(object) {
+		if d.flat && r.folders[d.dir] == nil {
+			for _, name := range r.names {
+				for _, i := range r.byFile[name] {
+					if path.Dir(name) == d.dir {
+						all = append(all, rendered{source: i, object: inNamespace(copied(r.sources[i].object), d.namespace)})
+					}
+				}
+			}
+			continue
+		}
+		out, err := r.build(d.dir, d.over, d.scan)
+		if err != nil {
+			return all, err
+		}
+		for _, b := range out {
+			object, err := r.apply(d.variables, b)
+			all = append(all, rendered{source: b.source, object: inNamespace(object, d.namespace), err: err})
+		}
+	}
+	return all, nil
+}
+
+// rendered is a source as a deployer applies it.
+type rendered struct {
+	source int
+	object map[string]any
+	err    error
+}
+
+// inNamespace puts an exception without a namespace into one.
+func inNamespace(object map[string]any, namespace string) map[string]any {
+	if object != nil && isException(object) && namespace != "" && text(object, "metadata", "namespace") == "" {
+		set(object, namespace, "metadata", "namespace")
+	}
+	return object
+}

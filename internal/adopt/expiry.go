@@ -1,0 +1,105 @@
+package adopt
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-openapi/strfmt"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// expiry reads what an exception says of its end, and returns it, or zero where it says none.
+// Kyverno's label becomes a statement that polex reads: an absolute one stands beside it, and
+// a relative one, which begins anew with each object, becomes a time.
+func expiry(object map[string]any, now time.Time) (end time.Time, note string, err error) {
+	path, _ := exception.StatementPath(groupKind(object), exception.AnnotationExpiresAt)
+	at := keys(path)
+	labels := mapping(object, "metadata", "labels")
+	ttl, _ := labels[exception.LabelTTL].(string)
+	stated := text(object, at...) != "" || text(object, "metadata", "annotations", exception.AnnotationExpiresIn) != "" ||
+		text(object, "metadata", "annotations", exception.AnnotationExpiresAt) != ""
+	if ttl != "" {
+		length, relative := ttlLength(ttl)
+		absolute, isTime := ttlTime(ttl)
+		switch {
+		case relative:
+			if delete(labels, exception.LabelTTL); len(labels) == 0 {
+				delete(mapping(object, "metadata"), "labels")
+			}
+			note = fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is removed", exception.LabelTTL, ttl)
+			if !stated {
+				set(object, now.Add(length).UTC().Truncate(time.Second).Format(time.RFC3339), at...)
+			}
+		case isTime && !stated:
+			set(object, absolute.Format(time.RFC3339), at...)
+			note = fmt.Sprintf("the label %s=%s is stated as %s too", exception.LabelTTL, ttl, path)
+		}
+	}
+	doc, err := exception.FromObject(object)
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	said, _ := doc.Exception()
+	life, err := lifetime.Of(said)
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	if life.ExpiresAt.IsZero() && life.ExpiresIn > 0 {
+		return now.Add(life.ExpiresIn), note, nil
+	}
+	return life.ExpiresAt, note, nil
+}
+
+// ttlLength reads a relative label as Kyverno does.
+func ttlLength(label string) (time.Duration, bool) {
+	length, err := strfmt.ParseDuration(label)
+	return length, err == nil && length > 0
+}
+
+// ttlTime reads an absolute label as Kyverno does.
+func ttlTime(label string) (time.Time, bool) {
+	for _, form := range []string{"2006-01-02T150405Z", time.DateOnly} {
+		if end, err := time.Parse(form, label); err == nil {
+			return end, true
+		}
+	}
+	return time.Time{}, false
+}
+
+func keys(path exception.Path) []string {
+	all := make([]string, len(path))
+	for i, step := range path {
+		all[i], _ = step.(string)
+	}
+	return all
+}
+
+// spread returns n ends between two durations from now, evenly, each at 12:00 UTC of a
+// weekday. None is later than last.
+func spread(n int, now time.Time, first, last time.Duration) []time.Time {
+	ends := make([]time.Time, n)
+	for i := range ends {
+		after := first
+		if n > 1 {
+			after += time.Duration(float64(last-first) * float64(i) / float64(n-1))
+		}
+		end := now.Add(after).UTC()
+		ends[i] = weekday(end, 0)
+		if later := weekday(end, 1); ends[i].Before(now.Add(first)) && !later.After(now.Add(last)) {
+			ends[i] = later
+		}
+	}
+	return ends
+}
+
+// weekday returns 12:00 UTC of the nearest weekday that is not after a time or, with later,
+// not before it.
+func weekday(t time.Time, later int) time.Time {
+	noon := time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, time.UTC)
+	for later == 0 && noon.After(t) || later == 1 && noon.Before(t) || noon.Weekday() == time.Saturday || noon.Weekday() == time.Sunday {
+		noon = noon.AddDate(0, 0, 2*later-1)
+	}
+	return noon
+}

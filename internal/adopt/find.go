@@ -1,0 +1,195 @@
+package adopt
+
+import (
+	"bytes"
+	"crypto/rand"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// source is a document of the repository that is an exception or deploys something.
+type source struct {
+	file   string
+	chunk  int
+	item   int // of a list; -1 for a document of its own
+	line   int
+	object map[string]any
+	text   []byte // nil for an item of a list
+}
+
+func (s *source) isException() bool { return isException(s.object) }
+
+func groupKind(object map[string]any) exception.GroupKind {
+	group, _, versioned := strings.Cut(text(object, "apiVersion"), "/")
+	if !versioned {
+		group = ""
+	}
+	return exception.GroupKind{Group: group, Kind: text(object, "kind")}
+}
+
+func isException(object map[string]any) bool { return groupKind(object).IsException() }
+
+const (
+	fluxGroup = "kustomize.toolkit.fluxcd.io"
+	argoGroup = "argoproj.io"
+)
+
+func isFlux(object map[string]any) bool {
+	return groupKind(object) == exception.GroupKind{Group: fluxGroup, Kind: "Kustomization"}
+}
+
+func isArgo(object map[string]any) bool {
+	return groupKind(object) == exception.GroupKind{Group: argoGroup, Kind: "Application"}
+}
+
+// repository is what the files hold. A source is known by its place in sources.
+type repository struct {
+	options    *Options
+	files      map[string][]byte
+	names      []string // of the files, in order
+	chunks     map[string][]chunk
+	sources    []*source
+	byFile     map[string][]int
+	values     []map[string]any          // ConfigMaps and Secrets
+	gitSources []map[string]any          // Flux GitRepositories
+	folders    map[string]*kustomization // by folder
+	patches    map[string]bool           // files that are used as patches
+	reached    map[string]bool           // see reaches
+	altering   map[string]bool           // see changes
+	deployed   int                       // how many forms of deployers were rendered
+	removed    map[int]bool              // sources that a kustomization lists and removes
+	tag        string
+	substitute bool                          // whether a Flux Kustomization substitutes, as it is applied
+	known      map[exception.Identity]string // the file of each exception that is pending or signed
+	problems   []Problem
+}
+
+// interesting are the words of which a file has one that is read.
+var interesting = [][]byte{[]byte("PolicyException"), []byte("fluxcd.io/"), []byte(argoGroup + "/"), []byte("ConfigMap"), []byte("kind: Secret")}
+
+func read(files map[string][]byte, o *Options) *repository {
+	r := &repository{options: o, files: files, names: slices.Sorted(maps.Keys(files)), chunks: map[string][]chunk{}, byFile: map[string][]int{},
+		folders: map[string]*kustomization{}, patches: map[string]bool{}, reached: map[string]bool{}, altering: map[string]bool{}, known: map[exception.Identity]string{}, removed: map[int]bool{}, tag: tag + rand.Text()}
+	for _, name := range r.names {
+		r.kustomization(name)
+	}
+	for _, name := range r.names {
+		if within(o.Unsigned, name) || within(o.Signed, name) {
+			r.remember(name)
+		} else if !r.patches[name] &&
+			slices.ContainsFunc(interesting, func(word []byte) bool { return bytes.Contains(files[name], word) }) {
+			r.file(name)
+		}
+	}
+	return r
+}
+
+// remember notes the exceptions of a file that is pending or signed.
+func (r *repository) remember(name string) {
+	for _, chunk := range split(r.files[name]) {
+		if object, err := object(chunk.text); err == nil && isException(object) {
+			r.known[identity(object)] = name
+		}
+	}
+}
+
+// within reports whether a path is a folder or lies in it.
+func within(folder, name string) bool {
+	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
+}
+
+func (r *repository) file(name string) {
+	r.chunks[name] = split(r.files[name])
+	for i, chunk := range r.chunks[name] {
+		about := Problem{File: name, Line: chunk.line}
+		excepts := bytes.Contains(chunk.text, []byte("kind: PolicyException")) || bytes.Contains(chunk.text, []byte(`"PolicyException"`))
+		object, err := object(chunk.text)
+		switch {
+		case excepts && bytes.Contains(chunk.text, []byte("{{")) && (err != nil || r.inChart(name)):
+			about.Reason, about.Message = ReasonTemplate, "this is a template of a PolicyException"
+			about.Hint = "render it and adopt what comes out: helm template DIR | polex adopt -"
+			r.problems = append(r.problems, about)
+		case err != nil && excepts:
+			about.Reason, about.Message = ReasonUnreadable, err.Error()
+			about.Hint = "mend the file, or remove it"
+			r.problems = append(r.problems, about)
+		case err != nil || object == nil:
+		case items(object) != nil:
+			for n, item := range items(object) {
+				r.add(&source{file: name, chunk: i, item: n, line: chunk.line, object: item})
+			}
+		default:
+			r.add(&source{file: name, chunk: i, item: -1, line: chunk.line + leading(chunk.text), object: object, text: chunk.text})
+		}
+	}
+}
+
+// leading counts the lines before the first key.
+func leading(text []byte) int {
+	n := 0
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && !bytes.HasPrefix(line, []byte("---")) {
+			return n
+		}
+		n++
+	}
+	return 0
+}
+
+// inChart reports whether a file is a template of a Helm chart.
+func (r *repository) inChart(name string) bool {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if _, chart := r.files[path.Join(dir, "Chart.yaml")]; chart && strings.HasPrefix(name, path.Join(dir, "templates")+"/") {
+			return true
+		}
+		if dir == "." {
+			return false
+		}
+	}
+}
+
+// testNames are files that say that a folder is a test of Kyverno's CLI or of Chainsaw.
+var testNames = []string{"kyverno-test.yaml", "kyverno-test.yml", "chainsaw-test.yaml", "chainsaw-test.yml"}
+
+// isTest reports whether a file lies in the folder of a test, which nobody deploys.
+func (r *repository) isTest(name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if slices.ContainsFunc(testNames, func(test string) bool { return r.files[path.Join(dir, test)] != nil }) {
+			return true
+		}
+	}
+	return false
+}
+
+// add keeps a document that matters. What has no name cannot be deployed.
+func (r *repository) add(s *source) {
+	switch kind := groupKind(s.object); {
+	case kind.IsException() || isFlux(s.object) || isArgo(s.object):
+	case kind == exception.GroupKind{Kind: "ConfigMap"} || kind == exception.GroupKind{Kind: "Secret"}:
+		r.values = append(r.values, s.object)
+		return
+	case kind == exception.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "GitRepository"}:
+		r.gitSources = append(r.gitSources, s.object)
+		return
+	default:
+		return
+	}
+	if text(s.object, "metadata", "name") == "" {
+		if s.isException() {
+			r.problems = append(r.problems, Problem{File: s.file, Line: s.line, Reason: ReasonUnreadable, Message: "metadata.name is missing", Hint: "name the exception, or remove it"})
+		}
+		return
+	}
+	r.byFile[s.file] = append(r.byFile[s.file], len(r.sources))
+	r.sources = append(r.sources, s)
+}
+
+// copied returns a copy of an object that shares nothing with it.
+func copied(object map[string]any) map[string]any { return runtime.DeepCopyJSON(object) }

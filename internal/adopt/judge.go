@@ -1,0 +1,93 @@
+package adopt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// judge has the shape checks look at what would be signed. A finding that no configuration
+// can change keeps an exception out, and so does one of the configuration that is there.
+// Where adopt writes the configuration, other reasons become warnings in it.
+func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*exception.Document) (adopted []*candidate, err error) {
+	config := r.options.Shape
+	config.Levels = maps.Clone(config.Levels)
+	if config.Levels == nil {
+		config.Levels = map[string]shape.Level{}
+	}
+	longest := r.longest(all)
+	if !r.options.Configured {
+		config.MaxLifetime = longest
+	}
+	checker, err := shape.New(config)
+	if err != nil {
+		return nil, err
+	}
+	fixed := map[string]bool{}
+	for _, reason := range shape.Reasons() {
+		// A warning would hide from the reviewer that a text is not what it looks like.
+		fixed[reason.Name] = reason.Fixed || reason.Name == "hidden-character" || reason.Name == "look-alike"
+	}
+	var set shape.Set
+	found := map[string][]shape.Finding{}
+	eased := map[string]int{} // how many adopted exceptions a reason would refuse
+	for _, c := range all {
+		if _, twice := found[c.To]; twice {
+			continue
+		}
+		doc := documents[c.To]
+		found[c.To] = slices.Concat(checker.Check(doc, r.options.Now), checker.Weigh(set.Add(doc)))
+	}
+	for _, c := range all {
+		bad := slices.IndexFunc(found[c.To], func(f shape.Finding) bool {
+			return f.Severity == shape.Error && (fixed[f.Reason] || r.options.Configured)
+		})
+		if bad < 0 {
+			adopted = append(adopted, c)
+			reasons := map[string]bool{}
+			for _, f := range found[c.To] {
+				if f.Severity == shape.Error && !reasons[f.Reason] {
+					reasons[f.Reason] = true
+					eased[f.Reason]++
+				}
+			}
+			continue
+		}
+		f := found[c.To][bad]
+		hint := f.Hint
+		if r.options.Configured && !fixed[f.Reason] {
+			hint = fmt.Sprintf("polex adopt does not change the configuration; it could have shape.checks.%s: warning", f.Reason)
+			if f.Reason == "lifetime-too-long" {
+				hint = "polex adopt does not change the configuration; raise shape.maxLifetime there, or lower --last-expiry"
+			}
+		}
+		plan.refuse(c, &Problem{Reason: f.Reason, Message: f.Message, Hint: hint})
+		delete(plan.Write, c.To)
+	}
+	if !r.options.Configured && len(adopted) > 0 {
+		plan.Write[configName] = r.config(plan, longest, eased)
+	}
+	return adopted, nil
+}
+
+// longest is the time to the last end, in whole days.
+func (r *repository) longest(all []*candidate) time.Duration {
+	longest := r.options.Last
+	for _, c := range all {
+		longest = max(longest, c.ExpiresAt.Sub(r.options.Now))
+	}
+	const day = 24 * time.Hour
+	return (longest + day - 1) / day * day
+}
+
+func days(d time.Duration) string {
+	if d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
+	return lifetime.FormatDuration(d)
+}

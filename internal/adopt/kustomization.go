@@ -1,0 +1,243 @@
+package adopt
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// kustomizationNames are the names that kustomize reads, in its order.
+var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
+func (r *repository) isKustomization(name string) bool {
+	return slices.Contains(kustomizationNames, path.Base(name))
+}
+
+// kustomization is one kustomization file.
+type kustomization struct {
+	file, dir string
+	object    map[string]any
+}
+
+// kustomization reads a file that is one, and notes which files it uses as patches.
+func (r *repository) kustomization(name string) {
+	if !r.isKustomization(name) {
+		return
+	}
+	object, err := object(r.files[name])
+	if err != nil || object == nil || isFlux(object) || isException(object) {
+		return
+	}
+	k := &kustomization{file: name, dir: path.Dir(name), object: object}
+	r.folders[k.dir] = k
+	for _, p := range k.patches() {
+		if p.file != "" {
+			r.patches[k.target(p.file)] = true
+		}
+	}
+}
+
+// lists are the keys under which a kustomization names files and folders.
+var lists = []string{"resources", "bases", "components"}
+
+// entries returns what a kustomization lists under a key.
+func (k *kustomization) entries(key string) []string {
+	list, _ := k.object[key].([]any)
+	var all []string
+	for _, entry := range list {
+		if name, ok := entry.(string); ok {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// targets returns the paths of all that a kustomization lists.
+func (k *kustomization) targets() (all []string) {
+	for _, key := range lists {
+		for _, entry := range k.entries(key) {
+			all = append(all, k.target(entry))
+		}
+	}
+	return all
+}
+
+// target returns the path of a local entry, as it is in the repository, or "" for an address.
+func (k *kustomization) target(entry string) string {
+	if strings.Contains(entry, "://") {
+		return ""
+	}
+	return path.Join(k.dir, entry)
+}
+
+// reaches reports whether a file, or a folder with a kustomization, leads to an exception
+// or to a deployer.
+func (r *repository) reaches(target string) bool {
+	if len(r.byFile[target]) > 0 {
+		return true
+	}
+	k := r.folders[target]
+	if k == nil {
+		return false
+	}
+	known, visited := r.reached[target]
+	if visited {
+		return known
+	}
+	r.reached[target] = true // in a cycle, which is refused
+	found := false
+	for _, below := range k.targets() {
+		found = r.reaches(below) || found
+	}
+	r.reached[target] = found
+	return found
+}
+
+// patch is a patch of a kustomization. key and index say where it stands.
+type patch struct {
+	key    string
+	index  int
+	file   string // "" where it is written inline
+	inline string
+	kind   string // of the target, a regular expression; "" where there is none
+	target bool
+}
+
+// patches returns all patches of a kustomization.
+func (k *kustomization) patches() []patch {
+	var all []patch
+	for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
+		list, _ := k.object[key].([]any)
+		for i, entry := range list {
+			p := patch{key: key, index: i}
+			switch entry := entry.(type) {
+			case string:
+				p.file = entry
+				if strings.Contains(entry, "\n") {
+					p.file, p.inline = "", entry
+				}
+			case map[string]any:
+				p.file, p.inline = text(entry, "path"), text(entry, "patch")
+				p.kind, p.target = text(entry, "target", "kind"), mapping(entry, "target") != nil
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+var kinds = []string{"PolicyException", "Kustomization", "Application"}
+
+// concerns reports whether a patch may change an exception or a deployer, the documents that
+// it is, and its text, which is not known for a file that is not in the repository.
+func (r *repository) concerns(k *kustomization, p patch) (concerns bool, docs []map[string]any, content string, known bool) {
+	content, known = p.inline, true
+	if p.file != "" {
+		var raw []byte
+		raw, known = r.files[k.target(p.file)]
+		content = string(raw)
+	}
+	about := !known
+	for _, chunk := range split([]byte(content)) {
+		if doc, err := object(chunk.text); err == nil && doc != nil {
+			docs = append(docs, doc)
+			about = about || slices.Contains(kinds, text(doc, "kind"))
+		}
+	}
+	if p.target {
+		form, err := regexp.Compile("^(?:" + p.kind + ")$")
+		about = p.kind == "" || err != nil || slices.ContainsFunc(kinds, form.MatchString)
+	}
+	return about, docs, content, known
+}
+
+// kept are the settings of a kustomization that change exceptions or deployers.
+var kept = []string{"apiVersion", "kind", "namespace", "namePrefix", "nameSuffix", "labels", "commonAnnotations"}
+
+// opaque are those whose effect is not known without everything that is left out.
+var opaque = []string{"transformers", "replacements", "vars", "configurations", "openapi"}
+
+// reduced returns a kustomization with what leads to exceptions and deployers alone, and the
+// setting that may change them in a way that is not known.
+func (r *repository) reduced(k *kustomization) (object map[string]any, unknown string) {
+	object = map[string]any{}
+	for _, key := range kept {
+		if value, there := k.object[key]; there {
+			object[key] = value
+		}
+	}
+	if labels := mapping(k.object, "commonLabels"); labels != nil {
+		put(object, "labels", map[string]any{"pairs": labels, "includeSelectors": true})
+	}
+	for _, key := range lists {
+		for _, entry := range k.entries(key) {
+			switch target := k.target(entry); {
+			case r.reaches(target) || key == "components" && r.changes(target):
+				put(object, strings.Replace(key, "bases", "resources", 1), relative(k.dir, target))
+			case key == "components" && r.folders[target] == nil:
+				unknown = fmt.Sprintf("%s has the component %s, which is not in the repository", k.file, entry)
+			}
+		}
+	}
+	for _, p := range k.patches() {
+		concerns, _, content, known := r.concerns(k, p)
+		if !concerns {
+			continue
+		}
+		if !known {
+			unknown = fmt.Sprintf("%s has the patch %s, which is not in the repository", k.file, p.file)
+		}
+		entry, _ := k.object[p.key].([]any)[p.index].(map[string]any)
+		written := map[string]any{"patch": content}
+		for _, name := range []string{"target", "options"} {
+			if value := entry[name]; value != nil {
+				written[name] = value
+			}
+		}
+		put(object, "patches", written)
+	}
+	for _, key := range opaque {
+		if value, _ := k.object[key].([]any); len(value) > 0 && r.mayConcern(value) {
+			unknown = fmt.Sprintf("%s has %s, which polex adopt does not apply", k.file, key)
+		}
+	}
+	return object, unknown
+}
+
+// changes reports whether a component changes what others list.
+func (r *repository) changes(target string) bool {
+	k := r.folders[target]
+	if k == nil {
+		return false
+	}
+	known, visited := r.altering[target]
+	if visited {
+		return known
+	}
+	r.altering[target] = true // in a cycle, which is refused
+	object, unknown := r.reduced(k)
+	delete(object, "apiVersion")
+	delete(object, "kind")
+	r.altering[target] = len(object) > 0 || unknown != ""
+	return r.altering[target]
+}
+
+// put adds an entry to a list of a kustomization. Kustomize warns of the old names of settings
+// on the terminal: they get the new ones.
+func put(object map[string]any, key string, entry any) {
+	before, _ := object[key].([]any)
+	object[key] = append(slices.Clone(before), entry)
+}
+
+// mayConcern reports whether a setting may be about exceptions: it names a file, or no
+// kind, or theirs.
+func (r *repository) mayConcern(value []any) bool {
+	raw, err := yaml.Marshal(value)
+	said := string(raw)
+	return err != nil || !strings.Contains(said, "kind: ") || slices.ContainsFunc(kinds, func(kind string) bool { return strings.Contains(said, "kind: "+kind) }) ||
+		slices.ContainsFunc(value, func(entry any) bool { _, isText := entry.(string); return isText })
+}

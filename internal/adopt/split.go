@@ -1,0 +1,112 @@
+package adopt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// maxNodes is the most values of a document that is read, where it is not an exception:
+// a list of all exceptions of a cluster is one document.
+const maxNodes = 2_000_000
+
+// chunk is a document of a file as it is written, its separator line included. The chunks
+// of a file are the file.
+type chunk struct {
+	line int // from 1
+	text []byte
+}
+
+// split cuts a file at the lines at which Kubernetes' own splitter cuts.
+func split(content []byte) []chunk {
+	var chunks []chunk
+	number := 0
+	for line := range bytes.Lines(content) {
+		number++
+		if len(chunks) == 0 || bytes.HasPrefix(line, []byte("---")) {
+			chunks = append(chunks, chunk{line: number})
+		}
+		last := &chunks[len(chunks)-1]
+		last.text = append(last.text, line...)
+	}
+	return chunks
+}
+
+// object reads a document as kubectl reads it. Comments alone are no document: nil.
+func object(text []byte) (map[string]any, error) {
+	if exception.TooManyNodes(text, maxNodes) {
+		return nil, fmt.Errorf("the document has more than %d values", maxNodes)
+	}
+	raw, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return nil, err
+	}
+	switch value := value.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return value, nil
+	default:
+		return nil, errors.New("the document is not a mapping")
+	}
+}
+
+// items takes a list apart, or returns nil for what is not a list.
+func items(object map[string]any) []map[string]any {
+	list, ok := object["items"].([]any)
+	if !ok {
+		return nil
+	}
+	all := make([]map[string]any, len(list))
+	for i, item := range list {
+		all[i], _ = item.(map[string]any)
+	}
+	return all
+}
+
+// at returns the value at a path of keys, or nil.
+func at(object map[string]any, path ...string) any {
+	var value any = object
+	for _, key := range path {
+		mapping, _ := value.(map[string]any)
+		value = mapping[key]
+	}
+	return value
+}
+
+func text(object map[string]any, path ...string) string {
+	s, _ := at(object, path...).(string)
+	return s
+}
+
+func mapping(object map[string]any, path ...string) map[string]any {
+	m, _ := at(object, path...).(map[string]any)
+	return m
+}
+
+// list returns the mappings of a list.
+func list(object map[string]any, path ...string) []map[string]any {
+	return items(map[string]any{"items": at(object, path...)})
+}
+
+// set puts a value at a path, and makes the mappings on the way.
+func set(object map[string]any, value any, path ...string) {
+	for _, key := range path[:len(path)-1] {
+		next, ok := object[key].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			object[key] = next
+		}
+		object = next
+	}
+	object[path[len(path)-1]] = value
+}

@@ -1,0 +1,128 @@
+package adopt
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fluxcd/pkg/envsubst"
+
+	"github.com/polex-dev/polex/pkg/exception"
+)
+
+// variables are what a Flux Kustomization substitutes.
+type variables struct {
+	values map[string]string
+	given  map[string]string // by --substitute, before all others
+	hidden map[string]string // the Secret that has the value of a variable
+	// unknown names a source of values that is not in the repository: a variable that no
+	// later source has may have any value.
+	unknown string
+}
+
+// variables reads postBuild as Flux does: substituteFrom in its order, then substitute.
+func (r *repository) variables(flux map[string]any) variables {
+	v := variables{values: map[string]string{}, given: r.options.Substitute, hidden: map[string]string{}}
+	for _, from := range list(flux, "spec", "postBuild", "substituteFrom") {
+		kind, name := text(from, "kind"), text(from, "name")
+		data, known := r.data(kind, name, text(flux, "metadata", "namespace"))
+		if !known {
+			v.unknown = kind + " " + name
+			// It may replace what was read before.
+			clear(v.values)
+		}
+		for key, value := range data {
+			if delete(v.values, key); kind == "Secret" {
+				v.hidden[key] = "Secret " + name
+				continue
+			}
+			delete(v.hidden, key)
+			v.values[key] = fmt.Sprint(value)
+		}
+	}
+	for key, value := range mapping(flux, "spec", "postBuild", "substitute") {
+		v.values[key] = fmt.Sprint(value)
+	}
+	return v
+}
+
+// data returns the data of the one ConfigMap or Secret of a name, or false where there is none or
+// where several differ. SOPS encrypts the values of a Secret, and not its keys.
+func (r *repository) data(kind, name, namespace string) (data map[string]any, known bool) {
+	for _, object := range r.values {
+		own := text(object, "metadata", "namespace")
+		if text(object, "kind") != kind || text(object, "metadata", "name") != name || own != "" && namespace != "" && own != namespace {
+			continue
+		}
+		next := maps.Clone(mapping(object, "data"))
+		if next == nil {
+			next = map[string]any{}
+		}
+		maps.Copy(next, mapping(object, "stringData"))
+		if known && !maps.EqualFunc(data, next, func(a, b any) bool { return kind == "Secret" || a == b }) {
+			return nil, false
+		}
+		data, known = next, true
+	}
+	return data, known
+}
+
+// substituteKey is the label or annotation that keeps Flux from substituting in an object.
+const substituteKey = fluxGroup + "/substitute"
+
+// UnknownVariableError names the variables whose values the repository does not have.
+type UnknownVariableError struct {
+	Names []string
+	From  string
+}
+
+// Error names them.
+func (e *UnknownVariableError) Error() string {
+	return fmt.Sprintf("the value of %s is not in the repository: it is from %s", strings.Join(e.Names, ", "), e.From)
+}
+
+// replaces finds Flux's ${name/old/new}, which can make a text of any length.
+var replaces = regexp.MustCompile(`\$\{[\pL\pN_]*/`)
+
+// apply substitutes in an object as Flux does: in its text, unless it says otherwise.
+func (r *repository) apply(v variables, b built) (map[string]any, error) {
+	if len(v.values)+len(v.given)+len(v.hidden) == 0 && v.unknown == "" ||
+		text(b.object, "metadata", "labels", substituteKey) == "disabled" || text(b.object, "metadata", "annotations", substituteKey) == "disabled" {
+		return b.object, nil
+	}
+	missing, from, length := map[string]bool{}, "", len(b.yaml)
+	if replaces.Match(b.yaml) {
+		return nil, errors.New("polex adopt does not substitute ${NAME/OLD/NEW}")
+	}
+	result, err := envsubst.Eval(string(b.yaml), func(name string) (string, bool) {
+		value, ok := v.given[name]
+		if !ok {
+			value, ok = v.values[name]
+		}
+		if secret, isHidden := v.hidden[name]; !ok && (isHidden || v.unknown != "") {
+			missing[name], from = true, cmp.Or(secret, v.unknown)
+		}
+		if length += len(value); length > exception.MaxDocument {
+			return "", true
+		}
+		return strings.ReplaceAll(value, "\n", ""), true // an unknown one is empty to Flux
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("substitute variables: %w", err)
+	case length > exception.MaxDocument:
+		return nil, fmt.Errorf("after substitution, it is larger than %d KiB", exception.MaxDocument>>10)
+	case len(missing) > 0:
+		return nil, &UnknownVariableError{Names: slices.Sorted(maps.Keys(missing)), From: from}
+	}
+	out, err := object([]byte(result))
+	if err != nil {
+		return nil, fmt.Errorf("after substitution: %w", err)
+	}
+	r.untag(out)
+	return out, nil
+}

@@ -1,0 +1,224 @@
+// Package adopt is the command polex adopt.
+package adopt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/polex-dev/polex/internal/adopt"
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/commitflags"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/config"
+	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/internal/promote/pending"
+)
+
+const help = `Move the exceptions of a repository to the folder of pending exceptions, in the
+form in which they are deployed and each with an expiry, and write .polex.yaml.
+
+polex adopt finds the exceptions in all committed YAML and JSON files. It
+renders the Flux Kustomizations, Argo CD Applications and kustomizations of the
+repository in memory, without a network, and takes the form of each exception from
+there. With -, it also reads rendered manifests from standard input, such as those
+of helm template. With --live, objects of the cluster answer what the repository
+does not: kubectl get policyexceptions -A -o yaml.
+
+It keeps an expiry that an exception states. The other exceptions get expiries that
+are spread evenly between --first-expiry and --last-expiry.
+
+polex adopt changes files of the work tree, and you make the commit. --dry-run
+prints the plan and changes nothing.
+
+Exits 0 if every exception is adopted or there is none, 1 if some are not adopted, 2
+for an invalid command line or configuration, and 3 if the repository or a stream
+cannot be read.`
+
+const example = `  # the plan
+  polex adopt --dry-run
+
+  # exceptions without a namespace in the repository
+  polex adopt --namespace platform-exceptions
+
+  # a Helm chart of exceptions
+  helm template exceptions charts/exceptions | polex adopt -
+
+  # forms that only the cluster knows
+  kubectl get policyexceptions -A -o yaml | polex adopt --live -`
+
+type options struct {
+	config, namespace, first, last, live string
+	substitute                           []string
+	dryRun                               bool
+}
+
+// New makes the command.
+func New(streams cli.Streams) *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use:                   "polex adopt [flags] [-]",
+		Short:                 "Adopt the exceptions of a repository that does not use polex yet",
+		Long:                  help,
+		Example:               example,
+		DisableFlagsInUseLine: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && args[0] != "-" {
+				return &cli.UsageError{Err: fmt.Errorf("%q is not -", args[len(args)-1]), Hint: "polex adopt reads the repository of the working directory; - adds rendered manifests from standard input"}
+			}
+			return nil
+		},
+	}
+	format := cli.AddFormatFlag(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+config.Name+" of the repository; without one, it is written)")
+	flags.StringVar(&o.namespace, "namespace", "", "`name` of the namespace of exceptions for which nothing states one")
+	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, as `name=value`; can be repeated")
+	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of the exceptions that state none")
+	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of them")
+	flags.StringVar(&o.live, "live", "", "`file` with live PolicyExceptions, or - for standard input")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and change nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		options, err := o.options(cmd, streams.Now())
+		if err != nil {
+			return err
+		}
+		if o.live == "-" && len(args) > 0 {
+			return cli.Usagef("--live - and - both read standard input: write one of them to a file, and name the file with --live")
+		}
+		var in adopt.Input
+		if in.Live, err = stream(o.live, streams.In); err != nil {
+			return err
+		}
+		if len(args) > 0 {
+			if in.Rendered, err = stream("-", streams.In); err != nil {
+				return err
+			}
+		}
+		clone, err := commitflags.Open(streams.Err)
+		if err != nil {
+			return err
+		}
+		defer clone.Close() //nolint:errcheck // the kernel would do it
+		files, err := readFiles(clone, options.Unsigned)
+		if err != nil {
+			return err
+		}
+		in.Files, options.Origin, options.Branch = files.content, files.origin, files.branch
+		plan, err := adopt.Make(in, *options)
+		if err != nil {
+			return err
+		}
+		if err := files.check(plan); err != nil {
+			return err
+		}
+		if len(files.untracked) > 0 {
+			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are not committed and were not read, %s for one", len(files.untracked), files.untracked[0]))
+		}
+		if len(files.large) > 0 {
+			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are larger than %d MiB and were not read, %s for one", len(files.large), git.MaxFile>>20, files.large[0]))
+		}
+		if !o.dryRun {
+			if _, err := clone.Apply(files.propose(plan)); err != nil {
+				return commitflags.Hint(err, "")
+			}
+		}
+		return o.report(format, streams, plan)
+	}
+	return cmd
+}
+
+var variable = regexp.MustCompile(`^[_A-Za-z][_A-Za-z0-9]*$`)
+
+// options refuses invalid settings before anything is read.
+func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, error) {
+	out := &adopt.Options{Namespace: o.namespace, Substitute: map[string]string{}, Now: now}
+	for _, text := range o.substitute {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || !variable.MatchString(name) {
+			return nil, cli.Usagef("--substitute %q is not written as NAME=VALUE", text)
+		}
+		out.Substitute[name] = value
+	}
+	for _, flag := range []struct {
+		name, text string
+		into       *time.Duration
+	}{{"first-expiry", o.first, &out.First}, {"last-expiry", o.last, &out.Last}} {
+		var err error
+		if *flag.into, err = lifetime.ParseDuration(flag.text); err != nil {
+			return nil, cli.Usagef("--%s: %w", flag.name, err)
+		}
+	}
+	if out.First > out.Last {
+		return nil, cli.Usagef("--first-expiry %s is after --last-expiry %s", o.first, o.last)
+	}
+	cfg, err := cli.LoadRepositoryConfig(o.config)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := pending.Folders{Unsigned: cfg.Directories.Unsigned, Signed: cfg.Directories.Signed}.Complete()
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	out.Unsigned, out.Signed = folders.Unsigned, folders.Signed
+	out.Configured = cfg.Dir != ""
+	if out.Shape, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
+		return nil, err
+	}
+	shapeconfig.WeighClaims(cfg.Promote, &out.Shape)
+	return out, nil
+}
+
+// maxStream is the most that is read of standard input or of live objects, in bytes.
+const maxStream = 64 << 20
+
+// stream reads a file or standard input. "" is neither.
+func stream(name string, stdin io.Reader) ([]byte, error) {
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+		raw, err := io.ReadAll(io.LimitReader(stdin, maxStream+1))
+		if err == nil && len(raw) > maxStream {
+			err = fmt.Errorf("it is larger than %d MiB", maxStream>>20)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read standard input: %w", err)
+		}
+		return raw, nil
+	default:
+		raw, err := cli.ReadFileUpTo(name, maxStream)
+		if err != nil {
+			return nil, &cli.UsageError{Err: fmt.Errorf("--live: %w", err)}
+		}
+		return raw, nil
+	}
+}
+
+// errNotCommitted says that a file that adopting changes is not as HEAD has it.
+var errNotCommitted = errors.New("not committed, and adopting them changes them")
+
+// check refuses a plan that changes files that are not committed.
+func (f *files) check(plan *adopt.Plan) error {
+	changed := maps.Clone(plan.Write)
+	for _, name := range plan.Remove {
+		changed[name] = nil
+	}
+	var names []string
+	for _, name := range f.dirty {
+		if content, touched := changed[name]; touched && string(content) != string(f.content[name]) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return cli.Hint(fmt.Errorf("%s: %w", strings.Join(names, ", "), errNotCommitted), "commit or undo these changes first; nothing was changed")
+}

@@ -1,0 +1,72 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/polex-dev/polex/internal/adopt"
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/plain"
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// reasonAdopted is the reason of an exception that is adopted.
+const reasonAdopted = "adopted"
+
+// reasons are those of the plan itself. Those of the checks follow.
+var reasons = []exception.Reason{
+	{Name: reasonAdopted, Doc: "the exception moves to the folder of pending exceptions", Severity: exception.SeverityNote},
+	{Name: adopt.ReasonTemplate, Doc: "a template has to be rendered before it is adopted"},
+	{Name: adopt.ReasonUnreadable, Doc: "the document cannot be read"},
+	{Name: adopt.ReasonNotRendered, Doc: "a deployer or kustomization of the exception cannot be rendered"},
+	{Name: adopt.ReasonVariable, Doc: "the value of a Flux variable is not known"},
+	{Name: adopt.ReasonNoNamespace, Doc: "nothing says which namespace the exception is deployed to"},
+	{Name: adopt.ReasonSeveral, Doc: "the repository deploys the exception in several forms"},
+	{Name: adopt.ReasonExists, Doc: "the file exists with another content"},
+}
+
+// report prints the plan.
+func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Plan) error {
+	report := &cli.Report{Tool: "polex adopt", Reasons: slices.Concat(reasons, shape.Reasons()), Documents: len(plan.Adopted) + len(plan.Problems),
+		Idle: "no exceptions to adopt", Done: "adopted"}
+	if o.dryRun {
+		report.Done = "would be adopted"
+	}
+	for _, a := range plan.Adopted {
+		stated := ""
+		if a.Stated {
+			stated = " as stated"
+		}
+		result := cli.Result{Outcome: cli.Pass, File: a.File, Line: a.Line, Column: 1, Object: a.Identity, Reason: reasonAdopted,
+			Message: fmt.Sprintf("to %s, expires at %s%s", a.To, a.ExpiresAt.UTC().Format(time.RFC3339), stated),
+			Details: map[string]any{"to": a.To, "expiresAt": a.ExpiresAt.UTC().Format(time.RFC3339), "stated": a.Stated}}
+		if len(a.Notes) > 0 {
+			result.Message += "; " + strings.Join(a.Notes, "; ")
+		}
+		report.Add(result)
+	}
+	for _, p := range plan.Problems {
+		report.Add(cli.Result{Outcome: cli.Refuse, File: p.File, Line: max(p.Line, 1), Column: 1, Object: p.Object, Reason: p.Reason, Message: p.Message, Hint: p.Hint})
+	}
+	if err := format.Write(streams.Out, report); err != nil {
+		return err
+	}
+	changes := len(plan.Write) + len(plan.Remove)
+	for _, line := range plan.Edits {
+		_, _ = fmt.Fprintln(streams.Err, "edit: "+plain.Line(line))
+	}
+	for _, line := range plan.Notes {
+		_, _ = fmt.Fprintln(streams.Err, "note: "+plain.Line(line))
+	}
+	switch {
+	case changes == 0:
+	case o.dryRun:
+		_, _ = fmt.Fprintf(streams.Err, "%d files would be written and %d removed; nothing was changed\n", len(plan.Write), len(plan.Remove))
+	default:
+		_, _ = fmt.Fprintf(streams.Err, "%d files written and %d removed; review with git status, then commit\n", len(plan.Write), len(plan.Remove))
+	}
+	return report.Err()
+}

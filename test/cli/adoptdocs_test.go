@@ -1,0 +1,100 @@
+package cli_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/polex-dev/polex/internal/adopt"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// TestAdoptDocs: a script runs each command of docs/adopt.md, and the reasons that it explains
+// are those that there are.
+func TestAdoptDocs(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/adopt.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("testdata/adopt-docs.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(raw), -1) {
+		for line := range strings.Lines(block[1]) {
+			commands++
+			if !strings.Contains(string(script), "\nshell '"+strings.TrimSpace(line)+"'\n") {
+				t.Errorf("no script runs %q", line)
+			}
+		}
+	}
+	if commands < 10 {
+		t.Errorf("only %d commands are shown", commands)
+	}
+	known := map[string]bool{shape.ReasonBadLifetime: true}
+	for _, r := range []string{adopt.ReasonNoNamespace, adopt.ReasonVariable, adopt.ReasonSeveral, adopt.ReasonNotRendered, adopt.ReasonTemplate, adopt.ReasonExpired, adopt.ReasonExists, adopt.ReasonUnreadable} {
+		known[r] = true
+		if !strings.Contains(string(raw), "\n| `"+r+"` | ") {
+			t.Errorf("docs/adopt.md does not explain %s", r)
+		}
+	}
+	table, _, _ := strings.Cut(string(raw), "## Choose the expiry")
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ").FindAllStringSubmatch(table, -1) {
+		if !known[row[1]] {
+			t.Errorf("there is no reason %s", row[1])
+		}
+	}
+}
+
+// TestAdoptDocsAudit: the patch of docs/adopt.md leaves the guard without its webhook, and with
+// all else.
+func TestAdoptDocsAudit(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/adopt.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(raw)
+	if block == nil {
+		t.Fatal("there is no patch")
+	}
+	memory := filesys.MakeFsInMemory()
+	root := os.DirFS("../../policies/guard")
+	if err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		return memory.WriteFile(filepath.Join("/guard", name), content)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	build := func(patch string) string {
+		if err := memory.WriteFile("/own/kustomization.yaml", []byte("resources: [../guard/overlays/cert-manager]\n"+patch)); err != nil {
+			t.Fatal(err)
+		}
+		objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/own")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		for _, object := range objects.Resources() {
+			kinds = append(kinds, object.GetKind())
+		}
+		return strings.Join(kinds, " ")
+	}
+	const webhook = "ValidatingWebhookConfiguration"
+	with, without := build(""), build(string(block[1]))
+	if !strings.Contains(with, webhook) || strings.Contains(without, webhook) || len(strings.Fields(with)) != len(strings.Fields(without))+1 {
+		t.Errorf("with the webhook: %s; without: %s", with, without)
+	}
+}
