@@ -16,7 +16,7 @@ const (
 	// headroom is how much more is allocated between two collections than is live, in
 	// bytes. A collection goes through all that is known of the stored exceptions, and a
 	// review allocates a quarter of a MiB.
-	headroom = 16 << 20
+	headroom = 8 << 20
 )
 
 // boundMemory gives memory back that a burst of work has left: of thousands of

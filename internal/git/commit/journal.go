@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -96,10 +95,15 @@ func (c *Clone) removeJournal() error {
 // run does while this one has the clone.
 func (c *Clone) freeLocks() error {
 	err := c.own.Remove(journalReference + ".lock")
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return errors.Join(err, filepath.WalkDir(filepath.Join(c.shared, filepath.FromSlash(c.private)), func(path string, entry fs.DirEntry, err error) error {
+	shared, err := os.OpenRoot(c.shared)
+	if err != nil {
+		return err
+	}
+	defer shared.Close() //nolint:errcheck // only a folder
+	return fs.WalkDir(shared.FS(), strings.TrimSuffix(c.private, "/"), func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -110,8 +114,8 @@ func (c *Clone) freeLocks() error {
 		if err != nil || info.Size() > 0 && !strings.HasSuffix(path, ".lock") {
 			return err
 		}
-		return os.Remove(path)
-	}))
+		return shared.Remove(path)
+	})
 }
 
 // freeReferences removes the references that a run which was cut off has left.
