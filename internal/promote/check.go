@@ -1,7 +1,6 @@
 package promote
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -33,6 +32,9 @@ type Findings []Finding
 
 // Error returns how many findings there are, and the first.
 func (f Findings) Error() string {
+	if len(f) == 0 {
+		return "refused without a finding"
+	}
 	return fmt.Sprintf("%d findings, the first at %s: %s [%s]", len(f), f[0].Position, f[0].Message, f[0].Reason)
 }
 
@@ -66,8 +68,7 @@ func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, erro
 		return found, nil // what signing asks would only say it twice
 	}
 	_, err := sign.Prepare(docs, now, c.Rules)
-	var refused exception.Refusals
-	if errors.As(err, &refused) {
+	if refused := exception.RefusalsIn(err); refused != nil {
 		return append(found, Refused(refused)...), nil
 	}
 	return found, err

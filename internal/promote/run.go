@@ -74,13 +74,12 @@ type Result struct {
 func Run(ctx context.Context, job Job) (*Result, error) {
 	r := &run{Job: job, result: &Result{}, left: map[string]bool{}}
 	err := r.run(ctx)
-	var found Findings
-	var refused exception.Refusals
-	switch {
-	case errors.As(err, &found):
+	found := Refused(exception.RefusalsIn(err))
+	if len(found) == 0 {
+		errors.As(err, &found)
+	}
+	if len(found) > 0 {
 		r.result.Findings, err = append(r.result.Findings, found...), nil
-	case errors.As(err, &refused):
-		r.result.Findings, err = append(r.result.Findings, Refused(refused)...), nil
 	}
 	return r.result, err
 }
@@ -215,8 +214,7 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 		}
 	}
 	recorded, err := r.Record(ctx, plan, branch)
-	var refused exception.Refusals
-	if errors.As(err, &refused) {
+	if refused := exception.RefusalsIn(err); refused != nil {
 		return append(found, Refused(refused)...), nil, nil
 	}
 	return found, recorded, err

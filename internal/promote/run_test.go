@@ -173,6 +173,23 @@ func TestRunNoVerifier(t *testing.T) {
 	}
 }
 
+// TestRunEmptyRefusal: an error that lists no refusal is not taken for "nothing pending".
+func TestRunEmptyRefusal(t *testing.T) {
+	for _, empty := range []error{exception.Refusals{}, promote.Findings{}} {
+		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+		job, _ := r.job()
+		job.Sign = func(context.Context, []*exception.Document) ([]*exception.Document, error) { return nil, empty }
+		if result, err := promote.Run(t.Context(), job); err == nil {
+			t.Errorf("%T: Run: %v", empty, outcome(result))
+		}
+		job.Sign = nil
+		job.Record = func(context.Context, *promote.Plan, string) ([]*exception.Document, error) { return nil, empty }
+		if result, err := promote.Run(t.Context(), job); err == nil {
+			t.Errorf("%T: Run: %v", empty, outcome(result))
+		}
+	}
+}
+
 // TestRunPushes: what the remote takes is on it, what an earlier run committed comes first,
 // and what the remote refuses changes nothing.
 func TestRunPushes(t *testing.T) {

@@ -48,8 +48,7 @@ func (r *run) files(ctx context.Context, paths []string) error {
 	var sealed []*exception.Document
 	if r.report.Err() == nil {
 		sealed, err = r.sign(ctx, docs)
-		var refused exception.Refusals
-		if errors.As(err, &refused) {
+		if refused := exception.RefusalsIn(err); refused != nil {
 			r.found(promote.Refused(refused))
 		} else if err != nil {
 			return err
@@ -82,11 +81,10 @@ func (r *run) sign(ctx context.Context, docs []*exception.Document) ([]*exceptio
 		return nil, err
 	}
 	sealed, err := signer.Seal(ctx, docs, r.now)
-	var refused exception.Refusals
 	var unverified *sign.UnverifiedError
 	var rejected *verify.Rejected
 	switch {
-	case err == nil || errors.As(err, &refused):
+	case err == nil || exception.RefusalsIn(err) != nil:
 		return sealed, err
 	case errors.As(err, &unverified) && errors.As(err, &rejected) && rejected.IsPolicy():
 		return nil, exception.Refusals{{Position: unverified.Position, Reason: rejected.Reason,

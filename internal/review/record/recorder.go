@@ -52,9 +52,9 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 	records := map[string]*review.Record{}
 	for _, commit := range order {
 		record, err := r.Reviewer.Record(ctx, *origins[commit])
-		var refused exception.Refusals
+		refused := exception.RefusalsIn(err)
 		switch {
-		case errors.As(err, &refused):
+		case refused != nil:
 			refusals = append(refusals, refused...)
 		case err != nil:
 			return nil, err
