@@ -139,7 +139,7 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 	open := map[exception.Identity][]*candidate{}
 	var order []exception.Identity
 	for _, c := range all {
-		end, note, err := expiry(c.object, r.options.Now)
+		end, note, err := expiry(c.object, r.options.Shape.Terms, r.options.Now)
 		var bad *lifetime.Error
 		switch {
 		case errors.As(err, &bad):

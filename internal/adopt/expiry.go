@@ -10,39 +10,24 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// expiry reads what an exception says of its end, and returns it, or zero where it says none.
-// Kyverno's label becomes a statement that polex reads: an absolute one stands beside it, and
-// a relative one, which begins anew with each object, becomes a time.
-func expiry(object map[string]any, now time.Time) (end time.Time, note string, err error) {
-	path, _ := exception.StatementPath(groupKind(object), exception.AnnotationExpiresAt)
-	at := keys(path)
+// expiry reads the expiry that an exception states, or zero where it states none. Kyverno's
+// relative label, which begins anew with each object, becomes a time.
+func expiry(object map[string]any, terms lifetime.Terms, now time.Time) (end time.Time, note string, err error) {
 	labels := mapping(object, "metadata", "labels")
 	ttl, _ := labels[exception.LabelTTL].(string)
-	stated := text(object, at...) != "" || text(object, "metadata", "annotations", exception.AnnotationExpiresIn) != "" ||
-		text(object, "metadata", "annotations", exception.AnnotationExpiresAt) != ""
-	if ttl != "" {
-		length, relative := ttlLength(ttl)
-		absolute, isTime := ttlTime(ttl)
-		switch {
-		case relative:
-			if delete(labels, exception.LabelTTL); len(labels) == 0 {
-				delete(mapping(object, "metadata"), "labels")
-			}
-			note = fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is removed", exception.LabelTTL, ttl)
-			if !stated {
-				set(object, now.Add(length).UTC().Truncate(time.Second).Format(time.RFC3339), at...)
-			}
-		case isTime && !stated:
-			set(object, absolute.Format(time.RFC3339), at...)
-			note = fmt.Sprintf("the label %s=%s is stated as %s too", exception.LabelTTL, ttl, path)
+	length, relative := ttlLength(ttl)
+	if relative {
+		if delete(labels, exception.LabelTTL); len(labels) == 0 {
+			delete(mapping(object, "metadata"), "labels")
 		}
+		note = fmt.Sprintf("the label %s=%s, which counts from the creation of the object, is removed", exception.LabelTTL, ttl)
 	}
-	doc, err := exception.FromObject(object)
-	if err != nil {
-		return time.Time{}, "", err
+	life, err := lifetimeOf(object, terms)
+	if err == nil && relative && life.ExpiresAt.IsZero() && life.ExpiresIn == 0 {
+		path, _ := exception.StatementPath(groupKind(object), exception.AnnotationExpiresAt)
+		set(object, now.Add(length).UTC().Truncate(time.Second).Format(time.RFC3339), keys(path)...)
+		life, err = lifetimeOf(object, terms)
 	}
-	said, _ := doc.Exception()
-	life, err := lifetime.Of(said)
 	if err != nil {
 		return time.Time{}, "", err
 	}
@@ -52,20 +37,18 @@ func expiry(object map[string]any, now time.Time) (end time.Time, note string, e
 	return life.ExpiresAt, note, nil
 }
 
+func lifetimeOf(object map[string]any, terms lifetime.Terms) (lifetime.Lifetime, error) {
+	doc, err := exception.FromObject(object)
+	if err != nil {
+		return lifetime.Lifetime{}, err
+	}
+	return lifetime.Of(doc, terms)
+}
+
 // ttlLength reads a relative label as Kyverno does.
 func ttlLength(label string) (time.Duration, bool) {
 	length, err := strfmt.ParseDuration(label)
 	return length, err == nil && length > 0
-}
-
-// ttlTime reads an absolute label as Kyverno does.
-func ttlTime(label string) (time.Time, bool) {
-	for _, form := range []string{"2006-01-02T150405Z", time.DateOnly} {
-		if end, err := time.Parse(form, label); err == nil {
-			return end, true
-		}
-	}
-	return time.Time{}, false
 }
 
 func keys(path exception.Path) []string {

@@ -33,7 +33,7 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		// A warning would hide from the reviewer that a text is not what it looks like.
 		fixed[reason.Name] = reason.Fixed || reason.Name == "hidden-character" || reason.Name == "look-alike"
 	}
-	var set shape.Set
+	set := shape.Set{Terms: r.options.Shape.Terms}
 	found := map[string][]shape.Finding{}
 	eased := map[string]int{} // how many adopted exceptions a reason would refuse
 	for _, c := range all {

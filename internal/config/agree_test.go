@@ -66,6 +66,9 @@ shape:
   rules: [{name: ticket-form, expression: exception.ticket != '', message: no ticket, severity: warning}]
 trust:
   trustedRoot: root.json
+  expiryKeys: [acme.example/until]
+  grandfathered:
+    - {digest: "sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a", until: "2027-03-31", because: older}
   threshold: 1
   groups: [{name: platform, threshold: 1, authorities: [merge]}]
   kinds: ["*"]

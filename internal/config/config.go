@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -103,6 +104,9 @@ func (c *Config) Section(name string, into any) error {
 	}
 	return decode(c.doc, into, name)
 }
+
+// Terms are what the trust policy in the configuration reads the expiry of an exception by.
+func (c *Config) Terms() (lifetime.Terms, error) { return lifetime.ReadTerms(c.doc) }
 
 // Document returns the configuration as it was written.
 func (c *Config) Document() *exception.Document { return c.doc }

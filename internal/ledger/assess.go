@@ -62,7 +62,7 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessmen
 	if verified != nil {
 		from = verified.Message()
 	}
-	a := statements(from)
+	a := statements(from, v.Terms())
 	a.seal, a.verified = s, verified != nil
 	return a
 }
@@ -103,7 +103,7 @@ func signatureOf(s verify.Signature) Signature {
 
 // statements are what a document says, whoever wrote it. What is no PolicyException
 // says it in the annotations alone.
-func statements(doc *exception.Document) assessment {
+func statements(doc *exception.Document, terms lifetime.Terms) assessment {
 	e, ok := doc.Exception()
 	if !ok {
 		said := func(key string) exception.Statement { return doc.Statement("metadata", "annotations", key) }
@@ -118,7 +118,7 @@ func statements(doc *exception.Document) assessment {
 		RequestedBy: short(e.RequestedBy.Text), ApprovedBy: short(e.ApprovedBy.Text), PullRequest: short(e.PullRequest.Text),
 		MergeCommit: short(doc.Annotation(exception.AnnotationMergeCommit)), RecordedFrom: short(doc.Annotation(exception.AnnotationRecordedFrom)),
 	}}
-	if life, err := lifetime.OfDocument(doc); err == nil {
+	if life, err := lifetime.Of(doc, terms); err == nil {
 		a.startsAt, a.expiresAt = inUTC(life.StartsAt), inUTC(life.ExpiresAt)
 	}
 	var err error

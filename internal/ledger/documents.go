@@ -122,7 +122,7 @@ func (r *reading) look(b *blob, raw []byte, signed bool) {
 		if signed {
 			f.assessment = assess(r.Verifier, doc, r.at)
 		} else {
-			f.assessment = statements(doc)
+			f.assessment = statements(doc, r.Verifier.Terms())
 		}
 		b.documents = append(b.documents, f)
 	}

@@ -41,27 +41,27 @@ var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 //
 // An exception without an end, with one that has come by now, after which cron
 // would wait for a year, or without a name and a namespace is an *[Error].
-func CleanupPolicy(e *exception.Exception, form CleanupForm, now time.Time) ([]byte, error) {
-	l, err := Of(e)
+func CleanupPolicy(d *exception.Document, form CleanupForm, terms Terms, now time.Time) ([]byte, error) {
+	l, err := Of(d, terms)
 	if err != nil {
 		return nil, err
 	}
-	switch id := e.Identity; {
+	switch id := d.Identity(); {
 	case !dnsName.MatchString(id.Name):
 		return nil, &Error{Path: exception.Path{"metadata", "name"}, Message: fmt.Sprintf("%q is no name of an exception", id.Name)}
 	case !dnsName.MatchString(id.Namespace):
 		return nil, &Error{Path: exception.Path{"metadata", "namespace"}, Message: fmt.Sprintf("%q is no namespace", id.Namespace),
 			Hint: "a policy for the whole cluster has to say where the exception stands"}
-	case !dnsName.MatchString(e.Version):
-		return nil, &Error{Path: exception.Path{"apiVersion"}, Message: fmt.Sprintf("%q is no version", e.Version)}
-	case l.ExpiresAt.IsZero():
+	case !dnsName.MatchString(d.Version()):
+		return nil, &Error{Path: exception.Path{"apiVersion"}, Message: fmt.Sprintf("%q is no version", d.Version())}
+	case l.ExpiresAt.IsZero() || len(l.End.Path) == 0:
 		return nil, &Error{Path: exception.Path{"metadata"}, Message: "it has no time at which it ends",
 			Hint: "a duration becomes one when the exception is signed"}
 	case !now.Before(l.ExpiresAt):
-		return nil, &Error{Path: e.ExpiresAt.Path, Message: fmt.Sprintf("it has ended at %s, and cron would wait for a year", e.ExpiresAt.Text),
+		return nil, &Error{Path: l.End.Path, Message: fmt.Sprintf("it has ended at %s, and cron would wait for a year", l.End.Text),
 			Hint: "delete it"}
 	}
-	end := ending{e: e, at: wholeSecond(l.ExpiresAt)}
+	end := ending{id: d.Identity(), version: d.Version(), states: l.End, at: wholeSecond(l.ExpiresAt)}
 	switch form {
 	case DeletingPolicy:
 		return []byte(end.deletingPolicy()), nil
@@ -75,15 +75,17 @@ func CleanupPolicy(e *exception.Exception, form CleanupForm, now time.Time) ([]b
 // ending is an exception that was checked, with its end in whole seconds. Its
 // texts are names and times, and mean nothing in an expression.
 type ending struct {
-	e  *exception.Exception
-	at time.Time
+	id      exception.Identity
+	version string
+	states  exception.Statement
+	at      time.Time
 }
 
 // name is that of the policy: one for each exception, which the policy for a later
 // end replaces. What no exception may reach is called polex-*. Kyverno takes 63
 // characters for it, and none of its parts ends in a dash or a dot.
 func (n ending) name() string {
-	id := n.e.Identity
+	id := n.id
 	sum := sha256.Sum256([]byte(id.String()))
 	start := strings.TrimRight(id.Name[:min(len(id.Name), 32)], "-.")
 	return "polex-cleanup-" + start + "-" + hex.EncodeToString(sum[:8])
@@ -99,16 +101,23 @@ metadata:
 spec:
   # In UTC. It comes round every year: the conditions say which time is meant.
   schedule: %s
-`, apiVersion, form, n.name(), quoted(n.e.Identity.String()), quoted(Cron(n.at)))
+`, apiVersion, form, n.name(), quoted(n.id.String()), quoted(Cron(n.at)))
 }
 
 func (n ending) deletingPolicy() string {
-	id := n.e.Identity
-	states := fmt.Sprintf("has(object.spec.expiresAt) && object.spec.expiresAt == '%s'", n.e.ExpiresAt.Text)
-	if n.annotated() {
-		states = fmt.Sprintf("has(object.metadata.annotations) && '%[1]s' in object.metadata.annotations && object.metadata.annotations['%[1]s'] == '%[2]s'",
-			exception.AnnotationExpiresAt, n.e.ExpiresAt.Text)
+	id, field := n.id, "object"
+	var has []string
+	for _, step := range n.states.Path {
+		key := fmt.Sprint(step)
+		if !plainField.MatchString(key) {
+			has = append(has, fmt.Sprintf("'%s' in %s", key, field))
+			field += "['" + key + "']"
+			continue
+		}
+		field += "." + key
+		has = append(has, "has("+field+")")
 	}
+	states := fmt.Sprintf("%s && %s == '%s'", strings.Join(has, " && "), field, n.states.Text)
 	return n.head("policies.kyverno.io/v1", DeletingPolicy) + fmt.Sprintf(`  matchConstraints:
     resourceRules:
       - apiGroups: [%s]
@@ -122,21 +131,24 @@ func (n ending) deletingPolicy() string {
       expression: %s
     - name: has-ended
       expression: %s
-`, id.Group, n.e.Version,
+`, id.Group, n.version,
 		quoted(fmt.Sprintf("object.metadata.namespace == '%s' && object.metadata.name == '%s'", id.Namespace, id.Name)),
 		quoted(states), quoted(fmt.Sprintf("time.now() >= timestamp('%s')", n.at.Format(time.RFC3339))))
 }
 
 func (n ending) clusterCleanupPolicy() string {
-	id := n.e.Identity
-	states := "target.spec.expiresAt"
-	if n.annotated() {
-		states = fmt.Sprintf("target.metadata.annotations.%q", exception.AnnotationExpiresAt)
+	id, states := n.id, "target"
+	for _, step := range n.states.Path {
+		key := fmt.Sprint(step)
+		if !plainField.MatchString(key) {
+			key = strconv.Quote(key)
+		}
+		states += "." + key
 	}
 	// Both are compared within the one expression: Kyverno would take what an exception
 	// states for an expression again, outside of it. Of one second, neither time is
 	// before the other: that it is not before is that it has come.
-	ended := fmt.Sprintf("{{ (%s || '') == '%s' && !time_before(time_now_utc(), '%s') }}", states, n.e.ExpiresAt.Text, n.at.Format(time.RFC3339))
+	ended := fmt.Sprintf("{{ (%s || '') == '%s' && !time_before(time_now_utc(), '%s') }}", states, n.states.Text, n.at.Format(time.RFC3339))
 	return n.head("kyverno.io/v2", ClusterCleanupPolicy) + fmt.Sprintf(`  match:
     any:
       - resources:
@@ -148,14 +160,11 @@ func (n ending) clusterCleanupPolicy() string {
       - key: %s
         operator: Equals
         value: true
-`, id.Group, n.e.Version, id.Kind, quoted(id.Namespace), quoted(id.Name), quoted(ended))
+`, id.Group, n.version, id.Kind, quoted(id.Namespace), quoted(id.Name), quoted(ended))
 }
 
-// annotated reports whether the end that counts stands in the annotation.
-func (n ending) annotated() bool {
-	path := n.e.ExpiresAt.Path
-	return path[len(path)-1] == exception.AnnotationExpiresAt
-}
+// plainField is the name of a field that CEL and JMESPath read after a dot.
+var plainField = regexp.MustCompile(`^[A-Za-z]+$`)
 
 // quoted writes a text of names, times and expressions, which are ASCII, as YAML.
 func quoted(text string) string { return strconv.Quote(text) }

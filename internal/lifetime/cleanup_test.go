@@ -1,6 +1,7 @@
 package lifetime_test
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -39,7 +40,7 @@ func TestCron(t *testing.T) {
 }
 
 // ending is an exception in a namespace that states an end.
-func ending(t *testing.T, group, metadata, end string) *exception.Exception {
+func ending(t *testing.T, group, metadata, end string) *exception.Document {
 	t.Helper()
 	text := fmt.Sprintf("apiVersion: kyverno.io/v2beta1\nkind: PolicyException\nmetadata: {%s, annotations: {polex.dev/expires-at: %q}}\nspec: {}\n", metadata, end)
 	if group == "new" {
@@ -49,11 +50,7 @@ func ending(t *testing.T, group, metadata, end string) *exception.Exception {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, ok := doc.Exception()
-	if !ok {
-		t.Fatal("not an exception")
-	}
-	return e
+	return doc
 }
 
 // TestCleanupPolicy: a policy names the object, its version and the end that it
@@ -76,7 +73,7 @@ func TestCleanupPolicy(t *testing.T) {
 			"(target.spec.expiresAt || '') == '" + end + "'", "!time_before(time_now_utc(), '2027-02-28T21:59:30Z')"}},
 	} {
 		t.Run(tc.group+" "+string(tc.form), func(t *testing.T) {
-			text, err := lifetime.CleanupPolicy(ending(t, tc.group, "name: mongo, namespace: team-a", end), tc.form, at("2026-11-01T00:00:00Z"))
+			text, err := lifetime.CleanupPolicy(ending(t, tc.group, "name: mongo, namespace: team-a", end), tc.form, lifetime.Terms{}, at("2026-11-01T00:00:00Z"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +105,7 @@ func TestCleanupPolicyNames(t *testing.T) {
 		{"old", "name: b-c, namespace: a"}, {"old", "name: c, namespace: a-b"}, {"new", "name: c, namespace: a-b"}, {"old", "name: " + long + ", namespace: a"}, {"old", "name: " + long + "a, namespace: a"},
 		{"old", "name: " + long[:31] + "." + long + ", namespace: a"},
 	} {
-		text, err := lifetime.CleanupPolicy(ending(t, tc[0], tc[1], "2027-01-01T00:00:00Z"), lifetime.DeletingPolicy, at("2026-11-01T00:00:00Z"))
+		text, err := lifetime.CleanupPolicy(ending(t, tc[0], tc[1], "2027-01-01T00:00:00Z"), lifetime.DeletingPolicy, lifetime.Terms{}, at("2026-11-01T00:00:00Z"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,24 +137,28 @@ func TestNoCleanupPolicy(t *testing.T) {
 		{"its end has been", name, end, "2027-11-01T00:00:00Z", `metadata.annotations["polex.dev/expires-at"]`},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
-			text, err := lifetime.CleanupPolicy(ending(t, "old", tc.metadata, tc.end), lifetime.DeletingPolicy, at(tc.now))
+			text, err := lifetime.CleanupPolicy(ending(t, "old", tc.metadata, tc.end), lifetime.DeletingPolicy, lifetime.Terms{}, at(tc.now))
 			wrongAt(t, err, tc.wrong)
 			if text != nil {
 				t.Errorf("there is one:\n%s", text)
 			}
 		})
 	}
-	_, err := lifetime.CleanupPolicy(labelled(t, "old", "", "", ""), lifetime.DeletingPolicy, at("2026-11-01T00:00:00Z"))
+	_, err := lifetime.CleanupPolicy(labelled(t, "old", "", "", ""), lifetime.DeletingPolicy, lifetime.Terms{}, at("2026-11-01T00:00:00Z"))
 	wrongAt(t, err, "metadata.namespace")
-	endless := labelled(t, "old", "", "", "")
-	endless.Identity.Namespace = "b"
-	_, err = lifetime.CleanupPolicy(endless, lifetime.DeletingPolicy, at("2026-11-01T00:00:00Z"))
+	endless, err := exception.FromObject(map[string]any{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lifetime.CleanupPolicy(endless, lifetime.DeletingPolicy, lifetime.Terms{}, at("2026-11-01T00:00:00Z"))
 	wrongAt(t, err, "metadata")
-	versioned := ending(t, "old", name, end)
-	versioned.Version = "v2], x: ["
-	_, err = lifetime.CleanupPolicy(versioned, lifetime.DeletingPolicy, at(end).Add(-time.Hour))
+	versioned, err := exception.Parse(bytes.Replace(ending(t, "old", name, end).Source(), []byte("kyverno.io/v2beta1"), []byte(`"kyverno.io/v2], x: ["`), 1), "test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lifetime.CleanupPolicy(versioned, lifetime.DeletingPolicy, lifetime.Terms{}, at(end).Add(-time.Hour))
 	wrongAt(t, err, "apiVersion")
-	if _, err := lifetime.CleanupPolicy(ending(t, "old", name, end), "", at(end).Add(-time.Hour)); err == nil {
+	if _, err := lifetime.CleanupPolicy(ending(t, "old", name, end), "", lifetime.Terms{}, at(end).Add(-time.Hour)); err == nil {
 		t.Error("a policy of no kind")
 	}
 }

@@ -36,7 +36,7 @@ func at(text string) time.Time {
 	return parsed
 }
 
-func TestOfDocument(t *testing.T) {
+func TestOf(t *testing.T) {
 	const end, other = "2026-12-31T17:00:00Z", "2027-12-31T17:00:00Z"
 	expires := func(text string) string { return fmt.Sprintf("polex.dev/expires-at: %q", text) }
 	starts := func(text string) string { return fmt.Sprintf("polex.dev/starts-at: %q", text) }
@@ -87,7 +87,8 @@ func TestOfDocument(t *testing.T) {
 	} {
 		for _, group := range strings.Fields(tc.groups) {
 			t.Run(tc.name+" "+group, func(t *testing.T) {
-				got, err := lifetime.OfDocument(document(t, group, tc.annotations, tc.spec))
+				got, err := lifetime.Of(document(t, group, tc.annotations, tc.spec), lifetime.Terms{})
+				got.End = exception.Statement{}
 				wrongAt(t, err, tc.wrong)
 				if diff := cmp.Diff(tc.want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -132,11 +133,7 @@ func TestResolve(t *testing.T) {
 		{"no duration of ours", "new", "polex.dev/expires-in: -1d", "", "", "", `metadata.annotations["polex.dev/expires-in"]`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			e, ok := document(t, tc.group, tc.annotations, tc.spec).Exception()
-			if !ok {
-				t.Fatal("not an exception")
-			}
-			added, err := lifetime.Resolve(e, signedAt, false)
+			added, err := lifetime.Resolve(document(t, tc.group, tc.annotations, tc.spec), signedAt, false, lifetime.Terms{})
 			wrongAt(t, err, tc.wrong)
 			if tc.path == "" {
 				if len(added) > 0 {
@@ -167,8 +164,7 @@ func TestResolveLabel(t *testing.T) {
 		{"the other group", "new", "", `expiresAt: "2026-12-31T17:00:00Z"`, map[string]string{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			e, _ := document(t, tc.group, tc.annotations, tc.spec).Exception()
-			added, err := lifetime.Resolve(e, signedAt, true)
+			added, err := lifetime.Resolve(document(t, tc.group, tc.annotations, tc.spec), signedAt, true, lifetime.Terms{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +178,7 @@ func TestResolveLabel(t *testing.T) {
 		})
 	}
 	there := labelled(t, "old", `polex.dev/expires-at: "2026-12-31T17:00:00Z"`, "", "2026-12-31T170000Z")
-	if added, err := lifetime.Resolve(there, signedAt, true); err != nil || len(added) > 0 {
+	if added, err := lifetime.Resolve(there, signedAt, true, lifetime.Terms{}); err != nil || len(added) > 0 {
 		t.Errorf("added %v, %v", added, err)
 	}
 }

@@ -28,32 +28,22 @@ func wholeSecond(end time.Time) time.Time {
 	return whole
 }
 
-// checkTTL refuses a label that has Kyverno delete the exception at another time
-// than the one at which it ends, or where it says no end. One that counts a duration
-// counts from when the object was created: whoever restores the object from a backup,
-// or creates it anew, would have it live longer than what was signed.
-func checkTTL(e *exception.Exception, l Lifetime) error {
-	said := e.TTL.Text
-	switch {
-	case said == "" && e.TTL.Other == exception.EmptyText:
-		return nil // Kyverno does nothing for it
-	case said == "":
-		return checkText(e.TTL)
-	case !l.ExpiresAt.IsZero():
-		for _, form := range []string{ttlForm, ttlDayForm} {
-			if at, err := time.Parse(form, said); err == nil && at.Equal(wholeSecond(l.ExpiresAt)) {
-				return nil
-			}
-		}
-		return &Error{Path: e.TTL.Path,
-			Message: fmt.Sprintf("the label says %q, and the exception ends at %s", said, e.ExpiresAt.Text),
-			Hint:    "remove the label, or write it as " + FormatTTL(l.ExpiresAt)}
-	case l.ExpiresIn > 0:
-		return &Error{Path: e.TTL.Path,
-			Message: fmt.Sprintf("the label says %q, and the exception ends %s after it is signed", said, e.ExpiresIn.Text),
-			Hint:    "remove the label; lifetime.ttlLabel in the configuration has it written when the exception is signed"}
+// parseTTL reads the label by which Kyverno deletes the exception. It refuses a duration,
+// which counts from the creation of the object: an exception that is restored from a backup,
+// or created again by a GitOps tool, would outlive the expiry that was signed.
+func parseTTL(s exception.Statement) (time.Time, error) {
+	if s.Other == exception.EmptyText {
+		return time.Time{}, nil // Kyverno does nothing for it
 	}
-	return &Error{Path: e.TTL.Path,
-		Message: fmt.Sprintf("the label says %q, and the exception does not say when it ends", said),
-		Hint:    "remove the label, and say the end in the annotation " + exception.AnnotationExpiresAt}
+	if err := checkText(s); err != nil || s.Text == "" {
+		return time.Time{}, err
+	}
+	for _, form := range []string{ttlForm, ttlDayForm} {
+		if at, err := time.Parse(form, s.Text); err == nil && at.Unix() > 0 {
+			return at, nil
+		}
+	}
+	return time.Time{}, &Error{Path: s.Path,
+		Message: fmt.Sprintf("the label is %q; polex accepts an absolute time such as 2026-12-31T170000Z or 2026-12-31", s.Text),
+		Hint:    "remove the label and add the annotation " + exception.AnnotationExpiresIn + ": 30d, which counts from the signing (polex adopt does this)"}
 }

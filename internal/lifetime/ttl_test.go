@@ -10,7 +10,7 @@ import (
 )
 
 // labelled is an exception with Kyverno's label.
-func labelled(t *testing.T, group, annotations, spec, ttl string) *exception.Exception {
+func labelled(t *testing.T, group, annotations, spec, ttl string) *exception.Document {
 	t.Helper()
 	apiVersion := map[string]string{"old": "kyverno.io/v2", "new": "policies.kyverno.io/v1"}[group]
 	text := fmt.Sprintf("apiVersion: %s\nkind: PolicyException\nmetadata:\n  name: a\n  labels: {cleanup.kyverno.io/ttl: %q}\n  annotations: {%s}\nspec: {%s}\n",
@@ -19,40 +19,42 @@ func labelled(t *testing.T, group, annotations, spec, ttl string) *exception.Exc
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, ok := doc.Exception()
-	if !ok {
-		t.Fatal("not an exception")
-	}
-	return e
+	return doc
 }
 
-// TestTTL: the label says when the exception ends, or nothing may hang on it.
+// TestTTL: an absolute label is an end, and of several the earliest counts. What Kyverno
+// reads as a duration, or not at all, is refused.
 func TestTTL(t *testing.T) {
-	const label = `metadata.labels["cleanup.kyverno.io/ttl"]`
-	at := func(text string) string { return fmt.Sprintf("polex.dev/expires-at: %q", text) }
-	for _, tc := range []struct{ name, group, annotations, spec, ttl, wrong string }{
-		{"the end", "old", at("2026-12-31T17:00:00Z"), "", "2026-12-31T170000Z", ""},
-		{"the native end", "new", "", `expiresAt: "2026-12-31T17:00:00Z"`, "2026-12-31T170000Z", ""},
-		{"the end in another zone", "old", at("2027-01-01T02:00:00+09:00"), "", "2026-12-31T170000Z", ""},
-		{"midnight as a day", "old", at("2028-02-29T00:00:00Z"), "", "2028-02-29", ""},
-		{"midnight elsewhere as a day", "old", at("2028-02-29T00:00:00+01:00"), "", "2028-02-29", label},
-		{"a part of a second later", "old", at("2026-12-31T16:59:59.5Z"), "", "2026-12-31T170000Z", ""},
-		{"a part of a second earlier", "old", at("2026-12-31T17:00:00.5Z"), "", "2026-12-31T170000Z", label},
-		{"later", "old", at("2026-12-31T17:00:00Z"), "", "2026-12-31T170001Z", label},
-		{"earlier, for the other group", "new", "", `expiresAt: "2026-12-31T17:00:00Z"`, "2026-12-31T165959Z", label},
-		{"the hour of another zone", "old", at("2026-12-31T17:00:00+02:00"), "", "2026-12-31T170000Z", label},
-		{"a year later", "old", at("2026-12-31T17:00:00Z"), "", "2027-12-31T170000Z", label},
-		{"a duration beside an end", "old", at("2026-12-31T17:00:00Z"), "", "30d", label},
-		{"the same duration, which counts from elsewhere", "old", "polex.dev/expires-in: 30d", "", "30d", label},
-		{"an end beside a duration", "old", "polex.dev/expires-in: 30d", "", "2026-12-31T170000Z", label},
-		{"no time", "old", at("2026-12-31T17:00:00Z"), "", "never", label},
-		{"nothing beside it", "old", "", "", "30d", label},
-		{"a time, and nothing beside it", "new", "", "", "2026-12-31T170000Z", label},
-		{"empty", "old", at("2026-12-31T17:00:00Z"), "", "", ""},
+	const label, end = `metadata.labels["cleanup.kyverno.io/ttl"]`, "2026-12-31T17:00:00Z"
+	said := func(text string) string { return fmt.Sprintf("polex.dev/expires-at: %q", text) }
+	native := fmt.Sprintf("expiresAt: %q", end)
+	for _, tc := range []struct{ name, group, annotations, spec, ttl, want, wrong string }{
+		{"the end", "old", said(end), "", "2026-12-31T170000Z", end, ""},
+		{"the native end", "new", "", native, "2026-12-31T170000Z", end, ""},
+		{"the end in another zone", "old", said("2027-01-01T02:00:00+09:00"), "", "2026-12-31T170000Z", end, ""},
+		{"midnight as a day", "old", said("2028-02-29T00:00:00Z"), "", "2028-02-29", "2028-02-29T00:00:00Z", ""},
+		{"a day later than midnight elsewhere", "old", said("2028-02-29T00:00:00+01:00"), "", "2028-02-29", "2028-02-28T23:00:00Z", ""},
+		{"later", "old", said(end), "", "2026-12-31T170001Z", end, ""},
+		{"earlier", "old", said(end), "", "2026-12-31T165959Z", "2026-12-31T16:59:59Z", ""},
+		{"earlier, for the other group", "new", "", native, "2026-12-31T165959Z", "2026-12-31T16:59:59Z", ""},
+		{"nothing beside it", "old", "", "", "2026-12-31T170000Z", end, ""},
+		{"nothing beside it, for the other group", "new", "", "", "2026-12-31", "2026-12-31T00:00:00Z", ""},
+		{"a duration beside an end", "old", said(end), "", "30d", "", label},
+		{"the same duration, which counts from elsewhere", "old", "polex.dev/expires-in: 30d", "", "30d", "", label},
+		{"an end beside a duration", "old", "polex.dev/expires-in: 30d", "", "2026-12-31T170000Z", end, ""},
+		{"no time", "old", said(end), "", "never", "", label},
+		{"a duration", "old", "", "", "30d", "", label},
+		{"a time as RFC 3339 has it", "old", "", "", "2026-12-31T17-00-00Z", "", label},
+		{"before 1970", "old", said(end), "", "1969-12-31", "", label},
+		{"a day that is none", "old", said(end), "", "2026-02-30", "", label},
+		{"empty", "old", said(end), "", "", end, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := lifetime.Of(labelled(t, tc.group, tc.annotations, tc.spec, tc.ttl))
+			life, err := lifetime.Of(labelled(t, tc.group, tc.annotations, tc.spec, tc.ttl), lifetime.Terms{})
 			wrongAt(t, err, tc.wrong)
+			if tc.want != "" && !life.ExpiresAt.Equal(at(tc.want)) {
+				t.Errorf("it ends at %s, want %s", life.ExpiresAt, tc.want)
+			}
 		})
 	}
 }
@@ -78,7 +80,7 @@ func TestFormatTTL(t *testing.T) {
 			t.Errorf("%s: no value of a label", end)
 		}
 		e := labelled(t, "old", fmt.Sprintf("polex.dev/expires-at: %q", end.Format(time.RFC3339Nano)), "", want)
-		if _, err := lifetime.Of(e); err != nil {
+		if _, err := lifetime.Of(e, lifetime.Terms{}); err != nil {
 			t.Errorf("%s: what is written is refused: %v", end, err)
 		}
 	}

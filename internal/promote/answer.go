@@ -19,8 +19,8 @@ var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApp
 // differs says where a message is not what was asked for, but for what signing
 // adds: the time that a duration became, with its other forms, the defaults of the
 // API server, and the record of the review. It returns "" where it is.
-func differs(asked, signed *exception.Document, witnessed time.Time) string {
-	if problem := badExpiry(asked, signed, witnessed); problem != "" {
+func differs(asked, signed *exception.Document, witnessed time.Time, terms lifetime.Terms) string {
+	if problem := badExpiry(asked, signed, witnessed, terms); problem != "" {
 		return problem
 	}
 	want, err := asked.Add(exception.Defaults(asked)...)
@@ -36,8 +36,8 @@ func differs(asked, signed *exception.Document, witnessed time.Time) string {
 	expires, isField := exception.StatementPath(asked.GroupKind(), exception.AnnotationExpiresAt)
 	drop(approved)
 	drop(expires)
-	// Beside an end, the label says the same, or badExpiry had found it.
-	if s, ok := signed.Exception(); ok && !isField && s.ExpiresAt.Text != "" {
+	// The label that signing writes says the same end.
+	if s, ok := signed.Exception(); ok && !isField && s.ExpiresAt.Text != "" && sameEnd(signed, terms) {
 		drop(exception.Path{"metadata", "labels", exception.LabelTTL})
 	}
 	// What the API server or a GitOps tool may add to an object nobody signs, so
@@ -53,6 +53,12 @@ func differs(asked, signed *exception.Document, witnessed time.Time) string {
 		return fmt.Sprintf("%s is %s, and was asked for as %s", d.Path, d.New(), d.Old())
 	}
 	return "it has fields that only a cluster adds"
+}
+
+// sameEnd reports whether Kyverno's label says the end that the document states.
+func sameEnd(signed *exception.Document, terms lifetime.Terms) bool {
+	life, err := lifetime.Of(signed, terms)
+	return err == nil && signed.Text("metadata", "labels", exception.LabelTTL) == lifetime.FormatTTL(life.ExpiresAt)
 }
 
 // leaveOut removes a key that was not asked for, and the mapping that was made to
@@ -79,17 +85,15 @@ func leaveOut(have, asked map[string]any, path exception.Path) {
 
 // badExpiry says what is wrong with the time that a duration became: there is
 // none without a duration, and it is no later than the duration allows.
-func badExpiry(asked, signed *exception.Document, witnessed time.Time) string {
-	e, ok := asked.Exception()
-	s, also := signed.Exception()
-	if !ok || !also {
+func badExpiry(asked, signed *exception.Document, witnessed time.Time, terms lifetime.Terms) string {
+	if !asked.GroupKind().IsException() || !signed.GroupKind().IsException() {
 		return ""
 	}
-	wanted, err := lifetime.Of(e)
+	wanted, err := lifetime.Of(asked, terms)
 	if err != nil {
 		return err.Error()
 	}
-	got, err := lifetime.Of(s)
+	got, err := lifetime.Of(signed, terms)
 	if err != nil {
 		return err.Error()
 	}
@@ -102,7 +106,7 @@ func badExpiry(asked, signed *exception.Document, witnessed time.Time) string {
 	case wanted.ExpiresIn > 0 && got.ExpiresAt.IsZero():
 		return "it asks for a duration, and there is no time of expiry"
 	case wanted.ExpiresIn > 0 && got.ExpiresAt.After(witnessed.Add(wanted.ExpiresIn+skew)):
-		return fmt.Sprintf("it asks for %s, and ends at %s", e.ExpiresIn.Text, got.ExpiresAt.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("it asks for %s, and ends at %s", lifetime.FormatDuration(wanted.ExpiresIn), got.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	return ""
 }

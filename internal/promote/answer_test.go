@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/promote"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -96,7 +97,7 @@ func TestDiffers(t *testing.T) {
 				}
 				signed = strings.Replace(signed, tc.changes[i], tc.changes[i+1], 1)
 			}
-			got := promote.Differs(parse(t, asked), parse(t, signed), witnessed)
+			got := promote.Differs(parse(t, asked), parse(t, signed), witnessed, lifetime.Terms{})
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
@@ -104,7 +105,7 @@ func TestDiffers(t *testing.T) {
 	}
 	// The record of a review that the request wrote itself is not left out.
 	claims := strings.Replace(bareRequest, atName, atName+"  annotations: {polex.dev/approved-by: ann}\n", 1)
-	if got := promote.Differs(parse(t, claims), parse(t, strings.Replace(claims, "ann}", "bob}", 1)), witnessed); got == "" {
+	if got := promote.Differs(parse(t, claims), parse(t, strings.Replace(claims, "ann}", "bob}", 1)), witnessed, lifetime.Terms{}); got == "" {
 		t.Error("another approver than the request says")
 	}
 }

@@ -80,7 +80,7 @@ func (c Checks) overlaps(plan *Plan, now time.Time) (Findings, error) {
 	if !c.Overlaps {
 		return nil, nil
 	}
-	set := shape.Set{Thorough: true}
+	set := shape.Set{Thorough: true, Terms: c.Rules.Terms}
 	var err error
 	set.Live(func(yield func(*exception.Document) bool) {
 		more := true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -153,7 +154,7 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 		if err != nil {
 			return nil, nil, err
 		}
-		if refusal := p.answers(m, m.Documents[i], doc, verified, now); refusal != nil {
+		if refusal := p.answers(m, m.Documents[i], doc, verified, verifier.Terms(), now); refusal != nil {
 			refusals = append(refusals, refusal)
 		}
 	}
@@ -161,7 +162,7 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 }
 
 // answers refuses a sealed document that is not what was asked for.
-func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, now time.Time) *exception.Refusal {
+func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, terms lifetime.Terms, now time.Time) *exception.Refusal {
 	witnessed := now
 	for _, s := range verified.Signatures() {
 		if s.WitnessedAt.IsZero() {
@@ -175,7 +176,7 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 				Message: fmt.Sprintf("it was sealed at %s, and the commit that asks for it is of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}
 		}
 	}
-	if problem := differs(asked, verified.Message(), witnessed); problem != "" {
+	if problem := differs(asked, verified.Message(), witnessed, terms); problem != "" {
 		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest, Message: fmt.Sprintf("it is not what %s asks for: %s", m.From, problem)}
 	}
 	return nil

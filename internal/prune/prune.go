@@ -29,6 +29,8 @@ type Options struct {
 	Now    time.Time
 	// Soon is how long before its end an exception is named; 0 names none.
 	Soon time.Duration
+	// Terms are the trust policy's: what the expiry of an exception is read by.
+	Terms lifetime.Terms
 	// DryRun changes nothing.
 	DryRun bool
 }
@@ -113,7 +115,7 @@ func (f *Found) file(content []byte, name string, o Options) error {
 	for doc, err := range exception.NewReader(bytes.NewReader(content), name).All() {
 		var life lifetime.Lifetime
 		if err == nil {
-			life, err = lifetime.OfDocument(doc)
+			life, err = lifetime.Of(doc, o.Terms)
 			err = atItsPlace(doc, err)
 		}
 		var bad *exception.SyntaxError

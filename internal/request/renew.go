@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
@@ -21,7 +22,7 @@ var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationE
 // the place of the predecessor's. A document without a seal, or one that is not what
 // its seal says was signed, is a *[NotRenewableError]; who signed it is for the
 // caller to verify.
-func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
+func Renew(signed *exception.Document, statements Statements, terms lifetime.Terms) (*Draft, error) {
 	before, err := readPredecessor(signed)
 	if errors.Is(err, seal.ErrUnsigned) {
 		return nil, &NotRenewableError{Message: "it has never been signed", Hint: "change the pending request instead"}
@@ -42,7 +43,9 @@ func Renew(signed *exception.Document, statements Statements) (*Draft, error) {
 		path, _ := exception.StatementPath(kind, key)
 		remove(object, path)
 	}
-	remove(object, exception.Path{"metadata", "labels", exception.LabelTTL}) // which says the end that was signed
+	for _, path := range lifetime.Places(kind, terms) {
+		remove(object, path)
+	}
 	statements.write(object, kind)
 	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenews}, before.named)
 	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenewal}, strconv.Itoa(before.number+1))

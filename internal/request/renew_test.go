@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -66,7 +67,7 @@ spec:
 
 func TestRenew(t *testing.T) {
 	old, digest := sealed(t, signedOld)
-	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Ticket: "SEC-13"})
+	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Ticket: "SEC-13"}, lifetime.Terms{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ spec:
 
 	// The next in the row counts on.
 	next, digest := sealed(t, string(draft.Source))
-	again, err := request.Renew(next, request.Statements{ExpiresIn: "1d"})
+	again, err := request.Renew(next, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ spec:
   expiresAt: "2026-06-01T12:00:00Z"
   properties: {reason: none, approved-by: jane}
 `)
-	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Reason: "still none"})
+	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Reason: "still none"}, lifetime.Terms{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestNotRenewable(t *testing.T) {
 		"as often as can be":     odd(`"998"`),
 	} {
 		var not *request.NotRenewableError
-		if draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}); !errors.As(err, &not) || not.Message == "" {
+		if draft, err := request.Renew(doc, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{}); !errors.As(err, &not) || not.Message == "" {
 			t.Errorf("%s: %v, %v", name, draft, err)
 		}
 	}
@@ -190,7 +191,7 @@ func TestNotRenewable(t *testing.T) {
 
 func TestContinues(t *testing.T) {
 	old, _ := sealed(t, signedOld)
-	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Reason: "still none"})
+	draft, err := request.Renew(old, request.Statements{ExpiresIn: "3d", Reason: "still none"}, lifetime.Terms{})
 	if err != nil {
 		t.Fatal(err)
 	}

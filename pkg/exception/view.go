@@ -67,8 +67,6 @@ type Exception struct {
 	// StartsAt, ExpiresAt and SignedAt are RFC 3339 times, ExpiresIn a duration, as
 	// written: internal/lifetime reads them.
 	StartsAt, ExpiresIn, ExpiresAt, SignedAt Statement
-	// TTL is Kyverno's label [LabelTTL], as written.
-	TTL Statement
 
 	// Conflicts are statements made twice, in a native field and in an
 	// annotation, with different words.
@@ -101,7 +99,6 @@ func (d *Document) Exception() (*Exception, bool) {
 	e.StartsAt = e.say(d, AnnotationStartsAt)
 	e.ExpiresIn = e.say(d, AnnotationExpiresIn)
 	e.SignedAt = e.say(d, AnnotationSignedAt)
-	e.TTL = d.Statement("metadata", "labels", LabelTTL)
 	return e, true
 }
 
@@ -117,7 +114,7 @@ func (e *Exception) say(d *Document, annotation string) Statement {
 	if field.Text == "" && field.Other == "" {
 		return said
 	}
-	if said.Text != "" && field.Text != "" && said.Text != field.Text {
+	if said.Text != "" && field.Text != "" && said.Text != field.Text && annotation != AnnotationExpiresAt { // internal/lifetime refuses two ends
 		e.Conflicts = append(e.Conflicts, Conflict{Native: field, Annotation: said})
 	}
 	return field

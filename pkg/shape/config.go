@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/expression"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -28,6 +29,8 @@ func Statements() []string {
 // Config says what is asked of an exception beyond what is asked of any.
 // [Baseline] and [Strict] are places to start from.
 type Config struct {
+	// Terms are the trust policy's: what the expiry of an exception is read by.
+	Terms lifetime.Terms
 	// InsecureAllowUnbounded permits an exception without an expiry.
 	InsecureAllowUnbounded bool
 	// MaxLifetime is the furthest that an expiry may be away; zero is no limit.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -31,6 +32,8 @@ type Set struct {
 	// otherwise 100 are compared: for who refuses what overlaps. One that takes too long
 	// to compare is found to overlap.
 	Thorough bool
+	// Terms are the trust policy's: what the expiry of an exception is read by.
+	Terms lifetime.Terms
 
 	members   []*member
 	met, live map[exception.IdentityKey]int // numbers of members
@@ -51,7 +54,7 @@ func (s *Set) Live(docs iter.Seq[*exception.Document], now time.Time) {
 		if s.live == nil {
 			s.live = map[exception.IdentityKey]int{}
 		}
-		m := newMember(d, e, of, time.Time{}) // what a live one asked for was counted from its signing
+		m := newMember(d, e, of, s.Terms, time.Time{}) // what a live one asked for was counted from its signing
 		m.live = true
 		s.live[m.id.Key()] = s.remember(m)
 	}
@@ -77,7 +80,7 @@ func (s *Set) Add(d *exception.Document) []Finding {
 		s.met[key] = s.remember(&member{at: d.Position()})
 		return nil
 	}
-	m := newMember(d, e, of, s.now)
+	m := newMember(d, e, of, s.Terms, s.now)
 	found := append(s.superseded(d, m), s.overlaps(d, m)...)
 	s.met[key] = s.remember(m)
 	return sorted(found)

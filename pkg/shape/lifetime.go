@@ -32,7 +32,7 @@ A duration is judged as it is, for it begins when the exception is signed.`,
 }
 
 func (s *subject) lifetime() {
-	life, err := lifetime.Of(s.Said)
+	life, err := lifetime.Of(s.Doc, s.config.Terms)
 	if err != nil {
 		var bad *lifetime.Error
 		if !errors.As(err, &bad) {
@@ -47,19 +47,19 @@ func (s *subject) lifetime() {
 	}
 	at, in := !life.ExpiresAt.IsZero(), life.ExpiresIn != 0
 	if at && in && len(manifest.SignatureKeys(s.Doc)) == 0 {
-		s.find(ReasonBadLifetime, s.Said.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Said.ExpiresIn.Text, s.Said.ExpiresAt.Text), "keep one of the two")
+		s.find(ReasonBadLifetime, s.Said.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Said.ExpiresIn.Text, life.End.Text), "keep one of the two")
 		return
 	}
 	switch limit, why := s.maxLifetime(); {
 	case !at && !in:
 		if !s.config.InsecureAllowUnbounded {
-			s.find(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it ends",
-				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing")
+			s.find(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it expires",
+				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing; or list it in the trust policy under grandfathered, with a time and the digest "+lifetime.ContentDigest(s.Doc))
 		}
 	case at && !life.ExpiresAt.After(s.now):
-		s.find(ReasonExpired, s.Said.ExpiresAt.Path, fmt.Sprintf("the exception has expired at %s", s.Said.ExpiresAt.Text), "remove it, or ask for it anew")
+		s.find(ReasonExpired, life.End.Path, fmt.Sprintf("the exception has expired at %s", life.End.Text), "remove it, or ask for it anew")
 	case limit > 0 && at && life.ExpiresAt.Sub(s.now) > limit:
-		s.tooLong(s.Said.ExpiresAt, lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" from now", limit, why)
+		s.tooLong(life.End, lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" from now", limit, why)
 	case limit > 0 && life.ExpiresIn > limit:
 		s.tooLong(s.Said.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit, why)
 	}

@@ -47,7 +47,7 @@ type memberPolicy struct {
 	path  exception.Path
 }
 
-func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Exception, now time.Time) *member {
+func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Exception, terms lifetime.Terms, now time.Time) *member {
 	spec := of.Spec
 	m := &member{id: e.Identity, at: d.Position(), byMatch: of.ByMatch, block: match.BlockOf(of.Match)}
 	for _, ref := range of.Refs {
@@ -60,7 +60,7 @@ func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Except
 	m.controls, m.restraint = digestOf(spec["podSecurity"]), digestOf(spec["conditions"], spec["images"], spec["allowedValues"])
 	m.scope = digestOf(spec["match"], spec["matchConditions"], spec["podSecurity"], spec["conditions"], spec["images"], spec["allowedValues"])
 	m.list()
-	life, err := lifetime.Of(e)
+	life, err := lifetime.Of(d, terms)
 	switch {
 	case err != nil: // said by the check on lifetimes
 	case !life.ExpiresAt.IsZero():

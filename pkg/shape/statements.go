@@ -64,9 +64,6 @@ func (s *subject) statements() {
 		s.find(reasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
 	}
 	for _, c := range s.Said.Conflicts {
-		if c.Annotation.Path[len(c.Annotation.Path)-1] == exception.AnnotationExpiresAt {
-			continue
-		}
 		s.find(reasonContradiction, c.Annotation.Path,
 			fmt.Sprintf("%s says %q, and %s says %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text), "keep one of the two")
 	}

@@ -38,6 +38,8 @@ type Rules struct {
 	// TTLLabel writes the end of an exception of kyverno.io as the label
 	// cleanup.kyverno.io/ttl too.
 	TTLLabel bool
+	// Terms are the trust policy's, [trust.Policy.Terms].
+	Terms lifetime.Terms
 
 	// statesTime writes when it was signed into the message, for a signature that does
 	// not bind the time itself.
@@ -95,13 +97,13 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	if rules.statesTime {
 		additions = append(additions, exception.Addition{Path: at, Value: now.UTC().Truncate(time.Second).Format(time.RFC3339)})
 	}
-	if e, ok := doc.Exception(); ok {
-		resolved, refusal := resolve(doc, e, now, rules)
+	if doc.GroupKind().IsException() {
+		resolved, refusal := resolve(doc, now, rules)
 		if refusal != nil {
 			return nil, exception.Refusals{refusal}
 		}
 		additions = append(additions, resolved...)
-	} else if _, err := lifetime.OfDocument(doc); err != nil {
+	} else if _, err := lifetime.Of(doc, rules.Terms); err != nil {
 		return nil, exception.Refusals{badLifetime(doc, err)}
 	}
 	out, err := doc.Add(additions...)
@@ -114,12 +116,12 @@ func prepare(doc *exception.Document, now time.Time, rules Rules) (*exception.Do
 	return out, nil
 }
 
-func resolve(doc *exception.Document, e *exception.Exception, now time.Time, rules Rules) ([]exception.Addition, *exception.Refusal) {
-	additions, err := lifetime.Resolve(e, now, rules.TTLLabel)
+func resolve(doc *exception.Document, now time.Time, rules Rules) ([]exception.Addition, *exception.Refusal) {
+	additions, err := lifetime.Resolve(doc, now, rules.TTLLabel, rules.Terms)
 	if err != nil {
 		return nil, badLifetime(doc, err)
 	}
-	if len(additions) == 0 && e.ExpiresAt.Text == "" && !rules.InsecureAllowUnbounded {
+	if life, _ := lifetime.Of(doc, rules.Terms); life.ExpiresAt.IsZero() && life.ExpiresIn == 0 && !rules.InsecureAllowUnbounded {
 		return nil, &exception.Refusal{Position: doc.PositionOf(exception.Path{"metadata"}), Reason: ReasonNoExpiry,
 			Message: "it never expires", Hint: "add the annotation " + exception.AnnotationExpiresIn + ": 30d"}
 	}

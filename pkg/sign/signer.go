@@ -88,7 +88,7 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 		var err error
 		if policy, err = trust.New(trust.Config{
 			Authorities: []trust.AuthorityConfig{self}, Kinds: []string{"*"},
-			InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded,
+			InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded, ExpiryConfig: trust.ExpiryConfig{ExpiryKeys: config.Rules.Terms.Keys},
 		}, config.Root); err != nil {
 			return nil, fmt.Errorf("verify with what is made: %w", err)
 		}
@@ -169,7 +169,7 @@ func (e *UnverifiedError) Unwrap() error { return e.Err }
 // verify checks a sealed document under the policy that the signer was given, or
 // else under its own identity. One that starts later is checked as of then.
 func (s *Signer) verify(sealed *exception.Document, now time.Time) error {
-	if life, err := lifetime.OfDocument(sealed); err == nil && life.StartsAt.After(now) {
+	if life, err := lifetime.Of(sealed, lifetime.Terms{}); err == nil && life.StartsAt.After(now) {
 		now = life.StartsAt
 	}
 	_, err := s.verifier.Verify(sealed, now)

@@ -1,5 +1,7 @@
 package trust
 
+import "github.com/polex-dev/polex/internal/lifetime"
+
 // The header of a trust policy that is a file of its own. What else stands in
 // such a file is a [Config].
 const (
@@ -38,8 +40,16 @@ type Config struct {
 	// InsecureAllowUnbounded accepts an exception that never expires.
 	InsecureAllowUnbounded bool `json:"allowUnbounded"`
 
+	ExpiryConfig
+
 	Revoked []RevocationConfig `json:"revoked"`
 }
+
+// ExpiryConfig says where exceptions state their expiry, and which ones do without.
+type ExpiryConfig = lifetime.Config
+
+// Grandfather gives an expiry to one exception that states none. It waives nothing else.
+type Grandfather = lifetime.Grandfather
 
 // AuthorityConfig is someone whose signature counts: a keyless identity (Issuer,
 // and Subject or SubjectRegexp, and Claims), whom a certificate authority of

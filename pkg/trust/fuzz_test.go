@@ -53,9 +53,9 @@ func FuzzPolicy(f *testing.F) {
 					t.Errorf("%q is anybody\n%s", a.Name(), text)
 				}
 			}
-			_, _ = a.Within(trust.ScopeOf(legacy), time.Unix(0, 0))
+			_, _ = a.Within(p.ScopeOf(legacy), time.Unix(0, 0))
 		}
-		_, _ = p.MaxLifetime(trust.ScopeOf(doc))
+		_, _ = p.MaxLifetime(p.ScopeOf(doc))
 		if counted, enough, _ := p.Assign(nil); enough || len(counted) > 0 {
 			t.Errorf("nobody is enough\n%s", text)
 		}
@@ -78,7 +78,7 @@ func FuzzExtent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e := trust.ScopeOf(doc)
+		e := p.ScopeOf(doc)
 		if is, _ := p.Authorities()[0].Within(e, year); !is {
 			return
 		}

@@ -41,7 +41,7 @@ func scope(t *testing.T, yaml string) trust.Scope {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trust.ScopeOf(doc)
+	return (&trust.Policy{}).ScopeOf(doc)
 }
 
 func limited(l *trust.LimitsConfig) trust.Config {

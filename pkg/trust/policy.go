@@ -18,6 +18,7 @@ type Policy struct {
 	kinds       Kinds
 	maxLifetime time.Duration
 	lifetimes   []lifetimeRule
+	terms       lifetime.Terms
 	unbounded   bool
 	revoked     revoked
 }
@@ -56,6 +57,9 @@ func New(c Config, root *Root) (*Policy, error) {
 			return nil, fmt.Errorf("lifetimes %d: %w", i+1, err)
 		}
 		p.lifetimes = append(p.lifetimes, rule)
+	}
+	if p.terms, err = c.Terms(); err != nil {
+		return nil, err
 	}
 	if err := p.setRevoked(c.Revoked); err != nil {
 		return nil, err
@@ -155,6 +159,9 @@ func (p *Policy) Groups() []Group { return p.groups }
 
 // AllowsKind reports whether the policy speaks of a kind.
 func (p *Policy) AllowsKind(gk exception.GroupKind) bool { return p.kinds.Allow(gk) }
+
+// Terms are what the expiry of an exception is read by.
+func (p *Policy) Terms() lifetime.Terms { return p.terms }
 
 // AllowsUnbounded reports whether an exception may do without an expiry.
 func (p *Policy) AllowsUnbounded() bool { return p.unbounded }

@@ -25,9 +25,9 @@ type Scope struct {
 }
 
 // ScopeOf reads a document of any kind.
-func ScopeOf(doc *exception.Document) Scope {
+func (p *Policy) ScopeOf(doc *exception.Document) Scope {
 	e := Scope{kind: doc.GroupKind(), namespace: doc.Text("metadata", "namespace")}
-	if life, err := lifetime.OfDocument(doc); err != nil {
+	if life, err := lifetime.Of(doc, p.terms); err != nil {
 		e.unread = err
 	} else {
 		e.expiresAt, e.signedAt = life.ExpiresAt, life.SignedAt

@@ -60,7 +60,7 @@ func (e *Examination) judge(o opened) error {
 		return err
 	}
 	// 8. Each authority within its limits.
-	e.scope = trust.ScopeOf(e.message)
+	e.scope = e.verifier.policy.ScopeOf(e.message)
 	if err := e.verifier.count(e.scope, signatures); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ const maxClockSkew = 10 * time.Minute
 // lifetime returns the lifetime that was signed, beside a refusal too.
 func (v *Verifier) lifetime(message *exception.Document, scope trust.Scope, signatures []Signature, now time.Time) (lifetime.Lifetime, error) {
 	none := lifetime.Lifetime{}
-	life, err := lifetime.OfDocument(message)
+	life, err := lifetime.Of(message, v.policy.Terms())
 	var bad *lifetime.Error
 	if errors.As(err, &bad) {
 		return none, rejectCause(ReasonBadLifetime, err, "%s", bad.Error())

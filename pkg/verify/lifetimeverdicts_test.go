@@ -45,6 +45,7 @@ func lifetimeVerdicts(w *world) []verdict {
 	at := func(d time.Duration) string { return `"` + w.now.Add(d).UTC().Format(time.RFC3339) + `"` }
 	unbounded := func(c *trust.Config) { c.InsecureAllowUnbounded = true }
 	anyKind := func(c *trust.Config) { c.Kinds = []string{"*"} }
+	ownKey := func(c *trust.Config) { c.ExpiryKeys = []string{"acme.example/until"} }
 	endless := func(c *trust.Config) { c.MaxLifetime = "" }
 	labelled := func(label string) maker {
 		return func(t *testing.T, w *world) *exception.Document {
@@ -100,7 +101,14 @@ func lifetimeVerdicts(w *world) []verdict {
 		{name: "the engine's own end is a list beside an end", want: verify.ReasonBadLifetime, doc: natively("  expiresAt: []\n", "    polex.dev/expires-at: "+at(week)+"\n")},
 
 		{name: "an end that counts from when the object is created", want: verify.ReasonBadLifetime, doc: labelled("30d"), policy: unbounded},
-		{name: "an end in the engine's label alone", want: verify.ReasonBadLifetime, doc: labelled("2099-01-01T000000Z"), policy: unbounded},
+		{name: "an end in the engine's label alone", doc: labelled(w.now.Add(week).UTC().Format("2006-01-02T150405Z"))},
+		{name: "an end in the engine's label alone that is too far", want: verify.ReasonLifetimeTooLong, doc: labelled("2099-01-01T000000Z"), policy: unbounded},
+		{name: "the end in the engine's label has come", want: verify.ReasonExpired, doc: labelled("2020-01-01"), policy: unbounded},
+		{name: "an end under a key of one's own", doc: lived("acme.example/until: " + at(week)), policy: ownKey},
+		{name: "an end under a key of one's own that is too far", want: verify.ReasonLifetimeTooLong, doc: lived(`acme.example/until: "2099-01-01"`), policy: ownKey},
+		{name: "the end under a key of one's own has come", want: verify.ReasonExpired, doc: lived(`acme.example/until: "2020-01-01"` + "\n    polex.dev/expires-at: " + at(week)), policy: ownKey},
+		{name: "a key of one's own says no time", want: verify.ReasonBadLifetime, doc: lived("acme.example/until: soon\n    polex.dev/expires-at: " + at(week)), policy: ownKey},
+		{name: "an end under a key that the trust policy does not list", want: verify.ReasonNoExpiry, doc: lived("acme.example/until: " + at(week))},
 		{name: "restored after its end", want: verify.ReasonExpired, doc: restored(w.now.Add(week), honest), after: week},
 		{name: "restored before its end", doc: restored(w.now.Add(day), honest), after: day},
 		{name: "restored, with a duration that nobody resolved", want: verify.ReasonNoExpiry, doc: restored(w.now.Add(-time.Minute), lived("polex.dev/expires-in: 1h")), policy: unbounded},

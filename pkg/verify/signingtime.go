@@ -58,7 +58,7 @@ func earliest(signatures []Signature, stated time.Time) time.Time {
 // earliest of their times, by evidence that nobody can make again later. It is zero
 // where that of one of them cannot be told so.
 func (v *Verified) SignedAt() time.Time {
-	life, err := lifetime.OfDocument(v.message)
+	life, err := lifetime.Of(v.message, lifetime.Terms{})
 	if err != nil {
 		return time.Time{}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -29,6 +30,9 @@ func FromFile(path string) (*Verifier, error) {
 	}
 	return New(policy)
 }
+
+// Terms are what the trust policy reads the expiry of an exception by.
+func (v *Verifier) Terms() lifetime.Terms { return v.policy.Terms() }
 
 // New makes a verifier for a policy. A nil policy is an error.
 func New(policy *trust.Policy) (*Verifier, error) {

@@ -52,10 +52,20 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 		Args:                  cli.AtLeastOnePath,
 	}
 	format := cli.AddFormatFlag(cmd)
+	var path string
+	cli.AddConfigFlag(cmd.Flags(), &path)
 	cmd.Flags().StringVar(&form, "form", form, "`kind` of the policies: DeletingPolicy, or ClusterCleanupPolicy, which Kyverno calls deprecated")
 	_ = cmd.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{string(lifetime.DeletingPolicy), string(lifetime.ClusterCleanupPolicy)}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
-		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), held: exception.Stream{Limit: maxPolicies},
+		cfg, err := cli.LoadRepositoryConfig(path)
+		if err != nil {
+			return err
+		}
+		terms, err := cfg.Terms()
+		if err != nil {
+			return cli.InConfig(err)
+		}
+		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), terms: terms, held: exception.Stream{Limit: maxPolicies},
 			report: &cli.Report{Tool: "polex-prune", Reasons: reasons()}}
 		if c.form != lifetime.DeletingPolicy && c.form != lifetime.ClusterCleanupPolicy {
 			return cli.Usagef("--form is DeletingPolicy or ClusterCleanupPolicy, and not %q", form)
@@ -82,6 +92,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 type cleanup struct {
 	streams cli.Streams
 	form    lifetime.CleanupForm
+	terms   lifetime.Terms
 	held    exception.Stream
 	report  *cli.Report
 }
@@ -89,13 +100,12 @@ type cleanup struct {
 func (c *cleanup) document(doc *exception.Document) {
 	result := cli.ResultFor(doc)
 	result.Outcome = cli.Refuse
-	e, ok := doc.Exception()
-	if !ok {
+	if !doc.GroupKind().IsException() {
 		result.Reason, result.Message = reasonNoException, "this is no PolicyException"
 		c.report.Add(result)
 		return
 	}
-	policy, err := lifetime.CleanupPolicy(e, c.form, c.streams.Now())
+	policy, err := lifetime.CleanupPolicy(doc, c.form, c.terms, c.streams.Now())
 	var written *exception.Document
 	if err == nil {
 		written, err = exception.Parse(policy, "")

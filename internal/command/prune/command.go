@@ -96,7 +96,11 @@ func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 		return nil, err
 	}
 	o.signed = cmp.Or(o.signed, cfg.Directories.Signed)
-	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: o.signed, Now: streams.Now(), DryRun: o.dryRun}}
+	terms, err := cfg.Terms()
+	if err != nil {
+		return nil, cli.InConfig(err)
+	}
+	r := &run{options: o, streams: streams, format: format, look: prune.Options{Signed: o.signed, Terms: terms, Now: streams.Now(), DryRun: o.dryRun}}
 	if o.warnBefore != "" {
 		if r.look.Soon, err = lifetime.ParseDuration(o.warnBefore); err != nil {
 			return nil, &cli.UsageError{Err: fmt.Errorf("--warn-before: %w", err)}

@@ -25,7 +25,7 @@ func (r *run) renew(ctx context.Context) error {
 	}
 	result := cli.ResultFor(signed)
 	result.Outcome, result.Reason = cli.Refuse, request.ReasonNotRenewable
-	draft, err := request.Renew(signed, say.Statements)
+	draft, err := request.Renew(signed, say.Statements, r.config.Terms)
 	var not *request.NotRenewableError
 	if errors.As(err, &not) {
 		result.Message, result.Hint = not.Message, not.Hint

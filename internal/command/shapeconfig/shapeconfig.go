@@ -37,6 +37,10 @@ func AddFlags(cmd *cobra.Command) {
 // Config returns what configuration and flags add up to; a flag that is given
 // wins, and a preset that a flag names wins with all that presets set. What cannot be meant is a [cli.UsageError].
 func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
+	terms, err := cfg.Terms()
+	if err != nil {
+		return shape.Config{}, cli.InConfig(err)
+	}
 	var s shape.Settings
 	if err := cfg.Section("shape", &s); err != nil {
 		return shape.Config{}, cli.InConfig(err)
@@ -63,6 +67,7 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	if err != nil {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
+	asked.Terms = terms
 	return asked, nil
 }
 

@@ -190,7 +190,11 @@ func (r *run) trust(flags *trustflags.Flags) error {
 	if err != nil {
 		return err
 	}
-	r.checks.Rules = sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, TTLLabel: r.options.ttlLabel}
+	terms, err := c.Terms()
+	if err != nil {
+		return &cli.UsageError{Err: err}
+	}
+	r.checks.Rules = sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, TTLLabel: r.options.ttlLabel, Terms: terms}
 	if r.checks.Kinds, err = trust.NewKinds(c.Kinds); err == nil {
 		r.root, err = trust.LoadRoot(c.TrustedRoot)
 	}

@@ -84,10 +84,8 @@ func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Resu
 	if r.options.dryRun {
 		result.Reason, result.Message = reasonWouldSign, fmt.Sprintf("%s would be signed, from %s", doc.Identity(), m.From)
 	}
-	if view, ok := doc.Exception(); ok {
-		if lived, err := lifetime.Of(view); err == nil && !lived.ExpiresAt.IsZero() {
-			result.Details["expiresAt"] = lived.ExpiresAt.UTC().Format(time.RFC3339)
-		}
+	if lived, err := lifetime.Of(doc, r.checks.Rules.Terms); err == nil && !lived.ExpiresAt.IsZero() {
+		result.Details["expiresAt"] = lived.ExpiresAt.UTC().Format(time.RFC3339)
 	}
 	if m.Origin != nil {
 		result.Details["origin"] = m.Origin.Commit.String()

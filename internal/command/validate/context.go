@@ -40,6 +40,7 @@ func (s *surroundings) read(run *run, waiting *queue, cfg *config.Config, config
 		}
 		config.Definitions = defined
 	}
+	run.set.Terms = config.Terms
 	var err error
 	if config.Policies, err = shapeconfig.Policies(cfg, s.policies, run.report); err != nil {
 		return err

@@ -43,7 +43,6 @@ type Note struct {
 // text. A seal does not survive a translation: translate the draft and have it
 // reviewed and signed as any other.
 func Exception(doc *exception.Document, how Translation) (source []byte, notes []Note, err error) {
-	exc, _ := doc.Exception()
 	read := kyverno.Read(doc)
 	if read == nil || !read.ByMatch {
 		return nil, nil, fmt.Errorf("%s: this is %q of %q, and a %s of %s is translated", doc.Position(), doc.Text("kind"), doc.APIVersion(), exception.Kind, kyverno.MatchKind.Group)
@@ -55,7 +54,7 @@ func Exception(doc *exception.Document, how Translation) (source []byte, notes [
 	if keys := manifest.SignatureKeys(doc); len(keys) > 0 {
 		return nil, nil, fmt.Errorf("%s: the exception is sealed, and the seal is of this very text: translate the draft", doc.Position())
 	}
-	if _, err := lifetime.Of(exc); err != nil {
+	if _, err := lifetime.Of(doc, lifetime.Terms{}); err != nil {
 		var bad *lifetime.Error
 		if !errors.As(err, &bad) {
 			return nil, nil, err

@@ -65,8 +65,7 @@ func clean(t *testing.T, form lifetime.CleanupForm, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, _ := doc.Exception()
-	policy, err := lifetime.CleanupPolicy(e, form, time.Now())
+	policy, err := lifetime.CleanupPolicy(doc, form, lifetime.Terms{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +164,7 @@ func TestLabel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := lifetime.OfDocument(doc); err != nil {
+			if _, err := lifetime.Of(doc, lifetime.Terms{}); err != nil {
 				t.Fatal(err)
 			}
 			store(t, target, text)

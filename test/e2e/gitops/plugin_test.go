@@ -86,7 +86,7 @@ func endsUnnoticed(t *testing.T, r repository) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	life, err := lifetime.OfDocument(doc)
+	life, err := lifetime.Of(doc, lifetime.Terms{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,7 @@ func endOf(t *testing.T, sealed string) time.Time {
 	if err != nil {
 		t.Fatal(err)
 	}
-	life, err := lifetime.OfDocument(doc)
+	life, err := lifetime.Of(doc, lifetime.Terms{})
 	if err != nil || life.ExpiresAt.IsZero() {
 		t.Fatalf("%v: it has no end", err)
 	}

@@ -129,7 +129,7 @@ func untilEnded(t *testing.T, sealed string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	life, err := lifetime.OfDocument(doc)
+	life, err := lifetime.Of(doc, lifetime.Terms{})
 	if err != nil || life.ExpiresAt.IsZero() {
 		t.Fatalf("%v: it has no end", err)
 	}
