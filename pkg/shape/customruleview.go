@@ -1,6 +1,13 @@
 package shape
 
-import "github.com/google/cel-go/cel"
+import (
+	"cmp"
+	"time"
+
+	"github.com/google/cel-go/cel"
+
+	"github.com/polex-dev/polex/internal/lifetime"
+)
 
 const (
 	viewType   = "polex.Exception"
@@ -25,6 +32,10 @@ func viewStructures() map[string]map[string]*cel.Type {
 // view is what rules see of the exception.
 func (s *subject) view() map[string]any {
 	e := s.Said
+	expiresAt := e.ExpiresAt.Text
+	if life, err := lifetime.Of(s.Doc, s.config.Terms); err == nil && !life.ExpiresAt.IsZero() {
+		expiresAt = cmp.Or(expiresAt, life.ExpiresAt.UTC().Format(time.RFC3339))
+	}
 	policies := make([]any, len(s.Refs))
 	for i, ref := range s.Refs {
 		policies[i] = map[string]any{"name": ref.Name.Text, "kind": ref.Kind.Text, "rules": ref.RuleNames()}
@@ -32,7 +43,7 @@ func (s *subject) view() map[string]any {
 	return map[string]any{
 		"name": e.Identity.Name, "namespace": e.Identity.Namespace, "group": e.Identity.Group, "version": e.Version, "policies": policies,
 		"reason": e.Reason.Text, "ticket": e.Ticket.Text, "owner": e.Owner.Text, "category": e.Category.Text,
-		"expiresIn": e.ExpiresIn.Text, "expiresAt": e.ExpiresAt.Text,
+		"expiresIn": e.ExpiresIn.Text, "expiresAt": expiresAt,
 		"labels": s.textsOf("labels"), "annotations": s.textsOf("annotations"),
 	}
 }
