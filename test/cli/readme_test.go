@@ -15,7 +15,7 @@ import (
 )
 
 // pages are what people copy from.
-var pages = []string{"README.md", "docs/workflow.md", "docs/runbooks.md"}
+var pages = []string{"README.md", "docs/validate.md", "docs/promote.md", "docs/verify.md", "docs/failure-modes.md", "docs/workflow.md", "docs/runbooks.md"}
 
 func page(t *testing.T, name string) string {
 	t.Helper()
@@ -54,6 +54,37 @@ func TestConfigurations(t *testing.T) {
 	}
 	if want := map[string]int{"trust": 3, "shape": 1, "sigstore": 2, "repos": 1}; !maps.Equal(want, met) {
 		t.Errorf("the pages show %v, and not %v", met, want)
+	}
+}
+
+// TestQuickStart runs the quick start of the README on an exception, with the programs that
+// are built already.
+func TestQuickStart(t *testing.T) {
+	_, section, _ := strings.Cut(page(t, "README.md"), "## Quick start")
+	_, commands, found := strings.Cut(blocks(section, "sh")[0], "\n")
+	if !found || strings.Count(commands, "\n") > 9 {
+		t.Fatalf("not a clone and under ten lines:\n%s", commands)
+	}
+	dir := t.TempDir()
+	const exempts = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: node-exporter
+  namespace: monitoring
+  annotations: {polex.dev/expires-in: 30d, polex.dev/reason: reads host metrics, polex.dev/ticket: SEC-1, polex.dev/owner: team-a@example.com}
+spec:
+  exceptions: [{policyName: disallow-host-path, ruleNames: [host-path]}]
+  match: {any: [{resources: {kinds: [DaemonSet], namespaces: [monitoring], names: [node-exporter]}}]}
+`
+	if err := os.WriteFile(filepath.Join(dir, "my-exception.yaml"), []byte(exempts), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("sh", "-c", commands)
+	run.Dir, run.Env = dir, append(os.Environ(), "PATH="+binaries+":"+os.Getenv("PATH"))
+	out, err := run.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "signed.yaml:1:1: signed by https://") || !strings.Contains(string(out), "[altered]") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
