@@ -16,13 +16,13 @@ const (
 // Reasons returns all of them.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: ReasonNoPullRequest, Doc: "approvals are asked for, and the commit that brought the file is no merged pull request"},
-		{Name: ReasonNotApproved, Doc: "fewer people approved it than the configuration asks for"},
+		{Name: ReasonNoPullRequest, Doc: "approvals are required, and the commit that added the file does not belong to a merged pull request"},
+		{Name: ReasonNotApproved, Doc: "fewer people approved it than the configuration requires"},
 		{Name: ReasonNoCodeOwnerApproval, Doc: "no code owner of the file approved it, or it has none"},
-		{Name: ReasonClaimsReview, Doc: "the request says itself who asked for it or approved it, or where"},
-		{Name: ReasonUnrecordable, Doc: "the document is laid out in a way that the record cannot be written into"},
-		{Name: ReasonNoNewApprover, Doc: "nobody approved the renewal but people who approved its predecessor"},
-		{Name: ReasonApproversUnknown, Doc: "another approver is asked of a renewal, and who approved its predecessor is not known"},
+		{Name: ReasonClaimsReview, Doc: "the request states its requester, approvers or pull request itself"},
+		{Name: ReasonUnrecordable, Doc: "polex cannot write the record into the layout of the document"},
+		{Name: ReasonNoNewApprover, Doc: "all approvers of the renewal also approved its predecessor"},
+		{Name: ReasonApproversUnknown, Doc: "a renewal requires another approver, and the approvers of the predecessor are unknown"},
 	}
 }
 

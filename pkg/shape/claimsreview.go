@@ -16,7 +16,7 @@ recorded when it is signed, and nobody writes their own approval. polex-sign ref
 promote such a request where a record is made, and signs none of those that wait with it.
 polex-validate refuses it where promote.record says that one is made or approvals are asked
 for, passes it where that is none, and warns of it elsewhere.`,
-	Reasons: []Reason{{Name: ReasonClaimsReview, Doc: "the request says itself who asked for it or approved it, or where", Severity: Warning}},
+	Reasons: []Reason{{Name: ReasonClaimsReview, Doc: "the request states its requester, approvers or pull request itself", Severity: Warning}},
 	Run:     (*subject).claimsReview,
 }
 

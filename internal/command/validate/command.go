@@ -135,7 +135,7 @@ const (
 func reasons(config shape.Config) []exception.Reason {
 	return slices.Concat(shapeconfig.Reasons(config), pending.Reasons(), []exception.Reason{
 		{Name: reasonWellShaped, Doc: "the exception passes every check", Severity: exception.SeverityNote},
-		{Name: reasonApproversUnknown, Doc: "another approver is asked of a renewal, and who approved its predecessor is not known"},
+		{Name: reasonApproversUnknown, Doc: "a renewal requires another approver, and the approvers of the predecessor are unknown"},
 		{Name: reasonNoCounterpart, Doc: "no exception of policies.kyverno.io exempts the same"},
 		{Name: reasonTranslated, Doc: "the exception is printed in the form of policies.kyverno.io", Severity: exception.SeverityNote},
 		{Name: reasonNotWritten, Doc: "an internal error: the exception cannot be printed"},
