@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -144,6 +145,47 @@ func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]O
 		at = parent
 	}
 	return nil, ErrHistory
+}
+
+// ErrShallow says that the history of a repository is not whole.
+var ErrShallow = errors.New("the clone does not have the whole history (git fetch --unshallow; in GitHub Actions, check out with fetch-depth: 0)")
+
+// Ever calls visit for each file that a folder holds in a commit or held in its history, at
+// least once for each content. In a shallow clone it returns [ErrShallow].
+func (r *Repository) Ever(commit plumbing.Hash, folder string, visit func(*Tree, Entry) error) error {
+	defer r.wholeHistory()()
+	if cut, err := r.Shallow(); err != nil || len(cut) > 0 {
+		return cmp.Or(err, ErrShallow)
+	}
+	var failed error
+	err := r.ancestors(commit, plumbing.ZeroHash, func(hash plumbing.Hash) bool {
+		failed = r.brought(hash, folder, visit)
+		return failed == nil
+	})
+	return cmp.Or(failed, err)
+}
+
+// brought calls visit for the files of a folder that the first parent of a commit holds
+// differently.
+func (r *Repository) brought(hash plumbing.Hash, folder string, visit func(*Tree, Entry) error) error {
+	var before *Tree
+	tree, err := r.Tree(hash)
+	if err != nil {
+		return err
+	}
+	at, err := r.Commit(hash)
+	if err == nil && len(at.Parents) > 0 {
+		before, err = r.Tree(at.Parents[0])
+	}
+	if err != nil {
+		return err
+	}
+	return Differences(before, tree, folder, func(c Change) error {
+		if c.New.Hash().IsZero() {
+			return nil
+		}
+		return visit(tree, c.New)
+	})
 }
 
 // ErrMerge says that a commit has several parents.

@@ -120,16 +120,16 @@ func Places(kind exception.GroupKind, terms Terms) []exception.Path {
 }
 
 // ContentDigest returns "sha256:" and the hexadecimal SHA-256 of a document's content: its
-// JSON with sorted keys and without white space, without the annotations of a signature.
+// JSON with sorted keys and without white space, without the annotations of a signature,
+// the record of the review and the time of signing. The record is written before an exception
+// is signed, so it must not change the digest that the reviewers saw.
 func ContentDigest(d *exception.Document) string {
 	object := d.Object()
-	if metadata, ok := object["metadata"].(map[string]any); ok {
-		if annotations, ok := metadata["annotations"].(map[string]any); ok {
-			maps.DeleteFunc(annotations, func(key string, _ any) bool { return strings.HasPrefix(key, "cosign.sigstore.dev/") })
-			if len(annotations) == 0 {
-				delete(metadata, "annotations")
-			}
-		}
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	maps.DeleteFunc(annotations, func(key string, _ any) bool { return strings.HasPrefix(key, "cosign.sigstore.dev/") })
+	for _, path := range append(exception.RecordPaths(d.GroupKind()), exception.Path{"metadata", "annotations", exception.AnnotationSignedAt}) {
+		path.Remove(object)
 	}
 	raw, err := json.Marshal(object)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +108,7 @@ func ReadTerms(doc *exception.Document) (Terms, error) {
 	}
 	var c Config
 	for key, into := range map[string]any{"expiryKeys": &c.ExpiryKeys, "grandfathered": &c.Grandfathered} {
-		path := append(trust[:len(trust):len(trust)], key)
+		path := append(slices.Clone(trust), key)
 		if _, there := doc.Lookup(path...); !there {
 			continue
 		}

@@ -35,10 +35,12 @@ func differs(asked, signed *exception.Document, witnessed time.Time, terms lifet
 	approved, _ := exception.StatementPath(asked.GroupKind(), exception.AnnotationApprovedBy)
 	expires, isField := exception.StatementPath(asked.GroupKind(), exception.AnnotationExpiresAt)
 	drop(approved)
-	drop(expires)
-	// The label that signing writes says the same end.
-	if s, ok := signed.Exception(); ok && !isField && s.ExpiresAt.Text != "" && sameEnd(signed, terms) {
-		drop(exception.Path{"metadata", "labels", exception.LabelTTL})
+	// A guard that does not read the key of the asked end would read a later one beside it.
+	if wanted, _ := lifetime.Of(asked, terms); len(wanted.End.Path) == 0 {
+		drop(expires)
+	}
+	if !isField && labelsEnd(signed, terms) {
+		drop(labelTTL)
 	}
 	// What the API server or a GitOps tool may add to an object nobody signs, so
 	// that seal.Compare, which passes it over, only finds the words here.
@@ -55,10 +57,19 @@ func differs(asked, signed *exception.Document, witnessed time.Time, terms lifet
 	return "it has fields that only a cluster adds"
 }
 
-// sameEnd reports whether Kyverno's label says the end that the document states.
-func sameEnd(signed *exception.Document, terms lifetime.Terms) bool {
-	life, err := lifetime.Of(signed, terms)
-	return err == nil && signed.Text("metadata", "labels", exception.LabelTTL) == lifetime.FormatTTL(life.ExpiresAt)
+var labelTTL = exception.Path{"metadata", "labels", exception.LabelTTL}
+
+// labelsEnd reports whether Kyverno's label says the end that the document states without it,
+// as the label that signing writes does.
+func labelsEnd(signed *exception.Document, terms lifetime.Terms) bool {
+	object := signed.Object()
+	labelTTL.Remove(object)
+	doc, err := exception.FromObject(object)
+	if err != nil {
+		return false
+	}
+	life, err := lifetime.Of(doc, terms)
+	return err == nil && !life.ExpiresAt.IsZero() && signed.Text(labelTTL...) == lifetime.FormatTTL(life.ExpiresAt)
 }
 
 // leaveOut removes a key that was not asked for, and the mapping that was made to

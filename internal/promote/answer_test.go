@@ -45,6 +45,14 @@ spec:
   - policyName: p
     ruleNames: [r]
 `
+	// datedRequest states its end under a key of a team's own.
+	datedRequest = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: a
+  labels: {until: "2026-03-08"}
+spec: {}
+`
 )
 
 // TestDiffers: a message is the request, but for what signing adds, each at its
@@ -69,13 +77,16 @@ func TestDiffers(t *testing.T) {
 		{"its end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + label}, ""},
 		{"a shorter life", oldRequest, []string{atAnnotations, atAnnotations + "    polex.dev/expires-at: \"2026-03-02T12:00:00Z\"\n"}, ""},
 
+		{"a later end beside the one that was asked for", datedRequest, []string{atName, atName + "  annotations: {polex.dev/expires-at: \"2036-03-08T12:00:00Z\"}\n"}, "metadata.annotations"},
 		{"a longer life", oldRequest, []string{atAnnotations, atAnnotations + "    polex.dev/expires-at: \"2026-03-08T12:06:00Z\"\n"}, "ends at"},
 		{"with when it was signed", oldRequest, []string{atAnnotations, atAnnotations + expiry + "    polex.dev/signed-at: \"2026-03-01T12:00:00Z\"\n"}, ""},
 		{"witnessed again later", oldRequest, []string{atAnnotations, atAnnotations + expiry + "    polex.dev/signed-at: \"2026-02-20T12:00:00Z\"\n"}, "and ends at"},
 		{"no end", oldRequest, nil, "there is no time of expiry"},
 		{"an end that nobody asked for", bareRequest, []string{atName, atName + "  annotations: {polex.dev/expires-at: \"2026-03-08T12:00:00Z\"}\n"}, "it asks for no duration"},
-		{"another end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + strings.Replace(label, "08", "07", 1)}, "the label says"},
-		{"an end as a label alone", bareRequest, []string{atName, atName + label}, "metadata.labels"},
+		{"another end as a label", oldRequest, []string{atAnnotations, atAnnotations + expiry, atName, atName + strings.Replace(label, "08", "07", 1)}, "metadata.labels"},
+		{"an end as a label alone", bareRequest, []string{atName, atName + label}, "it asks for no duration"},
+		{"its end as a label, where a key of one's own states it", datedRequest, []string{"until:", "cleanup.kyverno.io/ttl: 2026-03-08T000000Z, until:"}, ""},
+		{"another end as a label, where a key of one's own states it", datedRequest, []string{"until:", "cleanup.kyverno.io/ttl: 2026-03-09, until:"}, "metadata.labels"},
 		{"a label that the group does not get", newRequest, []string{atName, atName + label, atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n"}, "labels"},
 		{"the end at the wrong place", newRequest, []string{atAnnotations, atAnnotations + expiry, atSpec, atSpec + "  reportResult: skip\n"}, "expires-at"},
 		{"without the default", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n"}, "reportResult"},
@@ -97,7 +108,7 @@ func TestDiffers(t *testing.T) {
 				}
 				signed = strings.Replace(signed, tc.changes[i], tc.changes[i+1], 1)
 			}
-			got := promote.Differs(parse(t, asked), parse(t, signed), witnessed, lifetime.Terms{})
+			got := promote.Differs(parse(t, asked), parse(t, signed), witnessed, lifetime.Terms{Keys: []string{"until"}})
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%q, want %q", got, tc.want)
 			}

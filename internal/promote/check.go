@@ -74,6 +74,16 @@ func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, erro
 	return found, err
 }
 
+// against returns what refuses documents for what the target branch has or had.
+func (c Checks) against(plan *Plan, now time.Time) (Findings, error) {
+	before, err := c.signedBefore(plan)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.overlaps(plan, now)
+	return append(Refused(before), found...), err
+}
+
 // overlaps returns what exempts the same as an exception that stays in the signed folder,
 // where that is refused: a warning is for the pull request.
 func (c Checks) overlaps(plan *Plan, now time.Time) (Findings, error) {

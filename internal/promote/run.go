@@ -130,7 +130,7 @@ func (r *run) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	promotion.check = r.checkOverlaps
+	promotion.check = r.checkAgain
 	if r.SealedOutput != "" {
 		return r.made(&Done{Moves: promotion.Moves()}, promotion.HandOver(r.SealedOutput))
 	}
@@ -194,7 +194,7 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 	if len(docs) == 0 {
 		return nil, nil, nil
 	}
-	found, err := r.Checks.overlaps(plan, r.Now)
+	found, err := r.Checks.against(plan, r.Now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,9 +220,9 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 	return found, recorded, err
 }
 
-// checkOverlaps refuses a plan that was made anew, on what the target branch has by now.
-func (r *run) checkOverlaps(plan *Plan) error {
-	found, err := r.Checks.overlaps(plan, r.Now)
+// checkAgain refuses a plan that was made anew, on what the target branch has by now.
+func (r *run) checkAgain(plan *Plan) error {
+	found, err := r.Checks.against(plan, r.Now)
 	if err == nil && len(found) > 0 {
 		err = found
 	}

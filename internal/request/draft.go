@@ -152,7 +152,7 @@ func (s Statements) write(object map[string]any, kind exception.GroupKind) {
 		if text == "" {
 			continue
 		}
-		remove(object, exception.Path{"metadata", "annotations", annotation})
+		exception.Path{"metadata", "annotations", annotation}.Remove(object)
 		path, _ := exception.StatementPath(kind, annotation)
 		put(object, path, text)
 	}
@@ -168,25 +168,5 @@ func put(object map[string]any, path exception.Path, text string) {
 		}
 		below := child(object, key)
 		object[key], object = below, below
-	}
-}
-
-// remove takes a key out, with a mapping that is then empty.
-func remove(object map[string]any, path exception.Path) {
-	var parent map[string]any
-	var name string
-	for i, step := range path {
-		key, _ := step.(string)
-		if i == len(path)-1 {
-			if delete(object, key); len(object) == 0 {
-				delete(parent, name)
-			}
-			return
-		}
-		below, _ := object[key].(map[string]any)
-		if below == nil {
-			return
-		}
-		parent, name, object = object, key, below
 	}
 }

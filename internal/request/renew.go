@@ -39,12 +39,12 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 	object := before.message.Object()
 	kind := before.id.GroupKind
 	for _, key := range ofOneSigning {
-		remove(object, exception.Path{"metadata", "annotations", key})
+		exception.Path{"metadata", "annotations", key}.Remove(object)
 		path, _ := exception.StatementPath(kind, key)
-		remove(object, path)
+		path.Remove(object)
 	}
 	for _, path := range lifetime.Places(kind, terms) {
-		remove(object, path)
+		path.Remove(object)
 	}
 	statements.write(object, kind)
 	put(object, exception.Path{"metadata", "annotations", exception.AnnotationRenews}, before.named)

@@ -35,6 +35,26 @@ func (p Path) With(step any) Path {
 	return append(longer, step)
 }
 
+// Remove takes what is at the path out of an object, with a mapping that is then empty.
+func (p Path) Remove(object map[string]any) {
+	var parent map[string]any
+	var name string
+	for i, step := range p {
+		key, _ := step.(string)
+		if i == len(p)-1 {
+			if delete(object, key); len(object) == 0 {
+				delete(parent, name)
+			}
+			return
+		}
+		below, _ := object[key].(map[string]any)
+		if below == nil {
+			return
+		}
+		parent, name, object = object, key, below
+	}
+}
+
 // String writes the path as kubectl users know it: spec.match.any[0].kinds,
 // and metadata.labels["app.kubernetes.io/name"] where a key is not a plain
 // word, so that a dotted key is never mistaken for a path.

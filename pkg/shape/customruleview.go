@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -33,8 +32,8 @@ func viewStructures() map[string]map[string]*cel.Type {
 func (s *subject) view() map[string]any {
 	e := s.Said
 	expiresAt := e.ExpiresAt.Text
-	if life, err := lifetime.Of(s.Doc, s.config.Terms); err == nil && !life.ExpiresAt.IsZero() {
-		expiresAt = cmp.Or(expiresAt, life.ExpiresAt.UTC().Format(time.RFC3339))
+	if life, err := lifetime.Of(s.Doc, s.config.Terms); err == nil && life.End.Text != expiresAt {
+		expiresAt = life.ExpiresAt.UTC().Format(time.RFC3339)
 	}
 	policies := make([]any, len(s.Refs))
 	for i, ref := range s.Refs {

@@ -1,12 +1,30 @@
 package shape_test
 
 import (
+	"strings"
 	"time"
 
+	"github.com/polex-dev/polex/internal/lifetime"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
 const day = 24 * time.Hour
+
+var untilTerms = lifetime.Terms{Keys: []string{"until"}}
+
+// grandfathered ends the legacy exception without its own expiry.
+func grandfathered(until string) lifetime.Terms {
+	doc, err := exception.Parse([]byte(strings.Replace(legacy, "    polex.dev/expires-in: 7d\n", "", 1)), "")
+	if err != nil {
+		panic(err)
+	}
+	end, err := lifetime.ParseDay(until)
+	if err != nil {
+		panic(err)
+	}
+	return lifetime.Terms{Grandfathered: map[string]time.Time{lifetime.ContentDigest(doc): end}}
+}
 
 var lifetimeCases = []change{
 	{name: "none", of: legacy, old: "    polex.dev/expires-in: 7d\n", new: "", want: []string{"6 no-expiry metadata.annotations"}},
@@ -45,4 +63,17 @@ var lifetimeCases = []change{
 	{name: "just the time", of: policies, config: shape.Config{MaxLifetime: 7 * day}},
 	{name: "no limit unless one is set", of: legacy, old: "expires-in: 7d", new: "expires-in: 910d"},
 	{name: "a limit with the unbounded", of: legacy, config: shape.Config{InsecureAllowUnbounded: true, MaxLifetime: day}, want: []string{`8 lifetime-too-long metadata.annotations["polex.dev/expires-in"]`}},
+	{name: "a key of one's own", of: legacy, config: shape.Config{Terms: untilTerms, MaxLifetime: 6 * day}, old: "polex.dev/expires-in: 7d", new: "until: \"2026-06-07\""},
+	{name: "a key of one's own, too far", of: legacy, config: shape.Config{Terms: untilTerms, MaxLifetime: 5 * day}, old: "polex.dev/expires-in: 7d", new: "until: \"2026-06-07\"",
+		want: []string{"8 lifetime-too-long metadata.annotations.until"}},
+	{name: "a key of one's own whose time has come", of: policies, config: shape.Config{Terms: untilTerms}, old: "  namespace: team-a\n", new: "  namespace: team-a\n  labels: {until: \"2026-06-01\"}\n",
+		want: []string{"6 expired metadata.labels.until"}},
+	{name: "a key of one's own beside a duration", of: legacy, config: shape.Config{Terms: untilTerms}, old: "expires-in: 7d", new: "expires-in: 7d\n    until: \"2026-06-07\"",
+		want: []string{`8 bad-lifetime metadata.annotations["polex.dev/expires-in"]`}},
+	{name: "a key that is not one's own", of: legacy, old: "polex.dev/expires-in: 7d", new: "until: \"2026-06-07\"", want: []string{"6 no-expiry metadata.annotations"}},
+	{name: "grandfathered", of: legacy, config: shape.Config{Terms: grandfathered("2026-06-07"), MaxLifetime: 6 * day}, old: "    polex.dev/expires-in: 7d\n"},
+	{name: "grandfathered for too long", of: legacy, config: shape.Config{Terms: grandfathered("2026-06-08"), MaxLifetime: 6 * day}, old: "    polex.dev/expires-in: 7d\n",
+		want: []string{"1 lifetime-too-long ."}},
+	{name: "grandfathered until now", of: legacy, config: shape.Config{Terms: grandfathered("2026-06-01"), InsecureAllowUnbounded: true}, old: "    polex.dev/expires-in: 7d\n",
+		want: []string{"1 expired ."}},
 }

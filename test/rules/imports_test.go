@@ -22,7 +22,7 @@ var house = map[string][]string{
 	"kyverno/translate": {"exception", "kyverno", "lifetime"},
 	"shape":             {"exception", "kyverno", "lifetime"},
 	"seal":              {"exception"},
-	"request":           {"exception", "kyverno", "plain", "seal", "shape"},
+	"request":           {"exception", "kyverno", "lifetime", "plain", "seal", "shape"},
 	"adopt":             {"exception", "lifetime", "shape"},
 	"lifetime":          {"exception"},
 	"trust":             {"exception", "kyverno", "lifetime"},
