@@ -27,14 +27,14 @@ func Make(in Input, o Options) (*Plan, error) {
 		return nil, fmt.Errorf("read the live objects: %w", err)
 	}
 	r := read(in.Files, &o)
-	plan := &Plan{Write: map[string][]byte{}}
+	plan := &Plan{Notes: r.sets, Write: map[string][]byte{}}
 	var chosen []*candidate
 	forms, err := r.forms()
 	if err != nil {
 		return nil, err
 	}
 	var tests []string
-	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
+	deployers := r.sets == nil && slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
 	for i, s := range r.sources {
 		if !s.isException() {
 			continue

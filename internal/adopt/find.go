@@ -3,6 +3,7 @@ package adopt
 import (
 	"bytes"
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -70,6 +71,7 @@ type repository struct {
 	substitute bool                          // whether a Flux Kustomization substitutes, as it is applied
 	known      map[exception.Identity]string // the file of each exception that is pending or signed
 	problems   []Problem
+	sets       []string // notes of ApplicationSets, whose Applications are not known
 }
 
 // interesting are the words of which a file has one that is read.
@@ -167,6 +169,9 @@ func (r *repository) add(s *source) {
 		return
 	case kind == exception.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "GitRepository"}:
 		r.gitSources = append(r.gitSources, s.object)
+		return
+	case kind == exception.GroupKind{Group: argoGroup, Kind: "ApplicationSet"}:
+		r.sets = append(r.sets, fmt.Sprintf("%s: ApplicationSet %s is not expanded: its Applications are not known", s.file, text(s.object, "metadata", "name")))
 		return
 	default:
 		return
