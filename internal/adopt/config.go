@@ -41,7 +41,7 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
 	}
 	branch := r.options.Branch
 	if branch == "" {
-		branch = "main"
+		branch, note = "main", "the default branch is not known from origin/HEAD: the trusted signer in "+configName+" names main"
 	}
 	issuer, subject, claim := "", "", ""
 	switch {
@@ -64,5 +64,5 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
       subject: %+q
       # A repository that takes over the name later has another ID. Write yours here (%s):
       # claims: {sourceRepositoryIdentifier: "123456789"}
-`, days(longest), issuer, subject, claim), ""
+`, days(longest), issuer, subject, claim), note
 }
