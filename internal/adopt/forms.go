@@ -44,7 +44,7 @@ func (r *repository) forms() (map[int][]form, error) {
 	}
 	for _, parents := range []bool{true, false} { // and then those that deploy each other
 		for i, s := range r.sources {
-			if !s.isException() && !visited[i] && !(parents && below[i]) {
+			if !s.isException() && !visited[i] && (!parents || !below[i]) {
 				r.deploy(i, forms, visited)
 			}
 		}
