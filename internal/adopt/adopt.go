@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"time"
@@ -26,14 +27,14 @@ func Make(in Input, o Options) (*Plan, error) {
 		return nil, fmt.Errorf("read the live objects: %w", err)
 	}
 	r := read(in.Files, &o)
-	plan := &Plan{Write: map[string][]byte{}}
+	plan := &Plan{Notes: r.sets, Write: map[string][]byte{}}
 	var chosen []*candidate
 	forms, err := r.forms()
 	if err != nil {
 		return nil, err
 	}
 	var tests []string
-	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
+	deployers := r.sets == nil && slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
 	for i, s := range r.sources {
 		if !s.isException() {
 			continue
@@ -43,20 +44,16 @@ func Make(in Input, o Options) (*Plan, error) {
 			tests = append(tests, s.file)
 			continue
 		}
-		c := &candidate{source: i, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
+		c := &candidate{sources: []int{i}, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
 		if deployers && !reached {
 			c.Notes = append(c.Notes, "no deployer of the repository deploys it")
 		}
-		found := find(rendered, s.object)
-		for _, g := range found {
-			g.used = true
-		}
-		if len(found) == 1 {
-			c.object = inNamespace(found[0].object, r.options.Namespace)
-			c.Notes = append(c.Notes, "its form is that of the rendered manifests")
-		} else if problem := r.choose(c, live); problem != nil {
+		if problem := r.choose(c, rendered, live); problem != nil {
 			plan.refuse(c, problem)
 			continue
+		}
+		if !reflect.DeepEqual(s.object["spec"], c.object["spec"]) || text(s.object, "metadata", "name") != text(c.object, "metadata", "name") {
+			c.Notes = append(c.Notes, "the deployed form differs from its text")
 		}
 		chosen = append(chosen, c)
 	}
@@ -67,14 +64,12 @@ func Make(in Input, o Options) (*Plan, error) {
 	chosen = append(chosen, r.without(live, "<live>", chosen)...)
 	chosen = r.distinct(plan, chosen)
 	chosen = r.limited(plan, chosen)
-	r.place(chosen)
-	adopted, err := r.finish(plan, chosen)
-	if err != nil {
+	if chosen, err = r.finish(plan, chosen); err != nil {
 		return nil, err
 	}
 	r.templates(plan, rendered, others)
 	slices.SortStableFunc(plan.Problems, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
-	return plan, r.move(plan, adopted)
+	return plan, r.move(plan, chosen)
 }
 
 func (p *Plan) refuse(c *candidate, problem *Problem) {
@@ -85,16 +80,10 @@ func (p *Plan) refuse(c *candidate, problem *Problem) {
 // without returns the exceptions of a stream that no file of the repository has.
 func (r *repository) without(all []*given, file string, chosen []*candidate) (more []*candidate) {
 	for _, g := range all {
-		if g.used || text(g.object, "metadata", "annotations", "cosign.sigstore.dev/message") != "" {
-			continue // what is signed already is adopted already
-		}
-		known := false
-		for _, c := range chosen {
-			known = known || identity(c.object) == identity(g.object)
-		}
-		if !known {
-			more = append(more, &candidate{source: -1, object: inNamespace(g.object, r.options.Namespace),
-				Adopted: &Adopted{File: file, Line: g.line, Identity: identity(g.object).String()}})
+		// What is signed already is adopted already.
+		if !g.used && text(g.object, "metadata", "annotations", "cosign.sigstore.dev/message") == "" &&
+			!slices.ContainsFunc(chosen, func(c *candidate) bool { return identity(c.object) == identity(g.object) }) {
+			more = append(more, &candidate{object: inNamespace(g.object, r.options.Namespace), Adopted: &Adopted{File: file, Line: g.line}})
 		}
 	}
 	return more
@@ -104,29 +93,28 @@ func (r *repository) without(all []*given, file string, chosen []*candidate) (mo
 // file systems take it for the name of a file with the group and .yaml behind it.
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,228}[a-z0-9])?$`)
 
-// distinct leaves out what has no valid name, and those of one identity that differ.
+// distinct leaves out what has no valid name, and those of one identity that differ. Those that
+// are the same become one.
 func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) {
-	first := map[exception.Identity]*candidate{}
-	differ := map[exception.Identity]bool{}
+	same := map[exception.Identity][]*candidate{}
 	for _, c := range all {
-		id := identity(c.object)
-		if other := first[id]; other == nil {
-			first[id] = c
-		} else if key(other.object) != key(c.object) {
-			differ[id] = true
-		}
+		same[identity(c.object)] = append(same[identity(c.object)], c)
 	}
 	for _, c := range all {
 		id := identity(c.object)
 		c.Identity = id.String()
+		first := same[id][0]
 		switch {
 		case id.Namespace == "":
 			plan.refuse(c, &Problem{Reason: ReasonNoNamespace, Message: "it has no namespace", Hint: "give it with --namespace NAME"})
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
 			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
 				Hint: "a name has at most 230 lower-case letters, digits, dashes and dots"})
-		case differ[id]:
+		case slices.ContainsFunc(same[id], func(other *candidate) bool { return key(other.object) != key(c.object) }):
 			plan.refuse(c, &Problem{Reason: ReasonSeveral, Message: "other documents of the repository are the same object with another content", Hint: "keep one of them"})
+		case c != first:
+			first.sources, first.forms = append(first.sources, c.sources...), append(first.forms, c.forms...)
+			first.Notes = append(first.Notes, fmt.Sprintf("%s:%d is the same", c.File, c.Line))
 		default:
 			left = append(left, c)
 		}
@@ -136,8 +124,7 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 
 // limited gives each exception its expiry, and leaves out those that have expired.
 func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
-	open := map[exception.Identity][]*candidate{}
-	var order []exception.Identity
+	var open []*candidate
 	for _, c := range all {
 		end, note, err := expiry(c.object, r.options.Shape.Terms, r.options.Now)
 		var bad *lifetime.Error
@@ -148,14 +135,11 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 		case err != nil:
 			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
 			continue
-		case !end.IsZero() && !end.After(r.options.Now):
+		case end.IsZero():
+			open = append(open, c)
+		case !end.After(r.options.Now):
 			plan.refuse(c, &Problem{Reason: ReasonExpired, Message: "it expired at " + end.UTC().Format(time.RFC3339), Hint: "remove it, or request it again: polex request"})
 			continue
-		case end.IsZero():
-			if open[identity(c.object)] == nil {
-				order = append(order, identity(c.object))
-			}
-			open[identity(c.object)] = append(open[identity(c.object)], c)
 		}
 		c.ExpiresAt, c.Stated = end, !end.IsZero()
 		if note != "" {
@@ -168,39 +152,38 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("the last expiry is %s from now and not %s: shape.maxLifetime in the configuration allows no more", days(most), days(last)))
 		first, last = min(first, most), most
 	}
-	for n, end := range spread(len(order), r.options.Now, first, last) {
-		for _, c := range open[order[n]] {
-			path, _ := exception.StatementPath(groupKind(c.object), exception.AnnotationExpiresAt)
-			set(c.object, end.Format(time.RFC3339), keys(path)...)
-			c.ExpiresAt = end
-		}
+	for n, end := range spread(len(open), r.options.Now, first, last) {
+		path, _ := exception.StatementPath(groupKind(open[n].object), exception.AnnotationExpiresAt)
+		set(open[n].object, end.Format(time.RFC3339), keys(path)...)
+		open[n].ExpiresAt = end
 	}
 	return left
 }
 
-// finish writes the documents, and leaves out those that must not be signed.
+// finish writes the documents, and leaves out those that must not be signed. Two of the same
+// name in both API groups have files that name the group, and so has what would be read as a
+// kustomization.
 func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate, err error) {
 	documents := map[string]*exception.Document{}
 	for _, c := range all {
 		if r.substitute {
 			set(c.object, "disabled", "metadata", "annotations", substituteKey)
 		}
-		content, rewritten, err := write(c.text, c.object, c.To)
+		id := identity(c.object)
+		c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+".yaml")
+		if documents[c.To] != nil || r.isKustomization(c.To) {
+			c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+"."+id.Group+".yaml")
+		}
+		content, err := write(c.text, c.object)
 		var doc *exception.Document
 		if err == nil {
 			doc, err = exception.Parse(content, c.To)
 		}
-		if _, twice := plan.Write[c.To]; twice && err == nil {
-			c.Notes = append(c.Notes, "another document is the same")
-			adopted = append(adopted, c)
-			continue
-		}
-		before, there := r.files[c.To]
-		known := r.known[identity(c.object)]
+		known := r.known[id]
 		if signed := path.Join(r.options.Signed, c.To[len(r.options.Unsigned):]); known == "" && r.files[signed] != nil {
 			known = signed
 		}
-		switch {
+		switch before, there := r.files[c.To]; {
 		case err != nil:
 			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
 		case there && !bytes.Equal(before, content):
@@ -208,9 +191,6 @@ func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate,
 		case known != "" && known != c.To:
 			plan.refuse(c, &Problem{Reason: ReasonExists, Message: known + " exists already", Hint: "remove the old document"})
 		default:
-			if rewritten != "" && c.source >= 0 {
-				c.Notes = append(c.Notes, "its text is written anew: "+rewritten)
-			}
 			plan.Write[c.To] = content
 			documents[c.To] = doc
 			adopted = append(adopted, c)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -14,10 +13,10 @@ import (
 // candidate is an exception on its way to the pending folder.
 type candidate struct {
 	*Adopted
-	source int // -1 where it is from no file of the repository
-	object map[string]any
-	text   []byte
-	forms  []form
+	sources []int // of this object; none where it is from no file of the repository
+	object  map[string]any
+	text    []byte
+	forms   []form
 }
 
 // given are the exceptions of a stream.
@@ -50,7 +49,7 @@ func stream(content []byte, trackers bool) (all []*given, others map[string]int,
 				continue
 			}
 			clean(object, trackers || from != "")
-			all = append(all, &given{object: object, line: chunk.line + leading(chunk.text), chart: from})
+			all = append(all, &given{object: object, line: chunk.line, chart: from})
 		}
 	}
 	return all, others, nil
@@ -71,9 +70,25 @@ func find(all []*given, forms ...map[string]any) (found []*given) {
 	return found
 }
 
-// choose returns the one form of an exception, or why there is none.
-func (r *repository) choose(c *candidate, live []*given) *Problem {
-	names := []map[string]any{r.sources[c.source].object}
+// take takes the form of the one object that is found.
+func (c *candidate) take(found []*given, note string) bool {
+	for _, g := range found {
+		g.used = true
+	}
+	if len(found) != 1 {
+		return false
+	}
+	c.object, c.Notes = found[0].object, append(c.Notes, note)
+	return true
+}
+
+// choose takes the one form of an exception, or returns why there is none.
+func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
+	if c.take(find(rendered, r.sources[c.sources[0]].object), "its form is that of the rendered manifests") {
+		c.object = inNamespace(c.object, r.options.Namespace)
+		return nil
+	}
+	names := []map[string]any{r.sources[c.sources[0]].object}
 	var forms []map[string]any
 	var failed error
 	for _, f := range c.forms {
@@ -87,21 +102,18 @@ func (r *repository) choose(c *candidate, live []*given) *Problem {
 			forms = append(forms, f.object)
 		}
 	}
-	several := len(forms)
-	if n := r.options.Namespace; n != "" && several > 1 {
+	several := ""
+	for _, form := range forms {
+		several += fmt.Sprintf(" %s/%s", text(form, "metadata", "namespace"), text(form, "metadata", "name"))
+	}
+	if n := r.options.Namespace; n != "" && len(forms) > 1 {
 		forms = slices.DeleteFunc(forms, func(object map[string]any) bool { return text(object, "metadata", "namespace") != n })
 	}
 	if failed == nil && len(forms) == 1 && (text(forms[0], "metadata", "namespace") != "" || r.options.Namespace != "") {
 		c.object = inNamespace(forms[0], r.options.Namespace)
 		return nil
 	}
-	found := find(live, names...)
-	for _, g := range found {
-		g.used = true
-	}
-	if len(found) == 1 {
-		c.object = found[0].object
-		c.Notes = append(c.Notes, "its form is that of the live object")
+	if c.take(find(live, names...), "its form is that of the live object") {
 		return nil
 	}
 	hint := "give the live objects with --live: kubectl get policyexceptions -A -o yaml | polex adopt --live -"
@@ -116,44 +128,14 @@ func (r *repository) choose(c *candidate, live []*given) *Problem {
 	case failed != nil:
 		return &Problem{Reason: ReasonNotRendered, Message: failed.Error(), Hint: hint}
 	case len(forms) != 1:
-		return &Problem{Reason: ReasonSeveral, Message: fmt.Sprintf("the repository deploys it in %d different forms: %s", several, r.formsOf(c)),
+		return &Problem{Reason: ReasonSeveral, Message: "the repository deploys it in different forms:" + several,
 			Hint: "give the namespace of the one to adopt with --namespace NAME, or " + hint}
 	default:
 		return &Problem{Reason: ReasonNoNamespace, Message: "nothing in the repository says which namespace it is deployed to", Hint: "give it with --namespace NAME, or " + hint}
 	}
 }
 
-// formsOf names the forms of an exception, and the deployers that they are from.
-func (r *repository) formsOf(c *candidate) string {
-	var all []string
-	for _, f := range c.forms {
-		if f.err != nil {
-			continue
-		}
-		name := text(f.object, "metadata", "namespace") + "/" + text(f.object, "metadata", "name")
-		if f.by != nil {
-			name += fmt.Sprintf(" by %s %s", text(f.by.object, "kind"), text(f.by.object, "metadata", "name"))
-		}
-		all = append(all, name)
-	}
-	return strings.Join(all, ", ")
-}
-
 // identity returns what the API server tells an exception apart by.
 func identity(object map[string]any) exception.Identity {
 	return exception.Identity{GroupKind: groupKind(object), Namespace: text(object, "metadata", "namespace"), Name: text(object, "metadata", "name")}
-}
-
-// place gives each candidate its file. Two of the same name in both API groups have files
-// that name the group, and so has what would be read as a kustomization.
-func (r *repository) place(all []*candidate) {
-	taken := map[string]exception.Identity{}
-	for _, c := range all {
-		id := identity(c.object)
-		c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+".yaml")
-		if other, there := taken[c.To]; there && other != id || r.isKustomization(c.To) {
-			c.To = path.Join(r.options.Unsigned, id.Namespace, id.Name+"."+id.Group+".yaml")
-		}
-		taken[c.To] = id
-	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // configName is the configuration's name at a repository's root.
@@ -17,8 +15,8 @@ const configName = ".polex.yaml"
 // that is a warning from now on.
 func (r *repository) config(plan *Plan, longest time.Duration, eased map[string]int) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by polex adopt. docs/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %s\n  signed: %s\n",
-		quoted(r.options.Unsigned), quoted(r.options.Signed))
+	fmt.Fprintf(&b, "# Written by polex adopt. docs/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
+		r.options.Unsigned, r.options.Signed)
 	trust, note := r.trust(longest)
 	if note != "" {
 		plan.Notes = append(plan.Notes, note)
@@ -43,14 +41,14 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
 	}
 	branch := r.options.Branch
 	if branch == "" {
-		branch = "main"
+		branch, note = "main", "the default branch is not known from origin/HEAD: the trusted signer in "+configName+" names main"
 	}
 	issuer, subject, claim := "", "", ""
 	switch {
 	case !ok || project == "":
 	case host == "github.com":
 		issuer, claim = "https://token.actions.githubusercontent.com", "gh api repos/"+project+" --jq .id"
-		subject = fmt.Sprintf("https://github.com/%s/.github/workflows/sign.yaml@refs/heads/%s", project, branch)
+		subject = fmt.Sprintf("https://github.com/%s/.github/workflows/merge.yaml@refs/heads/%s", project, branch)
 	case host == "gitlab.com":
 		issuer, claim = "https://gitlab.com", "the project ID on the page of the project"
 		subject = fmt.Sprintf("https://gitlab.com/%s//.gitlab-ci.yml@refs/heads/%s", project, branch)
@@ -63,17 +61,8 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
   authorities:
     - name: merge-workflow
       issuer: %s
-      subject: %s
+      subject: %+q
       # A repository that takes over the name later has another ID. Write yours here (%s):
       # claims: {sourceRepositoryIdentifier: "123456789"}
-`, days(longest), issuer, quoted(subject), quoted(claim)), ""
-}
-
-// quoted writes a text so that every reader of YAML takes it for this very text.
-func quoted(text string) string {
-	raw, err := exception.Canonical(map[string]any{"a": text})
-	if err != nil || strings.Count(string(raw), "\n") > 1 {
-		return fmt.Sprintf("%+q", text)
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(string(raw), "a: "), "\n")
+`, days(longest), issuer, subject, claim), note
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 )
 
@@ -36,7 +37,7 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 		}
 		for _, d := range clusters[name] {
 			for _, to := range e.deployments(d.object) {
-				if to.scan && !to.flat && e.folders[to.dir] == nil && within(to.dir, e.options.Unsigned) {
+				if !to.flat && e.folders[to.dir] == nil && within(to.dir, e.options.Unsigned) {
 					plan.Notes = append(plan.Notes, fmt.Sprintf("%s %s deploys every file below %s, the pending exceptions in %s/ among them: narrow its path",
 						text(d.object, "kind"), text(d.object, "metadata", "name"), to.dir, e.options.Unsigned))
 				}
@@ -56,19 +57,20 @@ func (e *edits) clusterOf(d *deployer) string {
 }
 
 func (e *edits) cluster(deployers []*deployer) error {
-	done := slices.ContainsFunc(deployers, e.deploysSigned)
+	done := slices.ContainsFunc(deployers, func(d *deployer) bool {
+		return slices.ContainsFunc(e.deployments(d.object), func(to deployment) bool { return to.dir == e.options.Signed })
+	})
 	empty := map[int]bool{}
 	for _, d := range deployers {
-		if !e.empty(d) {
-			continue
-		}
-		if done {
+		switch {
+		case !e.empty(d):
+		case done:
 			empty[d.source] = true // two that deploy the same objects would fight
-			continue
-		}
-		done = true
-		if err := e.redirect(d); err != nil {
-			return err
+		default:
+			done = true
+			if err := e.redirect(d); err != nil {
+				return err
+			}
 		}
 	}
 	if !done {
@@ -77,10 +79,6 @@ func (e *edits) cluster(deployers []*deployer) error {
 		}
 	}
 	return e.remove(empty)
-}
-
-func (e *edits) deploysSigned(d *deployer) bool {
-	return slices.ContainsFunc(e.deployments(d.object), func(to deployment) bool { return to.dir == e.options.Signed })
 }
 
 // empty reports whether nothing is left of the one folder that a deployer deploys.
@@ -96,29 +94,32 @@ func (e *edits) empty(d *deployer) bool {
 	return !slices.ContainsFunc(e.names, func(name string) bool { return within(dir, name) && !e.gone[name] })
 }
 
+// signedFields are what a deployer of the signed folder has instead of what another one has,
+// and where. A nil is removed.
+func (e *edits) signedFields(object map[string]any) (fields map[string]any, at []string) {
+	if isArgo(object) {
+		return map[string]any{"path": e.options.Signed, "kustomize": nil, "directory": map[string]any{"recurse": true}}, []string{"spec", "source"}
+	}
+	fields = map[string]any{"path": "./" + e.options.Signed, "prune": true}
+	for _, name := range []string{"targetNamespace", "postBuild", "namePrefix", "nameSuffix", "patches", "components", "commonMetadata", "images", "healthChecks", "healthCheckExprs", "decryption"} {
+		fields[name] = nil
+	}
+	return fields, []string{"spec"}
+}
+
 // redirect points a deployer to the signed folder.
 func (e *edits) redirect(d *deployer) error {
 	s := e.sources[d.source]
-	fields, at := map[string]any{"path": "./" + e.options.Signed, "prune": true}, []string{"spec"}
-	for _, name := range []string{"targetNamespace", "postBuild", "namePrefix", "nameSuffix", "patches", "components", "commonMetadata", "images"} {
-		fields[name] = nil
-	}
-	if isArgo(s.object) {
-		fields, at = map[string]any{"path": e.options.Signed, "kustomize": nil, "directory": map[string]any{"recurse": true}}, []string{"spec", "source"}
-	}
-	return e.editDocument(s, fields, at)
-}
-
-func (e *edits) editDocument(s *source, fields map[string]any, at []string) error {
 	if s.text == nil {
 		return fmt.Errorf("%s:%d: the deployer is an item of a list: write it as a document of its own", s.file, s.line)
 	}
+	fields, at := e.signedFields(s.object)
 	changed, err := edited(s.text, fields, at...)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.file, err)
+	if err == nil {
+		e.text[d.source] = changed
+		_, err = e.rewrite(s.file)
 	}
-	e.text[s] = changed
-	if _, err := e.rewrite(s.file); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", s.file, err)
 	}
 	e.say(s.file, fmt.Sprintf("%s deploys %s/ from now on", text(s.object, "metadata", "name"), e.options.Signed))
@@ -133,18 +134,19 @@ func (e *edits) beside(d *deployer) error {
 	if namespace := text(s.object, "metadata", "namespace"); namespace != "" {
 		metadata["namespace"] = namespace
 	}
-	spec := map[string]any{}
-	if isArgo(s.object) {
-		e.argo(s, spec)
-	} else {
-		for _, name := range []string{"interval", "retryInterval", "timeout", "sourceRef", "serviceAccountName", "kubeConfig"} {
-			if value := at(s.object, "spec", name); value != nil {
-				spec[name] = value
-			}
+	object := runtime.DeepCopyJSON(map[string]any{"apiVersion": s.object["apiVersion"], "kind": s.object["kind"], "metadata": metadata, "spec": s.object["spec"]})
+	for _, from := range list(object, "spec", "sources") {
+		if dir, local := folder(text(from, "path")); local && dir != "." && text(from, "path") != "" && e.isOwn(text(from, "repoURL")) {
+			set(object, from, "spec", "source")
 		}
-		spec["path"], spec["prune"] = "./"+e.options.Signed, true
 	}
-	raw, err := yaml.Marshal(map[string]any{"apiVersion": s.object["apiVersion"], "kind": s.object["kind"], "metadata": metadata, "spec": spec})
+	delete(mapping(object, "spec"), "sources")
+	fields, at := e.signedFields(object)
+	for name, value := range fields {
+		set(object, value, append(slices.Clone(at), name)...)
+	}
+	dropNulls(object)
+	raw, err := yaml.Marshal(object)
 	if err != nil {
 		return err
 	}
@@ -156,12 +158,9 @@ func (e *edits) beside(d *deployer) error {
 	e.say(name, fmt.Sprintf("new, deploys %s/", e.options.Signed))
 	for _, dir := range slices.Sorted(maps.Keys(e.folders)) {
 		k := e.folders[dir]
-		if e.gone[k.file] {
-			continue
-		}
 		for _, key := range lists {
 			for _, entry := range k.entries(key) {
-				if k.target(entry) != s.file {
+				if e.gone[k.file] || k.target(entry) != s.file {
 					continue
 				}
 				content, err := addEntry(e.content(k.file), key, entry, path.Join(path.Dir(entry), path.Base(name)))
@@ -174,27 +173,4 @@ func (e *edits) beside(d *deployer) error {
 		}
 	}
 	return nil
-}
-
-// argo fills in an Application beside another one.
-func (e *edits) argo(s *source, spec map[string]any) {
-	for _, name := range []string{"project", "destination"} {
-		if value := at(s.object, "spec", name); value != nil {
-			spec[name] = value
-		}
-	}
-	from := mapping(s.object, "spec", "source")
-	for _, one := range list(s.object, "spec", "sources") {
-		if dir, local := folder(text(one, "path")); local && text(one, "path") != "" && e.isOwn(text(one, "repoURL")) && dir != "." {
-			from = one
-		}
-	}
-	source := map[string]any{"path": e.options.Signed, "directory": map[string]any{"recurse": true}}
-	for _, name := range []string{"repoURL", "targetRevision"} {
-		if value := from[name]; value != nil {
-			source[name] = value
-		}
-	}
-	spec["source"] = source
-	spec["syncPolicy"] = map[string]any{"automated": map[string]any{"prune": true, "allowEmpty": true, "selfHeal": true}}
 }

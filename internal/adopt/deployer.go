@@ -9,8 +9,7 @@ import (
 type deployment struct {
 	dir       string
 	over      map[string]any // settings of a kustomization
-	scan      bool           // a folder without a kustomization is all files below it
-	flat      bool           // or, with scan, all files in it
+	flat      bool           // a folder without a kustomization is the files in it, and not all below it
 	namespace string         // of what has none
 	variables variables
 }
@@ -32,7 +31,7 @@ func (r *repository) deployments(object map[string]any) []deployment {
 		if !local || text(source, "path") == "" || source["plugin"] != nil || source["chart"] != nil || !r.isOwn(text(source, "repoURL")) || r.files[path.Join(dir, "Chart.yaml")] != nil {
 			continue
 		}
-		d := deployment{dir: dir, namespace: namespace, scan: true, over: map[string]any{}}
+		d := deployment{dir: dir, namespace: namespace, over: map[string]any{}}
 		recurse, _ := at(source, "directory", "recurse").(bool)
 		d.flat = !recurse
 		for _, key := range []string{"namespace", "namePrefix", "nameSuffix", "commonLabels", "commonAnnotations", "patches", "components"} {
@@ -51,7 +50,7 @@ func (r *repository) fluxDeployment(object map[string]any) []deployment {
 	if !local || text(object, "spec", "sourceRef", "kind") != "GitRepository" || !r.isOwn(r.gitURL(object)) {
 		return nil
 	}
-	d := deployment{dir: dir, scan: true, over: map[string]any{}, variables: r.variables(object)}
+	d := deployment{dir: dir, over: map[string]any{}, variables: r.variables(object)}
 	for from, to := range map[string]string{"targetNamespace": "namespace", "namePrefix": "namePrefix", "nameSuffix": "nameSuffix", "patches": "patches", "components": "components"} {
 		if value := at(object, "spec", from); value != nil {
 			d.over[to] = value
@@ -109,35 +108,19 @@ func folder(said string) (string, bool) {
 
 // render returns what becomes of the sources that a deployer reaches. What cannot be
 // told of one stands in its place.
-func (r *repository) render(object map[string]any) (all []rendered, err error) {
+func (r *repository) render(object map[string]any) (all []form, err error) {
 	for _, d := range r.deployments(object) {
-		if d.flat && r.folders[d.dir] == nil {
-			for _, name := range r.names {
-				for _, i := range r.byFile[name] {
-					if path.Dir(name) == d.dir {
-						all = append(all, rendered{source: i, object: inNamespace(copied(r.sources[i].object), d.namespace)})
-					}
-				}
-			}
-			continue
-		}
-		out, err := r.build(d.dir, d.over, d.scan)
+		out, err := r.build(d)
 		if err != nil {
 			return all, err
 		}
-		for _, b := range out {
-			object, err := r.apply(d.variables, b)
-			all = append(all, rendered{source: b.source, object: inNamespace(object, d.namespace), err: err})
+		for _, f := range out {
+			f.object, f.err = d.variables.apply(f.object)
+			f.object = inNamespace(f.object, d.namespace)
+			all = append(all, f)
 		}
 	}
 	return all, nil
-}
-
-// rendered is a source as a deployer applies it.
-type rendered struct {
-	source int
-	object map[string]any
-	err    error
 }
 
 // inNamespace puts an exception without a namespace into one.

@@ -13,7 +13,7 @@
 //  3. An exception with one deployed form is adopted. One with several, or with none that
 //     is known, takes the form of the one live object of its name, or is listed with the
 //     flag that decides. Nothing is guessed.
-//  4. The text and the comments stay where the deployed form only adds to them.
+//  4. It is written with the comments and in the order of its text.
 //  5. A stated expiry stays. The others get expiries that are spread over a window.
 //  6. The old documents leave their files, and files that are empty then leave the
 //     kustomizations that list them. A deployer is pointed to the signed folder, or a new

@@ -3,25 +3,18 @@ package adopt
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
-
-	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // edits are what becomes of the files of the repository.
 type edits struct {
 	*repository
 	changed map[string][]byte
-	cut     map[string]map[int]map[int]bool // items by chunk by file; -1 is the chunk itself
-	text    map[*source][]byte              // of deployers that are changed
-	gone    map[string]bool                 // files, and folders whose kustomization is gone
-	said    map[string][]string             // by file
-	adopted map[string]bool                 // names of exceptions that leave
-	left    map[string]bool                 // and of those that stay
+	cut     map[int]bool        // sources that leave
+	text    map[int][]byte      // of sources that are changed
+	gone    map[string]bool     // files, and folders whose kustomization is gone
+	said    map[string][]string // by file
 }
 
 func (e *edits) content(name string) []byte {
@@ -36,15 +29,8 @@ func (e *edits) content(name string) []byte {
 func (e *edits) remove(sources map[int]bool) error {
 	files := map[string]int{}
 	for i := range sources {
-		s := e.sources[i]
-		files[s.file]++
-		if e.cut[s.file] == nil {
-			e.cut[s.file] = map[int]map[int]bool{}
-		}
-		if e.cut[s.file][s.chunk] == nil {
-			e.cut[s.file][s.chunk] = map[int]bool{}
-		}
-		e.cut[s.file][s.chunk][s.item] = true
+		e.cut[i] = true
+		files[e.sources[i].file]++
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		holds, err := e.rewrite(name)
@@ -57,40 +43,51 @@ func (e *edits) remove(sources map[int]bool) error {
 			e.leave(name)
 		}
 	}
-	return e.unlist()
+	for again := true; again; {
+		again = false
+		for _, dir := range slices.Sorted(maps.Keys(e.folders)) {
+			changed, err := e.unlist(e.folders[dir])
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.folders[dir].file, err)
+			}
+			again = again || changed
+		}
+	}
+	return nil
 }
 
 // rewrite writes a file without the documents and items that are cut, and with the
 // deployers that are changed. It reports whether the file still holds a document.
 func (e *edits) rewrite(name string) (holds bool, err error) {
-	var left []byte
-	for i, chunk := range e.chunks[name] {
-		text, cut := chunk.text, e.cut[name][i]
-		for s, changed := range e.text {
-			if s.file == name && s.chunk == i {
-				text = changed
+	var out []byte
+	for n, chunk := range e.chunks[name] {
+		text, whole, items := chunk.text, false, map[int]bool{}
+		for _, i := range e.byFile[name] {
+			switch s := e.sources[i]; {
+			case s.chunk != n:
+			case e.cut[i]:
+				whole = whole || s.item < 0
+				items[s.item] = true
+			case e.text[i] != nil:
+				text = e.text[i]
 			}
 		}
-		if cut[-1] {
+		if whole {
 			continue
 		}
-		if len(cut) > 0 {
-			object, err := object(text)
-			if err != nil {
-				return false, err
-			}
-			if len(items(object)) == len(cut) {
-				continue
-			}
-			if text, err = dropEntries(text, "items", func(i int) bool { return cut[i] }); err != nil {
+		if len(items) > 0 {
+			if text, err = dropEntries(text, "items", func(i int) bool { return items[i] }); err != nil {
 				return false, err
 			}
 		}
 		object, err := object(text)
+		if len(items) > 0 && object["items"] == nil {
+			continue // the list is empty
+		}
 		holds = holds || err != nil || object != nil
-		left = append(left, text...)
+		out = append(out, text...)
 	}
-	e.changed[name] = left
+	e.changed[name] = out
 	return holds, nil
 }
 
@@ -115,29 +112,13 @@ func (e *edits) leave(name string) {
 	e.said[name] = []string{"removed"}
 }
 
-// unlist takes what is gone out of kustomizations, upward.
-func (e *edits) unlist() error {
-	for again := true; again; {
-		again = false
-		for _, dir := range slices.Sorted(maps.Keys(e.folders)) {
-			k := e.folders[dir]
-			if e.gone[k.file] {
-				continue
-			}
-			changed, err := e.unlistIn(k)
-			if err != nil {
-				return fmt.Errorf("%s: %w", k.file, err)
-			}
-			again = again || changed
-		}
+// unlist takes what is gone out of a kustomization.
+func (e *edits) unlist(k *kustomization) (changed bool, err error) {
+	if e.gone[k.file] {
+		return false, nil
 	}
-	return nil
-}
-
-func (e *edits) unlistIn(k *kustomization) (bool, error) {
 	before := e.content(k.file)
 	content := before
-	var err error
 	for _, key := range lists {
 		entries := k.entries(key)
 		if content, err = dropEntries(content, key, func(i int) bool { return i < len(entries) && e.gone[k.target(entries[i])] }); err != nil {
@@ -167,21 +148,17 @@ func (e *edits) unlistIn(k *kustomization) (bool, error) {
 }
 
 // builds reports whether a kustomization has anything to build: a component may only change
-// what others list. seen are the components that were looked at.
+// what others list.
 func (r *repository) builds(k *kustomization, seen map[string]bool) bool {
-	for _, key := range []string{"resources", "bases", "generators", "configMapGenerator", "secretGenerator", "helmCharts", "helmChartInflationGenerator"} {
-		if entries, _ := k.object[key].([]any); len(entries) > 0 {
-			return true
-		}
+	if k == nil || seen[k.dir] {
+		return false
 	}
-	return slices.ContainsFunc(k.entries("components"), func(entry string) bool {
-		component := r.folders[k.target(entry)]
-		if component == nil || seen[component.file] {
-			return component == nil
-		}
-		seen[component.file] = true
-		return r.builds(component, seen)
-	})
+	seen[k.dir] = true
+	return slices.ContainsFunc([]string{"resources", "bases", "generators", "configMapGenerator", "secretGenerator", "helmCharts", "helmChartInflationGenerator"},
+		func(key string) bool { list, _ := k.object[key].([]any); return len(list) > 0 }) ||
+		slices.ContainsFunc(k.entries("components"), func(entry string) bool {
+			return r.folders[k.target(entry)] == nil || r.builds(r.folders[k.target(entry)], seen)
+		})
 }
 
 // alone reports whether no other file that stays lies below a kustomization's folder.
@@ -192,27 +169,21 @@ func (e *edits) alone(k *kustomization) bool {
 // dropPatches removes patches that are about adopted exceptions alone: kustomize refuses one
 // without its target.
 func (e *edits) dropPatches(k *kustomization, content []byte) ([]byte, error) {
-	leaves := map[string]map[int]bool{}
+	leaves := map[string]map[int]bool{"patches": {}, "patchesJson6902": {}, "patchesStrategicMerge": {}}
 	for _, p := range k.patches() {
 		_, docs, _, _ := e.concerns(k, p)
-		useless := len(docs) > 0 && !p.target
-		for _, doc := range docs {
-			name := text(doc, "metadata", "name")
-			useless = useless && isException(doc) && e.adopted[name] && !e.left[name]
-		}
-		if !useless {
+		if p.target || len(docs) == 0 || slices.ContainsFunc(docs, e.stays) {
 			continue
 		}
-		if leaves[p.key] == nil {
-			leaves[p.key] = map[int]bool{}
-		}
 		leaves[p.key][p.index] = true
-		if name := k.target(p.file); p.file != "" && !e.gone[name] && !e.uses(name, k) {
-			e.leave(name)
+		if name := k.target(p.file); p.file != "" && !e.gone[name] {
+			if e.patches[name]--; e.patches[name] == 0 {
+				e.leave(name)
+			}
 		}
 	}
-	var err error
 	for key, indexes := range leaves {
+		var err error
 		if content, err = dropEntries(content, key, func(i int) bool { return indexes[i] }); err != nil {
 			return nil, err
 		}
@@ -220,28 +191,27 @@ func (e *edits) dropPatches(k *kustomization, content []byte) ([]byte, error) {
 	return content, nil
 }
 
-// uses reports whether another kustomization uses a patch.
-func (e *edits) uses(name string, but *kustomization) bool {
-	for _, k := range e.folders {
-		if k != but && !e.gone[k.file] && slices.ContainsFunc(k.patches(), func(p patch) bool { return p.file != "" && k.target(p.file) == name }) {
-			return true
+// stays reports whether a patch may be about something that is not adopted.
+func (e *edits) stays(patch map[string]any) bool {
+	leaves := false
+	for i, s := range e.sources {
+		if s.isException() && text(s.object, "metadata", "name") == text(patch, "metadata", "name") {
+			if !e.cut[i] {
+				return true
+			}
+			leaves = true
 		}
 	}
-	return false
+	return !leaves || !isException(patch)
 }
 
 // move plans the edits of the repository for exceptions that are adopted.
 func (r *repository) move(plan *Plan, adopted []*candidate) error {
-	e := &edits{repository: r, changed: map[string][]byte{}, cut: map[string]map[int]map[int]bool{}, text: map[*source][]byte{}, said: map[string][]string{}, gone: map[string]bool{}, adopted: map[string]bool{}, left: map[string]bool{}}
+	e := &edits{repository: r, changed: map[string][]byte{}, cut: map[int]bool{}, text: map[int][]byte{}, said: map[string][]string{}, gone: map[string]bool{}}
 	leave := map[int]bool{}
 	for _, c := range adopted {
-		if c.source >= 0 {
-			leave[c.source] = true
-		}
-	}
-	for i, s := range r.sources {
-		if s.isException() {
-			map[bool]map[string]bool{true: e.adopted, false: e.left}[leave[i]][text(s.object, "metadata", "name")] = true
+		for _, i := range c.sources {
+			leave[i] = true
 		}
 	}
 	if err := e.remove(leave); err != nil {
@@ -250,9 +220,7 @@ func (r *repository) move(plan *Plan, adopted []*candidate) error {
 	if err := e.deliver(plan, adopted); err != nil {
 		return err
 	}
-	for name, content := range e.changed {
-		plan.Write[name] = content
-	}
+	maps.Copy(plan.Write, e.changed)
 	for name := range e.gone {
 		if _, isFile := r.files[name]; isFile {
 			plan.Remove = append(plan.Remove, name)
@@ -262,19 +230,6 @@ func (r *repository) move(plan *Plan, adopted []*candidate) error {
 	for _, name := range slices.Sorted(maps.Keys(e.said)) {
 		plan.Edits = append(plan.Edits, name+": "+strings.Join(e.said[name], "; "))
 	}
-	return e.check()
-}
-
-// check holds that what was edited can be read.
-func (e *edits) check() error {
-	for name, content := range e.changed {
-		for _, chunk := range split(content) {
-			var node yaml.Node
-			if err := yaml.Unmarshal(chunk.text, &node); err != nil && !strings.Contains(string(chunk.text), "{{") {
-				return fmt.Errorf("%s cannot be read after the change: %w", name, err)
-			}
-		}
-	}
 	return nil
 }
 
@@ -282,43 +237,21 @@ func (e *edits) check() error {
 // others are left for people.
 func (r *repository) templates(plan *Plan, rendered []*given, others map[string]int) {
 	for _, p := range r.problems {
-		from := r.chartPath(p.File)
-		whole := p.Reason == ReasonTemplate && from != ""
-		n := 0
+		from, n, whole := r.template(p.File), 0, p.Reason == ReasonTemplate
 		for _, g := range rendered {
 			if g.chart == from {
 				n++
-				whole = whole && plan.holds(identity(g.object))
+				whole = whole && slices.ContainsFunc(plan.Adopted, func(a Adopted) bool { return a.Identity == identity(g.object).String() })
 			}
 		}
 		switch {
-		case !whole || n == 0:
+		case !whole || from == "" || n == 0:
 			plan.Problems = append(plan.Problems, p)
 		case others[from] > 0:
 			plan.Notes = append(plan.Notes, fmt.Sprintf("%s: its exceptions are adopted, and it renders other objects too: remove the exceptions from it", p.File))
 		default:
 			plan.Remove = append(plan.Remove, p.File)
 			plan.Edits = append(plan.Edits, fmt.Sprintf("%s: removed, all that it renders is adopted (%s)", p.File, count(n, "exception")))
-		}
-	}
-}
-
-func (p *Plan) holds(id exception.Identity) bool {
-	return slices.ContainsFunc(p.Adopted, func(a Adopted) bool { return a.Identity == id.String() })
-}
-
-// chartPath is how Helm names a template: by the name of its chart.
-func (r *repository) chartPath(name string) string {
-	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		if chart, there := r.files[path.Join(dir, "Chart.yaml")]; there {
-			object, err := object(chart)
-			if err != nil {
-				return ""
-			}
-			return path.Join(text(object, "name"), strings.TrimPrefix(name, dir+"/"))
-		}
-		if dir == "." {
-			return ""
 		}
 	}
 }

@@ -3,12 +3,13 @@ package adopt
 import (
 	"bytes"
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -59,15 +60,18 @@ type repository struct {
 	values     []map[string]any          // ConfigMaps and Secrets
 	gitSources []map[string]any          // Flux GitRepositories
 	folders    map[string]*kustomization // by folder
-	patches    map[string]bool           // files that are used as patches
-	reached    map[string]bool           // see reaches
+	patches    map[string]int            // how many kustomizations use a file as a patch
+	reached    map[string][]int          // see leads
 	altering   map[string]bool           // see changes
+	fs         filesys.FileSystem        // what kustomize reads
+	copies     map[string]*copied        // in fs
 	deployed   int                       // how many forms of deployers were rendered
 	removed    map[int]bool              // sources that a kustomization lists and removes
 	tag        string
 	substitute bool                          // whether a Flux Kustomization substitutes, as it is applied
 	known      map[exception.Identity]string // the file of each exception that is pending or signed
 	problems   []Problem
+	sets       []string // notes of ApplicationSets, whose Applications are not known
 }
 
 // interesting are the words of which a file has one that is read.
@@ -75,14 +79,14 @@ var interesting = [][]byte{[]byte("PolicyException"), []byte("fluxcd.io/"), []by
 
 func read(files map[string][]byte, o *Options) *repository {
 	r := &repository{options: o, files: files, names: slices.Sorted(maps.Keys(files)), chunks: map[string][]chunk{}, byFile: map[string][]int{},
-		folders: map[string]*kustomization{}, patches: map[string]bool{}, reached: map[string]bool{}, altering: map[string]bool{}, known: map[exception.Identity]string{}, removed: map[int]bool{}, tag: tag + rand.Text()}
+		folders: map[string]*kustomization{}, patches: map[string]int{}, reached: map[string][]int{}, altering: map[string]bool{}, known: map[exception.Identity]string{}, removed: map[int]bool{}, fs: filesys.MakeFsInMemory(), copies: map[string]*copied{}, tag: tag + rand.Text()}
 	for _, name := range r.names {
 		r.kustomization(name)
 	}
 	for _, name := range r.names {
 		if within(o.Unsigned, name) || within(o.Signed, name) {
 			r.remember(name)
-		} else if !r.patches[name] &&
+		} else if r.patches[name] == 0 &&
 			slices.ContainsFunc(interesting, func(word []byte) bool { return bytes.Contains(files[name], word) }) {
 			r.file(name)
 		}
@@ -111,7 +115,7 @@ func (r *repository) file(name string) {
 		excepts := bytes.Contains(chunk.text, []byte("kind: PolicyException")) || bytes.Contains(chunk.text, []byte(`"PolicyException"`))
 		object, err := object(chunk.text)
 		switch {
-		case excepts && bytes.Contains(chunk.text, []byte("{{")) && (err != nil || r.inChart(name)):
+		case excepts && bytes.Contains(chunk.text, []byte("{{")) && (err != nil || r.template(name) != ""):
 			about.Reason, about.Message = ReasonTemplate, "this is a template of a PolicyException"
 			about.Hint = "render it and adopt what comes out: helm template DIR | polex adopt -"
 			r.problems = append(r.problems, about)
@@ -125,32 +129,20 @@ func (r *repository) file(name string) {
 				r.add(&source{file: name, chunk: i, item: n, line: chunk.line, object: item})
 			}
 		default:
-			r.add(&source{file: name, chunk: i, item: -1, line: chunk.line + leading(chunk.text), object: object, text: chunk.text})
+			r.add(&source{file: name, chunk: i, item: -1, line: chunk.line, object: object, text: chunk.text})
 		}
 	}
 }
 
-// leading counts the lines before the first key.
-func leading(text []byte) int {
-	n := 0
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '#' && !bytes.HasPrefix(line, []byte("---")) {
-			return n
-		}
-		n++
-	}
-	return 0
-}
-
-// inChart reports whether a file is a template of a Helm chart.
-func (r *repository) inChart(name string) bool {
+// template returns how Helm names a template, by the name of its chart, or "" for what is none.
+func (r *repository) template(name string) string {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		if _, chart := r.files[path.Join(dir, "Chart.yaml")]; chart && strings.HasPrefix(name, path.Join(dir, "templates")+"/") {
-			return true
+		if chart := r.files[path.Join(dir, "Chart.yaml")]; chart != nil && within(path.Join(dir, "templates"), name) {
+			object, _ := object(chart)
+			return path.Join(text(object, "name"), strings.TrimPrefix(name, dir+"/"))
 		}
 		if dir == "." {
-			return false
+			return ""
 		}
 	}
 }
@@ -178,6 +170,9 @@ func (r *repository) add(s *source) {
 	case kind == exception.GroupKind{Group: "source.toolkit.fluxcd.io", Kind: "GitRepository"}:
 		r.gitSources = append(r.gitSources, s.object)
 		return
+	case kind == exception.GroupKind{Group: argoGroup, Kind: "ApplicationSet"}:
+		r.sets = append(r.sets, fmt.Sprintf("%s: ApplicationSet %s is not expanded: its Applications are not known", s.file, text(s.object, "metadata", "name")))
+		return
 	default:
 		return
 	}
@@ -190,6 +185,3 @@ func (r *repository) add(s *source) {
 	r.byFile[s.file] = append(r.byFile[s.file], len(r.sources))
 	r.sources = append(r.sources, s)
 }
-
-// copied returns a copy of an object that shares nothing with it.
-func copied(object map[string]any) map[string]any { return runtime.DeepCopyJSON(object) }

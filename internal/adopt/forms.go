@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// form is a form in which an exception is deployed, and by whom. A form that cannot be
+// form is a form in which a source is deployed, and by which deployer. A form that cannot be
 // told has an error instead.
 type form struct {
+	source int
 	object map[string]any
 	by     *deployer // nil for what no deployer reaches
 	err    error
@@ -32,32 +32,21 @@ const maxDeployers = 50_000
 // forms returns the forms of each exception, by its source.
 func (r *repository) forms() (map[int][]form, error) {
 	forms := map[int][]form{}
-	below := map[int]bool{}
-	var all []int
+	below, visited := map[int]bool{}, map[int]bool{}
 	for i, s := range r.sources {
 		if s.isException() {
 			continue
 		}
-		all = append(all, i)
-		out, err := r.render(s.object)
-		if err != nil {
-			continue // it is rendered again, and reported then
+		out, _ := r.render(s.object) // it is rendered again, and an error is reported then
+		for _, f := range out {
+			below[f.source] = below[f.source] || f.source != i
 		}
-		for _, o := range out {
-			if o.source != i && !r.sources[o.source].isException() {
-				below[o.source] = true
+	}
+	for _, parents := range []bool{true, false} { // and then those that deploy each other
+		for i, s := range r.sources {
+			if !s.isException() && !visited[i] && (!parents || !below[i]) {
+				r.deploy(i, forms, visited)
 			}
-		}
-	}
-	visited := map[int]bool{}
-	for _, i := range all {
-		if !below[i] {
-			r.deploy(i, forms, visited)
-		}
-	}
-	for _, i := range all {
-		if !visited[i] { // they deploy each other
-			r.deploy(i, forms, visited)
 		}
 	}
 	if r.deployed > maxDeployers {
@@ -77,26 +66,28 @@ func (r *repository) deploy(top int, forms map[int][]form, visited map[int]bool)
 		visited[d.source] = true
 		out, err := r.render(d.object)
 		if err != nil {
-			said := fmt.Errorf("%s %s cannot be rendered: %w", text(d.object, "kind"), text(d.object, "metadata", "name"), err)
+			err = fmt.Errorf("%s %s cannot be rendered: %w", text(d.object, "kind"), text(d.object, "metadata", "name"), err)
 			for _, to := range r.deployments(d.object) {
-				r.mark(to.dir, func(i int) { forms[i] = append(forms[i], form{by: d, err: said}) })
+				for _, i := range r.below(to.dir) {
+					forms[i] = append(forms[i], form{by: d, err: err})
+				}
 			}
 		}
-		for _, o := range out {
-			if r.sources[o.source].isException() {
-				forms[o.source] = append(forms[o.source], form{object: o.object, by: d, err: o.err})
-				continue
-			}
-			if key := fmt.Sprint(o.source, " ", key(o.object)); o.source != d.source && o.err == nil && !seen[key] {
+		for _, f := range out {
+			if r.sources[f.source].isException() {
+				f.by = d
+				forms[f.source] = append(forms[f.source], f)
+			} else if key := fmt.Sprint(f.source, " ", key(f.object)); f.source != d.source && f.err == nil && !seen[key] {
 				seen[key] = true
-				queue = append(queue, &deployer{source: o.source, object: o.object, top: top})
+				queue = append(queue, &deployer{source: f.source, object: f.object, top: top})
 			}
 		}
 	}
 }
 
 // undeployed gives what no deployer reaches the form that the topmost kustomizations give
-// it, or that of its file.
+// it, or that of its file. Flux's variables are substituted, where a deployer of another
+// repository may do so.
 func (r *repository) undeployed(forms map[int][]form) {
 	listed := map[string]bool{}
 	for _, k := range r.folders {
@@ -109,79 +100,35 @@ func (r *repository) undeployed(forms map[int][]form) {
 		if listed[dir] || !r.reaches(dir) {
 			continue
 		}
-		out, err := r.build(dir, nil, false)
+		out, err := r.build(deployment{dir: dir})
 		if err != nil {
-			r.mark(dir, func(i int) {
-				found[i] = append(found[i], form{err: fmt.Errorf("kustomize cannot build %s: %w", dir, err)})
-			})
+			err = fmt.Errorf("kustomize cannot build %s: %w", dir, err)
+			for _, i := range r.below(dir) {
+				found[i] = append(found[i], form{err: err})
+			}
 		}
-		for _, b := range out {
-			found[b.source] = append(found[b.source], form{object: b.object})
+		for _, f := range out {
+			found[f.source] = append(found[f.source], f)
 		}
+	}
+	var outside variables
+	if r.substitute || len(r.options.Substitute) > 0 {
+		outside = variables{given: r.options.Substitute, unknown: "a deployer"}
 	}
 	for i, s := range r.sources {
 		if !s.isException() || forms[i] != nil {
 			continue
 		}
 		if forms[i] = found[i]; forms[i] == nil {
-			forms[i] = []form{{object: copied(s.object)}}
+			forms[i] = []form{{object: runtime.DeepCopyJSON(s.object)}}
 			if r.removed[i] {
 				forms[i][0].err = errors.New("a patch of the repository removes it, and nothing deploys it")
 			}
 		}
 		for n, f := range forms[i] {
-			forms[i][n] = r.outside(f)
-		}
-	}
-}
-
-// outside substitutes in a form that no deployer of the repository reaches, where somebody
-// else's deployer may.
-func (r *repository) outside(f form) form {
-	if f.err != nil || !r.substitute && len(r.options.Substitute) == 0 || !strings.Contains(key(f.object), "${") {
-		return f
-	}
-	text, err := yaml.Marshal(f.object)
-	if err == nil {
-		f.object, err = r.apply(variables{given: r.options.Substitute, unknown: "a deployer"}, built{object: f.object, yaml: text})
-	}
-	f.err = err
-	return f
-}
-
-// mark calls visit for each exception that a folder reaches, or that lies below one
-// without a kustomization.
-func (r *repository) mark(dir string, visit func(int)) {
-	if r.folders[dir] == nil {
-		for _, name := range r.names {
-			if within(dir, name) {
-				r.each(name, visit)
+			if f.err == nil {
+				forms[i][n].object, forms[i][n].err = outside.apply(f.object)
 			}
-		}
-		return
-	}
-	visited := map[string]bool{}
-	var walk func(string)
-	walk = func(target string) {
-		if visited[target] {
-			return
-		}
-		visited[target] = true
-		r.each(target, visit)
-		if k := r.folders[target]; k != nil {
-			for _, below := range k.targets() {
-				walk(below)
-			}
-		}
-	}
-	walk(dir)
-}
-
-// each calls visit for each exception of a file.
-func (r *repository) each(file string, visit func(int)) {
-	for _, i := range r.byFile[file] {
-		if r.sources[i].isException() {
-			visit(i)
 		}
 	}
 }

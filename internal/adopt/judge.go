@@ -34,37 +34,32 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		fixed[reason.Name] = reason.Fixed || reason.Name == "hidden-character" || reason.Name == "look-alike"
 	}
 	set := shape.Set{Terms: r.options.Shape.Terms}
-	found := map[string][]shape.Finding{}
-	eased := map[string]int{} // how many adopted exceptions a reason would refuse
-	for _, c := range all {
-		if _, twice := found[c.To]; twice {
-			continue
-		}
-		doc := documents[c.To]
-		found[c.To] = slices.Concat(checker.Check(doc, r.options.Now), checker.Weigh(set.Add(doc)))
+	found := make([][]shape.Finding, len(all))
+	for i, c := range all {
+		found[i] = slices.Concat(checker.Check(documents[c.To], r.options.Now), checker.Weigh(set.Add(documents[c.To])))
 	}
-	for _, c := range all {
-		bad := slices.IndexFunc(found[c.To], func(f shape.Finding) bool {
+	eased := map[string]int{} // how many adopted exceptions a reason would refuse
+	for i, c := range all {
+		refused := map[string]bool{}
+		bad := slices.IndexFunc(found[i], func(f shape.Finding) bool {
+			refused[f.Reason] = refused[f.Reason] || f.Severity == shape.Error
 			return f.Severity == shape.Error && (fixed[f.Reason] || r.options.Configured)
 		})
 		if bad < 0 {
 			adopted = append(adopted, c)
-			reasons := map[string]bool{}
-			for _, f := range found[c.To] {
-				if f.Severity == shape.Error && !reasons[f.Reason] {
-					reasons[f.Reason] = true
-					eased[f.Reason]++
+			for reason, is := range refused {
+				if is {
+					eased[reason]++
 				}
 			}
 			continue
 		}
-		f := found[c.To][bad]
+		f := found[i][bad]
 		hint := f.Hint
-		if r.options.Configured && !fixed[f.Reason] {
+		if f.Reason == "lifetime-too-long" {
+			hint = "polex adopt does not change the configuration; raise shape.maxLifetime there, or lower --last-expiry"
+		} else if !fixed[f.Reason] {
 			hint = fmt.Sprintf("polex adopt does not change the configuration; it could have shape.checks.%s: warning", f.Reason)
-			if f.Reason == "lifetime-too-long" {
-				hint = "polex adopt does not change the configuration; raise shape.maxLifetime there, or lower --last-expiry"
-			}
 		}
 		plan.refuse(c, &Problem{Reason: f.Reason, Message: f.Message, Hint: hint})
 		delete(plan.Write, c.To)

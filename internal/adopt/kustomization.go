@@ -36,7 +36,7 @@ func (r *repository) kustomization(name string) {
 	r.folders[k.dir] = k
 	for _, p := range k.patches() {
 		if p.file != "" {
-			r.patches[k.target(p.file)] = true
+			r.patches[k.target(p.file)]++
 		}
 	}
 }
@@ -74,27 +74,37 @@ func (k *kustomization) target(entry string) string {
 	return path.Join(k.dir, entry)
 }
 
-// reaches reports whether a file, or a folder with a kustomization, leads to an exception
-// or to a deployer.
-func (r *repository) reaches(target string) bool {
-	if len(r.byFile[target]) > 0 {
-		return true
+// cycle stands among the sources that a folder leads to for a kustomization that leads to
+// itself, which is refused when it is built.
+const cycle = -1
+
+// leads returns the exceptions and deployers that a file, or a folder with a kustomization,
+// leads to, in order.
+func (r *repository) leads(target string) []int {
+	all, known := r.reached[target]
+	if k := r.folders[target]; k != nil && !known {
+		r.reached[target] = []int{cycle}
+		for _, below := range k.targets() {
+			all = append(all, r.leads(below)...)
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		r.reached[target] = all
 	}
-	k := r.folders[target]
-	if k == nil {
-		return false
+	return slices.Concat(all, r.byFile[target])
+}
+
+func (r *repository) reaches(target string) bool { return len(r.leads(target)) > 0 }
+
+// below returns the exceptions that a folder leads to, or that lie in one without a kustomization.
+func (r *repository) below(dir string) (all []int) {
+	leads := r.leads(dir)
+	for i, s := range r.sources {
+		if s.isException() && (r.folders[dir] == nil && within(dir, s.file) || slices.Contains(leads, i)) {
+			all = append(all, i)
+		}
 	}
-	known, visited := r.reached[target]
-	if visited {
-		return known
-	}
-	r.reached[target] = true // in a cycle, which is refused
-	found := false
-	for _, below := range k.targets() {
-		found = r.reaches(below) || found
-	}
-	r.reached[target] = found
-	return found
+	return all
 }
 
 // patch is a patch of a kustomization. key and index say where it stands.

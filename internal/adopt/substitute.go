@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fluxcd/pkg/envsubst"
+	"sigs.k8s.io/yaml"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -89,16 +90,17 @@ func (e *UnknownVariableError) Error() string {
 var replaces = regexp.MustCompile(`\$\{[\pL\pN_]*/`)
 
 // apply substitutes in an object as Flux does: in its text, unless it says otherwise.
-func (r *repository) apply(v variables, b built) (map[string]any, error) {
-	if len(v.values)+len(v.given)+len(v.hidden) == 0 && v.unknown == "" ||
-		text(b.object, "metadata", "labels", substituteKey) == "disabled" || text(b.object, "metadata", "annotations", substituteKey) == "disabled" {
-		return b.object, nil
+func (v variables) apply(in map[string]any) (map[string]any, error) {
+	text, err := yaml.Marshal(in)
+	if err != nil || len(v.values)+len(v.given)+len(v.hidden) == 0 && v.unknown == "" || !strings.Contains(string(text), "${") ||
+		at(in, "metadata", "labels", substituteKey) == "disabled" || at(in, "metadata", "annotations", substituteKey) == "disabled" {
+		return in, err
 	}
-	missing, from, length := map[string]bool{}, "", len(b.yaml)
-	if replaces.Match(b.yaml) {
+	missing, from, length := map[string]bool{}, "", len(text)
+	if replaces.Match(text) {
 		return nil, errors.New("polex adopt does not substitute ${NAME/OLD/NEW}")
 	}
-	result, err := envsubst.Eval(string(b.yaml), func(name string) (string, bool) {
+	result, err := envsubst.Eval(string(text), func(name string) (string, bool) {
 		value, ok := v.given[name]
 		if !ok {
 			value, ok = v.values[name]
@@ -123,6 +125,5 @@ func (r *repository) apply(v variables, b built) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("after substitution: %w", err)
 	}
-	r.untag(out)
 	return out, nil
 }

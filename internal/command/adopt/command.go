@@ -4,7 +4,6 @@ package adopt
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"strings"
@@ -94,13 +93,15 @@ func New(streams cli.Streams) *cobra.Command {
 			return cli.Usagef("--live - and - both read standard input: write one of them to a file, and name the file with --live")
 		}
 		var in adopt.Input
-		if in.Live, err = stream(o.live, streams.In); err != nil {
-			return err
-		}
-		if len(args) > 0 {
-			if in.Rendered, err = stream("-", streams.In); err != nil {
-				return err
+		if o.live != "" {
+			if in.Live, err = cli.ReadInput(o.live, streams.In, maxStream); err != nil && o.live != "-" {
+				err = &cli.UsageError{Err: fmt.Errorf("--live: %w", err)}
 			}
+		} else if len(args) > 0 {
+			in.Rendered, err = cli.ReadInput("-", streams.In, maxStream)
+		}
+		if err != nil {
+			return err
 		}
 		clone, err := commitflags.Open(streams.Err)
 		if err != nil {
@@ -178,29 +179,6 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, er
 
 // maxStream is the most that is read of standard input or of live objects, in bytes.
 const maxStream = 64 << 20
-
-// stream reads a file or standard input. "" is neither.
-func stream(name string, stdin io.Reader) ([]byte, error) {
-	switch name {
-	case "":
-		return nil, nil
-	case "-":
-		raw, err := io.ReadAll(io.LimitReader(stdin, maxStream+1))
-		if err == nil && len(raw) > maxStream {
-			err = fmt.Errorf("it is larger than %d MiB", maxStream>>20)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read standard input: %w", err)
-		}
-		return raw, nil
-	default:
-		raw, err := cli.ReadFileUpTo(name, maxStream)
-		if err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("--live: %w", err)}
-		}
-		return raw, nil
-	}
-}
 
 // errNotCommitted says that a file that adopting changes is not as HEAD has it.
 var errNotCommitted = errors.New("not committed, and adopting them changes them")

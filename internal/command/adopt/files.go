@@ -45,9 +45,6 @@ func readFiles(clone *commit.Clone, unsigned string) (*files, error) {
 	}
 	f := &files{content: map[string][]byte{}, origin: ask(root, "remote", "get-url", "origin")}
 	f.branch = strings.TrimPrefix(ask(root, "symbolic-ref", "--short", "refs/remotes/origin/HEAD"), "origin/")
-	if f.branch == "" {
-		f.branch = strings.TrimPrefix(head.Branch.String(), "refs/heads/")
-	}
 	if f.dirty, err = clone.Dirty("."); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ var reasons = []exception.Reason{
 // report prints the plan.
 func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Plan) error {
 	report := &cli.Report{Tool: "polex adopt", Reasons: slices.Concat(reasons, shape.Reasons()), Documents: len(plan.Adopted) + len(plan.Problems),
-		Idle: "no exceptions to adopt", Done: "adopted"}
+		Idle: "no exceptions to adopt", Done: "adopted", Edits: plan.Edits, Notes: plan.Notes}
 	if o.dryRun {
 		report.Done = "would be adopted"
 	}

@@ -34,12 +34,14 @@ func writeJSON(w io.Writer, r *Report) error {
 		Source     *Source  `json:"source,omitempty"`
 		Summary    summary  `json:"summary"`
 		Results    []Result `json:"results"`
+		Edits      []string `json:"edits,omitempty"`
+		Notes      []string `json:"notes,omitempty"`
 	}{
 		APIVersion: "polex.dev/v1alpha1", Kind: "Report",
 		Tool: tool{r.Tool, VersionText()}, Source: r.Source,
 		Summary: summary{Documents: r.Documents, Passed: r.Count(Pass), Refused: r.Count(Refuse),
 			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Status: r.Status()},
-		Results: results,
+		Results: results, Edits: r.Edits, Notes: r.Notes,
 	}
 	return encode(w, out)
 }

@@ -79,6 +79,9 @@ type Report struct {
 	// CountPassed is set to count documents that passed without a word, and not to
 	// keep a result for each, of which there may be very many: only JSON lists them.
 	CountPassed bool
+	// Edits are the other files that a command changes, and Notes what it leaves for people.
+	// Only JSON lists them: a command prints them itself, beside its report.
+	Edits, Notes []string
 
 	results []Result
 	counts  map[Outcome]int
