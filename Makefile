@@ -50,7 +50,7 @@ dist: ## build what is released into dist/: archives, checksums, and what the im
 e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis and Chromium)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./internal/report
 
-e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller promtool) ## build the programs that those tests run
+e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller helm promtool) ## build the programs that those tests run
 
 e2e-up: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kyverno act cosign rekor-tiles argocd) ## start a cluster, Sigstore, Git server and Argo CD to try polex with, until Ctrl-C
 	CGO_ENABLED=0 go build -o $(E2E)/up ./test/e2e/story/up
@@ -110,6 +110,9 @@ $(E2E)/argocd: test/e2e/tools/argocd/go.mod
 
 $(E2E)/kustomize-controller: test/e2e/tools/flux/go.mod
 	CGO_ENABLED=0 go -C test/e2e/tools/flux $(E2EBUILD)/ github.com/fluxcd/kustomize-controller
+
+$(E2E)/helm: test/e2e/tools/helm/go.mod
+	CGO_ENABLED=0 go -C test/e2e/tools/helm $(E2EBUILD)/ helm.sh/helm/v4/cmd/helm
 
 # cosign, and with it every server of Sigstore but the one whose name would not say what it is.
 $(E2E)/cosign: test/e2e/tools/sigstore/go.mod $(wildcard test/e2e/tools/sigstore/*/*.go)

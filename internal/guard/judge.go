@@ -79,7 +79,7 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 		}
 	}
 	facts, err = j.signed(ctx, c)
-	if err != nil && c.unchanged() {
+	if err != nil && c.unchanged(j.rules.allowed) {
 		return ReasonUnchanged, Facts{}, nil
 	}
 	return ReasonVerified, facts, err

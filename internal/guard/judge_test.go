@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 		"signed, in a dry run":         {operation: create, object: plain, request: dryRun, want: "verified"},
 		"unsigned, in a dry run":       {operation: create, object: unsigned, request: dryRun, want: "unsigned"},
 		"unsigned update":              {operation: update, object: unsigned, old: plain, want: "unsigned"},
-		"labelled":                     {operation: update, object: copied(t, plain, func(o object) { metadata(o)["labels"] = object{"a": "b"} }), old: plain, want: "altered"},
+		"labelled":                     {operation: update, object: labelled(t, plain), old: plain, want: "altered"},
 		"with a finalizer":             {operation: update, object: without(plain, "a/b"), old: plain, want: "altered"},
 		"with an owner":                {operation: update, object: copied(t, plain, func(o object) { metadata(o)["ownerReferences"] = []any{object{"uid": "1"}} }), old: plain, want: "altered"},
 		"applied, with kubectl's note": {operation: create, object: copied(t, plain, func(o object) { annotate(o, "kubectl.kubernetes.io/last-applied-configuration", "{}") }), want: "verified"},
@@ -118,17 +118,21 @@ func TestJudge(t *testing.T) {
 		"from a policy of one's own":            {operation: create, object: plain, settings: guard.Settings{GuardPolicies: []string{"require-*"}}, want: "reaches-guard"},
 		"in a namespace to guard":               {operation: create, object: plain, settings: guard.Settings{GuardNamespaces: []string{"team-a"}}, want: "reaches-guard"},
 
-		"unsigned, as it is":            {operation: update, object: touched(t, unsigned), old: unsigned, want: "unchanged"},
-		"expired, as it is":             {operation: update, object: touched(t, ended), old: ended, want: "unchanged"},
-		"altered, as it is":             {operation: update, object: touched(t, wider), old: wider, want: "unchanged"},
-		"in another version, as it is":  {operation: update, object: touched(t, shown), old: shown, want: "unchanged"},
-		"in a version that shows less":  {operation: update, object: touched(t, lacking), old: lacking, want: "altered"},
-		"in another version, labelled":  {operation: update, object: copied(t, shown, func(o object) { metadata(o)["labels"] = object{"a": "b"} }), old: shown, want: "altered"},
-		"in another version, created":   {operation: create, object: shown, want: "altered"},
-		"unsigned, by its spec":         {operation: update, object: copied(t, unsigned, func(o object) { o["spec"] = object{} }), old: unsigned, want: "unsigned"},
-		"unsigned, by a number's type":  {operation: update, object: copied(t, counted, func(o object) { o["spec"] = object{"n": "1"} }), old: counted, want: "unsigned"},
-		"unsigned, by an owner":         {operation: update, object: copied(t, unsigned, func(o object) { metadata(o)["ownerReferences"] = []any{object{"uid": "1"}} }), old: unsigned, want: "unsigned"},
-		"unsigned, and a field is null": {operation: update, object: copied(t, unsigned, func(o object) { o["spec"].(object)["background"] = nil }), old: unsigned, want: "unsigned"},
+		"unsigned, as it is":                                 {operation: update, object: touched(t, unsigned), old: unsigned, want: "unchanged"},
+		"expired, as it is":                                  {operation: update, object: touched(t, ended), old: ended, want: "unchanged"},
+		"altered, as it is":                                  {operation: update, object: touched(t, wider), old: wider, want: "unchanged"},
+		"in another version, as it is":                       {operation: update, object: touched(t, shown), old: shown, want: "unchanged"},
+		"in a version that shows less":                       {operation: update, object: touched(t, lacking), old: lacking, want: "altered"},
+		"in another version, labelled":                       {operation: update, object: labelled(t, shown), old: shown, want: "altered"},
+		"labelled, as is allowed":                            {operation: update, object: labelled(t, plain), old: plain, trust: allowed, want: "verified"},
+		"created with what is allowed":                       {operation: create, object: labelled(t, plain), trust: allowed, want: "verified"},
+		"labelled otherwise":                                 {operation: create, object: labelled(t, plain), trust: func(c *trust.Config) { c.AllowedMetadata.Labels = map[string]string{"a": "c"} }, want: "altered"},
+		"in another version, as it is, with what is allowed": {operation: update, object: touched(t, labelled(t, shown)), old: labelled(t, shown), trust: allowed, want: "unchanged"},
+		"in another version, created":                        {operation: create, object: shown, want: "altered"},
+		"unsigned, by its spec":                              {operation: update, object: copied(t, unsigned, func(o object) { o["spec"] = object{} }), old: unsigned, want: "unsigned"},
+		"unsigned, by a number's type":                       {operation: update, object: copied(t, counted, func(o object) { o["spec"] = object{"n": "1"} }), old: counted, want: "unsigned"},
+		"unsigned, by an owner":                              {operation: update, object: copied(t, unsigned, func(o object) { metadata(o)["ownerReferences"] = []any{object{"uid": "1"}} }), old: unsigned, want: "unsigned"},
+		"unsigned, and a field is null":                      {operation: update, object: copied(t, unsigned, func(o object) { o["spec"].(object)["background"] = nil }), old: unsigned, want: "unsigned"},
 		"as it is, and converted": {operation: update, object: touched(t, shown), old: shown, request: func(r *admissionv1.AdmissionRequest) {
 			asked := r.Kind
 			asked.Version = "v2"
@@ -194,6 +198,13 @@ func touched(t *testing.T, o object) object {
 		metadata(o)["resourceVersion"], metadata(o)["generation"], metadata(o)["managedFields"] = "9", 2, []any{object{"manager": "migrate"}}
 	})
 }
+
+func labelled(t *testing.T, o object) object {
+	t.Helper()
+	return copied(t, o, func(o object) { metadata(o)["labels"] = object{"a": "b"} })
+}
+
+func allowed(c *trust.Config) { c.AllowedMetadata.Labels = map[string]string{"a": "b"} }
 
 func dryRun(r *admissionv1.AdmissionRequest) { yes := true; r.DryRun = &yes }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -37,6 +38,7 @@ type Settings struct {
 // new ones.
 type Rules struct {
 	verifier *verify.Verifier
+	allowed  seal.Added    // what tools may add to what was signed
 	reach    kyverno.Guard // what no exception may reach
 	settings Settings
 	kinds    []exception.GroupKind // that are looked at in the cluster
@@ -72,7 +74,7 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
-	return &Rules{verifier: verifier, reach: reach, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
+	return &Rules{verifier: verifier, allowed: seal.Added(policy.AllowedMetadata()), reach: reach, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
 }
 
 // kindsOf are the kinds that a trust policy lists, and PolicyException of both

@@ -49,7 +49,7 @@ func (c change) unsealed() (reason string, err error) {
 //
 // Both states are shown in the version of the request. Where that is not the one that
 // was signed, it has to show all that was: what it did not show would be gone.
-func (c change) unchanged() bool {
+func (c change) unchanged(allowed seal.Added) bool {
 	doc := c.doc
 	if c.old == nil || c.subresource != "" || differ(c.old, doc, "") {
 		return false
@@ -63,7 +63,7 @@ func (c change) unchanged() bool {
 		return true
 	}
 	const apiVersion, both = "apiVersion", 2
-	found := seal.Compare(doc, message, both)
+	found := allowed.Compare(doc, message, both)
 	return len(found) == 1 && found[0].Path.String() == apiVersion
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// What a live object may have that its message has not. Names are exact and
+// What every live object may have that its message has not. Names are exact and
 // stand only where they are listed; nothing is left out by prefix or pattern.
 var (
 	// serverSet are the fields of metadata that the API server writes.
@@ -27,6 +27,11 @@ var (
 	}
 )
 
+// Added is what an object may have besides: labels and annotations, each with its
+// one value. A key that the message has itself is compared like any other. The zero
+// value allows none.
+type Added struct{ Labels, Annotations map[string]string }
+
 // Difference is one place where object and message differ.
 type Difference struct {
 	Path      exception.Path
@@ -42,9 +47,29 @@ func (d Difference) Old() string { return describe(d.Message, d.InMessage) }
 // New describes what is there, in a few words.
 func (d Difference) New() string { return describe(d.Object, d.InObject) }
 
+// AddedMetadata returns the label or annotation that the object has and the message has
+// not. The field is "labels" or "annotations"; it is "" for any other difference.
+func (d Difference) AddedMetadata() (field, key, value string) {
+	if d.InMessage || len(d.Path) != 3 || d.Path[0] != "metadata" {
+		return "", "", ""
+	}
+	field, _ = d.Path[1].(string)
+	key, _ = d.Path[2].(string)
+	value, isText := d.Object.(string)
+	if !isText || field != "labels" && field != "annotations" {
+		return "", "", ""
+	}
+	return field, key, value
+}
+
 // String says what differs, untrusted text quoted.
 func (d Difference) String() string {
+	field, key, value := d.AddedMetadata()
 	switch {
+	case field == "labels" && exception.IsQualifiedName(key) && exception.IsLabelValue(value):
+		return fmt.Sprintf("label %s=%s was added after signing", key, value)
+	case field == "annotations" && exception.IsQualifiedName(key):
+		return fmt.Sprintf("annotation %s=%s was added after signing", key, d.New())
 	case !d.InMessage:
 		return fmt.Sprintf("%s was added (%s)", d.Path, d.New())
 	case !d.InObject:
@@ -82,14 +107,19 @@ func describe(value any, present bool) string {
 // are equal, types included, but for the seal and the closed list above. It
 // takes time linear in the size of both.
 func Compare(object, message *exception.Document, limit int) []Difference {
+	return Added{}.Compare(object, message, limit)
+}
+
+// Compare is the function of that name, but for what was added and is allowed.
+func (a Added) Compare(object, message *exception.Document, limit int) []Difference {
 	have, signed := object.Object(), message.Object()
-	leaveOut(have, signed)
+	a.leaveOut(have, signed)
 	c := comparison{limit: limit}
 	c.compare(nil, signed, have)
 	return c.found
 }
 
-func leaveOut(have, signed map[string]any) {
+func (a Added) leaveOut(have, signed map[string]any) {
 	delete(have, "status")
 	delete(signed, "status")
 	haveMeta, _ := have["metadata"].(map[string]any)
@@ -105,18 +135,24 @@ func leaveOut(have, signed map[string]any) {
 			seal = append(seal, key)
 		}
 	}
-	removeAdded(haveMeta, signedMeta, "annotations", append(seal, addedAnnotations...))
-	removeAdded(haveMeta, signedMeta, "labels", addedLabels)
+	removeAdded(haveMeta, signedMeta, "annotations", append(seal, addedAnnotations...), a.Annotations)
+	removeAdded(haveMeta, signedMeta, "labels", addedLabels, a.Labels)
 }
 
-// removeAdded removes keys that the message has not. A mapping that thereby
-// becomes empty goes with them, for it was made to hold them.
-func removeAdded(haveMeta, signedMeta map[string]any, field string, keys []string) {
+// removeAdded removes keys that the message has not, and those that have the value
+// that is allowed. A mapping that thereby becomes empty goes with them, for it was
+// made to hold them.
+func removeAdded(haveMeta, signedMeta map[string]any, field string, keys []string, allowed map[string]string) {
 	have, _ := haveMeta[field].(map[string]any)
 	signed, _ := signedMeta[field].(map[string]any)
 	before := len(have)
 	for _, key := range keys {
 		if _, isSigned := signed[key]; !isSigned {
+			delete(have, key)
+		}
+	}
+	for key, value := range allowed {
+		if _, isSigned := signed[key]; !isSigned && have[key] == value {
 			delete(have, key)
 		}
 	}
@@ -181,6 +217,9 @@ func (c *comparison) mappings(path exception.Path, signed, have map[string]any) 
 	for _, key := range keys {
 		s, inMessage := signed[key]
 		h, inObject := have[key]
+		if added, _ := h.(map[string]any); !inMessage && len(added) > 0 && len(path) == 1 && path[0] == "metadata" {
+			s, inMessage = map[string]any{}, true // each label that was added is told
+		}
 		if inMessage && inObject {
 			c.compare(path.With(key), s, h)
 			continue

@@ -43,6 +43,9 @@ type Config struct {
 	ExpiryConfig
 
 	Revoked []RevocationConfig `json:"revoked"`
+
+	// AllowedMetadata is what may be added to an object after it was signed.
+	AllowedMetadata AllowedMetadata `json:"allowedMetadata"`
 }
 
 // ExpiryConfig says where exceptions state their expiry, and which ones do without.

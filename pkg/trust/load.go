@@ -2,6 +2,7 @@ package trust
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -119,14 +120,7 @@ func said(doc *exception.Document, path exception.Path, value any) error {
 	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " says nothing", Hint: "leave it out, or say what it is"}
 }
 
-func sortedKeys(tree map[string]any) []string {
-	keys := make([]string, 0, len(tree))
-	for key := range tree {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](tree map[string]V) []string { return slices.Sorted(maps.Keys(tree)) }
 
 func relative(dir string, path *string) {
 	if *path != "" && !filepath.IsAbs(*path) {

@@ -21,6 +21,7 @@ type Policy struct {
 	terms       lifetime.Terms
 	unbounded   bool
 	revoked     revoked
+	allowed     AllowedMetadata
 }
 
 // ErrNoAuthority is returned for a policy that names nobody: that is never
@@ -62,6 +63,9 @@ func New(c Config, root *Root) (*Policy, error) {
 		return nil, err
 	}
 	if err := p.setRevoked(c.Revoked); err != nil {
+		return nil, err
+	}
+	if err := p.setAllowedMetadata(c.AllowedMetadata); err != nil {
 		return nil, err
 	}
 	return p, nil

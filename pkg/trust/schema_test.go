@@ -76,7 +76,7 @@ func TestSchemaFields(t *testing.T) {
 		}
 	}
 	types := map[string]any{"": trust.Config{}, "authority": trust.AuthorityConfig{}, "limits": trust.LimitsConfig{}, "renewals": trust.RenewalLimitsConfig{}, "group": trust.GroupConfig{},
-		"lifetime": trust.LifetimeConfig{}, "revocation": trust.RevocationConfig{}, "grandfather": trust.Grandfather{}}
+		"lifetime": trust.LifetimeConfig{}, "revocation": trust.RevocationConfig{}, "grandfather": trust.Grandfather{}, "allowedMetadata": trust.AllowedMetadata{}}
 	if got, want := slices.Sorted(maps.Keys(objects)), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
 		t.Fatalf("the schema speaks of %q, and there are %q", got, want)
 	}
@@ -158,6 +158,9 @@ revoked:
     because: it was too wide
   - certificate: sha256:0A0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a
   - {authority: ci, signedBefore: "2026-01-01T00:00:00Z"}
+allowedMetadata:
+  labels: {app.kubernetes.io/managed-by: Helm}
+  annotations: {meta.helm.sh/release-name: exceptions}
 `
 
 // beside writes what a policy can name into a folder.
@@ -343,6 +346,15 @@ func TestSchemaExamples(t *testing.T) {
 		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, `{authority: ci, signedBefore: "2026-13-01T00:00:00Z"}`, loadingAlone},
 		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, `{authority: zoe, signedBefore: "2026-01-01T00:00:00Z"}`, loadingAlone},
 		{`{authority: ci, signedBefore: "2026-01-01T00:00:00Z"}`, "{because: of this}", schemaToo},
+		{"{app.kubernetes.io/managed-by: Helm}", "{}", schemaToo},
+		{"{app.kubernetes.io/managed-by: Helm}", `{app.kubernetes.io/managed-by: ""}`, schemaToo},
+		{"{app.kubernetes.io/managed-by: Helm}", "{app.kubernetes.io/managed-by: [Helm]}", schemaToo},
+		{"{app.kubernetes.io/managed-by: Helm}", `{app.kubernetes.io/managed-by: "*"}`, schemaToo},
+		{"{app.kubernetes.io/managed-by: Helm}", "{cleanup.kyverno.io/ttl: 1h}", loadingAlone},
+		{"{meta.helm.sh/release-name: exceptions}", "{meta.helm.sh/*: exceptions}", loadingAlone},
+		{"{meta.helm.sh/release-name: exceptions}", "{meta.helm.sh/release-name: true}", schemaToo},
+		{"  annotations: {meta", "  annotation: {meta", schemaToo},
+
 		{"revoked:\n", "revoked: []\nrevoket:\n", schemaToo},
 	} {
 		if !strings.Contains(everything, tc.old) {

@@ -178,12 +178,20 @@ func inSet(err error, index, sets int) error {
 	return err
 }
 
-const maxDifferences = 3
+const (
+	maxDifferences = 3  // that are told
+	maxCompared    = 20 // that are looked for
+)
 
 func altered(differences []seal.Difference) error {
-	detail := "it is not what was signed: "
+	detail, hint := "it is not what was signed: ", " (Helm, Flux commonMetadata and kustomize do this); list it under allowedMetadata in the trust policy"
 	for i, d := range differences {
+		// Where anything else differs, to allow this would be of no use.
+		if field, key, value := d.AddedMetadata(); field == "" || trust.CheckAdded(field, key, value) != nil {
+			hint = ""
+		}
 		switch {
+		case i > maxDifferences:
 		case i == maxDifferences:
 			detail += "; and more"
 		case i > 0:
@@ -192,7 +200,7 @@ func altered(differences []seal.Difference) error {
 			detail += d.String()
 		}
 	}
-	return &Rejected{Reason: ReasonAltered, Detail: detail}
+	return &Rejected{Reason: ReasonAltered, Detail: detail + hint}
 }
 
 func reject(reason string, format string, args ...any) error {

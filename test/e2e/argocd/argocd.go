@@ -57,7 +57,7 @@ const (
 
 // lay makes the folders that Argo CD's images have, and gives the binary its names.
 func (a *ArgoCD) lay(context.Context, context.Context) error {
-	for _, folder := range []string{"tmp", "gnupg", "ssh", "tls", "plugins", "cmp"} {
+	for _, folder := range []string{"tmp", "gnupg", "ssh", "tls", "plugins", "cmp", "bin"} {
 		if err := os.MkdirAll(a.at(folder), 0o700); err != nil {
 			return err
 		}
@@ -67,7 +67,9 @@ func (a *ArgoCD) lay(context.Context, context.Context) error {
 			return err
 		}
 	}
-	return nil
+	// Argo CD runs "kustomize build"; kubectl holds the same kustomize.
+	build := "#!/bin/sh\nshift\nexec '" + filepath.Join(a.options.Binaries, "kubectl") + "' kustomize \"$@\"\n"
+	return os.WriteFile(filepath.Join(a.at("bin"), "kustomize"), []byte(build), 0o700) //nolint:gosec // a program
 }
 
 // env are the variables of every process: its own folders, and the cluster as from
@@ -77,7 +79,7 @@ func (a *ArgoCD) env() []string {
 		"TMPDIR=" + a.at("tmp"), "HOME=" + a.at("tmp"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_GNUPGHOME=" + a.at("gnupg"),
 		"ARGOCD_SSH_DATA_PATH=" + a.at("ssh"), "ARGOCD_TLS_DATA_PATH=" + a.at("tls"),
 		"ARGOCD_PLUGINSOCKFILEPATH=" + a.at("plugins"), "ARGOCD_CMP_WORKDIR=" + a.at("cmp"),
-		"ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG=" + a.options.Cluster.Kubeconfig(),
+		"PATH=" + a.at("bin") + ":" + os.Getenv("PATH"), "ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG=" + a.options.Cluster.Kubeconfig(),
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // starting is how long the controller may take until it is ready.
 const starting = time.Minute
 
-// sources is where GitRepository is defined.
+// sources is where GitRepository and OCIRepository are defined.
 const sources = "github.com/fluxcd/source-controller@v1.9.6"
 
 // Options say where the program is, and which cluster it looks after.
@@ -77,7 +77,7 @@ func (f *Flux) install(_, within context.Context) error {
 			}
 		}
 	}
-	for _, kind := range []cluster.Object{gitRepository, kustomization} {
+	for _, kind := range []cluster.Object{gitRepository, ociRepository, kustomization} {
 		if err := f.Until(within, kind.Kind, func(ctx context.Context) error {
 			_, err := f.options.Cluster.Path(ctx, kind)
 			return err

@@ -17,12 +17,27 @@ import (
 // gitRepository and kustomization are the kinds that a deployment is made of.
 var (
 	gitRepository = cluster.Object{APIVersion: "source.toolkit.fluxcd.io/v1", Kind: "GitRepository"}
+	ociRepository = cluster.Object{APIVersion: "source.toolkit.fluxcd.io/v1", Kind: "OCIRepository"}
 	kustomization = cluster.Object{APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization"}
 )
 
 // Publish hands a commit on as what a GitRepository fetched: an archive of its files.
 func (f *Flux) Publish(ctx context.Context, namespace, name, commit string, archive []byte) error {
-	file := commit + ".tar.gz"
+	where := gitRepository
+	where.Namespace, where.Name = namespace, name
+	return f.publish(ctx, where, commit, "main@sha1:"+commit, archive)
+}
+
+// PublishArtifact hands an archive on as the artifact that an OCIRepository fetched.
+func (f *Flux) PublishArtifact(ctx context.Context, namespace, name string, archive []byte) error {
+	where := ociRepository
+	where.Namespace, where.Name = namespace, name
+	digest := fmt.Sprintf("%x", sha256.Sum256(archive))
+	return f.publish(ctx, where, digest, "main@sha256:"+digest, archive)
+}
+
+func (f *Flux) publish(ctx context.Context, where cluster.Object, named, revision string, archive []byte) error {
+	file := named + ".tar.gz"
 	if err := os.WriteFile(filepath.Join(f.options.Dir, "artifacts", file), archive, 0o600); err != nil {
 		return err
 	}
@@ -31,15 +46,13 @@ func (f *Flux) Publish(ctx context.Context, namespace, name, commit string, arch
 		"observedGeneration": 1,
 		"conditions":         []any{map[string]any{"type": "Ready", "status": "True", "reason": "Succeeded", "message": "fetched", "lastTransitionTime": now}},
 		"artifact": map[string]any{
-			"url": "http://" + f.address + "/" + file, "path": file, "revision": "main@sha1:" + commit,
+			"url": "http://" + f.address + "/" + file, "path": file, "revision": revision,
 			"digest": fmt.Sprintf("sha256:%x", sha256.Sum256(archive)), "lastUpdateTime": now, "size": len(archive),
 		},
 	}})
 	if err != nil {
 		return err
 	}
-	where := gitRepository
-	where.Namespace, where.Name = namespace, name
 	path, err := f.options.Cluster.Path(ctx, where)
 	if err != nil {
 		return err

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,22 +17,7 @@ import (
 // TestFluxBeforeTheGuard: what was signed is applied. A commit that holds something
 // else is refused as a whole, with the reason, until it is repaired.
 func TestFluxBeforeTheGuard(t *testing.T) {
-	dir := filepath.Join(folder, "flux")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	f, err := flux.Start(context.Background(), flux.Options{Binaries: fixture.FromRoot(binaries), Tools: fixture.FromRoot(fluxTool), Dir: dir, Cluster: live})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(f.Logs())
-		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	f := startFlux(t)
 	guarded(t)
 	sealed := seal(t, draft("honest"), newer("native"), draft("later"))
 	r := newRepository(t, "flux", nil)
@@ -89,6 +72,25 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 	holds(t, "native")
 }
 
+// startFlux runs kustomize-controller until the test ends.
+func startFlux(t *testing.T) *flux.Flux {
+	t.Helper()
+	dir := t.TempDir()
+	f, err := flux.Start(context.Background(), flux.Options{Binaries: fixture.FromRoot(binaries), Tools: fixture.FromRoot(fluxTool), Dir: dir, Cluster: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(f.Logs())
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
 // withdraw takes away what Flux is told, and with that what it applied.
 func withdraw(t *testing.T, f *flux.Flux) {
 	t.Helper()
@@ -97,6 +99,7 @@ func withdraw(t *testing.T, f *flux.Flux) {
 	for _, path := range []string{
 		"/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/" + where + "/kustomizations/exceptions",
 		"/apis/source.toolkit.fluxcd.io/v1/namespaces/" + where + "/gitrepositories/exceptions",
+		"/apis/source.toolkit.fluxcd.io/v1/namespaces/" + where + "/ocirepositories/exceptions",
 		exceptions.Path(""), native.Path(""),
 	} {
 		if _, err := live.Do(ctx, cluster.Request{Method: http.MethodDelete, Path: path}); err != nil {

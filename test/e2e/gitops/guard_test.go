@@ -15,8 +15,9 @@ import (
 	"github.com/polex-dev/polex/test/e2e/guard"
 )
 
-// guarded has the API server ask polex-guard until the test ends.
-func guarded(t *testing.T) *guard.Process {
+// guarded has the API server ask polex-guard until the test ends. What is given stands in
+// its trust policy.
+func guarded(t *testing.T, also ...string) *guard.Process {
 	t.Helper()
 	dir := t.TempDir()
 	trust, err := os.ReadFile(box.ConfigPath)
@@ -25,7 +26,7 @@ func guarded(t *testing.T) *guard.Process {
 	}
 	config := filepath.Join(dir, "config.yaml")
 	text := strings.ReplaceAll(string(trust), "trustedRoot: "+filepath.Base(box.TrustedRootPath), "trustedRoot: "+box.TrustedRootPath) +
-		"\nguard:\n  namespaces: [" + where + "]\n"
+		strings.Join(also, "") + "\nguard:\n  namespaces: [" + where + "]\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
