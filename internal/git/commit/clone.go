@@ -90,7 +90,7 @@ func (c *Clone) open() error {
 	// in another one.
 	c.private, c.shared = "refs/polex/main/", lines[2]
 	if lines[1] != lines[2] {
-		c.private = "refs/polex/worktrees/" + filepath.Base(lines[1]) + "/"
+		c.private = workTrees + filepath.Base(lines[1]) + "/"
 	}
 	folders := git.Folders{Own: lines[1], Common: lines[2]}
 	if folders.Objects, err = c.readObjects(); err != nil {
