@@ -293,6 +293,18 @@ func TestNewRules(t *testing.T) {
 	k.says(t, "found a withdrawn", "report [a withdrawn]")
 }
 
+// TestRenewedInPlace: a renewal under the same name is told of and reported, since its end is
+// another one.
+func TestRenewedInPlace(t *testing.T) {
+	w := inWorld(t)
+	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "exceptions", hour, ""), now))
+	k.says(t, "found a verified", "report [a verified]")
+	k.idle(t)
+	k.clock.Step(2 * time.Second)
+	k.store.put(t, w.sealed(t, draft("a", "exceptions", 2*hour, ""), now))
+	k.says(t, "found a verified", "report [a verified]")
+}
+
 // TestExpiry: an exception goes in the second in which it ends, and not before.
 func TestExpiry(t *testing.T) {
 	w := inWorld(t)
@@ -312,8 +324,10 @@ func TestExpiry(t *testing.T) {
 
 	// One that is replaced by a longer one stays.
 	k.store.put(t, at("second", 40*time.Second))
+	k.says(t, "found second verified")
 	k.idle(t)
 	k.clock.SetTime(now.Add(20 * time.Second))
+	k.says(t, "report [altered altered second verified]")
 	k.idle(t)
 
 	// The clock jumps ahead, and back.
@@ -352,7 +366,7 @@ func TestExpiryOfAnother(t *testing.T) {
 		says  []string
 	}{
 		"altered": {copied(t, at(10*time.Second), func(o object) { metadata(o)["labels"] = object{"a": "b"} }), []string{"found a altered", "report [a altered]"}},
-		"longer":  {at(time.Minute), nil},
+		"longer":  {at(time.Minute), []string{"found a verified", "report [a verified]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := keep(t, nil, w.rules(t, guard.Settings{}, nil), at(10*time.Second))

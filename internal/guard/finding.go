@@ -33,9 +33,11 @@ type Finding struct {
 // Passed reports whether nothing is wrong with the object.
 func (f *Finding) Passed() bool { return f.Reason == ReasonVerified || f.Reason == StateDeleting }
 
-// sameAs reports whether another finding says no more than this one.
+// sameAs reports whether another finding says no more than this one. A renewal in place has
+// the same reason, and another end.
 func (f *Finding) sameAs(other *Finding) bool {
-	return other != nil && f.Reason == other.Reason && f.Detail == other.Detail && f.UID == other.UID
+	return other != nil && f.Reason == other.Reason && f.UID == other.UID &&
+		f.Facts.MessageDigest == other.Facts.MessageDigest && f.Summary() == other.Summary()
 }
 
 // like is the finding with the texts of the one before where they are the same, so that

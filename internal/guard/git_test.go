@@ -219,7 +219,7 @@ func TestEnforceGit(t *testing.T) {
 			says: known, then: unknown},
 		"another that is unknown": {meets: func(t *testing.T, k *keeping, _ *held) {
 			k.store.put(t, w.sealed(t, draft("out", "x", 50*hour, ""), early))
-		}},
+		}, says: unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			git := newHeld(t, in)

@@ -38,12 +38,9 @@ type manifestFile struct {
 // below the paths that they are to have in the repository, for [Plan.TakeOver]
 // to read. The folder is there with all of it or not at all.
 func (p *Promotion) HandOver(dir string) (err error) {
-	if _, err := os.Lstat(dir); err == nil {
-		return fmt.Errorf("write sealed files: %q exists already", dir)
-	}
-	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-sealed-*")
+	temporary, err := makeBeside(dir)
 	if err != nil {
-		return fmt.Errorf("write sealed files: %w", err)
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -73,6 +70,18 @@ func (p *Promotion) HandOver(dir string) (err error) {
 		return fmt.Errorf("write sealed files: %w", err)
 	}
 	return nil
+}
+
+// makeBeside makes the folder that takes the place of dir once it is whole.
+func makeBeside(dir string) (string, error) {
+	if _, err := os.Lstat(dir); err == nil {
+		return "", fmt.Errorf("write sealed files: %q exists already: remove it, or name another folder with --sealed-output", dir)
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(filepath.Clean(dir)), ".polex-sealed-*")
+	if err != nil {
+		return "", fmt.Errorf("write sealed files: %w", err)
+	}
+	return temporary, nil
 }
 
 func writeInto(dir, name string, content []byte) error {

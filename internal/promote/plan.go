@@ -50,6 +50,8 @@ type Replaced struct {
 // Skip is a file of the queue that is not promoted by this run, and rightly so.
 type Skip struct {
 	File, Reason, Message string
+	// Signed says that this run has signed the file before it was withdrawn or changed.
+	Signed bool
 }
 
 // ErrNotContained says that the commit which is to be built upon does not have

@@ -90,6 +90,11 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 		if err != nil {
 			return commit.Change{}, err
 		}
+		for i, s := range plan.Skipped {
+			if p.moves[s.File] != nil {
+				plan.Skipped[i].Signed, plan.Skipped[i].Message = true, "this run signed it, but "+s.Message
+			}
+		}
 		done.Moves, done.Skipped, done.Refused = nil, plan.Skipped, p.signedOf(plan.Refused)
 		change := commit.Change{Write: map[string][]byte{}}
 		for _, now := range plan.Moves {

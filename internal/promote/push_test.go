@@ -99,6 +99,9 @@ func TestPushPlansAnew(t *testing.T) {
 			}
 			for _, s := range done.Skipped {
 				skipped = append(skipped, s.File, s.Reason)
+				if !s.Signed || !strings.HasPrefix(s.Message, "this run signed it, but ") {
+					t.Errorf("%s was signed: %+v", s.File, s)
+				}
 			}
 			if got := strings.Join(moves, " "); got != tc.moves {
 				t.Errorf("moves %q, want %q", got, tc.moves)

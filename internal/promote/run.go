@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -260,12 +261,35 @@ func (r *run) proposed(ctx context.Context, plan *Plan) (bool, error) {
 // sealed has the documents signed, or takes them from the job that did that.
 func (r *run) sealed(ctx context.Context, plan *Plan, recorded []*exception.Document) ([]*exception.Document, error) {
 	if r.SealedInput == "" {
+		if err := r.rehearse(ctx, plan, recorded); err != nil {
+			return nil, fmt.Errorf("nothing was signed: %w", err)
+		}
 		return r.Sign(ctx, recorded)
 	}
 	plan.Refused = nil // those are on the result
 	sealed, err := plan.TakeOver(r.SealedInput, r.Verifier, r.Now)
 	r.leaveOut(Refused(plan.Refused))
 	return sealed, err
+}
+
+// rehearse meets what would keep the promotion from where it goes, with every retry, before it
+// is signed and logged. What a remote refuses comes to light only when it is pushed.
+func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Document) error {
+	switch {
+	case r.SealedOutput != "":
+		temporary, err := makeBeside(r.SealedOutput)
+		if err == nil {
+			err = os.Remove(temporary)
+		}
+		return err
+	case r.To.Way == deliver.Push:
+		return nil
+	}
+	promotion, err := plan.Seal(recorded)
+	if err != nil {
+		return err
+	}
+	return r.Clone.Rehearse(ctx, promotion.propose(&Done{}, ""))
 }
 
 // follow completes a run before this one that pushed, and was kept from bringing the clone to

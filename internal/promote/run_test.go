@@ -190,6 +190,35 @@ func TestRunEmptyRefusal(t *testing.T) {
 	}
 }
 
+// TestRunRehearses: what would stop the promotion after the signing, with every retry, stops it
+// before.
+func TestRunRehearses(t *testing.T) {
+	output := func(dir string) func(*repository, *promote.Job) {
+		return func(_ *repository, j *promote.Job) { j.SealedOutput = dir }
+	}
+	for name, tc := range map[string]struct {
+		prepare func(*repository, *promote.Job)
+		want    string
+	}{
+		"the output exists":           {output(t.TempDir()), "name another folder with --sealed-output"},
+		"the output has no folder":    {output(t.TempDir() + "/missing/sealed"), "no such file"},
+		"another Git holds the index": {func(r *repository, _ *promote.Job) { r.write(".git/index.lock", "") }, "remove that file"},
+		"a folder is in the way":      {func(r *repository, _ *promote.Job) { r.write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},
+	} {
+		for _, way := range []deliver.Way{deliver.WorkTree, deliver.Commit} {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
+			head := r.head()
+			job, asked := r.job()
+			job.To.Way = way
+			tc.prepare(r, &job)
+			if _, err := promote.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), tc.want) || asked[1] != 0 {
+				t.Errorf("%s, way %d: %d signatures, %v", name, way, asked[1], err)
+			}
+			r.unchanged(head)
+		}
+	}
+}
+
 // TestRunPushes: what the remote takes is on it, what an earlier run committed comes first,
 // and what the remote refuses changes nothing.
 func TestRunPushes(t *testing.T) {

@@ -155,7 +155,9 @@ func Hint(err error, otherwise string) error {
 		return cli.Hint(err, "nothing was changed; run it again when fewer push at once")
 	case errors.As(err, &refused):
 		return cli.Hint(err, "nothing was changed; if the branch is protected, let this identity push to it"+otherwise)
-	case errors.Is(err, commit.ErrMoved), errors.Is(err, commit.ErrInTheWay):
+	case errors.Is(err, commit.ErrInTheWay):
+		return cli.Hint(err, "nothing was changed; move that file or folder away, and run it again")
+	case errors.Is(err, commit.ErrMoved):
 		return cli.Hint(err, "nothing was changed")
 	}
 	return err

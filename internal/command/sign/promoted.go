@@ -3,6 +3,7 @@ package sign
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/polex-dev/polex/internal/command/cli"
@@ -41,6 +42,9 @@ func (r *run) promoted(result *promote.Result) error {
 	r.report.Documents = result.Documents + len(result.Skipped) + result.LeftOut
 	if result.Documents == 0 {
 		r.report.Idle = "nothing waits to be signed"
+		if slices.ContainsFunc(result.Skipped, func(s promote.Skip) bool { return s.Signed }) {
+			r.report.Idle = "nothing was promoted, since all that was signed was withdrawn or changed meanwhile"
+		}
 	}
 	if r.report.Documents == 0 {
 		r.report.Documents = len(result.Findings)

@@ -18,19 +18,10 @@ var ErrMoved = errors.New("HEAD has moved meanwhile: run it again")
 // apply brings the clone to where the journal says: work tree, index and branch,
 // or the work tree alone. When a step fails before the branch has moved,
 // everything is put back as it was.
-func (c *Clone) apply(j *journal) (err error) {
-	if j.edits, err = c.difference(j.head.Commit, j.commit); err != nil {
-		return err
-	}
+func (c *Clone) apply(j *journal) error {
 	return c.locked(func() error {
-		if head, err := c.Head(); err != nil || head != j.head {
-			return errors.Join(err, ErrMoved)
-		}
-		if err := c.copyIndex(); err != nil {
-			return err
-		}
 		// What is in the way is better met before anything was touched.
-		plan, err := c.plan(j, j.commit, false)
+		plan, err := c.prepare(j)
 		if err != nil {
 			return err
 		}
@@ -50,6 +41,20 @@ func (c *Clone) apply(j *journal) (err error) {
 		}
 		return errors.Join(err, c.bring(j, head.Commit))
 	})
+}
+
+// prepare is the part of apply that changes nothing.
+func (c *Clone) prepare(j *journal) (_ *plan, err error) {
+	if j.edits, err = c.difference(j.head.Commit, j.commit); err != nil {
+		return nil, err
+	}
+	if head, err := c.Head(); err != nil || head != j.head {
+		return nil, errors.Join(err, ErrMoved)
+	}
+	if err := c.copyIndex(); err != nil {
+		return nil, err
+	}
+	return c.plan(j, j.commit, false)
 }
 
 // recover ends what an earlier run has begun, and says so.

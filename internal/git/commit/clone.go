@@ -83,14 +83,14 @@ func (c *Clone) open() error {
 	if c.own, err = os.OpenRoot(lines[1]); err != nil {
 		return fmt.Errorf("open repository: %w", err)
 	}
-	if err := c.supported(); err != nil {
-		return err
-	}
 	// References of one work tree alone (refs/worktree) would not count for a git gc that runs
 	// in another one.
 	c.private, c.shared = "refs/polex/main/", lines[2]
 	if lines[1] != lines[2] {
-		c.private = "refs/polex/worktrees/" + filepath.Base(lines[1]) + "/"
+		c.private = workTrees + filepath.Base(lines[1]) + "/"
+	}
+	if err := c.supported(); err != nil {
+		return err
 	}
 	folders := git.Folders{Own: lines[1], Common: lines[2]}
 	if folders.Objects, err = c.readObjects(); err != nil {
@@ -110,7 +110,7 @@ func (c *Clone) open() error {
 }
 
 // supported refuses a clone whose objects or references cannot be read here, and one whose
-// work tree leaves parts out.
+// work tree leaves parts out, or in which no reference of this package can be.
 func (c *Clone) supported() error {
 	for _, s := range []struct{ name, plain, mend string }{
 		{"extensions.objectFormat", "sha1", "only SHA-1 is read"},
@@ -125,7 +125,13 @@ func (c *Clone) supported() error {
 	if said, err := c.ask(call{}, "config", "--type=bool", "--get-regexp", `^remote\..*\.promisor$`); err == nil && strings.Contains(said, " true\n") {
 		return fmt.Errorf("%w: %s: this clone does not have every object: make a plain clone", ErrSetting, strings.TrimSpace(said))
 	}
-	return nil
+	names, err := c.references()
+	for _, name := range names {
+		if strings.HasPrefix(c.private, name+"/") {
+			return fmt.Errorf("%w: the reference %s is in the place of the references of polex: git update-ref -d %[2]s", ErrSetting, name)
+		}
+	}
+	return err
 }
 
 // lockClone takes the lock of the work tree. In a repository that a group shares, its

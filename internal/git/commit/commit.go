@@ -70,21 +70,39 @@ type Result struct {
 	Left string
 }
 
+// nobody is the author of a commit that no branch gets.
+var nobody = Author{Name: "polex", Email: "polex", When: time.Unix(0, 0)}
+
 // Commit commits a change on HEAD: work tree, index and branch follow, or all of
 // them stay as they were.
 func (c *Clone) Commit(ctx context.Context, by Author, propose Propose) (Result, error) {
-	return c.onHead(ctx, by, propose, false)
+	return c.onHead(ctx, by, propose, c.apply)
 }
 
 // Apply makes a change to the work tree alone, and leaves index and history to
 // the caller.
 func (c *Clone) Apply(propose Propose) (Result, error) {
-	result, err := c.onHead(context.Background(), Author{Name: "polex", Email: "polex", When: time.Unix(0, 0)}, propose, true)
+	result, err := c.onHead(context.Background(), nobody, propose, func(j *journal) error {
+		j.filesOnly = true
+		return c.apply(j)
+	})
 	result.Commit = plumbing.ZeroHash
 	return result, err
 }
 
-func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, filesOnly bool) (Result, error) {
+// Rehearse returns the error that [Clone.Commit] or [Clone.Apply] would return because of what
+// is there now. It writes objects that nothing refers to, and changes nothing.
+func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
+	_, err := c.onHead(ctx, nobody, propose, func(j *journal) error {
+		return c.locked(func() error {
+			_, err := c.prepare(j)
+			return err
+		})
+	})
+	return err
+}
+
+func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, end func(*journal) error) (Result, error) {
 	head, err := c.Head()
 	if err != nil {
 		return Result{}, err
@@ -94,8 +112,7 @@ func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, filesOnl
 		return Result{Change: m.change}, err
 	}
 	subject, _, _ := strings.Cut(m.change.Message, "\n")
-	j := &journal{head: head, commit: m.commit, by: m.by, what: "commit: " + subject, filesOnly: filesOnly}
-	return Result{Commit: m.commit, Change: m.change}, c.apply(j)
+	return Result{Commit: m.commit, Change: m.change}, end(&journal{head: head, commit: m.commit, by: m.by, what: "commit: " + subject})
 }
 
 // made is a commit that nothing refers to yet.

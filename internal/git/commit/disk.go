@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -30,7 +31,9 @@ func (c *Clone) onDisk(name string, versions ...git.Entry) (git.Entry, error) {
 	}
 	info, err := c.lstat(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	// Others may push a name that this file system cannot have: Git fails to write it, and what
+	// it wrote besides is to be taken back.
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG):
 		if slices.Contains(versions, none) {
 			return none, nil
 		}

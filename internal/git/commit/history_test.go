@@ -152,6 +152,33 @@ func TestLinkedWorkTree(t *testing.T) {
 	}
 }
 
+// TestRemovedWorkTree: the references of a work tree that was removed go with the next run, also
+// where their objects are lost and git gc ends with an error. Those of another one stay.
+func TestRemovedWorkTree(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.git("worktree", "add", "--quiet", "--detach", filepath.Join(filepath.Dir(r.dir), "linked"))
+	lost := r.line("commit-tree", "-m", "Lost", "HEAD^{tree}")
+	for _, name := range []string{"gone/journal", "gone/push-A/main", "linked/journal"} {
+		r.git("update-ref", "refs/polex/worktrees/"+name, lost)
+	}
+	r.write(".git/refs/polex/worktrees/gone/new", "")
+	r.git("update-ref", "refs/polex/worktrees/linked/journal", "HEAD")
+	r.must(os.Remove(r.path(".git/objects/" + lost[:2] + "/" + lost[2:])))
+	if _, err := r.try("gc"); err == nil {
+		t.Fatal("git gc does not miss the object")
+	}
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" {
+		t.Errorf("it ended with %+v", got)
+	}
+	r.git("gc", "--quiet")
+	if left := r.line("for-each-ref", "--format=%(refname)", "refs/polex"); left != "refs/polex/worktrees/linked/journal" {
+		t.Errorf("references are left: %q", left)
+	}
+	if _, err := os.Stat(r.path(".git/refs/polex/worktrees/gone/new")); err == nil {
+		t.Error("the empty reference is left")
+	}
+}
+
 // TestChangesRefused: paths that are none of the repository's files.
 func TestChangesRefused(t *testing.T) {
 	r := newRepository(t, waiting)

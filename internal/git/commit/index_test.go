@@ -112,6 +112,11 @@ func TestFormatsRefused(t *testing.T) {
 			r.git("config", "extensions.partialClone", "origin")
 		}, "extensions.partialClone"},
 		"a clone without some objects": {func(r *repository) { r.git("config", "remote.origin.promisor", "true") }, "remote.origin.promisor"},
+		"a reference in the way":       {func(r *repository) { r.git("update-ref", "refs/polex/main", "HEAD") }, "git update-ref -d refs/polex/main"},
+		"a packed one": {func(r *repository) {
+			r.git("update-ref", "refs/polex", "HEAD")
+			r.git("pack-refs", "--all")
+		}, "git update-ref -d refs/polex"},
 		"SHA-256": {func(r *repository) {
 			r.git("config", "core.repositoryFormatVersion", "1")
 			r.write(".git/config", r.read(".git/config")+"[extensions]\n\tobjectFormat = sha256\n")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -90,6 +92,25 @@ func (c *Clone) removeJournal() error {
 	return c.updateReferences("remove the journal", fmt.Sprintf("delete %s\ndelete %s%s\n", journalReference, c.private, keptJournal))
 }
 
+// workTrees is what the names of this package's references begin with in linked work trees.
+const workTrees = "refs/polex/worktrees/"
+
+// owns reports whether a reference belongs to this work tree, or to one that was removed: no
+// run would end what that one has begun, and a reference whose object is gone stops every git
+// fetch and git gc.
+func (c *Clone) owns(reference string) bool {
+	if strings.HasPrefix(reference, c.private) {
+		return true
+	}
+	rest, linked := strings.CutPrefix(reference, workTrees)
+	id, _, below := strings.Cut(rest, "/")
+	if !linked || !below {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(c.shared, "worktrees", id))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // freeLocks removes what a Git that was killed with its run has left at this package's
 // references: its locks, and references without content. Nothing else writes there, and no
 // run does while this one has the clone.
@@ -103,11 +124,11 @@ func (c *Clone) freeLocks() error {
 		return err
 	}
 	defer shared.Close() //nolint:errcheck // only a folder
-	return fs.WalkDir(shared.FS(), strings.TrimSuffix(c.private, "/"), func(path string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(shared.FS(), "refs/polex", func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err != nil || !entry.Type().IsRegular() {
+		if err != nil || !entry.Type().IsRegular() || !c.owns(path) {
 			return err
 		}
 		info, err := entry.Info()
@@ -120,11 +141,18 @@ func (c *Clone) freeLocks() error {
 
 // freeReferences removes the references that a run which was cut off has left.
 func (c *Clone) freeReferences() error {
-	left, err := c.ask(call{}, "for-each-ref", "--format=delete %(refname)", c.private)
-	if err != nil || left == "" {
+	names, err := c.references()
+	names = slices.DeleteFunc(names, func(name string) bool { return !c.owns(name) })
+	if err != nil || len(names) == 0 {
 		return err
 	}
-	return c.updateReferences("remove the references of a run that was cut off", left)
+	return c.updateReferences("remove the references of a run that was cut off", "delete "+strings.Join(names, "\ndelete ")+"\n")
+}
+
+// references are the references of this package, of all work trees.
+func (c *Clone) references() ([]string, error) {
+	out, err := c.ask(call{}, "for-each-ref", "--format=%(refname)", "refs/polex")
+	return strings.Fields(out), err
 }
 
 // updateReferences does what git update-ref reads from its input, in that order, or nothing.

@@ -358,3 +358,22 @@ func TestPlantedNames(t *testing.T) {
 		})
 	}
 }
+
+// TestLongName: a file whose name this file system cannot have keeps the clone from following,
+// and leaves no journal: what somebody else has pushed must not stop every later run.
+func TestLongName(t *testing.T) {
+	r := newRepository(t, waiting)
+	r.bare()
+	blob, long := r.line("rev-parse", "HEAD:README.md"), strings.Repeat("n", 300)
+	r.git("update-index", "--add", "--cacheinfo", "100644,"+blob+",new/"+long)
+	tip := r.line("commit-tree", "-p", "HEAD", "-m", "Long", r.line("write-tree"))
+	r.git("reset", "--quiet")
+	r.git("push", "--quiet", "origin", tip+":main")
+	if got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1}); got.Err != "" || !strings.Contains(got.Left, long) {
+		t.Errorf("it ended with %+v", got)
+	}
+	r.clean()
+	if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); got.Err != "" || got.Recovered != "" {
+		t.Errorf("the next run says %+v", got)
+	}
+}
