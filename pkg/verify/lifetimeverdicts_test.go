@@ -1,9 +1,11 @@
 package verify_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/polex-dev/polex/internal/lifetime"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -46,6 +48,16 @@ func lifetimeVerdicts(w *world) []verdict {
 	unbounded := func(c *trust.Config) { c.InsecureAllowUnbounded = true }
 	anyKind := func(c *trust.Config) { c.Kinds = []string{"*"} }
 	ownKey := func(c *trust.Config) { c.ExpiryKeys = []string{"acme.example/until"} }
+	grandfathered := func(annotations, until string) func(*trust.Config) {
+		return func(c *trust.Config) {
+			doc, err := exception.Parse([]byte(strings.Replace(draft, "%s", annotations, 1)), "")
+			if err != nil {
+				panic(err)
+			}
+			c.Grandfathered = []trust.Grandfather{{Digest: lifetime.ContentDigest(doc), Until: until}}
+		}
+	}
+	nextWeek := w.now.Add(week).UTC().Format(time.RFC3339)
 	endless := func(c *trust.Config) { c.MaxLifetime = "" }
 	labelled := func(label string) maker {
 		return func(t *testing.T, w *world) *exception.Document {
@@ -109,6 +121,11 @@ func lifetimeVerdicts(w *world) []verdict {
 		{name: "the end under a key of one's own has come", want: verify.ReasonExpired, doc: lived(`acme.example/until: "2020-01-01"` + "\n    polex.dev/expires-at: " + at(week)), policy: ownKey},
 		{name: "a key of one's own says no time", want: verify.ReasonBadLifetime, doc: lived("acme.example/until: soon\n    polex.dev/expires-at: " + at(week)), policy: ownKey},
 		{name: "an end under a key that the trust policy does not list", want: verify.ReasonNoExpiry, doc: lived("acme.example/until: " + at(week))},
+		{name: "grandfathered", doc: lived("a: b"), policy: grandfathered("a: b", nextWeek)},
+		{name: "grandfathered until it has come", want: verify.ReasonExpired, doc: lived("a: b"), policy: grandfathered("a: b", nextWeek), after: week},
+		{name: "grandfathered for too long", want: verify.ReasonLifetimeTooLong, doc: lived("a: b"), policy: grandfathered("a: b", "2099-01-01")},
+		{name: "another one is grandfathered", want: verify.ReasonNoExpiry, doc: lived("a: b"), policy: grandfathered("a: c", nextWeek)},
+		{name: "grandfathered, with a duration that nobody resolved", want: verify.ReasonNoExpiry, doc: lived("polex.dev/expires-in: 1h"), policy: grandfathered("polex.dev/expires-in: 1h", nextWeek)},
 		{name: "restored after its end", want: verify.ReasonExpired, doc: restored(w.now.Add(week), honest), after: week},
 		{name: "restored before its end", doc: restored(w.now.Add(day), honest), after: day},
 		{name: "restored, with a duration that nobody resolved", want: verify.ReasonNoExpiry, doc: restored(w.now.Add(-time.Minute), lived("polex.dev/expires-in: 1h")), policy: unbounded},
