@@ -48,6 +48,7 @@ type Queue struct {
 	// refused are the files that are left out, for reasons that no plan changes.
 	refused exception.Refusals
 	left    map[string]bool // files that no later plan promotes
+	others  int             // files of other kinds, which stay where they are
 	// signed are the exceptions in signed files, by the name of the file's content,
 	// so that none is parsed again when the remote has moved.
 	signed map[plumbing.Hash][]exception.Identity
@@ -156,7 +157,7 @@ func (q *Queue) read() error {
 			return nil
 		}
 		f, problems, err := q.take(entry)
-		if q.refused = append(q.refused, problems...); len(problems) == 0 {
+		if q.refused = append(q.refused, problems...); f != nil && len(problems) == 0 {
 			q.files = append(q.files, f)
 		}
 		return err
@@ -167,7 +168,7 @@ func (q *Queue) read() error {
 	return err
 }
 
-// take reads one file of the queue.
+// take reads one file of the queue. It returns nil for a file of other kinds.
 func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	name := entry.Path
 	at := exception.Position{File: name}
@@ -178,6 +179,10 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	content, err := q.tree.Read(entry)
 	if err != nil {
 		return f, nil, err
+	}
+	if pending.OtherKinds(content, name) {
+		q.others++
+		return nil, nil, nil
 	}
 	var refusals exception.Refusals
 	f.documents, refusals, err = readDocuments(content, name)

@@ -54,6 +54,8 @@ type Result struct {
 	// Moves have their sealed documents; those of a dry run are as they would be signed.
 	Moves   []*Move
 	Skipped []Skip
+	// OtherKinds is how many pending files hold documents of other kinds alone. They stay.
+	OtherKinds int
 	// Documents is how many were to be signed, or were.
 	Documents int
 	// Findings are what was refused, and warnings. With [Options.KeepGoing], files that were
@@ -105,6 +107,7 @@ func (r *run) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.result.OtherKinds = queue.others
 	on, err := r.target(ctx)
 	if err != nil {
 		return err

@@ -18,20 +18,22 @@ func ReadFileUpTo(path string, limit int64) ([]byte, error) { return readBounded
 
 // WriteFile writes a file through a temporary one beside it, so that a reader
 // sees the old content or the new one, and never a part.
-func WriteFile(path string, content []byte) (err error) {
+func WriteFile(path string, content []byte) error { return write(path, content, os.Rename) }
+
+// CreateFile is [WriteFile] for a file that is not there: one that is stays as it is, and
+// is an error.
+func CreateFile(path string, content []byte) error { return write(path, content, os.Link) }
+
+func write(path string, content []byte, put func(from, to string) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
+	defer os.Remove(f.Name()) //nolint:errcheck // after a rename there is none
 	_, err = f.Write(content)
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = put(f.Name(), path)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

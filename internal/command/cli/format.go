@@ -76,7 +76,16 @@ func writeFacts(w io.Writer, facts []Fact) error {
 }
 
 func summaryLine(r *Report) string {
-	if r.Idle != "" && r.Documents == 0 && len(r.counts) == 0 {
+	line := summary(r)
+	if r.Skipped > 0 {
+		line += ", skipped " + plural(r.Skipped, "file") + " of other kinds"
+	}
+	return line
+}
+
+func summary(r *Report) string {
+	idle := r.Idle != "" && r.Unchanged == 0
+	if idle && r.Documents == 0 && len(r.counts) == 0 {
 		return r.Idle
 	}
 	line := plural(r.Documents, "document")
@@ -100,7 +109,7 @@ func summaryLine(r *Report) string {
 	case r.Done != "" && n > 0:
 		parts = append([]string{fmt.Sprintf("%d %s", n, r.Done)}, parts...)
 	case r.Done != "":
-	case r.Status() == Passed && r.Idle != "" && n == 0:
+	case r.Status() == Passed && idle && n == 0:
 		parts = append([]string{r.Idle}, parts...)
 	case r.Status() == Passed:
 		parts = append([]string{"all passed"}, parts...)

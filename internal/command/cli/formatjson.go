@@ -17,6 +17,7 @@ func writeJSON(w io.Writer, r *Report) error {
 		Undecided int `json:"undecided"`
 		Warnings  int `json:"warnings"`
 		Unchanged int `json:"unchangedFiles"`
+		Skipped   int `json:"skippedFiles"`
 		Status    int `json:"exitStatus"`
 	}
 	type tool struct {
@@ -40,7 +41,7 @@ func writeJSON(w io.Writer, r *Report) error {
 		APIVersion: "polex.dev/v1alpha1", Kind: "Report",
 		Tool: tool{r.Tool, VersionText()}, Source: r.Source,
 		Summary: summary{Documents: r.Documents, Passed: r.Count(Pass), Refused: r.Count(Refuse),
-			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Status: r.Status()},
+			Undecided: r.Count(Unknown), Warnings: r.Count(Warn), Unchanged: r.Unchanged, Skipped: r.Skipped, Status: r.Status()},
 		Results: results, Edits: r.Edits, Notes: r.Notes,
 	}
 	return encode(w, out)

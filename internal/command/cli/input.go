@@ -41,6 +41,9 @@ type Inputs struct {
 	// Changed, where it is set, says which files are looked at. The others are
 	// counted on the report and not read.
 	Changed func(path string) (bool, error)
+	// Skip, where it is set, says which files are of other kinds. They are counted on the
+	// report.
+	Skip func(path string) bool
 	// Large takes documents that are larger than any that is judged.
 	Large bool
 	// Screen, where it is set, says of every file whatever its name whether it is read, or
@@ -122,7 +125,7 @@ func (in Inputs) folder(dir string, visit func(*exception.Document)) {
 		in.unreadable(dir, err)
 		return
 	}
-	if !found {
+	if !found && in.Report.Idle == "" {
 		in.Report.Add(Result{Outcome: Unknown, File: dir, Reason: ReasonNoDocuments,
 			Message: "there is no .yaml, .yml or .json file in this folder"})
 	}
@@ -152,6 +155,10 @@ func (in Inputs) file(path string, visit func(*exception.Document)) {
 			in.Report.Unchanged++
 			return
 		}
+	}
+	if in.Skip != nil && in.Skip(path) {
+		in.Report.Skipped++
+		return
 	}
 	f, err := os.Open(path) // #nosec G304 -- the user names what is read
 	if err != nil {

@@ -61,12 +61,16 @@ func ResultOf(r *exception.Refusal) Result {
 // Formats for people count those.
 func (r *Result) silent() bool { return r.Outcome == Pass && r.Message == "" }
 
+// NothingPending is what [Report.Idle] says of the folder of pending exceptions.
+const NothingPending = "nothing waits to be signed"
+
 // Report collects the results of one run.
 type Report struct {
 	Tool      string
 	Documents int // found, whatever became of them
 	Source    *Source
 	Unchanged int // files that were not looked at, since only changed ones were asked for
+	Skipped   int // files that hold documents of other kinds alone
 	// Reasons documents those of the results, for formats that list them; those of
 	// [Reasons] need not be among them. Of two with one name, the first counts.
 	Reasons []exception.Reason
@@ -114,10 +118,11 @@ func (r *Report) Count(o Outcome) int { return r.counts[o] }
 
 // Status returns the exit status: [Passed] if and only if there was at least
 // one document, or a file that has not changed where only changed ones were
-// asked for, or there may be nothing to do, and nothing was refused or undecided.
+// asked for, or one of other kinds that was skipped, or there may be nothing to
+// do, and nothing was refused or undecided.
 func (r *Report) Status() int {
 	switch {
-	case r.Count(Unknown) > 0, r.Idle == "" && r.Documents == 0 && r.Unchanged == 0 && r.Count(Refuse) == 0:
+	case r.Count(Unknown) > 0, r.Idle == "" && r.Documents+r.Unchanged+r.Skipped == 0 && r.Count(Refuse) == 0:
 		return Undecided
 	case r.Count(Refuse) > 0:
 		return Refused

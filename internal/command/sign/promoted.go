@@ -40,8 +40,9 @@ func (r *run) promoted(result *promote.Result) error {
 		}
 	}
 	r.report.Documents = result.Documents + len(result.Skipped) + result.LeftOut
+	r.report.Skipped = result.OtherKinds
 	if result.Documents == 0 {
-		r.report.Idle = "nothing waits to be signed"
+		r.report.Idle = cli.NothingPending
 		if slices.ContainsFunc(result.Skipped, func(s promote.Skip) bool { return s.Signed }) {
 			r.report.Idle = "nothing was promoted, since all that was signed was withdrawn or changed meanwhile"
 		}

@@ -27,9 +27,17 @@ PATH is a file, a folder (every .yaml, .yml and .json below it) or - for
 standard input. Without --config, the .polex.yaml of the repository that the
 working directory lies in is used, if there is one. A flag wins over it.
 
-Where PATH is in the folder of pending exceptions (directories.unsigned, or
-unsigned/), every file there is held to the rules of polex-sign --promote as well: a
-file that could not be promoted is refused here, before it stops others.
+Without PATH, it is the folder of pending exceptions (directories.unsigned, or
+unsigned/), which may be empty or missing.
+
+Where PATH is in the folder of pending exceptions, every file there is held to the rules of polex-sign --promote as well: a
+file that could not be promoted is refused here, before it stops others. Files there
+that hold documents of other kinds alone, such as a kustomization.yaml, are skipped
+and counted; --skip-other-kinds skips them elsewhere, too. A file with a list, with an
+exception, or that cannot be read is never skipped, and neither is any in signed/.
+
+With --split, a file that holds several documents or a list is replaced by one file
+for each: exceptions.yaml by exceptions-1.yaml and so on. No file is overwritten.
 
 Nothing loosens the checks on what guards exceptions: an exception that matches
 PolicyException, a policy called polex-*, or the namespaces kyverno and
@@ -38,7 +46,8 @@ polex-system is always refused.
 Exits 0 if and only if at least one document was found and every one passed, 1
 if one was refused, 2 for a command line or configuration that cannot be meant,
 and 3 if one could not be read or there was nothing to check. A warning fails
-nothing. With --changed-since, a run that finds only unchanged files exits 0.`
+nothing. A run that finds only files that are unchanged (--changed-since) or skipped
+exits 0.`
 
 const example = `  # in a pull request, with annotations on its lines
   polex-validate -o github unsigned/
@@ -52,6 +61,9 @@ const example = `  # in a pull request, with annotations on its lines
   # write them for the Kyverno that no longer reads kyverno.io exceptions
   polex-validate --fix --policies policies/ --whole-policy unsigned/mongo.yaml
 
+  # one file for each exception of a list
+  polex-validate --split unsigned/exceptions.yaml
+
   # at most a month, with a ticket
   polex-validate --max-lifetime 30d --require reason,ticket exception.yaml`
 
@@ -59,24 +71,31 @@ const example = `  # in a pull request, with annotations on its lines
 func New(streams cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:                   "polex-validate [flags] PATH...",
+		Use:                   "polex-validate [flags] [PATH...]",
 		Short:                 "Check that exceptions are narrow, bounded and accounted for",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
-		Args:                  cli.AtLeastOnePath,
 	}
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.changedSince, "changed-since", "", "branch, tag or `commit`: look only at files that have changed since HEAD parted from it")
+	flags.BoolVar(&o.skipOtherKinds, "skip-other-kinds", false, "skip files that hold documents of other kinds alone, and count them (always so in the folder of pending exceptions, never in the signed one)")
 	shapeconfig.AddFlags(cmd)
 	o.around.addFlags(cmd)
+	flags.BoolVar(&o.split, "split", false, "replace each file that holds several documents or a list by one file for each of them, such as web-1.yaml, instead of checking")
 	flags.BoolVar(&o.fix, "fix", false, "print the policies.kyverno.io form of kyverno.io exceptions, where one exempts just the same, instead of checking")
 	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from the whole of a policy whose rules are named, for the new form knows no rules")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if o.wholePolicy && !o.fix {
 			return cli.Usagef("--whole-policy goes with --fix")
+		}
+		if o.split && (o.fix || o.changedSince != "") {
+			return cli.Usagef("--split does not go with --fix or --changed-since")
+		}
+		if o.skipOtherKinds && o.fix {
+			return cli.Usagef("--skip-other-kinds does not go with --fix, which prints every document")
 		}
 		cfg, err := cli.LoadRepositoryConfig(o.config)
 		if err != nil {
@@ -88,7 +107,21 @@ func New(streams cli.Streams) *cobra.Command {
 		}
 		shapeconfig.WeighClaims(cfg.Promote, &config)
 		report := &cli.Report{Tool: "polex-validate", Reasons: reasons(config), CountPassed: !format.Writes("json")}
+		repository, err := openRepository(cfg)
+		if err != nil {
+			return err
+		}
+		if len(paths) == 0 {
+			report.Idle = cli.NothingPending
+			if paths, err = repository.defaultPaths(); err != nil {
+				return err
+			}
+		}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+		if o.split {
+			inputs.Skip = func(path string) bool { return repository.skips(path, true) }
+			return split(inputs, format, streams)
+		}
 		var since *changed.Since
 		if o.changedSince != "" {
 			if since, err = changed.Open(cmd.Context(), ".", o.changedSince); err != nil {
@@ -99,7 +132,8 @@ func New(streams cli.Streams) *cobra.Command {
 		run := &run{report: report, now: streams.Now()}
 		var waiting *queue
 		if !o.fix {
-			if waiting, err = openQueue(cmd.Context(), cfg, paths, since); err != nil {
+			inputs.Skip = func(path string) bool { return repository.skips(path, o.skipOtherKinds) }
+			if waiting, err = openQueue(cmd.Context(), repository, cfg, paths, since); err != nil {
 				return err
 			}
 		}
@@ -130,6 +164,8 @@ const (
 	reasonNoCounterpart = "no-counterpart" // with --fix, as those below
 	reasonTranslated    = "translated"
 	reasonNotWritten    = "not-written"
+	reasonSplit         = "split" // with --split, as the next
+	reasonFileExists    = "file-exists"
 )
 
 func reasons(config shape.Config) []exception.Reason {
@@ -138,12 +174,16 @@ func reasons(config shape.Config) []exception.Reason {
 		{Name: reasonApproversUnknown, Doc: "a renewal requires another approver, and the approvers of the predecessor are unknown"},
 		{Name: reasonNoCounterpart, Doc: "no exception of policies.kyverno.io exempts the same"},
 		{Name: reasonTranslated, Doc: "the exception is printed in the form of policies.kyverno.io", Severity: exception.SeverityNote},
+		{Name: reasonSplit, Doc: "the file holds one document of a file that held several", Severity: exception.SeverityNote},
+		{Name: reasonFileExists, Doc: "with --split: another file has the name that a document's file would have"},
 		{Name: reasonNotWritten, Doc: "an internal error: the exception cannot be printed"},
 	})
 }
 
 type options struct {
 	config, changedSince string
+	skipOtherKinds       bool
+	split                bool
 	around               surroundings
 	fix, wholePolicy     bool
 }

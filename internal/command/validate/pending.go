@@ -2,7 +2,9 @@ package validate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,12 +19,65 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
+// repository is the one that the working directory lies in, with its two folders.
+type repository struct {
+	root    string // "" where it lies in none
+	folders pending.Folders
+}
+
+func openRepository(cfg *config.Config) (r repository, err error) {
+	if r.root, err = config.RepositoryRoot("."); err != nil || r.root == "" {
+		return r, err
+	}
+	if r.folders, err = (pending.Folders{Unsigned: cfg.Directories.Unsigned, Signed: cfg.Directories.Signed}).Complete(); err != nil {
+		return r, &cli.UsageError{Err: err, Hint: "see directories in the configuration"}
+	}
+	return r, nil
+}
+
+// defaultPaths are those of a run that names none: the pending folder, if it is there.
+func (r repository) defaultPaths() ([]string, error) {
+	folder := r.path(r.folders.Unsigned)
+	switch info, err := os.Lstat(folder); {
+	case r.root == "":
+		return nil, &cli.UsageError{Err: errors.New("no path is given, and the working directory is not in a Git repository"), Hint: "name files or folders, or - for standard input"}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s, the folder of pending exceptions, is not a folder", folder)
+	}
+	return []string{folder}, nil
+}
+
+// skips reports whether a file of other kinds is skipped: in the pending folder, as promotion
+// does, and where always is set everywhere but in the signed folder.
+func (r repository) skips(name string, always bool) bool {
+	if r.root != "" {
+		switch path, inside := config.PathIn(r.root, name); {
+		case inside && within(r.folders.Signed, path):
+			return false
+		case inside && within(r.folders.Unsigned, path):
+			always = true
+		}
+	}
+	return always && otherKinds(name)
+}
+
+func otherKinds(name string) bool {
+	content, err := cli.ReadFileUpTo(name, pending.MaxOther)
+	return err == nil && pending.OtherKinds(content, filepath.ToSlash(name))
+}
+
+// within reports whether a path lies in a folder or is the folder.
+func within(folder, path string) bool { return strings.HasPrefix(path+"/", folder+"/") }
+
 // queue is the folder of pending exceptions, as far as the paths of a run cover it.
 // What promotion would reject in it, once it is merged, is rejected now: then it
 // would stop the exceptions of everybody.
 type queue struct {
-	root    string // of the repository
-	folders pending.Folders
+	repository
 	replace bool
 	files   []changed.File  // of both folders
 	covered map[string]bool // the pending files that this run judges
@@ -33,20 +88,17 @@ type queue struct {
 
 // openQueue returns the queue where a path lies in its folder or around it, and nil
 // where none does, outside of a repository, or where nothing in it has changed.
-func openQueue(ctx context.Context, cfg *config.Config, paths []string, since *changed.Since) (*queue, error) {
-	root, err := config.RepositoryRoot(".")
-	if err != nil || root == "" {
-		return nil, err
+func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []string, since *changed.Since) (*queue, error) {
+	if r.root == "" {
+		return nil, nil
 	}
-	q := &queue{root: root, replace: cfg.Promote.Updates == "replace", covered: map[string]bool{}, touched: map[string]bool{}}
-	if q.folders, err = (pending.Folders{Unsigned: cfg.Directories.Unsigned, Signed: cfg.Directories.Signed}).Complete(); err != nil {
-		return nil, &cli.UsageError{Err: err, Hint: "see directories in the configuration"}
-	}
+	q := &queue{repository: r, replace: cfg.Promote.Updates == "replace", covered: map[string]bool{}, touched: map[string]bool{}}
 	below := q.below(paths)
 	if len(below) == 0 {
 		return nil, nil
 	}
-	if q.files, err = changed.List(ctx, root, q.folders.Unsigned, q.folders.Signed); err != nil {
+	var err error
+	if q.files, err = changed.List(ctx, r.root, q.folders.Unsigned, q.folders.Signed); err != nil {
 		return nil, cli.Hint(err, "polex-validate asks Git which files of the pending folder would be promoted")
 	}
 	for _, f := range q.files {
@@ -71,7 +123,7 @@ func openQueue(ctx context.Context, cfg *config.Config, paths []string, since *c
 	}
 	for _, f := range q.files {
 		if q.isSigned(f) && f.Mode == pending.Regular && exception.HoldsDocuments(f.Path) {
-			q.signed = append(q.signed, q.path(f))
+			q.signed = append(q.signed, q.path(f.Path))
 		}
 	}
 	return q, nil
@@ -111,7 +163,7 @@ func (q *queue) below(paths []string) []string {
 		if path == "-" || !inside {
 			continue
 		}
-		if name == "." || strings.HasPrefix(name+"/", q.folders.Unsigned+"/") || strings.HasPrefix(q.folders.Unsigned, name+"/") {
+		if name == "." || within(q.folders.Unsigned, name) || within(name, q.folders.Unsigned) {
 			below = append(below, name)
 		}
 	}
@@ -119,16 +171,16 @@ func (q *queue) below(paths []string) []string {
 }
 
 func (q *queue) waits(f changed.File) bool {
-	return strings.HasPrefix(f.Path+"/", q.folders.Unsigned+"/") && pending.Waits(f.Path)
+	return within(q.folders.Unsigned, f.Path) && pending.Waits(f.Path)
 }
 
 func (q *queue) isSigned(f changed.File) bool {
-	return strings.HasPrefix(f.Path+"/", q.folders.Signed+"/")
+	return within(q.folders.Signed, f.Path)
 }
 
-// path is a file as this process reads it.
-func (q *queue) path(f changed.File) string {
-	path := filepath.Join(q.root, filepath.FromSlash(f.Path))
+// path is a file or folder as this process reads it.
+func (r repository) path(name string) string {
+	path := filepath.Join(r.root, filepath.FromSlash(name))
 	if here, err := os.Getwd(); err == nil {
 		if near, err := filepath.Rel(here, path); err == nil {
 			return near
@@ -167,7 +219,7 @@ func (q *queue) check(report *cli.Report) {
 		case q.waits(f):
 			if refusal := pending.CheckFile(pending.File{Path: f.Path, Mode: f.Mode}); refusal != nil {
 				q.refuse(report, f.Path, refusal)
-			} else if documents := q.read(f); len(documents) > 0 {
+			} else if documents := q.read(f); len(documents) > 0 && !otherKinds(q.path(f.Path)) {
 				requests = append(requests, pending.Request{From: f.Path, To: q.folders.Target(f.Path), Documents: documents})
 			}
 		}
@@ -212,7 +264,7 @@ func order(judged bool) int {
 // read returns what a file holds. What cannot be read is said elsewhere.
 func (q *queue) read(f changed.File) []pending.Document {
 	var documents []pending.Document
-	for doc := range cli.Documents([]string{q.path(f)}, &cli.Report{}, cli.Warn) {
+	for doc := range cli.Documents([]string{q.path(f.Path)}, &cli.Report{}, cli.Warn) {
 		documents = append(documents, pending.Document{Identity: doc.Identity(), Position: doc.Position()})
 	}
 	return documents
@@ -223,7 +275,7 @@ func (q *queue) refuse(report *cli.Report, name string, r *exception.Refusal) {
 		return
 	}
 	result := q.result(r)
-	result.File = q.path(changed.File{Path: name})
+	result.File = q.path(name)
 	if !slices.ContainsFunc(report.Results(), func(said cli.Result) bool { return said.File == result.File && said.Reason == r.Reason }) {
 		report.Add(result)
 	}
@@ -231,6 +283,6 @@ func (q *queue) refuse(report *cli.Report, name string, r *exception.Refusal) {
 
 func (q *queue) result(r *exception.Refusal) cli.Result {
 	result := cli.ResultOf(r)
-	result.File = q.path(changed.File{Path: result.File})
+	result.File = q.path(result.File)
 	return result
 }

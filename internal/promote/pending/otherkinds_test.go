@@ -1,0 +1,88 @@
+package pending_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/promote/pending"
+)
+
+const (
+	service   = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
+	exempting = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\n"
+)
+
+// TestOtherKinds: only a file that is certain to hold no exception is skipped.
+func TestOtherKinds(t *testing.T) {
+	kind := func(apiVersion, kind string) string {
+		return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: a}\n"
+	}
+	for _, tc := range []struct {
+		name, file, content string
+		want                bool
+	}{
+		{name: "a service", content: service, want: true},
+		{name: "a service and a policy", content: service + "---\n" + kind("kyverno.io/v1", "ClusterPolicy"), want: true},
+		{name: "policies", content: kind("kyverno.io/v2beta1", "CleanupPolicy") + "---\n" + kind("policies.kyverno.io/v1", "NamespacedValidatingPolicy"), want: true},
+		{name: "a Kustomization", content: kind("kustomize.config.k8s.io/v1beta1", "Kustomization"), want: true},
+		{name: "a kustomization without a kind", file: "unsigned/kustomization.yaml", content: "resources: [a.yaml]\n", want: true},
+		{name: "no kind elsewhere", content: "resources: [a.yaml]\n"},
+		{name: "half a kind in a kustomization", file: "kustomization.yml", content: "apiVersion: kyverno.io/v2\nmetadata: {name: a}\n"},
+		{name: "an exception in a kustomization", file: "kustomization.yaml", content: exempting},
+		{name: "a list in a kustomization", file: "kustomization.yaml", content: "items: []\n"},
+		{name: "JSON", content: `{"apiVersion": "v1", "kind": "Service"} {"apiVersion": "v1", "kind": "Secret"}`, want: true},
+		{name: "CRLF", content: strings.ReplaceAll(service, "\n", "\r\n"), want: true},
+		{name: "empty documents", content: "# note\n---\n---\n" + service + "---\n# note\n", want: true},
+
+		{name: "an exception", content: exempting},
+		{name: "an exception behind", content: service + "---\n" + exempting},
+		{name: "an exception behind many", content: strings.Repeat(service+"---\n", 100) + exempting},
+		{name: "an exception in JSON behind", content: `{"apiVersion": "v1", "kind": "Service"}{"apiVersion": "kyverno.io/v2", "kind": "PolicyException"}`},
+		{name: "CRLF and an exception", content: strings.ReplaceAll(service+"---\n"+exempting, "\n", "\r\n")},
+		{name: "a marker with a comment", content: service + "--- # next\n" + exempting},
+		{name: "a marker with content", content: service + "--- {apiVersion: kyverno.io/v2, kind: PolicyException}\n"},
+		{name: "a marker of YAML alone", content: service + "...\n" + exempting},
+		{name: "a carriage return between", content: service + "\r---\r" + exempting},
+		{name: "a byte order mark", content: "\ufeff" + service + "---\n\ufeff" + exempting},
+		{name: "nothing", content: ""},
+		{name: "a comment", content: "# nothing\n---\n"},
+		{name: "text", content: "just text\n"},
+		{name: "not YAML", content: service + "---\nkind: [\n"},
+		{name: "a template", content: "{{ if .Values.on }}\n" + service + "{{ end }}\n"},
+		{name: "a key twice", content: service + "kind: PolicyException\n"},
+		{name: "an anchor", content: "apiVersion: v1\nkind: &k Service\nmetadata: {name: *k}\n"},
+		{name: "a tag", content: "apiVersion: v1\nkind: !!str Service\n"},
+		{name: "UTF-16", content: "\xff\xfek\x00i\x00n\x00d\x00"},
+		{name: "too large", content: strings.Repeat(service+"---\n", pending.MaxOther/len(service))},
+
+		{name: "the kind in lower case", content: kind("kyverno.io/v2", "policyException")},
+		{name: "the kind in lower case of another group", content: kind("example.com/v1", "policyexception")},
+		{name: "the kind of another group", content: kind("example.com/v1", "PolicyException")},
+		{name: "a longer kind", content: kind("example.com/v1", "ClusterPolicyException")},
+		{name: "the group in upper case", content: kind("KYVERNO.IO/v2", "PolicyException")},
+		{name: "the group in upper case, of a policy", content: kind("Policies.Kyverno.io/v1", "ValidatingPolicy")},
+		{name: "an unknown kind of the group", content: kind("kyverno.io/v2", "Exception")},
+		{name: "an unknown kind of the other group", content: kind("policies.kyverno.io/v1", "Exemption")},
+		{name: "a space behind the kind", content: kind("example.com/v1", `"Service "`)},
+		{name: "a space behind the group", content: kind(`"kyverno.io /v2"`, "Policy")},
+		{name: "a kind of other letters", content: kind("example.com/v1", "PolicyExceptiоn")},
+		{name: "a kind that is a number", content: kind("v1", "1")},
+		{name: "no kind", content: "apiVersion: v1\nmetadata: {name: a}\n"},
+		{name: "no API version", content: "kind: Service\n"},
+		{name: "a second kind in another case", content: service + "Kind: PolicyException\n"},
+		{name: "a second kind in other letters", content: service + "\u212aind: PolicyException\n"},
+		{name: "a second group in another case", content: service + "apiversion: kyverno.io/v2\n"},
+		{name: "a list", content: "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(exempting), "\n", "\n  ") + "\n"},
+		{name: "a list in lower case", content: kind("v1", "Secretlist")},
+		{name: "a list of exceptions", content: kind("kyverno.io/v2", "PolicyExceptionList")},
+		{name: "items", content: service + "items: []\n"},
+		{name: "items in another case", content: service + "Items: []\n"},
+	} {
+		if tc.file == "" {
+			tc.file = "unsigned/a.yaml"
+		}
+		if got := pending.OtherKinds([]byte(tc.content), tc.file); got != tc.want {
+			t.Errorf("%s: %t", tc.name, got)
+		}
+	}
+}
