@@ -62,6 +62,7 @@ shape:
   checks: {wildcard-rule: "off"}
   guardPolicies: [protect-exceptions]
   guardNamespaces: [platform-security]
+  defaultSeverity: medium
   kyvernoVersion: "1.19"
   rules: [{name: ticket-form, expression: exception.ticket != '', message: no ticket, severity: warning}]
 trust:

@@ -38,6 +38,9 @@ type Config struct {
 	// Limits are shorter maxima for some exceptions. Every one that concerns an
 	// exception holds, besides MaxLifetime.
 	Limits []Limit
+	// DefaultSeverity is that of a policy which states none that is known; empty is any
+	// severity, so that every limit for one holds.
+	DefaultSeverity string
 	// Renewals say what is asked of an exception that renews another one, besides.
 	Renewals Renewals
 	// Require names what an exception has to say, of [Statements].

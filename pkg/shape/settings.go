@@ -14,6 +14,7 @@ type Settings struct {
 	Preset          string           `json:"preset" enum:"baseline strict" default:"baseline" doc:"the settings to start from"`
 	MaxLifetime     string           `json:"maxLifetime" format:"duration" default:"no limit; strict: 30d" doc:"the longest lifetime of an exception"`
 	Limits          []limitSettings  `json:"limits" doc:"shorter maximum lifetimes for some exceptions; every limit that concerns an exception applies"`
+	DefaultSeverity string           `json:"defaultSeverity" default:"any: every limit for a severity applies" doc:"the severity of a policy that states none, or one that is not known"`
 	Renewals        renewalSettings  `json:"renewals" doc:"further rules for an exception that renews another"`
 	AllowUnbounded  bool             `json:"allowUnbounded" default:"false" doc:"true permits exceptions that never expire"`
 	Require         []string         `json:"require" enum:"reason ticket owner category" default:"none; strict: reason, ticket, owner" doc:"the statements that an exception has to make"`
@@ -96,7 +97,7 @@ func (s *Settings) Config() (Config, error) {
 		c.MaxPolicies = *s.MaxPolicies
 	}
 	c.Namespaces, c.GuardPolicies, c.GuardNamespaces = s.Namespaces, s.GuardPolicies, s.GuardNamespaces
-	c.KyvernoVersion = s.KyvernoVersion
+	c.DefaultSeverity, c.KyvernoVersion = s.DefaultSeverity, s.KyvernoVersion
 	for _, r := range s.Rules {
 		own := Rule{Name: r.Name, Expression: r.Expression, Message: r.Message}
 		switch r.Severity {
