@@ -14,6 +14,10 @@ import (
 // policies. It does not change once it is read and can be used by several
 // goroutines.
 type PolicySet struct {
+	// Incomplete says that a file of policies could not be read: one that is not in the set
+	// may exist, with any rule.
+	Incomplete bool
+
 	// byKey holds the policies by what an exception calls them: for kyverno.io a
 	// ClusterPolicy's name or a Policy's namespace/name, for policies.kyverno.io
 	// the kind and the name.

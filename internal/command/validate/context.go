@@ -41,10 +41,7 @@ func (s *surroundings) read(run *run, waiting *queue, cfg *config.Config, config
 		config.Definitions = defined
 	}
 	run.set.Terms = config.Terms
-	var err error
-	if config.Policies, err = shapeconfig.Policies(cfg, s.policies, run.report); err != nil {
-		return err
-	}
+	config.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, s.policies), run.report)
 	run.policies = config.Policies
 	if len(s.resources) > 0 {
 		config.Resources = shape.ReadResources(slices.Collect(cli.Documents(s.resources, run.report, cli.Warn)))
