@@ -48,6 +48,8 @@ guard:
   maxPerNamespace: 50
   guardPolicies: [protect-exceptions]
   guardNamespaces: [platform-security]
+  allowInKyverno: [{policy: require-requests, kind: Pod, name: kyverno-*}]
+  policies: [policies.yaml]
   insecureOutsideGit: [break-glass]
 shape:
   preset: strict
@@ -62,6 +64,8 @@ shape:
   checks: {wildcard-rule: "off"}
   guardPolicies: [protect-exceptions]
   guardNamespaces: [platform-security]
+  allowInKyverno: [{policy: require-requests, kind: Pod, name: kyverno-*}]
+  defaultSeverity: medium
   kyvernoVersion: "1.19"
   rules: [{name: ticket-form, expression: exception.ticket != '', message: no ticket, severity: warning}]
 trust:

@@ -29,6 +29,10 @@ type Settings struct {
 	// of polex's and Kyverno's own.
 	GuardPolicies   []string `json:"guardPolicies" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
 	GuardNamespaces []string `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex, of Kyverno and of the guard"`
+	// AllowInKyverno is what exceptions may exempt in the namespace kyverno.
+	AllowInKyverno []kyverno.Admission `json:"allowInKyverno" default:"none" doc:"what an exception may exempt in the namespace kyverno, which no exception may reach otherwise"`
+	// Policies are files of the policies that the cluster has.
+	Policies []string `json:"policies" default:"none: every policy may match exceptions" doc:"files of the Kyverno policies of this cluster, from the configuration file; an exception from policies that cannot match exceptions may have any match conditions"`
 	// InsecureOutsideGit are the authorities of the trust policy whose exceptions
 	// need not be in Git, where that is asked at all: those for a break-glass.
 	InsecureOutsideGit []string `json:"insecureOutsideGit" default:"none" doc:"the names of authorities whose exceptions polex-guard --git keeps although Git does not hold them"`
@@ -71,10 +75,19 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 		}
 	}
 	reach, err := kyverno.NewGuard(settings.GuardPolicies, settings.GuardNamespaces)
+	if err == nil {
+		reach, err = reach.Admitting(settings.AllowInKyverno)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
 	return &Rules{verifier: verifier, allowed: seal.Added(policy.AllowedMetadata()), reach: reach, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
+}
+
+// Knowing adds the policies of [Settings.Policies] to rules that nothing is decided by yet.
+func (r *Rules) Knowing(policies *kyverno.PolicySet) *Rules {
+	r.reach = r.reach.Knowing(policies)
+	return r
 }
 
 // kindsOf are the kinds that a trust policy lists, and PolicyException of both

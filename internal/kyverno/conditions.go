@@ -49,6 +49,7 @@ func (a *asking) conditions(e *Exception) {
 		if !c.IsText {
 			continue // told already
 		}
+		a.admitted = len(a.guard.admitted) > 0 && a.admits(e.Refs, plainMatch(a.work, []string{c.Expression.Text}).Any)
 		told := len(a.ways)
 		if all := a.condition(c.Expression); len(a.ways) == told {
 			a.allows(all, c.Expression.Path, len(e.Conditions) > 1)
@@ -92,8 +93,8 @@ func (a *asking) condition(c Located) coverages {
 		if namesException(t.text) {
 			a.says(path, "write it about the resources that need it", "the condition names %q: an exception must not exempt exceptions from their checks", t.text)
 		} else if aboutNamespaces && !wildcard.In(t.text) { // CEL compares texts as they are
-			if guarded, found := a.guard.HasNamespace(a.work, t.text); found {
-				a.says(path, "write it about the namespaces that need it", "the condition names %q, a namespace that the guard lives in (%s)", t.text, guarded)
+			if guarded, found := a.hasNamespace(t.text); found {
+				a.says(path, namespaceHint(t.text, "write it about the namespaces that need it"), "the condition names %q, a namespace that the guard lives in (%s)", t.text, guarded)
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func (a *asking) allows(all coverages, path exception.Path, others bool) {
 	}
 	for _, c := range all {
 		switch {
-		case c[exceptions] == possible:
+		case !a.ordinary && c[exceptions] == possible:
 			a.says(path, addKind, "%s may also exempt a PolicyException: an exception must not exempt exceptions from their checks", by)
 			return
 		case c[namespaces] == possible:
@@ -96,7 +96,7 @@ func (a *asking) allows(all coverages, path exception.Path, others bool) {
 		case c[names] == possible && c[namespaced] != excluded && c[namespaces] != excluded:
 			a.says(path, addKind, "%s may also exempt a Namespace that the guard lives in", by)
 			return
-		case c[exceptions] != excluded && c[namespaces] != excluded && c[whole] != excluded:
+		case !a.ordinary && c[exceptions] != excluded && c[namespaces] != excluded && c[whole] != excluded:
 			a.says(path, addKind, "%s requires no kind, namespace or whole name, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks", by)
 			return
 		}

@@ -8,16 +8,23 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
+const kyvernoNamespace = "kyverno"
+
 // What is always guarded, whatever a configuration adds.
 var (
 	ownPolicies   = []string{"polex-*", "validate-polex"}
-	ownNamespaces = []string{"polex-system", "kyverno"}
+	ownNamespaces = []string{"polex-system", kyvernoNamespace}
 )
 
 // Guard is what no exception may reach: the policies and namespaces of polex and of
 // Kyverno, and those that a configuration adds. The zero value has only the former.
 // PolicyException itself is guarded too, in both API groups.
-type Guard struct{ policies, namespaces []string }
+type Guard struct {
+	policies, namespaces []string
+
+	known    *PolicySet
+	admitted []Admission
+}
 
 // NewGuard adds names or patterns to what is always guarded. An empty one, and one
 // that fits any name, is an error.
@@ -27,7 +34,14 @@ func NewGuard(policies, namespaces []string) (Guard, error) {
 			return Guard{}, fmt.Errorf("%q is no name to guard: it would refuse every exception or none", pattern)
 		}
 	}
-	return Guard{slices.Clone(policies), slices.Clone(namespaces)}, nil
+	return Guard{policies: slices.Clone(policies), namespaces: slices.Clone(namespaces)}, nil
+}
+
+// Knowing returns the guard with the policies that are known, nil for none. They come from the
+// target branch or from the guard's own configuration, and never from what is judged.
+func (g Guard) Knowing(policies *PolicySet) Guard {
+	g.known = policies
+	return g
 }
 
 // HasPolicy returns the name or pattern of a guarded policy that a name, or a

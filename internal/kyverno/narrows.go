@@ -16,6 +16,7 @@ const (
 	Unproven Width = iota // in a form that is not recognised
 	Narrow                // certain names, namespaces, or labels of certain kinds
 	Wide                  // every resource, or every one of its kind
+	AnyKind               // certain labels, of any kind
 )
 
 // WidthOf recognises what match conditions of policies.kyverno.io restrict. They are
@@ -41,6 +42,8 @@ func WidthOf(conditions []string) Width {
 		return Narrow
 	case all.wide:
 		return Wide
+	case all.label && !all.kind:
+		return AnyKind
 	}
 	return Unproven
 }

@@ -25,9 +25,12 @@ var widths = map[kyverno.Width][]string{
 		`has(object.metadata.labels)`, `has(object.metadata.namespace)`, `object == null`, `request.operation == 'CREATE'`, `request.operation != 'CREATE'`, `object.kind == 'Pod' && request.operation == 'CREATE'`,
 		`object.metadata.name == 'web' || true`, `object.metadata.name == 'web' || object.metadata.name != 'web'`, `object.metadata.name == 'web' ? true : true`, `object.metadata.name == 'web' || object.kind == 'Pod'`,
 	},
+	kyverno.AnyKind: {
+		`object.metadata.labels.app == 'web'`, `object.metadata.labels['app'] == 'web' && object.metadata.labels.tier == 'db'`, `has(object.metadata.labels.exempt)`, `object.apiVersion == 'v1' && object.metadata.labels.app == 'web'`,
+		`object.metadata.labels.app == 'web' && object.spec.hostNetwork`,
+	},
 	kyverno.Unproven: {
 		``, `object.metadata.name == ''`, `object.metadata.name in []`, `object.metadata.name in ['web', '']`, `object.metadata.name.startsWith('')`, `object.metadata.name.matches('^.*$')`, `object.metadata.name.matches('web')`,
-		`object.metadata.labels.app == 'web'`, `object.metadata.labels['app'] == 'web' && object.metadata.labels.tier == 'db'`, `has(object.metadata.labels.exempt)`, `object.apiVersion == 'v1' && object.metadata.labels.app == 'web'`,
 		`object.kind == 'Pod' && object.metadata.labels.app == ''`, `object.kind == 'Pod' && object.metadata.labels['app'] != 'web'`, `object.kind == 'Pod' && object.metadata.?labels['a'].orValue('web') == 'web'`,
 		`object.kind == 'Pod' && object.metadata.?labels['a'].orValue('web').startsWith('w')`, `object.kind == 'Pod' && '' in object.metadata.labels`, `object.kind == 'Pod' && object.metadata.labels.app.startsWith('')`,
 		`object.metadata.name == object.metadata.name`, `object.metadata.name == request.name`, `object.metadata.name > 'a'`, `size(object.metadata.name) > 0`, `object.metadata.name.find('.*') != 'x'`, `object.metadata.name == 'we' + 'b'`,

@@ -14,8 +14,9 @@ import (
 // of policies.kyverno.io. It has filters only where every part of every condition compares the
 // kind, the API version, the name, the namespace, a label or the user with literals, or asks
 // whether one of them is there. Which user is not told. Nothing is evaluated.
-func PlainMatch(conditions []string) Match {
-	work := wildcard.NewMeter()
+func PlainMatch(conditions []string) Match { return plainMatch(wildcard.NewMeter(), conditions) }
+
+func plainMatch(work *wildcard.Meter, conditions []string) Match {
 	read := &reading[[]Filter]{
 		work: work, both: joined, either: alternatives, alone: plainFilter,
 		otherwise: func([]token) []Filter { return nil },

@@ -19,6 +19,11 @@ type Policy struct {
 	AboutPods bool
 	// Guards says how the policy is about PolicyExceptions; "" when it is not.
 	Guards string
+	// Ordinary says that the policy cannot match PolicyExceptions or Namespaces (ordinary.go).
+	Ordinary bool
+	// NamesKyverno says that a text of its spec names Kyverno or polex: their namespaces, kinds
+	// or images.
+	NamesKyverno bool
 }
 
 // Rule is a rule as its policy has it.
@@ -73,6 +78,7 @@ func readPolicy(d *exception.Document) *Policy {
 	p := &Policy{Identity: id, Severity: d.Annotation(AnnotationSeverity)}
 	value, _ := d.Lookup("spec")
 	spec, _ := value.(map[string]any)
+	p.NamesKyverno = namesKyverno(spec)
 	if HasRules(id.Kind) {
 		rules := readRules(spec)
 		controllers := autogenControllers(rules, d.Statement("metadata", "annotations", annotationControllers))
@@ -81,13 +87,14 @@ func readPolicy(d *exception.Document) *Policy {
 				p.Rules = append(p.Rules, r.rule(name, controllers))
 			}
 		}
-		p.Guards = guardingRule(rules)
+		p.Guards, p.Ordinary = guardingRule(rules), isOrdinary(rules)
 	} else {
 		constraints, _ := spec["matchConstraints"].(map[string]any)
 		p.AboutPods = constrainsPods(constraints)
 		if constrainsExceptions(constraints) {
 			p.Guards = "its matchConstraints cover policyexceptions"
 		}
+		p.Ordinary = isOrdinarySpec(spec)
 	}
 	return p
 }
@@ -96,6 +103,7 @@ func readPolicy(d *exception.Document) *Policy {
 type ruleTree struct {
 	tree           map[string]any
 	match, exclude Match
+	isRead         bool // match and exclude have the types of their fields
 }
 
 func readRules(spec map[string]any) []ruleTree {
@@ -104,7 +112,8 @@ func readRules(spec map[string]any) []ruleTree {
 	for i, item := range items {
 		tree, _ := item.(map[string]any)
 		r := &reader{}
-		rules[i] = ruleTree{tree, r.matchOfRule(tree["match"]), r.matchOfRule(tree["exclude"])}
+		rules[i] = ruleTree{tree: tree, match: r.matchOfRule(tree["match"]), exclude: r.matchOfRule(tree["exclude"])}
+		rules[i].isRead = len(r.unread) == 0
 	}
 	return rules
 }

@@ -14,6 +14,13 @@ import (
 // policies. It does not change once it is read and can be used by several
 // goroutines.
 type PolicySet struct {
+	// Incomplete says that a file of policies could not be read: one that is not in the set
+	// may exist, with any rule.
+	Incomplete bool
+	// Proposed says that some of it comes from the pull request whose exceptions are judged:
+	// then it does not say that a policy is ordinary.
+	Proposed bool
+
 	// byKey holds the policies by what an exception calls them: for kyverno.io a
 	// ClusterPolicy's name or a Policy's namespace/name, for policies.kyverno.io
 	// the kind and the name.

@@ -2,6 +2,7 @@ package kyverno
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
@@ -58,6 +59,11 @@ func (v Verdict) Ways() []Way {
 // All else reaches: what requires none of these, what cannot be read, what has a type that
 // was not expected, a match condition in a form that is not recognised (see conditions.go),
 // and a document that is no PolicyException.
+//
+// Where all its policies are known to be ordinary (ordinary.go), no PolicyException and no
+// Namespace is among what it exempts: labels or patterns of names are enough to require, and a
+// match condition may look at all but the namespace in any form. Where the configuration admits
+// it (admission.go), it may name the namespace kyverno.
 func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 	e := Read(doc)
 	if e == nil {
@@ -86,10 +92,12 @@ const itemWork = 256
 
 // asking is one question on its way to its answer.
 type asking struct {
-	guard   Guard
-	work    *wildcard.Meter
-	reaches bool
-	ways    []Way
+	guard    Guard
+	work     *wildcard.Meter
+	ordinary bool // all policies of the exception are known to be
+	admitted bool // in the namespace kyverno, for the part that is asked about
+	reaches  bool
+	ways     []Way
 }
 
 // says is the only place where an exception comes to reach the guard.
@@ -106,8 +114,9 @@ func (a *asking) exception(e *Exception) {
 		a.says(u.Path, "write it as the schema of the API has it", "expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
 	}
 	a.refs(e.Refs)
+	a.ordinary = len(e.Refs) > 0 && !slices.ContainsFunc(e.Refs, func(ref Ref) bool { return !a.guard.isOrdinary(ref) })
 	if e.ByMatch {
-		a.match(e.Match)
+		a.match(e)
 	} else {
 		a.conditions(e)
 	}

@@ -47,112 +47,115 @@ func reaches(t testing.TB, text string) bool {
 	return verdict.Reaches()
 }
 
+// reachesCases are exceptions, and whether they reach a guard that knows no policies.
+var reachesCases = map[string]bool{
+	from(""): false,
+	from(", {policyName: polex-verify, ruleNames: [check]}"):   true,
+	from(", {policyName: validate-polex, ruleNames: [check]}"): true,
+	from(", {policyName: kyverno/any, ruleNames: [check]}"):    true,
+	from(", {policyName: 'pol*', ruleNames: [check]}"):         true,
+	from(", {policyName: team-a/other, ruleNames: [check]}"):   false,
+	// What cannot be read.
+	from(", {policyName: 7}"):                              true,
+	from(", {policyName: [polex-verify]}"):                 true,
+	from(", {ruleNames: [check]}"):                         true,
+	from(", polex-verify"):                                 true,
+	legacyHead + "spec: {exceptions: polex-verify}\n":      true,
+	legacyHead + "spec: [polex-verify]\n":                  true,
+	matching("{any: {resources: {kinds: [Pod]}}}"):         true,
+	matching("{any: [Pod]}"):                               true,
+	matching("[Pod]"):                                      true,
+	matching("{any: [{resources: [Pod]}]}"):                true,
+	matching("{any: [{resources: {kinds: Pod}}]}"):         true,
+	matching("{any: [{resources: {kinds: [Pod, 3]}}]}"):    true,
+	matching("{any: [{resources: {namespaces: {a: b}}}]}"): true,
+	matching("{all: [{resources: {names: web}}]}"):         true,
+	matching("{all: [{resources: {name: [web]}}]}"):        true,
+	// kyverno.io's match.
+	matching("{any: [{resources: {kinds: [Pod], namespaces: [team-a]}}, {resources: {kinds: ['*']}}]}"): true,
+	matching("{any: [{resources: {kinds: [kyverno.io/v2/PolicyException]}}]}"):                          true,
+	matching("{all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Policy*]}}]}"):                   true,
+	matching("{any: [{resources: {kinds: [apps/*/Deployment, Pod/exec, v1/Pod]}}]}"):                    false,
+	matching("{any: [{resources: {namespaces: [team-a, kyver*]}}]}"):                                    true,
+	matching("{any: [{resources: {kinds: [Namespace], names: [kyverno]}}]}"):                            true,
+	matching("{any: [{resources: {names: [kyverno]}}]}"):                                                true, // Namespaces have names
+	matching("{any: [{resources: {names: [kyverno], namespaces: [team-a]}}]}"):                          false,
+	matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [kyverno]}}]}"):            false,
+	matching("{any: [{resources: {namespaces: [argocd]}}]}"):                                            false, // as public exceptions often are
+	matching("{any: [{resources: {kinds: [Pod], selector: {matchLabels: {a: b}}}}]}"):                   false,
+	// Labels that name a namespace.
+	matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: polex-system}}}}]}"):                                        true,
+	matching("{any: [{resources: {namespaceSelector: {matchLabels: {'kubernetes.io/*': 'kyv*'}}}}]}"):                                                                             true,
+	matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [team-a, kyverno]}]}}}]}"): true,
+	matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [team-a]}]}}}]}"):          false,
+	matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kyverno]}]}}}]}"):      false,
+	matching("{any: [{resources: {kinds: [Namespace], selector: {matchLabels: {kubernetes.io/metadata.name: kyverno}}}}]}"):                                                       true,
+	matching("{any: [{resources: {kinds: [Pod], selector: {matchLabels: {kubernetes.io/metadata.name: kyverno}}}}]}"):                                                             false,
+	matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]}"):                                                                                 false,
+	matching("{any: [{resources: {kinds: [Pod], namespaceSelector: [a]}}]}"):                                                                                                      true,
+	matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: 7}}}}]}"):                                                          true,
+	matching("{}"): false, // which exempts nothing
+	// What requires no kind, namespace or whole name.
+	matching("{any: [{resources: {kinds: [Pod]}}, {}]}"):                                                                                          true,
+	matching("{any: [{clusterRoles: [cluster-admin]}]}"):                                                                                          true,
+	matching("{any: [{resources: {operations: [CREATE]}}]}"):                                                                                      true,
+	matching("{any: [{resources: {annotations: {a: b}}}]}"):                                                                                       true,
+	matching("{any: [{resources: {selector: {matchLabels: {app: web}}}}]}"):                                                                       true,
+	matching("{any: [{resources: {namespaceSelector: {matchLabels: {team: a}}}}]}"):                                                               true,
+	matching("{any: [{resources: {namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [a]}]}}}]}"): true,
+	matching("{any: [{resources: {names: ['a*', 'b*']}}]}"):                                                                                       true,
+	matching("{any: [{resources: {names: [web, 'a*']}}]}"):                                                                                        true,
+	matching("{any: [{resources: {name: 'a?'}}]}"):                                                                                                true,
+	matching("{any: [{resources: {names: [web]}}]}"):                                                                                              false, // polex-guard verifies an exception of that name
+	matching("{all: [{resources: {selector: {matchLabels: {app: web}}}}, {clusterRoles: [a]}]}"):                                                  true,
+	matching("{all: [{resources: {selector: {matchLabels: {app: web}}}}, {resources: {kinds: [Pod]}}]}"):                                          false,
+	matching("{any: [{resources: {namespaces: ['']}}]}"):                                                                                          true, // what stands in none
+	// The guard's own objects.
+	matching("{any: [{resources: {kinds: [ClusterRole], names: [polex-guard]}}]}"):                      true,
+	matching("{any: [{resources: {kinds: [Secret], names: ['Polex-Guard-*']}}]}"):                       true,
+	matching("{any: [{resources: {kinds: [Deployment], name: '*-guard'}}]}"):                            true,
+	matching("{any: [{resources: {kinds: [Secret], names: ['?olex-guard-tls']}}]}"):                     true,
+	matching("{any: [{resources: {kinds: [Role], names: ['?olex-guard-reader']}}]}"):                    true,
+	matching("{any: [{resources: {kinds: [Secret], names: ['*-tls']}}]}"):                               true,
+	matching("{any: [{resources: {kinds: [Secret], names: ['*-tls'], namespaces: [team-a]}}]}"):         false,
+	matching("{any: [{resources: {kinds: [Secret], names: ['p*-policies']}}]}"):                         true,
+	matching("{any: [{resources: {kinds: [Secret], names: ['p*-exporter', '?olex-*']}}]}"):              true,
+	matching("{any: [{resources: {kinds: [Secret], names: ['p*-exporter', '?olex-gua']}}]}"):            false,
+	matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [polex-guard]}}]}"):        true,
+	matching("{any: [{resources: {kinds: [Deployment], names: [polex-guard], namespaces: [team-a]}}]}"): false,
+	matching("{any: [{resources: {kinds: [DaemonSet], names: ['*-exporter', 'prometheus-*', '*']}}]}"):  false,
+	// policies.kyverno.io's conditions; expressions have a test of their own.
+	conditional("[]"):                         true,
+	conditional("[]\n  images: [busybox]"):    false, // which the policy has to ask for
+	conditional("[]\n  allowedValues: [FOO]"): false,
+	// What would end the text in a policy that Kyverno generates.
+	conditional("[]\n  allowedValues: [\"a', string(object.spec.x), '\"]"):                                                            true,
+	conditional("[{name: a, expression: \"object.kind == 'Pod' && object.metadata.namespace == 'team-a'\"}]\n  images: [\"a', 'b\"]"): true,
+	conditional("[]\n  allowedValues: ['a\\']"):                                                                                       true,
+	conditional("[]\n  images: []"):                                                                                                   true,
+	conditional("[]\n  images: busybox"):                                                                                              true,
+	strings.Replace(conditional("[]\n  images: [busybox]"), "kind: Val", "kind: ImageVal", 1):                                         true, // which some versions exempt as a whole
+	strings.Replace(conditional("[]\n  images: [busybox]"), "kind: ValidatingPolicy", "kind: [a]", 1):                                 true,
+	conditional("[{name: a, expression: 7}]"):                                                                                         true,
+	conditional("[a]"):       true,
+	conditional("{name: a}"): true,
+	conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: has(object.spec.x)}]"):                          true, // see conditions.go
+	conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: \"true\"}]"):                                    true,
+	conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: object.metadata.labels.a == 'b'}]"):             true,
+	conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: object.metadata.namespace > 'k'}]"):             true,
+	conditional("[{name: a, expression: \"object.metadata.namespace in ['x', 'y']\"}, {name: b, expression: object.kind > 'Pod'}]"):  true,
+	conditional("[{name: a, expression: \"object.metadata.namespace in ['x', 'y']\"}, {name: b, expression: object.kind == 'Pod'}]"): false,
+	conditional("[" + strings.Repeat("{name: a, expression: object.kind == 'Pod'}, ", 64) + "]"):                                     false,
+	conditional("[" + strings.Repeat("{name: a, expression: object.kind == 'Pod'}, ", 65) + "]"):                                     true,
+	celHead + "spec: {policyRefs: [{name: polex-verify, kind: ValidatingPolicy}]}\n":                                                 true,
+	celHead + "spec: {policyRefs: [{kind: ValidatingPolicy}]}\n":                                                                     true,
+	celHead + "spec: {policyRefs: {name: polex-verify}}\n":                                                                           true,
+	// Other kinds, and none.
+	"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n": true,
+}
+
 func TestReachesGuard(t *testing.T) {
-	for text, want := range map[string]bool{
-		from(""): false,
-		from(", {policyName: polex-verify, ruleNames: [check]}"):   true,
-		from(", {policyName: validate-polex, ruleNames: [check]}"): true,
-		from(", {policyName: kyverno/any, ruleNames: [check]}"):    true,
-		from(", {policyName: 'pol*', ruleNames: [check]}"):         true,
-		from(", {policyName: team-a/other, ruleNames: [check]}"):   false,
-		// What cannot be read.
-		from(", {policyName: 7}"):                              true,
-		from(", {policyName: [polex-verify]}"):                 true,
-		from(", {ruleNames: [check]}"):                         true,
-		from(", polex-verify"):                                 true,
-		legacyHead + "spec: {exceptions: polex-verify}\n":      true,
-		legacyHead + "spec: [polex-verify]\n":                  true,
-		matching("{any: {resources: {kinds: [Pod]}}}"):         true,
-		matching("{any: [Pod]}"):                               true,
-		matching("[Pod]"):                                      true,
-		matching("{any: [{resources: [Pod]}]}"):                true,
-		matching("{any: [{resources: {kinds: Pod}}]}"):         true,
-		matching("{any: [{resources: {kinds: [Pod, 3]}}]}"):    true,
-		matching("{any: [{resources: {namespaces: {a: b}}}]}"): true,
-		matching("{all: [{resources: {names: web}}]}"):         true,
-		matching("{all: [{resources: {name: [web]}}]}"):        true,
-		// kyverno.io's match.
-		matching("{any: [{resources: {kinds: [Pod], namespaces: [team-a]}}, {resources: {kinds: ['*']}}]}"): true,
-		matching("{any: [{resources: {kinds: [kyverno.io/v2/PolicyException]}}]}"):                          true,
-		matching("{all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Policy*]}}]}"):                   true,
-		matching("{any: [{resources: {kinds: [apps/*/Deployment, Pod/exec, v1/Pod]}}]}"):                    false,
-		matching("{any: [{resources: {namespaces: [team-a, kyver*]}}]}"):                                    true,
-		matching("{any: [{resources: {kinds: [Namespace], names: [kyverno]}}]}"):                            true,
-		matching("{any: [{resources: {names: [kyverno]}}]}"):                                                true, // Namespaces have names
-		matching("{any: [{resources: {names: [kyverno], namespaces: [team-a]}}]}"):                          false,
-		matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [kyverno]}}]}"):            false,
-		matching("{any: [{resources: {namespaces: [argocd]}}]}"):                                            false, // as public exceptions often are
-		matching("{any: [{resources: {kinds: [Pod], selector: {matchLabels: {a: b}}}}]}"):                   false,
-		// Labels that name a namespace.
-		matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: polex-system}}}}]}"):                                        true,
-		matching("{any: [{resources: {namespaceSelector: {matchLabels: {'kubernetes.io/*': 'kyv*'}}}}]}"):                                                                             true,
-		matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [team-a, kyverno]}]}}}]}"): true,
-		matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [team-a]}]}}}]}"):          false,
-		matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kyverno]}]}}}]}"):      false,
-		matching("{any: [{resources: {kinds: [Namespace], selector: {matchLabels: {kubernetes.io/metadata.name: kyverno}}}}]}"):                                                       true,
-		matching("{any: [{resources: {kinds: [Pod], selector: {matchLabels: {kubernetes.io/metadata.name: kyverno}}}}]}"):                                                             false,
-		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]}"):                                                                                 false,
-		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: [a]}}]}"):                                                                                                      true,
-		matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: 7}}}}]}"):                                                          true,
-		matching("{}"): false, // which exempts nothing
-		// What requires no kind, namespace or whole name.
-		matching("{any: [{resources: {kinds: [Pod]}}, {}]}"):                                                                                          true,
-		matching("{any: [{clusterRoles: [cluster-admin]}]}"):                                                                                          true,
-		matching("{any: [{resources: {operations: [CREATE]}}]}"):                                                                                      true,
-		matching("{any: [{resources: {annotations: {a: b}}}]}"):                                                                                       true,
-		matching("{any: [{resources: {selector: {matchLabels: {app: web}}}}]}"):                                                                       true,
-		matching("{any: [{resources: {namespaceSelector: {matchLabels: {team: a}}}}]}"):                                                               true,
-		matching("{any: [{resources: {namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [a]}]}}}]}"): true,
-		matching("{any: [{resources: {names: ['a*', 'b*']}}]}"):                                                                                       true,
-		matching("{any: [{resources: {names: [web, 'a*']}}]}"):                                                                                        true,
-		matching("{any: [{resources: {name: 'a?'}}]}"):                                                                                                true,
-		matching("{any: [{resources: {names: [web]}}]}"):                                                                                              false, // polex-guard verifies an exception of that name
-		matching("{all: [{resources: {selector: {matchLabels: {app: web}}}}, {clusterRoles: [a]}]}"):                                                  true,
-		matching("{all: [{resources: {selector: {matchLabels: {app: web}}}}, {resources: {kinds: [Pod]}}]}"):                                          false,
-		matching("{any: [{resources: {namespaces: ['']}}]}"):                                                                                          true, // what stands in none
-		// The guard's own objects.
-		matching("{any: [{resources: {kinds: [ClusterRole], names: [polex-guard]}}]}"):                      true,
-		matching("{any: [{resources: {kinds: [Secret], names: ['Polex-Guard-*']}}]}"):                       true,
-		matching("{any: [{resources: {kinds: [Deployment], name: '*-guard'}}]}"):                            true,
-		matching("{any: [{resources: {kinds: [Secret], names: ['?olex-guard-tls']}}]}"):                     true,
-		matching("{any: [{resources: {kinds: [Role], names: ['?olex-guard-reader']}}]}"):                    true,
-		matching("{any: [{resources: {kinds: [Secret], names: ['*-tls']}}]}"):                               true,
-		matching("{any: [{resources: {kinds: [Secret], names: ['*-tls'], namespaces: [team-a]}}]}"):         false,
-		matching("{any: [{resources: {kinds: [Secret], names: ['p*-policies']}}]}"):                         true,
-		matching("{any: [{resources: {kinds: [Secret], names: ['p*-exporter', '?olex-*']}}]}"):              true,
-		matching("{any: [{resources: {kinds: [Secret], names: ['p*-exporter', '?olex-gua']}}]}"):            false,
-		matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [polex-guard]}}]}"):        true,
-		matching("{any: [{resources: {kinds: [Deployment], names: [polex-guard], namespaces: [team-a]}}]}"): false,
-		matching("{any: [{resources: {kinds: [DaemonSet], names: ['*-exporter', 'prometheus-*', '*']}}]}"):  false,
-		// policies.kyverno.io's conditions; expressions have a test of their own.
-		conditional("[]"):                         true,
-		conditional("[]\n  images: [busybox]"):    false, // which the policy has to ask for
-		conditional("[]\n  allowedValues: [FOO]"): false,
-		// What would end the text in a policy that Kyverno generates.
-		conditional("[]\n  allowedValues: [\"a', string(object.spec.x), '\"]"):                                                            true,
-		conditional("[{name: a, expression: \"object.kind == 'Pod' && object.metadata.namespace == 'team-a'\"}]\n  images: [\"a', 'b\"]"): true,
-		conditional("[]\n  allowedValues: ['a\\']"):                                                                                       true,
-		conditional("[]\n  images: []"):                                                                                                   true,
-		conditional("[]\n  images: busybox"):                                                                                              true,
-		strings.Replace(conditional("[]\n  images: [busybox]"), "kind: Val", "kind: ImageVal", 1):                                         true, // which some versions exempt as a whole
-		strings.Replace(conditional("[]\n  images: [busybox]"), "kind: ValidatingPolicy", "kind: [a]", 1):                                 true,
-		conditional("[{name: a, expression: 7}]"):                                                                                         true,
-		conditional("[a]"):       true,
-		conditional("{name: a}"): true,
-		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: has(object.spec.x)}]"):                          true, // see conditions.go
-		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: \"true\"}]"):                                    true,
-		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: object.metadata.labels.a == 'b'}]"):             true,
-		conditional("[{name: a, expression: object.kind == 'Pod'}, {name: b, expression: object.metadata.namespace > 'k'}]"):             true,
-		conditional("[{name: a, expression: \"object.metadata.namespace in ['x', 'y']\"}, {name: b, expression: object.kind > 'Pod'}]"):  true,
-		conditional("[{name: a, expression: \"object.metadata.namespace in ['x', 'y']\"}, {name: b, expression: object.kind == 'Pod'}]"): false,
-		conditional("[" + strings.Repeat("{name: a, expression: object.kind == 'Pod'}, ", 64) + "]"):                                     false,
-		conditional("[" + strings.Repeat("{name: a, expression: object.kind == 'Pod'}, ", 65) + "]"):                                     true,
-		celHead + "spec: {policyRefs: [{name: polex-verify, kind: ValidatingPolicy}]}\n":                                                 true,
-		celHead + "spec: {policyRefs: [{kind: ValidatingPolicy}]}\n":                                                                     true,
-		celHead + "spec: {policyRefs: {name: polex-verify}}\n":                                                                           true,
-		// Other kinds, and none.
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n": true,
-	} {
+	for text, want := range reachesCases {
 		if got := reaches(t, text); got != want {
 			t.Errorf("%s\nreaches is %t", text, got)
 		}

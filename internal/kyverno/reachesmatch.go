@@ -8,7 +8,8 @@ import (
 // match asks about the match of a kyverno.io exception. Each filter of match.any
 // exempts by itself, those of match.all do together. Kyverno passes over match.all
 // where there is a match.any; it is looked at all the same.
-func (a *asking) match(m Match) {
+func (a *asking) match(e *Exception) {
+	m := e.Match
 	filters := m.Filters()
 	for i := range filters {
 		if f := &filters[i]; !a.work.Spend(itemWork * (1 + len(f.Kinds) + len(f.Names) + len(f.Namespaces))) {
@@ -22,9 +23,11 @@ func (a *asking) match(m Match) {
 		}
 	}
 	for i := range m.Any {
+		a.admitted = a.admits(e.Refs, m.Any[i:i+1])
 		a.together(m.Any[i:i+1], m.Any[i].Path)
 	}
 	if len(m.All) > 0 {
+		a.admitted = a.admits(e.Refs, m.All)
 		a.together(m.All, exception.Path{"spec", "match", "all"})
 	}
 }
@@ -64,7 +67,7 @@ func (a *asking) together(filters []Filter, path exception.Path) {
 	for _, f := range filters {
 		covered = covered && f.CoversNamespaces()
 		namespaced = namespaced || len(f.Namespaces) > 0
-		narrow = narrow || len(f.Kinds) > 0 || len(f.Namespaces) > 0 || f.namesWhole()
+		narrow = narrow || a.ordinary && (len(f.Named()) > 0 || f.Selector.Selects() || f.NamespaceSelector.Selects()) || len(f.Kinds) > 0 || len(f.Namespaces) > 0 || f.namesWhole()
 	}
 	if !narrow {
 		a.says(path, "list the kinds that need it", "no kind, namespace or whole name is required, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks")
@@ -95,8 +98,8 @@ func (a *asking) together(filters []Filter, path exception.Path) {
 func (a *asking) namespace(n Located) {
 	if n.Text == "" {
 		a.says(n.Path, "name the namespaces that need it", "\"\" is no namespace: it fits everything that stands in none, the roles and definitions of the guard too")
-	} else if guarded, found := a.guard.HasNamespace(a.work, n.Text); found {
-		a.says(n.Path, "name the namespaces that need it", "%q is or fits a namespace that the guard lives in (%s)", n.Text, guarded)
+	} else if guarded, found := a.hasNamespace(n.Text); found {
+		a.says(n.Path, namespaceHint(n.Text, "name the namespaces that need it"), "%q is or fits a namespace that the guard lives in (%s)", n.Text, guarded)
 	}
 }
 

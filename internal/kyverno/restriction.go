@@ -40,6 +40,19 @@ var fields = map[string]field{
 	"request . name":                          {dimension: names},
 }
 
+// reads is the coverage of a part in a form that is not recognised. In an exception from ordinary
+// policies alone, it may look at anything but the namespace: there are no PolicyExceptions and no
+// Namespaces to be found.
+func (a *asking) reads(parts []token) coverage {
+	read := reads(parts)
+	if !a.ordinary {
+		return read
+	}
+	c := silent
+	c[namespaces] = read[namespaces]
+	return c
+}
+
 // reading is that of what a condition is about.
 func (a *asking) reading() *reading[coverages] {
 	return &reading[coverages]{
@@ -49,7 +62,7 @@ func (a *asking) reading() *reading[coverages] {
 			if c, ok := a.restriction(parts); ok {
 				return coverages{c}
 			}
-			return coverages{reads(parts)}
+			return coverages{a.reads(parts)}
 		},
 	}
 }
@@ -59,7 +72,7 @@ func (a *asking) reading() *reading[coverages] {
 func (a *asking) otherwise(parts []token) coverage {
 	c, ok := a.restriction(parts)
 	if !ok {
-		return reads(parts)
+		return a.reads(parts)
 	}
 	for i := range c {
 		if c[i] == excluded {
@@ -87,7 +100,7 @@ func (a *asking) restriction(parts []token) (coverage, bool) {
 		c[whole] = excluded
 	}
 	for _, p := range patterns {
-		if _, found := a.guard.HasNamespace(a.work, p); found {
+		if _, found := a.hasNamespace(p); found {
 			c[f.dimension] = possible
 		}
 		if f.dimension != names {

@@ -37,6 +37,19 @@ func (r *reader) selector(f node) *Selector {
 	})}
 }
 
+// Selects reports whether a label selector asks for a label to be present.
+func (s *Selector) Selects() bool {
+	if s == nil {
+		return false
+	}
+	for key := range s.Labels {
+		if !wildcard.Only(key) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Expressions, func(e SelectorExpression) bool { return e.Operator == "In" || e.Operator == "Exists" })
+}
+
 // keys returns the keys of the labels with their places, sorted.
 func (s *Selector) keys() []Located {
 	all := make([]Located, 0, len(s.Labels))

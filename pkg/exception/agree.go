@@ -21,8 +21,8 @@ import (
 // The other reader is theirs, not an imitation: sigs.k8s.io/yaml, strict, behind
 // apimachinery's document splitter. Both produce JSON values, and every value has to
 // be the same. A difference that nobody knows of yet is thereby a refusal.
-func agree(root *node, chunk []byte, at Position, isJSON bool) error {
-	theirs, err := consumed(chunk, isJSON)
+func agree(root *node, chunk []byte, at Position, as layout) error {
+	theirs, err := consumed(chunk, as)
 	if err != nil {
 		at.Line += lineOf(err) - 1
 		return &SyntaxError{Position: Position{at.File, at.Line, 1}, Message: fmt.Sprintf("kubectl cannot read this document: %v", err)}
@@ -41,14 +41,20 @@ func agree(root *node, chunk []byte, at Position, isJSON bool) error {
 }
 
 // consumed is the value that the tools of Kubernetes read in a chunk, nil for none.
-func consumed(chunk []byte, isJSON bool) (any, error) {
+func consumed(chunk []byte, as layout) (any, error) {
 	raw := chunk
-	if !isJSON {
+	if !as.json {
 		document, err := split(chunk)
 		if err != nil || document == nil {
 			return nil, err
 		}
-		if raw, err = yaml.YAMLToJSONStrict(document); err != nil {
+		toJSON := yaml.YAMLToJSONStrict
+		if as.aliases {
+			// Strict takes a key beside a merge key for one that is there twice; parseYAML has
+			// refused those.
+			toJSON = yaml.YAMLToJSON
+		}
+		if raw, err = toJSON(document); err != nil {
 			return nil, err
 		}
 	}

@@ -45,6 +45,8 @@ type layout struct {
 	json  bool
 	lead  int // length of the marker line that apimachinery's splitter takes off
 	nodes int // the most that are allowed
+
+	aliases bool // anchors, aliases and merge keys are allowed
 }
 
 // parse returns nil without an error when the chunk holds no document.
@@ -66,7 +68,7 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 		if !bytes.HasSuffix(chunk, []byte("\n")) {
 			text = append(bytes.Clone(chunk), '\n')
 		}
-		root, err = parseYAML(text, at)
+		root, err = parseYAML(text, at, as)
 	}
 	if err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func parse(chunk []byte, at Position, as layout) (*Document, error) {
 	if root != nil && root.kind != mappingNode {
 		return nil, &SyntaxError{Position: Position{at.File, root.line, root.column}, Message: "a document must be a mapping (apiVersion, kind, metadata, …)"}
 	}
-	if err := agree(root, text[min(as.lead, len(text)):], at, as.json); err != nil || root == nil {
+	if err := agree(root, text[min(as.lead, len(text)):], at, as); err != nil || root == nil {
 		return nil, err
 	}
 	return &Document{source: chunk, at: at, json: as.json, root: root}, nil

@@ -31,6 +31,7 @@ type Reader struct {
 	json bool
 
 	nodes   int // the most that a document may have
+	aliases bool
 	room    int // bytes that a document is expected to have at most
 	started bool
 	line    int // of the next unread byte
@@ -52,6 +53,14 @@ func NewReader(r io.Reader, file string) *Reader {
 // returns it. It is for a team's own policies and resources, not for what is judged.
 func (r *Reader) Large() *Reader {
 	r.nodes = maxLargeNodes
+	return r
+}
+
+// Aliases has the reader take anchors, aliases and merge keys, and returns it. It is for
+// trusted files that are never signed: what an alias stands for is written somewhere else.
+// Written out, a document has the number of values that the reader takes.
+func (r *Reader) Aliases() *Reader {
+	r.aliases = true
 	return r
 }
 
@@ -87,7 +96,7 @@ func (r *Reader) Next() (*Document, error) {
 			}
 			return nil, err
 		}
-		doc, err := parse(chunk, at, layout{json: r.json, lead: r.lead(chunk, at), nodes: r.nodes})
+		doc, err := parse(chunk, at, layout{json: r.json, lead: r.lead(chunk, at), nodes: r.nodes, aliases: r.aliases})
 		if err != nil {
 			r.index++
 			return nil, err

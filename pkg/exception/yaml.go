@@ -13,7 +13,7 @@ import (
 
 // parseYAML reads the single document of a chunk. It returns nil without an
 // error for a chunk that holds only blank lines and comments.
-func parseYAML(chunk []byte, at Position) (*node, error) {
+func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(chunk))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
@@ -23,6 +23,9 @@ func parseYAML(chunk []byte, at Position) (*node, error) {
 		return nil, yamlError(err, at)
 	}
 	b := &yamlBuilder{at: at, source: runeCursor{source: chunk, line: 1, column: 1}}
+	if as.aliases {
+		b.anchors, b.left = map[*yaml.Node]*anchored{}, as.nodes
+	}
 	if len(doc.Content) != 1 {
 		return nil, b.errorf(&doc, "this is not a document")
 	}
@@ -49,6 +52,10 @@ func parseYAML(chunk []byte, at Position) (*node, error) {
 type yamlBuilder struct {
 	at     Position
 	source runeCursor
+
+	anchors map[*yaml.Node]*anchored // nil where none are allowed
+	left    int                      // how many nodes may follow, aliases written out
+	deepest int                      // the deepest level so far
 }
 
 func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
@@ -56,9 +63,11 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 		return nil, b.errorf(n, "nested deeper than %d levels", MaxDepth)
 	}
 	switch {
+	case n.Kind == yaml.AliasNode && b.anchors != nil:
+		return b.alias(n, depth)
 	case n.Kind == yaml.AliasNode:
 		return nil, b.hinted(n, "write the value out where it is used", "the alias *%s is not allowed: what it stands for is read somewhere else", n.Value)
-	case n.Anchor != "":
+	case n.Anchor != "" && b.anchors == nil:
 		return nil, b.hinted(n, "remove the anchor and write the value out where it is used", "the anchor &%s is not allowed", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
 		return nil, b.hinted(n, "remove the tag", "the tag %q is not allowed", n.Tag)
@@ -66,6 +75,15 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 		return nil, b.hinted(n, "remove the tag", "the tag %q is not allowed", "!")
 	}
 	out := &node{line: b.at.Line + n.Line - 1, column: n.Column, flow: n.Style&yaml.FlowStyle != 0}
+	if n.Anchor != "" {
+		left, deepest := b.left, b.deepest
+		b.deepest = depth
+		defer func() {
+			b.anchors[n] = &anchored{node: out, nodes: left - b.left + 1, levels: b.deepest - depth}
+			b.deepest = max(b.deepest, deepest)
+		}()
+	}
+	b.left, b.deepest = b.left-1, max(b.deepest, depth)
 	switch n.Kind {
 	case yaml.MappingNode:
 		out.kind = mappingNode
@@ -93,6 +111,7 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 	seen := make(map[string]int, len(n.Content)/2)
 	out.entries = make([]entry, 0, len(n.Content)/2)
+	var merges []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		if k.Kind != yaml.ScalarNode {
@@ -100,6 +119,10 @@ func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 		}
 		if k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 || b.bareTag(k) {
 			return b.errorf(k, "a key may not carry an anchor or a tag")
+		}
+		if b.anchors != nil && k.Value == "<<" && k.Style == 0 {
+			merges = append(merges, n.Content[i+1])
+			continue
 		}
 		value, err := b.scalar(k)
 		if err != nil {
@@ -119,6 +142,11 @@ func (b *yamlBuilder) mapping(out *node, n *yaml.Node, depth int) error {
 		line := b.at.Line + k.Line - 1
 		seen[key] = line
 		out.entries = append(out.entries, entry{key: key, line: line, column: k.Column, value: v})
+	}
+	for _, merge := range merges {
+		if err := b.merge(out, seen, merge, depth+1); err != nil {
+			return err
+		}
 	}
 	return nil
 }

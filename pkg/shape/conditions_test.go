@@ -20,6 +20,9 @@ const alsoReaches = "12 reaches-guard spec.matchConditions[0].expression"
 // recognised.
 var notPlain = []string{alsoReaches, "12 not-proven-narrow spec.matchConditions[0].expression (warning)"}
 
+// labelsAlone is found in the one condition of an exception that compares labels and nothing else.
+var labelsAlone = []string{"12 missing-kinds spec.matchConditions[0].expression", alsoReaches}
+
 func init() {
 	for _, expression := range []string{
 		"true", " true ", "(true)", "((true))", "1 == 1", "1==1", `"a" == "a"`, `"a" == 'a'`, "!false", "!!true", "!(1 != 1)",

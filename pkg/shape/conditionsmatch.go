@@ -15,9 +15,9 @@ var conditionsMatchEverythingCheck = check{
 	About: `Finds a policies.kyverno.io exception without match conditions, and one whose conditions
 select every resource or every resource of a kind. Conditions are narrow if one, or one of
 its parts between &&, compares the name or the namespace with literals, or if the kind and a
-label are compared. The forms are ==, in, startsWith, endsWith, contains and matches with ^
-and $. Conditions in other forms are not-proven-narrow: a warning, and an error in the
-preset strict. Nothing is evaluated.`,
+label are compared. Those that compare labels alone are missing-kinds. The forms are ==, in,
+startsWith, endsWith, contains and matches with ^ and $. Conditions in other forms are
+not-proven-narrow: a warning, and an error in the preset strict. Nothing is evaluated.`,
 	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "the match conditions are in a form that is not recognised, and may be about any resource", Severity: Warning}},
 	Run:     (*subject).conditionsMatchEverything,
 }
@@ -50,6 +50,8 @@ func (s *subject) conditionsMatchEverything() {
 	case kyverno.Wide:
 		s.find(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
 			"add the name or the namespace: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']")
+	case kyverno.AnyKind:
+		s.find(ReasonMissingKinds, s.whereConditions(), "these conditions restrict labels alone, so they exempt every kind that the policy covers", "add the kind, e.g. object.kind == 'Pod'")
 	case kyverno.Unproven:
 		s.find(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
 			"compare the name or the namespace with literals: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']; or the kind and a label")

@@ -38,6 +38,9 @@ type Config struct {
 	// Limits are shorter maxima for some exceptions. Every one that concerns an
 	// exception holds, besides MaxLifetime.
 	Limits []Limit
+	// DefaultSeverity is that of a policy which states none that is known; empty is any
+	// severity, so that every limit for one holds.
+	DefaultSeverity string
 	// Renewals say what is asked of an exception that renews another one, besides.
 	Renewals Renewals
 	// Require names what an exception has to say, of [Statements].
@@ -60,6 +63,9 @@ type Config struct {
 	// may reach, on top of polex's and Kyverno's own.
 	GuardPolicies   []string
 	GuardNamespaces []string
+	// AllowInKyverno are exact exceptions that may exempt resources in the namespace kyverno.
+	// They repeat what polex-guard admits there, and admit nothing in a cluster.
+	AllowInKyverno []Admission
 	// Rules are checks of one's own, in CEL.
 	Rules []Rule
 	// KyvernoVersion is the release that the exception is for, such as 1.19 or
@@ -75,6 +81,9 @@ type Config struct {
 	// known.
 	Resources *ResourceSet
 }
+
+// Admission is one of [Config.AllowInKyverno].
+type Admission = kyverno.Admission
 
 // Renewals is what is asked of an exception that says that it renews another one. One
 // that is requested anew, for the same, does not count as that: it overlaps with the
@@ -114,6 +123,9 @@ func New(c Config) (*Checker, error) {
 	}
 	guard, err := kyverno.NewGuard(c.GuardPolicies, c.GuardNamespaces)
 	if err != nil {
+		return nil, err
+	}
+	if guard, err = guard.Knowing(c.Policies).Admitting(c.AllowInKyverno); err != nil {
 		return nil, err
 	}
 	release, err := kyverno.ParseRelease(c.KyvernoVersion)

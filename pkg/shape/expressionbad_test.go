@@ -56,9 +56,9 @@ func init() {
 			want: []string{"12 bad-expression spec.matchConditions[0].expression", alsoReaches}})
 	}
 	for _, expression := range []string{
-		"oldObject.metadata.name == 'old'", "namespaceObject.metadata.labels.team == 'a'",
+		"oldObject.metadata.name == 'old'",
 		"request.userInfo.username == 'a'", "'a' in request.userInfo.groups", "request.userInfo.extra['a'][0] == 'b'", "request.options.x == 1", "request.dryRun && object.x == 'a'",
-		"object.?metadata.name.orValue('') == 'web'", "object.metadata.?labels.team.hasValue() && object.metadata.labels.team == 'a'",
+		"object.?metadata.name.orValue('') == 'web'",
 		"object.metadata.name.find('[0-9]+') == '42'", "object.metadata.name.findAll('a', 1) == ['b']", "object.spec.ports.map(p, int(p)).max() == 1", "object.spec.x.sum() == 7",
 		"url(object.spec.url).getHost() == 'example.com'", "isURL(object.spec.url) && object.x == 'a'", "quantity(object.spec.cpu).isLessThan(quantity('1'))", "sign(quantity(object.x)) == 0",
 		"ip(object.spec.ip).family() == 4", "cidr('10.0.0.0/8').containsIP(object.spec.ip)", "string(cidr('10.0.0.0/8').masked()) == object.x", "ip.isCanonical(object.spec.ip)",
@@ -68,6 +68,9 @@ func init() {
 		"object.x == 1.0 && 1 < 1.5", "timestamp(object.x) < timestamp('2026-01-01T00:00:00Z')", "duration(object.x) < duration('1h')", "type(object.x) == string && object.x == 'a'",
 	} {
 		badExpressionCases = append(badExpressionCases, change{name: "good " + expression, of: policies, old: goodCondition, new: quote(expression), want: notPlain})
+	}
+	for _, expression := range []string{"namespaceObject.metadata.labels.team == 'a'", "object.metadata.?labels.team.hasValue() && object.metadata.labels.team == 'a'"} {
+		badExpressionCases = append(badExpressionCases, change{name: "good " + expression, of: policies, old: goodCondition, new: quote(expression), want: labelsAlone})
 	}
 	for _, expression := range []string{
 		"request.object.metadata.name == 'pod'", "namespaceObject.metadata.name == 'a'", "object.metadata.name in [" + strings.Repeat("'a-plain-name', ", 500) + "'b']",

@@ -50,8 +50,9 @@ func (s *subject) exceptsFrom(patterns []string) bool {
 	return len(patterns) == 0
 }
 
-// weighs reports whether one of the exception's policies has one of these
-// severities. A policy that is not known, or states none, can have any; why says so.
+// weighs reports whether one of the exception's policies has one of these severities. A policy
+// that is not known can have any. One that states none, or one that nobody knows, has
+// [Config.DefaultSeverity], or any where there is no default; why says so.
 func (s *subject) weighs(severities []string) (found bool, why string) {
 	if len(severities) == 0 {
 		return true, ""
@@ -62,16 +63,34 @@ func (s *subject) weighs(severities []string) (found bool, why string) {
 			found, why = true, fmt.Sprintf(": the policy %q is not among the known ones%s", ref.Name.Text, all)
 		}
 		for _, p := range s.config.Policies.Reached(ref) {
-			switch {
+			switch fallback := s.config.DefaultSeverity; {
 			case slices.Contains(severities, p.Severity):
 				return true, fmt.Sprintf(": the severity of the policy %q is %s", ref.Name.Text, p.Severity)
-			case p.Severity == "":
-				found, why = true, fmt.Sprintf(": the policy %q states no severity (%s)%s", ref.Name.Text, kyverno.AnnotationSeverity, all)
+			case s.isSeverity(p.Severity):
+			case fallback == "":
+				found, why = true, fmt.Sprintf(": the policy %q states no %sseverity (%s)%s", ref.Name.Text, known(p.Severity), kyverno.AnnotationSeverity, all)
+			case slices.Contains(severities, fallback):
+				return true, fmt.Sprintf(": the policy %q states no %sseverity, and shape.defaultSeverity is %s", ref.Name.Text, known(p.Severity), fallback)
 			}
 		}
 	}
 	return found, why
 }
+
+// known is a word before "severity" for a policy that states one which nobody knows.
+func known(severity string) string {
+	if severity == "" {
+		return ""
+	}
+	return "known "
+}
+
+// isSeverity reports whether a severity is one of Kyverno's, or one that a limit is for.
+func (s *subject) isSeverity(severity string) bool {
+	return slices.Contains(kyvernoSeverities, severity) || slices.ContainsFunc(s.config.Limits, func(l Limit) bool { return slices.Contains(l.Severities, severity) })
+}
+
+var kyvernoSeverities = []string{"critical", "high", "medium", "low", "info"}
 
 // mayReach reports whether the exception can be about resources in one of these
 // namespaces. Where it does not say, it can; and what the expressions of

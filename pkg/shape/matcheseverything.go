@@ -1,15 +1,18 @@
 package shape
 
 import (
-	"slices"
+	"fmt"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonMatchesEverything is a reason of findings.
-const ReasonMatchesEverything = "matches-everything"
+// Reasons of findings.
+const (
+	ReasonMatchesEverything = "matches-everything"
+	ReasonMissingKinds      = "missing-kinds"
+)
 
 var matchesEverythingCheck = check{
 	About: `Finds a kyverno.io exception whose match does not narrow down what is exempt. Each filter of
@@ -17,9 +20,13 @@ match.any, and those of match.all taken together, must say kinds, and names, nam
 labels besides. What does not count, because it narrows nothing or can be put on by whoever
 wants to be exempt: a pattern that fits anything, an empty selector, a selector that only
 asks for labels to be absent, annotations, operations (Kyverno does not look at them in an
-exception), and who sent the request.`,
-	Reasons: []Reason{{Name: ReasonMatchesEverything, Doc: "the exception does not say which resources it is for"}},
-	Run:     (*subject).matchesEverything,
+exception), and who sent the request. What lists no kinds, and is narrow otherwise, is
+missing-kinds; so are match conditions that compare labels alone.`,
+	Reasons: []Reason{
+		{Name: ReasonMatchesEverything, Doc: "the exception does not say which resources it is for"},
+		{Name: ReasonMissingKinds, Doc: "a filter lists no kinds, or the match conditions restrict labels alone"},
+	},
+	Run: (*subject).matchesEverything,
 }
 
 func (s *subject) matchesEverything() {
@@ -49,20 +56,38 @@ const matchHint = "say kinds, and names or namespaces, of the resources that nee
 
 // narrowed looks at filters that must all match.
 func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
-	var kinds, rest bool
+	var kinds, listed, rest bool
+	var namespaces []string
 	for _, f := range filters {
+		listed = listed || len(f.Kinds) > 0
+		if restricts(f.Namespaces) && namespaces == nil {
+			namespaces = kyverno.Texts(f.Namespaces)
+		}
 		kinds = kinds || restrictsKinds(f.Kinds)
 		rest = rest || restricts(f.Named()) || restricts(f.Namespaces) ||
-			selects(f.Selector) || selects(f.NamespaceSelector) && !f.CoversNamespaces()
+			f.Selector.Selects() || f.NamespaceSelector.Selects() && !f.CoversNamespaces()
 	}
 	switch {
 	case !kinds && !rest:
 		s.find(ReasonMatchesEverything, path, "the match narrows down neither the kind nor the name, namespace or labels of what is exempt", matchHint)
+	case !listed:
+		s.find(ReasonMissingKinds, path, fmt.Sprintf("this filter lists no kinds, so it exempts every kind%s that the policy covers", inNamespaces(namespaces)), "list them, e.g. kinds: [Pod, Deployment]")
 	case !kinds:
 		s.find(ReasonMatchesEverything, path, "the match takes resources of any kind", "list the kinds: Deployment, apps/v1/Deployment")
 	case !rest:
 		s.find(ReasonMatchesEverything, path, "the match takes every resource of its kinds", "say names, namespaces or a selector too")
 	}
+}
+
+// inNamespaces is a part of a sentence, "" for none.
+func inNamespaces(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" in namespace %q", names[0])
+	}
+	return fmt.Sprintf(" in %d namespaces", len(names))
 }
 
 // restricts reports whether a list of patterns, of which any may match, leaves
@@ -83,17 +108,4 @@ func restrictsKinds(kinds []kyverno.Located) bool {
 		}
 	}
 	return len(kinds) > 0
-}
-
-// selects reports whether a label selector asks for a label to be present.
-func selects(s *kyverno.Selector) bool {
-	if s == nil {
-		return false
-	}
-	for key := range s.Labels {
-		if !wildcard.Only(key) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(s.Expressions, func(e kyverno.SelectorExpression) bool { return e.Operator == "In" || e.Operator == "Exists" })
 }

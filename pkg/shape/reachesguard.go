@@ -15,7 +15,9 @@ namespace that the guard lives in. Each filter and each match condition must req
 a namespace or a whole name. A match condition does so by literals, in the forms object.kind == 'Pod', object.kind in ['Pod'] and
 object.metadata.namespace.startsWith('team-'), joined by && or ||. A condition that looks at
 the kind or the namespace in another form reaches the guard, for it may be there to find the
-guard's. No setting permits it. polex-guard asks the same question.`,
+guard's. Where the known policies of the exception cannot match PolicyExceptions or
+Namespaces, labels are enough, and the other forms are those of not-proven-narrow. No level
+permits it. polex-guard asks the same question.`,
 	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception reaches what decides about exceptions", Fixed: true}},
 	Run:     (*subject).reachesGuard,
 }

@@ -24,7 +24,7 @@ var guardCases = []change{
 		want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
 	{name: "a condition about the guard's namespace", of: policies, old: "'team-a'", new: "'kyverno'", want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
 	{name: "a condition that uses the word otherwise", of: policies, old: goodCondition, new: quote("object.metadata.labels['by'] == 'kyverno' && object.kind == 'Pod'")},
-	{name: "a label alone", of: policies, old: goodCondition, new: quote("object.metadata.labels['by'] == 'kyverno'"), want: notPlain},
+	{name: "a label alone", of: policies, old: goodCondition, new: quote("object.metadata.labels['by'] == 'kyverno'"), want: labelsAlone},
 }
 
 func init() {

@@ -14,6 +14,7 @@ type Settings struct {
 	Preset          string           `json:"preset" enum:"baseline strict" default:"baseline" doc:"the settings to start from"`
 	MaxLifetime     string           `json:"maxLifetime" format:"duration" default:"no limit; strict: 30d" doc:"the longest lifetime of an exception"`
 	Limits          []limitSettings  `json:"limits" doc:"shorter maximum lifetimes for some exceptions; every limit that concerns an exception applies"`
+	DefaultSeverity string           `json:"defaultSeverity" default:"any: every limit for a severity applies" doc:"the severity of a policy that states none, or one that is not known"`
 	Renewals        renewalSettings  `json:"renewals" doc:"further rules for an exception that renews another"`
 	AllowUnbounded  bool             `json:"allowUnbounded" default:"false" doc:"true permits exceptions that never expire"`
 	Require         []string         `json:"require" enum:"reason ticket owner category" default:"none; strict: reason, ticket, owner" doc:"the statements that an exception has to make"`
@@ -23,6 +24,7 @@ type Settings struct {
 	Checks          map[string]Level `json:"checks" doc:"the level of a check, by its reason"`
 	GuardPolicies   []string         `json:"guardPolicies" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
 	GuardNamespaces []string         `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex and Kyverno"`
+	AllowInKyverno  []Admission      `json:"allowInKyverno" default:"none" doc:"what an exception may exempt in the namespace kyverno; polex-guard decides by guard.allowInKyverno"`
 	KyvernoVersion  string           `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
 	Rules           []ruleSettings   `json:"rules" doc:"checks of your own, in CEL"`
 }
@@ -96,7 +98,7 @@ func (s *Settings) Config() (Config, error) {
 		c.MaxPolicies = *s.MaxPolicies
 	}
 	c.Namespaces, c.GuardPolicies, c.GuardNamespaces = s.Namespaces, s.GuardPolicies, s.GuardNamespaces
-	c.KyvernoVersion = s.KyvernoVersion
+	c.AllowInKyverno, c.DefaultSeverity, c.KyvernoVersion = s.AllowInKyverno, s.DefaultSeverity, s.KyvernoVersion
 	for _, r := range s.Rules {
 		own := Rule{Name: r.Name, Expression: r.Expression, Message: r.Message}
 		switch r.Severity {

@@ -14,13 +14,14 @@ const reasonUnknownPolicy = "unknown-policy"
 var unknownPolicyCheck = check{
 	About: `Finds an exception from a policy that does not exist, or that exists as another kind than
 the exception says. Kyverno passes over such a name in silence: the exception does nothing
-until somebody adds a policy of that name, and nobody will look at it then.`,
+until somebody adds a policy of that name, and nobody will look at it then. Where a file of
+policies cannot be read, that is the one error, and no policy or rule is unknown.`,
 	Reasons: []Reason{{Name: reasonUnknownPolicy, Doc: "there is no such policy"}},
 	Run:     (*subject).unknownPolicy,
 }
 
 func (s *subject) unknownPolicy() {
-	if s.config.Policies == nil {
+	if s.config.Policies == nil || s.config.Policies.Incomplete {
 		return
 	}
 	for _, ref := range s.Refs {

@@ -21,7 +21,7 @@ gets that name.`,
 }
 
 func (s *subject) unknownRule() {
-	if s.config.Policies == nil {
+	if s.config.Policies == nil || s.config.Policies.Incomplete {
 		return
 	}
 	work := wildcard.NewMeter()

@@ -22,7 +22,7 @@ looks narrow.`,
 
 func (s *subject) wildcardMatch() {
 	for _, f := range s.Match.Filters() {
-		if s.isFound(ReasonMatchesEverything, f.Path) {
+		if s.isFound(ReasonMatchesEverything, f.Path) || s.isFound(ReasonMissingKinds, f.Path) {
 			continue // said already, for the whole filter
 		}
 		for _, what := range []struct {
@@ -36,7 +36,7 @@ func (s *subject) wildcardMatch() {
 			}
 		}
 		for _, selector := range []*kyverno.Selector{f.Selector, f.NamespaceSelector} {
-			if selector != nil && !selects(selector) && !s.isFound(ReasonBadSelector, selector.Path) {
+			if selector != nil && !selector.Selects() && !s.isFound(ReasonBadSelector, selector.Path) {
 				s.find(reasonWildcardMatch, selector.Path, fmt.Sprintf("the %s asks for no label to be present", selector.Path[len(selector.Path)-1]), "ask for a label, or leave the selector out")
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,6 +104,45 @@ func (s *Since) Changed(path string) (bool, error) {
 	}
 	now, err := blobName(absolute, info.Size(), len(then))
 	return now != then, err
+}
+
+// Touched reports whether a file at a path of the work tree, or below it, is new, gone or
+// other than then. A path that leads through a link is touched.
+func (s *Since) Touched(path string) (bool, error) {
+	absolute := filepath.Clean(path)
+	if !filepath.IsAbs(path) {
+		folder, err := filepath.Abs(".")
+		if err == nil {
+			folder, err = filepath.EvalSymlinks(folder)
+		}
+		if err != nil {
+			return true, err
+		}
+		absolute = filepath.Join(folder, path)
+	}
+	if target, err := filepath.EvalSymlinks(absolute); err != nil || target != absolute {
+		return true, nil //nolint:nilerr // what cannot be read is told by the one that reads it
+	}
+	name, err := filepath.Rel(s.root, absolute)
+	if err != nil || !filepath.IsLocal(name) {
+		return false, nil //nolint:nilerr // not below the root: it is of no branch that is checked out here
+	}
+	there, touched := 0, false
+	err = filepath.WalkDir(absolute, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		there++
+		changed, err := s.Changed(file)
+		touched = touched || changed
+		return err
+	})
+	for file := range s.entries {
+		if name = filepath.ToSlash(name); name == "." || file == name || strings.HasPrefix(file, name+"/") {
+			there--
+		}
+	}
+	return touched || there != 0, err
 }
 
 // blobName returns the name that Git gives a file's bytes: the hash of "blob",

@@ -46,6 +46,8 @@ type Inputs struct {
 	Skip func(path string) bool
 	// Large takes documents that are larger than any that is judged.
 	Large bool
+	// Aliases takes anchors, aliases and merge keys, in trusted files that are never signed.
+	Aliases bool
 	// Screen, where it is set, says of every file whatever its name whether it is read, or
 	// why it is refused, or neither. No link is followed then.
 	Screen func(path string, mode fs.FileMode) (read bool, refused *Result)
@@ -213,6 +215,9 @@ func (in Inputs) Stream(r io.Reader, name string, visit func(*exception.Document
 	reader := exception.NewReader(r, name)
 	if in.Large {
 		reader.Large()
+	}
+	if in.Aliases {
+		reader.Aliases()
 	}
 	found := false
 	for doc, err := range reader.All() {

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/guard"
@@ -32,24 +34,38 @@ func loader(path, namespace string) guard.Load {
 			return nil, cli.InConfig(err)
 		}
 		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // whatever it is called
-		now, err := digestOf(cfg.Document().Source(), config)
+		for i, path := range settings.Policies {
+			if !filepath.IsAbs(path) {
+				settings.Policies[i] = filepath.Join(cfg.Dir, path)
+			}
+		}
+		now, err := digestOf(cfg.Document().Source(), config, settings.Policies)
 		if err != nil || now == digest {
 			return nil, err
 		}
-		return guard.NewRules(config, settings, now)
+		rules, err := guard.NewRules(config, settings, now)
+		if err != nil {
+			return nil, err
+		}
+		report := &cli.Report{}
+		known := cli.Policies(settings.Policies, report)
+		for _, r := range report.Results() {
+			return nil, fmt.Errorf("guard.policies: %s:%d: %s", r.File, r.Line, r.Message)
+		}
+		return rules.Knowing(known), nil
 	}
 }
 
 // digestOf tells a configuration from others: by its own text and by what is in
 // the files that it names.
-func digestOf(text []byte, config trust.Config) (string, error) {
+func digestOf(text []byte, config trust.Config, policies []string) (string, error) {
 	sum := sha256.New()
 	add := func(raw []byte) {
 		part := sha256.Sum256(raw)
 		sum.Write(part[:])
 	}
 	add(text)
-	named := []string{config.TrustedRoot}
+	named := append([]string{config.TrustedRoot}, policies...)
 	for _, a := range config.Authorities {
 		named = append(named, a.KeyFile, a.CertificateAuthorityFile)
 	}

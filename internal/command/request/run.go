@@ -60,9 +60,7 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 		return nil, err
 	}
 	r.report = &cli.Report{Tool: "polex-request", Reasons: reasons(r.config)}
-	if r.config.Policies, err = shapeconfig.Policies(cfg, o.policies, r.report); err != nil {
-		return nil, err
-	}
+	r.config.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, o.policies), r.report)
 	if len(o.resources) > 0 {
 		r.objects = slices.Collect(cli.Documents(o.resources, r.report, cli.Warn))
 		r.config.Resources = shape.ReadResources(r.objects)

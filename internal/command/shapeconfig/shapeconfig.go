@@ -4,7 +4,6 @@ package shapeconfig
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,18 +70,13 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	return asked, nil
 }
 
-// Policies reads the Kyverno policies that exceptions are from: those at the
-// paths or, when there are none, in the folder that the configuration names. Nil
-// is none at all. What cannot be read goes on the report, for an exception must
-// not pass for want of the policy that it is from.
-func Policies(cfg *config.Config, paths []string, report *cli.Report) (*shape.PolicySet, error) {
-	if len(paths) == 0 {
-		if cfg.Directories.Policies == "" {
-			return nil, nil
-		}
-		paths = []string{filepath.Join(cfg.Dir, filepath.FromSlash(cfg.Directories.Policies))}
+// PolicyPaths are the paths of the Kyverno policies that exceptions are from: those of a flag
+// or, when there are none, the folder that the configuration names.
+func PolicyPaths(cfg *config.Config, paths []string) []string {
+	if len(paths) == 0 && cfg.Directories.Policies != "" {
+		return []string{filepath.Join(cfg.Dir, filepath.FromSlash(cfg.Directories.Policies))}
 	}
-	return shape.ReadPolicies(slices.Collect(cli.Documents(paths, report, cli.Refuse))), nil
+	return paths
 }
 
 // Checker makes the checker of a configuration. One that cannot be meant is a

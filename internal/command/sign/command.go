@@ -174,9 +174,7 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 	shapeconfig.LeaveClaims(&shapes)
 	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign",
 		Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(), shapeconfig.Reasons(shapes), ownReasons())}}
-	if shapes.Policies, err = shapeconfig.Policies(cfg, nil, r.report); err != nil {
-		return nil, err
-	}
+	shapes.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), r.report)
 	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {
 		return nil, err
 	}

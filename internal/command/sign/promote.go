@@ -21,6 +21,9 @@ import (
 
 // promote seals the repository's queue.
 func (r *run) promote(ctx context.Context) error {
+	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 { // policies that cannot be read
+		return cli.Finish(r.format, r.streams.Out, r.report)
+	}
 	clone, err := commitflags.Open(r.streams.Err)
 	if err != nil {
 		return err

@@ -137,7 +137,7 @@ func New(streams cli.Streams) *cobra.Command {
 				return err
 			}
 		}
-		if err := o.around.read(run, waiting, cfg, &config); err != nil {
+		if err := o.around.read(run, waiting, since, cfg, &config); err != nil {
 			return err
 		}
 		if run.checker, err = shapeconfig.Checker(config); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/polex-dev/polex/internal/command/changed"
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/config"
@@ -32,7 +33,7 @@ func (s *surroundings) addFlags(cmd *cobra.Command) {
 //
 // waiting, where it is not nil, says where the live exceptions are when no flag does.
 // What cannot be read of those is for polex-verify to reject.
-func (s *surroundings) read(run *run, waiting *queue, cfg *config.Config, config *shape.Config) error {
+func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg *config.Config, config *shape.Config) error {
 	if len(s.crds) > 0 {
 		defined, err := exception.ReadDefinitions(slices.Collect(cli.Documents(s.crds, run.report, cli.Refuse)))
 		if err != nil {
@@ -41,9 +42,15 @@ func (s *surroundings) read(run *run, waiting *queue, cfg *config.Config, config
 		config.Definitions = defined
 	}
 	run.set.Terms = config.Terms
-	var err error
-	if config.Policies, err = shapeconfig.Policies(cfg, s.policies, run.report); err != nil {
-		return err
+	policies := shapeconfig.PolicyPaths(cfg, s.policies)
+	config.Policies = cli.Policies(policies, run.report)
+	for _, path := range policies {
+		if since != nil && !config.Policies.Proposed {
+			var err error
+			if config.Policies.Proposed, err = since.Touched(path); err != nil {
+				return err
+			}
+		}
 	}
 	run.policies = config.Policies
 	if len(s.resources) > 0 {

@@ -1,0 +1,85 @@
+package kyverno
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+)
+
+// Admission lets exceptions from one policy exempt one kind and name in the namespace kyverno.
+type Admission struct {
+	Policy string `json:"policy" doc:"the name of a policy of the cluster, which is among the known ones and does not name Kyverno"`
+	Kind   string `json:"kind" doc:"the kind as the exception writes it, such as Deployment"`
+	Name   string `json:"name" doc:"the name as the exception writes it; kyverno-admission-controller-* admits that pattern alone"`
+}
+
+// Admitting returns the guard with what is admitted in the namespace kyverno. Nothing is in
+// another guarded namespace, and nothing from a policy that guards exceptions or Kyverno, or
+// that is not known: one that is guarded by name is an error here.
+func (g Guard) Admitting(admitted []Admission) (Guard, error) {
+	for _, a := range admitted {
+		guarded, isGuarded := g.HasPolicy(wildcard.NewMeter(), a.Policy)
+		switch {
+		case isGuarded:
+			return g, fmt.Errorf("allowInKyverno: the policy %q guards exceptions (%s); remove the entry", a.Policy, guarded)
+		case a.Policy == "" || strings.ContainsAny(a.Policy, "*?/"):
+			return g, fmt.Errorf("allowInKyverno: the policy %q is not the name of one policy of the cluster", a.Policy)
+		case wildcard.In(a.Kind) || isGuardedKind(Located{Text: a.Kind}):
+			return g, fmt.Errorf("allowInKyverno: the kind %q is not one that an exception can be for; write one such as Deployment", a.Kind)
+		case a.Name == "" || strings.IndexAny(a.Name, "*?") == 0:
+			return g, fmt.Errorf("allowInKyverno: the name %q is not one, nor a pattern that begins with one", a.Name)
+		}
+	}
+	g.admitted = slices.Clone(admitted)
+	return g, nil
+}
+
+// admits reports whether the configuration lists each policy of the exception with each kind
+// and each name of some filters, as they are written.
+func (a *asking) admits(refs []Ref, filters []Filter) bool {
+	if len(a.guard.admitted) == 0 || len(refs) == 0 || len(filters) == 0 {
+		return false
+	}
+	for _, f := range filters {
+		names := f.Named()
+		if len(f.Kinds) == 0 || len(names) == 0 || !a.work.Spend(itemWork*len(a.guard.admitted)*len(refs)*len(f.Kinds)*len(names)) {
+			return false
+		}
+		for _, ref := range refs {
+			if !a.guard.mayAdmit(ref) {
+				return false
+			}
+			for _, kind := range f.Kinds {
+				for _, name := range names {
+					if !slices.Contains(a.guard.admitted, Admission{ref.Name.Text, kind.Text, name.Text}) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// mayAdmit reports whether a policy is known to guard neither exceptions nor Kyverno.
+func (g Guard) mayAdmit(ref Ref) bool {
+	return g.isOrdinary(ref) && !slices.ContainsFunc(g.known.Reached(ref), func(p *Policy) bool { return p.NamesKyverno })
+}
+
+// hasNamespace is [Guard.HasNamespace] of what is asked about.
+func (a *asking) hasNamespace(name string) (guarded string, found bool) {
+	if a.admitted && name == kyvernoNamespace {
+		return a.work.OverlapsAny(name, a.guard.namespaces)
+	}
+	return a.guard.HasNamespace(a.work, name)
+}
+
+// namespaceHint says what to do about a guarded namespace.
+func namespaceHint(name, otherwise string) string {
+	if name == kyvernoNamespace {
+		return "name other namespaces, or list the policy, the kind and the name under guard.allowInKyverno of the guard and shape.allowInKyverno of .polex.yaml, and the policy's file under guard.policies"
+	}
+	return otherwise
+}

@@ -1,0 +1,102 @@
+package kyverno_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/polex-dev/polex/internal/kyverno"
+)
+
+func quoted(text string) string { return strconv.Quote(text) }
+
+var admitted = []kyverno.Admission{
+	{Policy: "require-probes", Kind: "Deployment", Name: "kyverno-admission-controller"},
+	{Policy: "require-probes", Kind: "Pod", Name: "kyverno-admission-controller-*"},
+}
+
+// TestAdmissions: in the namespace kyverno, exactly what the configuration lists is admitted.
+func TestAdmissions(t *testing.T) {
+	filter := func(kind, name, namespace string) string {
+		return matching("{any: [{resources: {kinds: [" + kind + "], names: [" + name + "], namespaces: [" + namespace + "]}}]}")
+	}
+	condition := func(text string) string { return conditional("[{name: a, expression: " + quoted(text) + "}]") }
+	const deployment = "object.kind == 'Deployment' && object.metadata.name == 'kyverno-admission-controller' && object.metadata.namespace == "
+	for text, want := range map[string]bool{
+		filter("Deployment", "kyverno-admission-controller", "kyverno"):         false,
+		filter("Deployment", "kyverno-admission-controller", "kyverno, team-a"): false,
+		filter("Pod", "'kyverno-admission-controller-*'", "kyverno"):            false,
+		condition(deployment + "'kyverno'"):                                     false,
+		condition("object.kind == 'Pod' && object.metadata.name.startsWith('kyverno-admission-controller-') && object.metadata.namespace == 'kyverno'"): false,
+		// Another kind, name or policy; each with each.
+		filter("StatefulSet", "kyverno-admission-controller", "kyverno"):                                                                                                          true,
+		filter("apps/v1/Deployment", "kyverno-admission-controller", "kyverno"):                                                                                                   true,
+		filter("Deployment", "kyverno-cleanup-controller", "kyverno"):                                                                                                             true,
+		filter("Deployment", "kyverno-admission-controller, kyverno-cleanup-controller", "kyverno"):                                                                               true,
+		filter("Deployment", "'kyverno-*'", "kyverno"):                                                                                                                            true,
+		filter("Deployment, Pod", "kyverno-admission-controller", "kyverno"):                                                                                                      true,
+		filter("Pod", "kyverno-admission-controller-0", "kyverno"):                                                                                                                true,
+		strings.Replace(filter("Deployment", "kyverno-admission-controller", "kyverno"), "require-probes", "other", 1):                                                            true,
+		strings.Replace(filter("Deployment", "kyverno-admission-controller", "kyverno"), "exceptions: [", "exceptions: [{policyName: other, ruleNames: [a]}, ", 1):                true,
+		matching("{any: [{resources: {kinds: [Deployment], namespaces: [kyverno]}}]}"):                                                                                            true,
+		matching("{any: [{resources: {names: [kyverno-admission-controller], namespaces: [kyverno]}}]}"):                                                                          true,
+		matching("{any: [{resources: {kinds: [Deployment], names: [kyverno-admission-controller], namespaces: [kyverno]}}, {resources: {kinds: [Pod], namespaces: [kyverno]}}]}"): true,
+		condition("object.kind == 'Deployment' && object.metadata.namespace == 'kyverno'"):                                                                                        true,
+		condition(deployment + "'kyverno' || object.metadata.namespace == 'kyverno'"):                                                                                             true,
+		condition(deployment + "'kyverno' && has(object.spec.x)"):                                                                                                                 true, // not plain
+		// polex-system and patterns, never.
+		filter("Deployment", "kyverno-admission-controller", "polex-system"):          true,
+		filter("Deployment", "kyverno-admission-controller", "kyverno, polex-system"): true,
+		filter("Deployment", "kyverno-admission-controller", "'kyv*'"):                true,
+		filter("Deployment", "kyverno-admission-controller", "'*'"):                   true,
+		condition(deployment + "'polex-system'"):                                      true,
+	} {
+		guard, err := kyverno.Guard{}.Admitting(admitted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, ordinary := document(t, text), policySet(t, clusterPolicy("{resources: {kinds: [Deployment, Pod]}}"), validatingPolicy("ValidatingPolicy", onPods))
+		if got := kyverno.ReachesGuard(doc, guard.Knowing(ordinary)).Reaches(); got != want {
+			t.Errorf("%s\nreaches is %t", text, got)
+		}
+		if !kyverno.ReachesGuard(doc, guard).Reaches() {
+			t.Errorf("%s\nis admitted where no policy is known", text)
+		}
+		if !kyverno.ReachesGuard(doc, kyverno.Guard{}.Knowing(ordinary)).Reaches() {
+			t.Errorf("%s\nis admitted where nothing is listed", text)
+		}
+		// It has to be ordinary, and about nothing of Kyverno's.
+		for _, match := range []string{"{resources: {kinds: [Deployment, Pod]}}, verifyImages: [{imageReferences: ['ghcr.io/kyverno/*']}]", "{resources: {kinds: ['*']}}", "{resources: {kinds: [Deployment], namespaces: [kyverno]}}", "{resources: {kinds: [Deployment], namespaces: ['kyv*']}}", "{resources: {kinds: [kyverno.io/v1/ClusterPolicy]}}"} {
+			cel := validatingPolicy("ValidatingPolicy", strings.TrimSuffix(onPods, "]")+", {apiGroups: [kyverno.io], apiVersions: [v1], operations: [CREATE], resources: [clusterpolicies]}]")
+			if !kyverno.ReachesGuard(doc, guard.Knowing(policySet(t, clusterPolicy(match), cel))).Reaches() {
+				t.Errorf("%s\nis admitted from the policy for %s", text, match)
+			}
+		}
+		if !kyverno.ReachesGuard(doc, guard.Knowing(policySet(t))).Reaches() {
+			t.Errorf("%s\nis admitted from a policy that is not known", text)
+		}
+		if own, err := kyverno.NewGuard(nil, []string{"kyverno"}); err != nil {
+			t.Fatal(err)
+		} else if own, err = own.Admitting(admitted); err != nil || !kyverno.ReachesGuard(doc, own.Knowing(ordinary)).Reaches() {
+			t.Errorf("%s\nis admitted in a namespace of the guard: %v", text, err)
+		}
+	}
+}
+
+// TestNotAdmissions: what cannot be admitted is an error of the configuration.
+func TestNotAdmissions(t *testing.T) {
+	guard, err := kyverno.NewGuard([]string{"protect-*"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []kyverno.Admission{
+		{}, {Policy: "a", Kind: "Pod"}, {Policy: "a", Name: "b"}, {Kind: "Pod", Name: "b"},
+		{Policy: "polex-verify", Kind: "Pod", Name: "b"}, {Policy: "protect-exceptions", Kind: "Pod", Name: "b"}, {Policy: "Protect-exceptions", Kind: "Pod", Name: "b"},
+		{Policy: "a*", Kind: "Pod", Name: "b"}, {Policy: "team/a", Kind: "Pod", Name: "b"}, {Policy: "a", Kind: "P*", Name: "b"}, {Policy: "a", Kind: "Deploy*", Name: "b"}, {Policy: "a", Kind: "*", Name: "b"}, {Policy: "a", Kind: "PolicyException", Name: "b"},
+		{Policy: "a", Kind: "policies.kyverno.io/v1/PolicyException", Name: "b"}, {Policy: "a", Kind: "Namespace", Name: "kyverno"}, {Policy: "a", Kind: "Pod", Name: "*"}, {Policy: "a", Kind: "Pod", Name: "?b"},
+	} {
+		if _, err := guard.Admitting([]kyverno.Admission{admitted[0], a}); err == nil {
+			t.Errorf("%+v is admitted", a)
+		}
+	}
+}
