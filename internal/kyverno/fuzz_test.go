@@ -1,6 +1,7 @@
 package kyverno_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -52,13 +53,16 @@ func (r resource) variables(operation string) map[string]any {
 	if !grouped {
 		group, version = "", group
 	}
-	metadata := map[string]any{"name": r.name, "labels": map[string]any{"app": "web"}, "annotations": map[string]any{"a": "b"}}
+	metadata := map[string]any{"labels": map[string]any{"app": "web"}, "annotations": map[string]any{"a": "b"}}
 	home := r.namespace
 	if r.kind == "Namespace" {
 		home = r.name
 		metadata["labels"] = map[string]any{"app": "web", "kubernetes.io/metadata.name": r.name}
-	} else {
+	} else if r.namespace != "" {
 		metadata["namespace"] = r.namespace
+	}
+	if r.name != "" {
+		metadata["name"] = r.name
 	}
 	var object, old any = map[string]any{"apiVersion": r.apiVersion, "kind": r.kind, "metadata": metadata, "spec": r.more}, nil
 	switch operation {
@@ -69,12 +73,13 @@ func (r resource) variables(operation string) map[string]any {
 	}
 	kind := map[string]any{"group": group, "version": version, "kind": r.kind}
 	plural := map[string]any{"group": group, "version": version, "resource": r.plural}
+	request := map[string]any{
+		"operation": operation, "kind": kind, "requestKind": kind, "resource": plural, "requestResource": plural, "namespace": home, "name": r.name,
+		"object": object, "oldObject": old, "userInfo": map[string]any{"username": "jane", "groups": []any{"a"}}, "dryRun": false,
+	}
+	maps.DeleteFunc(request, func(_ string, value any) bool { return value == "" }) // as the API server leaves them out
 	return map[string]any{
-		"object": object, "oldObject": old,
-		"request": map[string]any{
-			"operation": operation, "kind": kind, "requestKind": kind, "resource": plural, "requestResource": plural, "namespace": home, "name": r.name,
-			"object": object, "oldObject": old, "userInfo": map[string]any{"username": "jane", "groups": []any{"a"}}, "dryRun": false,
-		},
+		"object": object, "oldObject": old, "request": request,
 		"namespaceObject": map[string]any{"metadata": map[string]any{"name": home, "labels": map[string]any{"kubernetes.io/metadata.name": home, "team": "a"}}},
 	}
 }
@@ -199,7 +204,7 @@ func condition(r *rand.Rand, deep int) string {
 	}
 	variable := pick("object", "object", "object", "object", "object", "object", "oldObject", "request.object", "it")
 	field := pick("kind", "kind", "metadata.namespace", "metadata.namespace", "metadata.name", "apiVersion", "metadata.labels['app']", "metadata.labels['kubernetes.io/metadata.name']",
-		"metadata.?namespace.orValue('')", "spec.replicas", "spec.policyRefs[0].name", "metadata['name']")
+		"metadata.?namespace.orValue('')", "metadata.?namespace.orValue('team-a')", "metadata.?name.orValue('kyv')", "?kind.orValue('')", "metadata.labels.?app.orValue('')", "spec.replicas", "spec.policyRefs[0].name", "metadata['name']")
 	value := variable + "." + field
 	if r.IntN(4) == 0 {
 		value = pick("request.kind.kind", "request.resource.resource", "request.namespace", "request.name", "request.kind.group", "namespaceObject.metadata.name", "namespaceObject.metadata.labels['team']",

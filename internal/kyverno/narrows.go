@@ -94,8 +94,9 @@ func aspectsOfPart(parts []token) aspects {
 // Labels that are asked for, and one that is compared with literals, as shapeOf writes them.
 var (
 	labels       = `(?:(?:request \. )?object|namespaceObject) \. metadata \. (?:\? )?labels`
+	compared     = `(?: == '| in \[ '(?: , ')* \]| \. startsWith \( ' \))`
 	labelAsked   = regexp.MustCompile(`^(?:' in ` + labels + `|has \( ` + labels + ` \. \w+ \))$`)
-	labelCompare = regexp.MustCompile(`^` + labels + `(?: \. \w+| \[ (?:\? )?' \])( \. orValue \( ' \))?(?: == '| in \[ '(?: , ')* \]| \. startsWith \( ' \))$`)
+	labelCompare = regexp.MustCompile(`^` + labels + `(?: \. (?:\? )?\w+| \[ (?:\? )?' \])( \. orValue \( ' \))?` + compared + `$`)
 )
 
 // isLabel reports whether a part asks for a label, or compares one with literals that are
@@ -106,7 +107,7 @@ func isLabel(parts []token) bool {
 		return !slices.Contains(texts, "")
 	}
 	found := labelCompare.FindStringSubmatch(shape)
-	if found == nil {
+	if found == nil || strings.Contains(shape, " ? ") != (found[1] != "") { // an optional one has an orValue, and no other
 		return false
 	}
 	if strings.Contains(shape, "labels [") {
@@ -115,7 +116,12 @@ func isLabel(parts []token) bool {
 	if found[1] != "" {
 		otherwise, texts = texts[0], texts[1:]
 	}
-	return len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(otherwise, text) })
+	return len(texts) > 0 && !beginsWithAny(otherwise, texts)
+}
+
+// beginsWithAny reports whether a text is one of others, or begins with one.
+func beginsWithAny(text string, others []string) bool {
+	return slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(text, other) })
 }
 
 func literals(parts []token) (texts []string) {

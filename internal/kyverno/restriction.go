@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -123,11 +124,21 @@ func outside(patterns, guarded []string) mention {
 	return excluded
 }
 
+// optional is a field that may be missing, with one literal for it, compared with others, as
+// shapeOf writes them.
+var optional = regexp.MustCompile(`^(\w+(?: \. \w+){0,3}(?: \. \? \w+){1,3}) \. orValue \( ' \)(` + compared + `)$`)
+
 // comparison returns the field that a part compares, as in fields, and the patterns of
 // which it has to fit one. In literals * and ? are themselves; taking them for
-// wildcards fits more.
+// wildcards fits more. An optional field is one that the literal for it does not fit: an
+// object without the field is then not selected.
 func comparison(parts []token) (path string, patterns []string) {
 	shape, patterns := shapeOf(parts), literals(parts)
+	if len(patterns) > 1 {
+		if found := optional.FindStringSubmatch(shape); found != nil && !beginsWithAny(patterns[0], patterns[1:]) {
+			shape, patterns = strings.ReplaceAll(found[1], " ? ", " ")+found[2], patterns[1:]
+		}
+	}
 	if path, list, ok := strings.Cut(shape, " in [ "); ok && len(patterns) > 0 && list == strings.Repeat("' , ", len(patterns)-1)+"' ]" {
 		return path, patterns
 	}

@@ -16,7 +16,9 @@ var conditionsMatchEverythingCheck = check{
 select every resource or every resource of a kind. Conditions are narrow if one, or one of
 its parts between &&, compares the name or the namespace with literals, or if the kind and a
 label are compared. Those that compare labels alone are missing-kinds. The forms are ==, in,
-startsWith, endsWith, contains and matches with ^ and $. Conditions in other forms are
+startsWith, endsWith, contains and matches with ^ and $. With ==, in and startsWith, a field
+or label may be optional if its orValue does not match:
+object.metadata.?namespace.orValue('') == 'team-a'. Conditions in other forms are
 not-proven-narrow: a warning, and an error in the preset strict. Nothing is evaluated.`,
 	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "the match conditions are in a form that is not recognised, and may be about any resource", Severity: Warning}},
 	Run:     (*subject).conditionsMatchEverything,
