@@ -108,6 +108,16 @@ func (c *Config) Section(name string, into any) error {
 // Terms are what the trust policy in the configuration reads the expiry of an exception by.
 func (c *Config) Terms() (lifetime.Terms, error) { return lifetime.ReadTerms(c.doc) }
 
+// Kinds are those that the trust policy in the configuration lists.
+func (c *Config) Kinds() (kinds []string, err error) {
+	path := []any{"trust", "kinds"}
+	if c.isTrustPolicy() {
+		path = path[1:]
+	}
+	err = decode(c.doc, &kinds, path...)
+	return kinds, err
+}
+
 // Document returns the configuration as it was written.
 func (c *Config) Document() *exception.Document { return c.doc }
 

@@ -20,6 +20,8 @@ import (
 type Options struct {
 	Unsigned string // relative to the work tree's root, with slashes
 	Signed   string
+	// Kinds are those of the trust policy, as it writes them: no file with one is skipped.
+	Kinds []string
 	// Source is the commit that unsigned/ is read from: HEAD, a whole hash, or the
 	// name of a branch or a tag. "" means HEAD.
 	Source string
@@ -180,7 +182,7 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	if err != nil {
 		return f, nil, err
 	}
-	if pending.OtherKinds(content, name) {
+	if pending.OtherKinds(content, name, q.options.Kinds) {
 		q.others++
 		return nil, nil, nil
 	}

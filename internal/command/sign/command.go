@@ -193,6 +193,7 @@ func (r *run) trust(flags *trustflags.Flags) error {
 		return &cli.UsageError{Err: err}
 	}
 	r.checks.Rules = sign.Rules{InsecureAllowUnbounded: c.InsecureAllowUnbounded, TTLLabel: r.options.ttlLabel, Terms: terms}
+	r.kinds = c.Kinds
 	if r.checks.Kinds, err = trust.NewKinds(c.Kinds); err == nil {
 		r.root, err = trust.LoadRoot(c.TrustedRoot)
 	}

@@ -47,7 +47,7 @@ func (r *run) promote(ctx context.Context) error {
 func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 	o := r.options
 	job := promote.Job{
-		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Source: o.source, Replace: o.replace, KeepGoing: o.keepGoing},
+		Options: promote.Options{Unsigned: o.unsigned, Signed: o.signed, Kinds: r.kinds, Source: o.source, Replace: o.replace, KeepGoing: o.keepGoing},
 		Clone:   clone, Now: r.now, PullRequest: o.pullRequest, DryRun: o.dryRun, SealedOutput: o.sealedOutput, SealedInput: o.sealedInput,
 		Checks: r.checks, Verifier: r.verifier, Sign: r.sign,
 		Record: func(ctx context.Context, plan *promote.Plan, branch string) ([]*exception.Document, error) {

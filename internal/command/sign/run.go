@@ -26,6 +26,7 @@ type run struct {
 	policy   *trust.Policy
 	verifier *verify.Verifier
 	checks   promote.Checks
+	kinds    []string // of the trust policy, as it writes them
 	format   *cli.Format
 	report   *cli.Report
 	now      time.Time

@@ -30,11 +30,13 @@ working directory lies in is used, if there is one. A flag wins over it.
 Without PATH, it is the folder of pending exceptions (directories.unsigned, or
 unsigned/), which may be empty or missing.
 
-Where PATH is in the folder of pending exceptions, every file there is held to the rules of polex-sign --promote as well: a
-file that could not be promoted is refused here, before it stops others. Files there
-that hold documents of other kinds alone, such as a kustomization.yaml, are skipped
-and counted; --skip-other-kinds skips them elsewhere, too. A file with a list, with an
-exception, or that cannot be read is never skipped, and neither is any in signed/.
+Where PATH is in the folder of pending exceptions, every file there is held to the
+rules of polex-sign --promote as well: a file that could not be promoted is refused
+here, before it stops others. Files there that hold documents of other kinds alone,
+such as a kustomization.yaml, are skipped and counted; --skip-other-kinds skips them
+elsewhere, too. A file with a list, with an exception, with a kind that the trust
+policy lists (kinds), or that cannot be read is never skipped, and neither is any in
+signed/.
 
 With --split, a file that holds several documents or a list is replaced by one file
 for each: exceptions.yaml by exceptions-1.yaml and so on. No file is overwritten.

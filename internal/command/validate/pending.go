@@ -23,9 +23,13 @@ import (
 type repository struct {
 	root    string // "" where it lies in none
 	folders pending.Folders
+	kinds   []string // of the trust policy
 }
 
 func openRepository(cfg *config.Config) (r repository, err error) {
+	if r.kinds, err = cfg.Kinds(); err != nil {
+		return r, cli.InConfig(err)
+	}
 	if r.root, err = config.RepositoryRoot("."); err != nil || r.root == "" {
 		return r, err
 	}
@@ -62,12 +66,12 @@ func (r repository) skips(name string, always bool) bool {
 			always = true
 		}
 	}
-	return always && otherKinds(name)
+	return always && r.otherKinds(name)
 }
 
-func otherKinds(name string) bool {
+func (r repository) otherKinds(name string) bool {
 	content, err := cli.ReadFileUpTo(name, pending.MaxOther)
-	return err == nil && pending.OtherKinds(content, filepath.ToSlash(name))
+	return err == nil && pending.OtherKinds(content, filepath.ToSlash(name), r.kinds)
 }
 
 // within reports whether a path lies in a folder or is the folder.
@@ -219,7 +223,7 @@ func (q *queue) check(report *cli.Report) {
 		case q.waits(f):
 			if refusal := pending.CheckFile(pending.File{Path: f.Path, Mode: f.Mode}); refusal != nil {
 				q.refuse(report, f.Path, refusal)
-			} else if documents := q.read(f); len(documents) > 0 && !otherKinds(q.path(f.Path)) {
+			} else if documents := q.read(f); len(documents) > 0 && !q.otherKinds(q.path(f.Path)) {
 				requests = append(requests, pending.Request{From: f.Path, To: q.folders.Target(f.Path), Documents: documents})
 			}
 		}

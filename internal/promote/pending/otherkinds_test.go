@@ -19,6 +19,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name, file, content string
+		kinds               []string
 		want                bool
 	}{
 		{name: "a service", content: service, want: true},
@@ -75,13 +76,18 @@ func TestOtherKinds(t *testing.T) {
 		{name: "a list", content: "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(exempting), "\n", "\n  ") + "\n"},
 		{name: "a list in lower case", content: kind("v1", "Secretlist")},
 		{name: "a list of exceptions", content: kind("kyverno.io/v2", "PolicyExceptionList")},
+		{name: "kinds of the trust policy", content: service + "---\n" + kind("apps/v1", "Deployment"), kinds: []string{"PolicyException.kyverno.io", "Secret", "Deployment"}, want: true},
+		{name: "one of them is allowed", content: service + "---\n" + kind("apps/v1", "Deployment"), kinds: []string{"Deployment.apps"}},
+		{name: "one without a group is allowed", content: service, kinds: []string{"Service"}},
+		{name: "one with an empty group is allowed", content: service, kinds: []string{"Service."}},
+		{name: "all are allowed", content: service, kinds: []string{"*"}},
 		{name: "items", content: service + "items: []\n"},
 		{name: "items in another case", content: service + "Items: []\n"},
 	} {
 		if tc.file == "" {
 			tc.file = "unsigned/a.yaml"
 		}
-		if got := pending.OtherKinds([]byte(tc.content), tc.file); got != tc.want {
+		if got := pending.OtherKinds([]byte(tc.content), tc.file, tc.kinds); got != tc.want {
 			t.Errorf("%s: %t", tc.name, got)
 		}
 	}
