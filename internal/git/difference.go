@@ -40,6 +40,30 @@ func Differences(old, changed *Tree, name string, visit func(Change) error) erro
 	return d.entries(name, sides[0], sides[1], 0)
 }
 
+// DifferencesAt is [Differences] for files by their paths: it looks into no folder that none of
+// them lies in. visit is called for what else differs on the way, too.
+func DifferencesAt(old, changed *Tree, paths []string, visit func(Change) error) error {
+	d := &differing{visit: visit, into: foldersOf(paths)}
+	sides := [2]Entry{}
+	for i, tree := range []*Tree{old, changed} {
+		if tree != nil {
+			d.objects, sides[i] = tree.objects, Entry{Path: ".", Mode: filemode.Dir, hash: tree.root}
+		}
+	}
+	return d.entries(".", sides[0], sides[1], 0)
+}
+
+// foldersOf returns the folders that paths lie in, up to the root.
+func foldersOf(paths []string) map[string]bool {
+	folders := map[string]bool{}
+	for _, name := range paths {
+		for dir := path.Dir(name); !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	return folders
+}
+
 type differing struct {
 	objects *Repository
 	into    map[string]bool // the folders that are looked into; nil is all

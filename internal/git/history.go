@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"time"
 
@@ -107,12 +106,9 @@ func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]O
 		return nil, err
 	}
 	origins := map[string]Origin{}
-	waiting, folders := map[string]bool{}, map[string]bool{}
+	waiting, folders := map[string]bool{}, foldersOf(paths)
 	for _, name := range paths {
 		waiting[name] = true
-		for dir := path.Dir(name); !folders[dir]; dir = path.Dir(dir) {
-			folders[dir] = true
-		}
 	}
 	for range MaxHistory {
 		if len(waiting) == 0 {

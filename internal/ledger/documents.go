@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // blob is what one object of a file holds.
@@ -102,6 +104,17 @@ func (r *reading) take(s *step) error {
 	return nil
 }
 
+// other reports whether a document is of another kind than exceptions, and of none that the
+// trust policy names: a kustomization.yaml or a policy beside them.
+func (r *reading) other(doc *exception.Document) bool {
+	kind := strings.ToLower(doc.GroupKind().Kind)
+	if kind == "" || strings.HasPrefix(kind, "policyexception") || strings.HasSuffix(kind, "list") {
+		return false
+	}
+	verdict, _ := verdictOf(r.Verifier.Examine(doc).At(r.at))
+	return verdict.Reason == verify.ReasonKindNotAllowed
+}
+
 // look reads the documents of a content.
 func (r *reading) look(b *blob, raw []byte, signed bool) {
 	for doc, err := range exception.NewReader(bytes.NewReader(raw), "").All() {
@@ -116,6 +129,9 @@ func (r *reading) look(b *blob, raw []byte, signed bool) {
 		case err != nil:
 			b.problem = err.Error()
 			return
+		}
+		if r.other(doc) {
+			continue
 		}
 		f := &found{identity: doc.Identity(),
 			key: document{doc.Identity().Key(), sha256.Sum256(doc.Source())}}

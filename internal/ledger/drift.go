@@ -37,7 +37,11 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	l.Compared, l.Objects = true, len(cluster.Objects)
 	here := map[exception.IdentityKey]*Entry{}
 	gone := map[exception.IdentityKey]*Entry{}
+	pending := map[exception.IdentityKey]*Entry{}
 	for _, e := range l.Entries {
+		if e.State == Waiting || e.State == NotSigned {
+			pending[e.key.identity] = e
+		}
 		switch {
 		case e.Appeared != nil && e.Left == nil:
 			e.Cluster = Missing
@@ -59,7 +63,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 				e.Cluster = Same
 			}
 		}
-		l.drift(doc, seals[i], e, gone[key])
+		l.drift(doc, seals[i], e, gone[key], pending[key])
 	}
 	for _, e := range l.Entries {
 		if e.Cluster == Missing && e.State == Open {
@@ -73,7 +77,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 
 // drift says what is wrong with one object of the cluster; an object can be wrong in
 // two ways.
-func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone *Entry) {
+func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry) {
 	say := func(kind Kind, message, hint string) {
 		l.Findings = append(l.Findings, Finding{Kind: kind, Object: doc.Identity().String(), Message: message, Hint: hint})
 	}
@@ -83,6 +87,10 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone *Entry) {
 			say(OutdatedThere, "it was signed, and is another than what signed/ holds", "has what signed/ holds been deployed? An old one that was put back counts until it expires")
 		}
 	case verify.ReasonUnsigned:
+		if pending != nil && gone == nil && (e == nil || e == pending) {
+			say(InCluster, "it carries no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign --promote, and deploy what that writes to signed/")
+			return
+		}
 		say(InCluster, "it carries no signature", "whoever may create exceptions made it: find out who, and let polex-guard refuse it")
 	case verify.ReasonAltered:
 		say(AlteredThere, s.Now.Detail, "somebody or something changed it; deploy it again, and find out what did")

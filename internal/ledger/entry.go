@@ -17,12 +17,13 @@ const (
 	NotYet     State = "not-yet"    // under signed/, and its start has not come
 	Expired    State = "expired"    // under signed/ still, and its end has come
 	Unverified State = "unverified" // under signed/, and its seal does not hold
+	NotSigned  State = "not-signed" // under signed/ since before the first signature, and not signed yet
 	Removed    State = "removed"    // it was under signed/
 )
 
 // States returns all of them, in the order in which they are listed.
 func States() []State {
-	return []State{Unverified, Expired, Open, NotYet, Waiting, Removed, Dropped}
+	return []State{Unverified, NotSigned, Expired, Open, NotYet, Waiting, Removed, Dropped}
 }
 
 // Here reports whether an exception of this state lies in one of the folders.
@@ -34,7 +35,7 @@ func (s State) Here() bool { return s != Removed && s != Dropped }
 type Entry struct {
 	Identity exception.Identity `json:"-"`
 	// Version counts the entries of one identity that were under signed/, from 1 in
-	// the order of their appearance. It is 0 for what never was.
+	// the order of their appearance. It is 0 for what never was, or never had a signature.
 	Version int   `json:"version"`
 	State   State `json:"state"`
 	// File is where it lies, or lay last, in the tree.
@@ -69,6 +70,8 @@ type Entry struct {
 	Chain     *Chain   `json:"chain,omitempty"`
 
 	key document
+	// early says that it was under signed/ without a seal before anything there had one.
+	early bool
 	// badRenewal says why what was signed of a predecessor cannot be read.
 	badRenewal string
 }
@@ -174,6 +177,14 @@ type Request struct {
 	Merged *Event `json:"merged,omitempty"`
 	// Before says that it was there already where the history begins.
 	Before bool `json:"beforeHistory,omitempty"`
+	// Moves are how it came from File to where it waits, the oldest first.
+	Moves []Move `json:"moves,omitempty"`
+}
+
+// Move is a commit that moved an exception to another file.
+type Move struct {
+	Event
+	From string `json:"from"`
 }
 
 // Departure is how an exception left signed/.

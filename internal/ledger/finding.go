@@ -19,6 +19,7 @@ type Kind string
 const (
 	KindExpired     Kind = "expired"            // under signed/, and its end has come
 	KindUnverified  Kind = "unverified"         // under signed/, and its seal does not hold
+	KindNotSigned   Kind = "not-signed"         // under signed/ since before the first signature, and not signed yet
 	OnceUnverified  Kind = "once-unverified"    // was under signed/, and its seal never held
 	KindReturned    Kind = "returned"           // a document that had left signed/ was put there again
 	NotARenewal     Kind = "not-a-renewal"      // signed as a renewal, and its predecessor is not as it says
@@ -46,6 +47,7 @@ var kinds = []struct {
 }{
 	{KindExpired, "it lies under signed/ still, and its end has come"},
 	{KindUnverified, "it lies under signed/, and its seal does not hold"},
+	{KindNotSigned, "it lies under signed/ since before the first signature, and is not signed yet"},
 	{OnceUnverified, "it lay under signed/, and its signature was never valid"},
 	{KindReturned, "a document that had left signed/ was put there again"},
 	{NotARenewal, "it was signed as the renewal of an exception that was never under signed/ as it says"},
@@ -89,14 +91,17 @@ func (k Kind) Doc() string {
 // should not.
 func (k Kind) IsDrift() bool { return strings.HasPrefix(string(k), "cluster-") }
 
+// IsUnverified reports whether something under signed/ does not verify.
+func (k Kind) IsUnverified() bool { return k == KindUnverified || k == KindNotSigned }
+
 // IsExpired reports whether something has outlived its end.
 func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
 
-// Select returns the kinds that a name means: any, drift, expired, or that of one kind.
+// Select returns the kinds that a name means: any, drift, expired, unverified, or that of one kind.
 // None is a name that means nothing.
 func Select(name string) []Kind {
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
-		meant := name == "any" || name == string(k) || name == "drift" && k.IsDrift() || name == "expired" && k.IsExpired()
+		meant := name == "any" || name == string(k) || name == "drift" && k.IsDrift() || name == "expired" && k.IsExpired() || name == "unverified" && k.IsUnverified()
 		return !meant
 	})
 }
@@ -152,12 +157,14 @@ func (r *reading) settleEntry(e *Entry) {
 	switch {
 	case e.State == Expired:
 		say(KindExpired, "it expired at "+clock(e.ExpiresAt)+", and is still there", "polex-prune takes it away; what it excuses has to be fixed, or approved again")
+	case e.State == NotSigned:
+		say(KindNotSigned, fmt.Sprintf("it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At)), "polex adopt moves it to where requests wait for a signature")
 	case e.State == Unverified:
 		say(KindUnverified, e.Seal.Now.Detail+" ["+e.Seal.Now.Reason+"]", "polex-verify --explain says more")
-	case e.State == Removed && !e.Verified && e.Seal.AtSigning.Reason != Unwitnessed:
+	case e.State == Removed && !e.early && !e.Verified && e.Seal.AtSigning.Reason != Unwitnessed:
 		say(OnceUnverified, "it was there until "+clock(e.Left.At)+" (by Git), and never counted: "+e.Seal.AtSigning.Detail+" ["+e.Seal.AtSigning.Reason+"]", "")
 	}
-	if e.Returned && e.State.Here() {
+	if e.Returned && !e.early && e.State.Here() {
 		say(KindReturned, "it had been there before, had left, and was put there again as it was", "was that approved? What must not come back is listed under revoked in the trust policy")
 	}
 	if r.Renewed > 0 && e.Verified && e.State.Here() && e.number() >= r.Renewed {
@@ -172,6 +179,8 @@ func stateOf(e *Entry) State {
 	switch {
 	case e.Left != nil:
 		return Removed
+	case e.early:
+		return NotSigned
 	case e.Seal.Now.Holds:
 		return Open
 	// Beside an end that has come, all else was checked up to there; that it held

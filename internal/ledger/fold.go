@@ -7,6 +7,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/verify"
 )
 
 // folding goes through the steps and keeps what is there.
@@ -17,17 +18,22 @@ type folding struct {
 	before   map[document]bool                // was under signed/ once
 	left     map[document]bool                // and left it
 	versions map[exception.IdentityKey]int
+	at       int              // the step, by its place in the line
+	adopted  bool             // a document under signed/ had a seal
+	traces   map[int][]*trace // by the step that brought them
 }
 
 // fold makes entries of the steps.
 func (r *reading) fold() {
-	f := &folding{reading: r, signed: map[string][]*Entry{},
+	f := &folding{reading: r, traces: map[int][]*trace{}, signed: map[string][]*Entry{},
 		asked: map[exception.IdentityKey]*Entry{}, before: map[document]bool{}, left: map[document]bool{}, versions: map[exception.IdentityKey]int{}}
-	for _, s := range r.line {
+	for i, s := range r.line {
+		f.at = i
 		f.requests(s)
 		f.seals(s)
 		f.drop(s)
 	}
+	f.follow()
 	r.ledger.Entries = slices.DeleteFunc(r.ledger.Entries, func(e *Entry) bool { return e.State == taken })
 	f.unread()
 	f.twice()
@@ -56,7 +62,7 @@ func (f *folding) requests(s *step) {
 			e := f.asked[d.key.identity]
 			if e == nil {
 				e = f.entry(d, c.Path)
-				e.State, e.Request = Waiting, f.request(s, c)
+				e.State, e.Request = Waiting, f.request(s, c, d)
 				f.asked[d.key.identity] = e
 			}
 			e.File, e.Policies, e.Said, e.StartsAt, e.ExpiresAt = c.Path, d.policies, d.said, d.startsAt, d.expiresAt
@@ -64,15 +70,24 @@ func (f *folding) requests(s *step) {
 	}
 }
 
-func (f *folding) request(s *step, c change) *Request {
-	request := &Request{Event: authored(s.commit), File: c.Path, Before: s.cut}
+// request is that of a document which a step brings. It may have been moved there:
+// [folding.follow] finds out.
+func (f *folding) request(s *step, c change, d *found) *Request {
+	request := &Request{}
+	f.asks(request, s, c)
+	f.traces[f.at] = append(f.traces[f.at], &trace{request, d.identity, c.Path})
+	return request
+}
+
+// asks makes a step the first that asks.
+func (f *folding) asks(request *Request, s *step, c change) {
+	request.Event, request.File, request.Before, request.Merged = authored(s.commit), c.Path, s.cut, nil
 	if !c.Origin.IsZero() && c.Origin != s.commit.Hash {
 		if origin, err := f.repository.Commit(c.Origin); err == nil {
 			merged := s.event()
 			request.Event, request.Merged = authored(origin), &merged
 		}
 	}
-	return request
 }
 
 // authored takes who wrote a commit, which is who asked for what it brings.
@@ -99,6 +114,9 @@ func (f *folding) seals(s *step) {
 			delete(f.signed, c.Path)
 		}
 	}
+	for _, c := range s.changes {
+		f.adopted = f.adopted || c.Signed && slices.ContainsFunc(f.documentsOf(c.brings()), func(d *found) bool { return !d.unsealed() })
+	}
 	from := map[*Entry]string{}
 	for _, e := range gone {
 		from[e] = e.File
@@ -109,9 +127,15 @@ func (f *folding) seals(s *step) {
 			continue
 		}
 		for _, d := range f.documentsOf(c.brings()) {
-			e := f.stays(&gone, d)
+			early := !f.adopted && d.unsealed()
+			e := f.stays(&gone, d, early)
 			if e == nil {
-				e = f.appears(s, c, d)
+				e = f.appears(s, c, d, early)
+				for _, before := range gone {
+					if before.early && !d.unsealed() && e.Request == nil && before.key.identity == d.key.identity {
+						e.Request, before.State = before.Request, taken // it was signed where it lay
+					}
+				}
 				came = append(came, e)
 			}
 			e.File = c.Path
@@ -119,31 +143,47 @@ func (f *folding) seals(s *step) {
 		}
 	}
 	for _, e := range gone {
+		if e.early && f.asked[e.key.identity] != nil {
+			e.State = taken // it waits for a signature elsewhere
+		}
 		e.Left = &Departure{Event: s.event(), How: how(s, e, from[e], came)}
 		f.left[e.key] = true
 	}
 }
 
+// unsealed reports whether a document under signed/ carries no signature.
+func (d *found) unsealed() bool { return d.seal.Now.Reason == verify.ReasonUnsigned }
+
 // stays takes the entry of a document out of those that are gone, if it is there:
-// it lies in another file, or beside others.
-func (f *folding) stays(gone *[]*Entry, d *found) *Entry {
-	i := slices.IndexFunc(*gone, func(e *Entry) bool { return e.key == d.key })
+// it lies in another file, or beside others. Before the first signature, one that is edited
+// stays too.
+func (f *folding) stays(gone *[]*Entry, d *found, early bool) *Entry {
+	i := slices.IndexFunc(*gone, func(e *Entry) bool { return e.key == d.key || early && e.early && e.key.identity == d.key.identity })
 	if i < 0 {
 		return nil
 	}
 	e := (*gone)[i]
+	if e.key != d.key {
+		e.key, e.Policies, e.Said, e.StartsAt, e.ExpiresAt, e.Seal = d.key, d.policies, d.said, d.startsAt, d.expiresAt, d.seal
+	}
 	*gone = slices.Delete(*gone, i, i+1)
 	return e
 }
 
-func (f *folding) appears(s *step, c change, d *found) *Entry {
+func (f *folding) appears(s *step, c change, d *found, early bool) *Entry {
 	e := f.entry(d, c.Path)
 	e.Appeared, e.Returned = &Appearance{s.event(), s.cut}, f.left[d.key]
 	f.before[d.key] = true
-	f.versions[d.key.identity]++
-	e.Version = f.versions[d.key.identity]
-	if asked := f.asked[d.key.identity]; asked != nil && !e.Returned {
+	asked := f.asked[d.key.identity]
+	switch {
+	case asked != nil && !e.Returned:
 		e.Request = asked.Request
+	case early:
+		e.Request = f.request(s, c, d)
+	}
+	if e.early = early; !early {
+		f.versions[d.key.identity]++
+		e.Version = f.versions[d.key.identity]
 	}
 	return e
 }

@@ -21,6 +21,8 @@ const (
 
 	// maxOrigin is how many commits of a merged line are asked who wrote a file.
 	maxOrigin = 1000
+	// maxMoved is how many contents are read to find out where exceptions were moved from.
+	maxMoved = 100_000
 	// maxText is how many bytes of something that a document says are kept.
 	maxText = 2 << 10
 	// maxListed is how many policies of an exception are kept, and rules of each.

@@ -26,7 +26,7 @@ type Sums struct {
 	Wait    time.Duration `json:"-"`
 	Of      int           `json:"-"`
 	LeftOut int           `json:"-"`
-	// NotCounted is how many entries under signed/ did not verify.
+	// NotCounted is how many entries under signed/ did not verify, and are not just unsigned yet.
 	NotCounted int `json:"notCounted"`
 }
 
@@ -59,7 +59,7 @@ func (l *Ledger) Sums(often int) Sums {
 			continue
 		}
 		if !e.Verified {
-			if e.State.Here() {
+			if e.State.Here() && e.State != NotSigned {
 				s.NotCounted++
 			}
 			continue
@@ -110,10 +110,17 @@ func (l *Ledger) Sums(often int) Sums {
 
 // wait is how long it took from the request to the signature.
 func (e *Entry) wait() (time.Duration, bool) {
-	if e.Request == nil || e.Request.At.IsZero() || e.Seal.SignedAt.IsZero() || e.Request.Before || e.Request.At.After(e.Seal.SignedAt) {
+	if e.Request == nil {
 		return 0, false
 	}
-	return e.Seal.SignedAt.Sub(e.Request.At), true
+	asked := e.Request.At
+	if moves := e.Request.Moves; len(moves) > 0 {
+		asked = moves[len(moves)-1].At // before that, nobody asked for a signature
+	}
+	if asked.IsZero() || e.Seal.SignedAt.IsZero() || e.Request.Before || asked.After(e.Seal.SignedAt) {
+		return 0, false
+	}
+	return e.Seal.SignedAt.Sub(asked), true
 }
 
 type counter map[string]*Count

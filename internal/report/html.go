@@ -139,7 +139,7 @@ func gone(e *ledger.Entry) int {
 // stateLabels say in a few words what a state means.
 var stateLabels = map[ledger.State]string{
 	ledger.Open: "open", ledger.NotYet: "signed, still to start", ledger.Expired: "expired, and still there", ledger.Unverified: "with a seal that does not hold",
-	ledger.Waiting: "waiting to be signed", ledger.Removed: "gone", ledger.Dropped: "asked for, and taken back",
+	ledger.NotSigned: "not signed yet", ledger.Waiting: "waiting to be signed", ledger.Removed: "gone", ledger.Dropped: "asked for, and taken back",
 }
 
 func pageEntryOf(e *ledger.Entry) pageEntry {
@@ -240,7 +240,10 @@ func facts(e *ledger.Entry, mark string) []fact {
 		say(label, byGit, at.By+", "+clock(at.At)+", "+at.Commit+more)
 	}
 	if e.Request != nil {
-		event("asked for", e.Request.Event, before(e.Request.Before))
+		event("asked for", e.Request.Event, ", in "+e.Request.File+before(e.Request.Before))
+		for _, m := range e.Request.Moves {
+			event("moved", m.Event, ", from "+m.From)
+		}
 		if e.Request.Merged != nil {
 			event("merged", *e.Request.Merged, "")
 		}

@@ -38,6 +38,9 @@ func Markdown(w io.Writer, v *Report) error {
 	if v.Totals.Of > 0 {
 		fmt.Fprintf(&b, "\n%s\n", text(waited(v)))
 	}
+	if line := notSigned(v); line != "" {
+		fmt.Fprintf(&b, "\n%s\n", text(line))
+	}
 	for _, c := range v.Totals.Often {
 		fmt.Fprintf(&b, "\n%s\n", text(often(c)))
 	}

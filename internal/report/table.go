@@ -176,6 +176,10 @@ func writeSums(b *strings.Builder, v *Report) {
 		b.WriteString("\n")
 		v.fold(b, waited(v), 0)
 	}
+	if line := notSigned(v); line != "" {
+		b.WriteString("\n")
+		v.fold(b, line, 0)
+	}
 	for _, c := range v.Totals.Often {
 		v.fold(b, often(c), 0)
 	}
@@ -226,6 +230,24 @@ func waited(v *Report) string {
 		line += fmt.Sprintf("; %d left out, whose request is not known or runs ahead", v.Totals.LeftOut)
 	}
 	return line
+}
+
+// notSigned says how old is what is not signed yet, or is "".
+func notSigned(v *Report) string {
+	var oldest *ledger.Entry
+	count := 0
+	for _, e := range v.Entries {
+		if e.State != ledger.Waiting && e.State != ledger.NotSigned || e.Request == nil || e.Request.At.IsZero() {
+			continue
+		}
+		if count++; oldest == nil || e.Request.At.Before(oldest.Request.At) {
+			oldest = e
+		}
+	}
+	if oldest == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s not signed yet; the oldest is of %s (by Git): %s", plain.Count(count, "exception is", "exceptions are"), day(oldest.Request.At), oldest.Identity)
 }
 
 func lasting(d time.Duration) string {

@@ -24,6 +24,7 @@ type cause struct {
 type target struct {
 	Resource
 	patterns   []string // kyverno.io: of the names that controllers make; nil for the very name
+	labels     []label  // kyverno.io: that tell them from siblings
 	expression string   // policies.kyverno.io: the same
 }
 
@@ -52,7 +53,7 @@ func (r *requester) causes(all []*resolved) []*cause {
 			cmp.Compare(v.Namespace, w.Namespace), cmp.Compare(v.Name, w.Name), cmp.Compare(a.of[0].rule, b.of[0].rule))
 	})
 	for _, c := range found {
-		c.reach()
+		c.reach(r.objects)
 	}
 	return found
 }
@@ -90,7 +91,7 @@ func (one *resolved) by(controller Resource) breach {
 }
 
 // reach says which resources and rules the exception is for.
-func (c *cause) reach() {
+func (c *cause) reach(all objects) {
 	first := c.of[0]
 	rules := map[string]bool{}
 	self := first.direct || !c.workload.isWorkload()
@@ -109,7 +110,7 @@ func (c *cause) reach() {
 			}
 		}
 		if needed {
-			c.targets = append(c.targets, c.target(kind, first))
+			c.targets = append(c.targets, c.target(kind, all))
 		}
 	}
 	c.rules = slices.Sorted(maps.Keys(rules))
@@ -128,15 +129,27 @@ func (c *cause) kinds() []made {
 	return append(own, workloads[c.workload.Kind].makes...)
 }
 
-func (c *cause) target(kind made, one *resolved) target {
+func (c *cause) target(kind made, all objects) target {
 	t := target{Resource: c.workload}
 	if len(kind.parts) == 0 {
 		return t
 	}
-	t.Kind, t.APIVersion = kind.kind, kind.apiVersion
+	t.Kind, t.APIVersion, t.labels = kind.kind, kind.apiVersion, kind.labels
+	t.expression = kind.expression(c.workload.Name)
+	if kind.parts[0].patterns == nil {
+		var besides []string
+		for _, one := range c.of {
+			if one.Resource.isPod() {
+				besides = append(besides, one.Resource.Name)
+			}
+		}
+		slices.Sort(besides)
+		t.patterns = all.ordinals(c.workload, besides)
+		return t
+	}
 	names, early := kind.patterns(c.workload.Name)
-	t.patterns, t.expression = names, kind.expression(c.workload.Name)
-	if one.known != nil && one.known.Early {
+	t.patterns = names
+	if known := c.of[0].known; known != nil && known.Early {
 		t.patterns = append(t.patterns, early...)
 	}
 	return t

@@ -1,69 +1,172 @@
 package request
 
 import (
+	"encoding/json"
+	"errors"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// What Kyverno 1.19.1 says when it denies a request, which kubectl repeats.
+// What Kyverno 1.19.1 says when it denies a request, which kubectl, Flux and Argo CD repeat.
 var (
-	denialHead = regexp.MustCompile(`resource ([A-Za-z0-9]{1,63})/([^/\s]{0,63})/(\S{0,253}) was blocked due to the following policies`)
-	denialNew  = regexp.MustCompile(`\bPolicy (\S{1,253}) (?:failed|error): `)
+	denialHead = regexp.MustCompile(`resource ([A-Za-z0-9]{1,63})/([^/\s]{0,63})/(\S{0,253}) was blocked due to the following policies:?`)
+	// denialIntroduction is what stands before the next one.
+	denialIntroduction = regexp.MustCompile(`[^\n]*denied the request:(?:\s|\\n)*$`)
+	denialNew          = regexp.MustCompile(`\bPolicy (\S{1,253}) (?:failed|error): |\b([A-Z][A-Za-z0-9]{0,62})/(?:([^/\s]{1,63})/)?([^/\s]{1,253}) dry-run failed`)
+	// Without line breaks, a name that another follows is a policy's, and one that a message
+	// follows is a rule's. YAML quotes a message that has ": " in it.
+	oneLine     = regexp.MustCompile(`^\s*` + denialName + `\s+` + denialName + `(\s|$)`)
+	oneLineKey  = regexp.MustCompile(`^\s*` + denialName + `(?:\s+('(?:[^']|'')*'|"(?:[^"\\]|\\.)*"))?(?:\s|$)`)
+	oneLineNext = regexp.MustCompile(`\s` + denialName + `(\s|$)`)
 )
 
-// FromDenial reads what Kyverno said when it denied a request:
+const denialName = `([^\s:'"|>{\[]{1,253}):`
+
+// FromDenial reads what Kyverno said when it denied requests:
 //
 //	resource Pod/team-a/web was blocked due to the following policies
 //
 //	require-probes:
 //	  check: 'validation error: …'
 //
-// For policies of policies.kyverno.io it names no resource ("Policy vp failed: …"):
-// about is what the request was for, and fills in what the message does not say.
+// with its line breaks, without them, or as a text of JSON. For policies of
+// policies.kyverno.io it names no resource ("Policy vp failed: …"): about is what the
+// request was for, or what Flux says before it, and fills in what the message does not say.
 // Denied by none of Kyverno's policies is no violation.
 func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
-	at := exception.Position{File: file, Line: 1, Column: 1}
-	if m := denialHead.FindStringSubmatchIndex(text); m != nil {
-		v := Violation{Resource: Resource{Kind: text[m[2]:m[3]], Namespace: text[m[4]:m[5]], Name: text[m[6]:m[7]]}}
-		at.Line += strings.Count(text[:m[0]], "\n")
+	position := func(at int) exception.Position {
+		return exception.Position{File: file, Line: 1 + strings.Count(text[:at], "\n"), Column: 1}
+	}
+	var found []Violation
+	heads := denialHead.FindAllStringSubmatchIndex(text, MaxViolations)
+	for i, m := range heads {
+		v := Violation{Resource: Resource{Kind: text[m[2]:m[3]], Namespace: text[m[4]:m[5]], Name: text[m[6]:m[7]]}, Position: position(m[2])}
 		if about.Kind == v.Resource.Kind && about.Namespace == v.Resource.Namespace && (v.Resource.Name == "" || about.Name == v.Resource.Name) {
 			v.Resource = about // which knows the group
 		}
-		return blocked(text[m[1]:], v, at)
+		list := text[m[1]:]
+		if i+1 < len(heads) {
+			list = list[:heads[i+1][0]-m[1]]
+			list = list[:len(list)-len(denialIntroduction.FindString(list))]
+		}
+		before := text[strings.LastIndexByte(text[:m[0]], '\n')+1 : m[0]]
+		read, err := blocked(list, strings.Contains(before, `\"`), v)
+		if err == nil && len(read) == 0 && len(heads) > 1 {
+			err = errors.New("no policy follows before the next resource")
+		}
+		if err != nil {
+			return nil, &Problem{Reason: ReasonNotAReport, Violation: v, Message: "the policies that Kyverno lists cannot be read: " + err.Error(), Hint: "give all of what Kyverno said, and nothing behind it"}
+		}
+		found = append(found, read...)
 	}
-	var found []Violation
+	if len(heads) > 0 {
+		return found, nil
+	}
 	for _, m := range denialNew.FindAllStringSubmatchIndex(text, MaxViolations) {
-		at := at
-		at.Line += strings.Count(text[:m[0]], "\n")
-		message, _, _ := strings.Cut(text[m[1]:], "\n")
-		found = append(found, Violation{Policy: text[m[2]:m[3]], Resource: about, Message: message, Position: at})
+		if m[2] >= 0 {
+			message, _, _ := strings.Cut(text[m[1]:], "\n")
+			found = append(found, Violation{Policy: text[m[2]:m[3]], Resource: about, Message: message, Position: position(m[0])})
+			continue
+		}
+		said := Resource{Kind: text[m[4]:m[5]], Namespace: text[max(m[6], 0):max(m[7], 0)], Name: text[m[8]:m[9]]}
+		if about.Kind != said.Kind || about.Namespace != said.Namespace || about.Name != said.Name {
+			about = said
+		}
 	}
 	return found, nil
 }
 
-// blocked reads the policies and rules of a denial, which are YAML.
-func blocked(text string, v Violation, at exception.Position) ([]Violation, *Problem) {
-	doc, err := exception.Parse([]byte(strings.TrimLeft(text, " \r\n")), at.File)
+// blocked reads the policies and rules of a denial. They are YAML, unless something put all
+// of it on one line.
+func blocked(text string, escaped bool, v Violation) ([]Violation, error) {
+	for range 3 { // JSON in JSON
+		if !escaped && !strings.HasPrefix(strings.TrimLeft(text, " "), `\`) {
+			break
+		}
+		var err error
+		if text, err = unescaped(text); err != nil {
+			return nil, err
+		}
+		escaped = false
+	}
+	for line, rest, more := strings.Cut(text, "\n"); more && strings.TrimSpace(line) == ""; line, rest, more = strings.Cut(text, "\n") {
+		text = rest
+	}
+	if line, _, _ := strings.Cut(text, "\n"); oneLine.MatchString(line) {
+		return fromOneLine(line, v)
+	}
+	doc, err := exception.Parse([]byte(text), v.Position.File)
 	if err != nil {
-		v.Position = at
-		return nil, &Problem{Reason: ReasonNotAReport, Violation: v, Message: "the policies that Kyverno lists cannot be read: " + err.Error(), Hint: "give all of what Kyverno said, and nothing behind it"}
+		return nil, err
 	}
 	var found []Violation
-	object := doc.Object()
-	for _, policy := range sortedKeys(object) {
-		rules, _ := object[policy].(map[string]any)
+	var add func(policy string, rules map[string]any)
+	add = func(policy string, rules map[string]any) {
 		for _, rule := range sortedKeys(rules) {
+			if inner, deeper := rules[rule].(map[string]any); deeper && policy == "policies" {
+				add(rule, inner)
+				continue
+			}
 			one := v
-			one.Policy, one.Rule, one.Position = policy, rule, at
+			one.Policy, one.Rule = policy, rule
 			one.Message, _ = rules[rule].(string)
 			found = append(found, one)
 		}
 	}
+	object := doc.Object()
+	for _, policy := range sortedKeys(object) {
+		rules, _ := object[policy].(map[string]any)
+		add(policy, rules)
+	}
 	return found, nil
+}
+
+// unescaped reads a text of JSON, up to its end or that of the line.
+func unescaped(text string) (string, error) {
+	var said string
+	err := json.Unmarshal([]byte(`"`+jsonText.FindString(text)+`"`), &said)
+	return said, err
+}
+
+var jsonText = regexp.MustCompile(`^(?:[^"\\\n]|\\.)*`)
+
+// fromOneLine reads policies and rules without line breaks. Names with spaces, and messages of
+// several lines, cannot be told there.
+func fromOneLine(line string, v Violation) ([]Violation, error) {
+	var found []Violation
+	policy := ""
+	for {
+		key := oneLineKey.FindStringSubmatch(line)
+		if key == nil {
+			return found, nil // what follows a message
+		}
+		line = strings.TrimSpace(line[len(key[0]):])
+		message := key[2]
+		switch {
+		case message == "" && oneLineKey.MatchString(line):
+			policy = key[1]
+			continue
+		case message == "":
+			end := len(line)
+			if next := oneLineNext.FindStringIndex(line); next != nil {
+				end = next[0]
+			}
+			message, line = line[:end], line[end:]
+		}
+		if policy == "" || message == "" || message[0] == '|' || message[0] == '>' {
+			return nil, errors.New("without its line breaks, it is not clear what is a policy and what is a rule")
+		}
+		one := v
+		one.Policy, one.Rule, one.Message = policy, key[1], message
+		_ = yaml.Unmarshal([]byte(key[2]), &one.Message) // a quoted one; it is for people
+		found = append(found, one)
+	}
 }
 
 func sortedKeys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }

@@ -3,6 +3,7 @@ package request
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -19,6 +20,10 @@ type Options struct {
 	// Namespace is where the exceptions live; "" is where each resource is.
 	Namespace  string
 	Statements Statements
+	// Merge writes one exception for drafts that exempt the same resources, from at most
+	// MaxPolicies policies; 0 sets no limit.
+	Merge       bool
+	MaxPolicies int
 }
 
 // Statements are what an exception says of itself.
@@ -63,17 +68,27 @@ func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 		}
 		all = append(all, one)
 	}
+	var exemptions []*exemption
+	for _, c := range r.causes(all) {
+		e, problem := r.exempt(c)
+		if problem != nil {
+			problems = append(problems, *problem)
+			continue
+		}
+		exemptions = append(exemptions, e)
+	}
+	if r.Merge {
+		exemptions = mergeExemptions(exemptions, r.MaxPolicies)
+	}
 	var drafts []Draft
 	met := map[exception.Identity]bool{}
-	for _, c := range r.causes(all) {
-		draft, problem, err := r.write(c)
-		switch {
-		case err != nil:
+	for _, e := range exemptions {
+		draft, err := r.write(e)
+		if err != nil {
 			return nil, nil, err
-		case problem != nil:
-			problems = append(problems, *problem)
-		case !met[draft.Document.Identity()]:
-			met[draft.Document.Identity()] = true
+		}
+		if id := draft.Document.Identity(); !met[id] {
+			met[id] = true
 			drafts = append(drafts, *draft)
 		}
 	}
@@ -88,34 +103,42 @@ type requester struct {
 	controllers map[breach]bool
 }
 
-// write drafts the exception for one cause.
-func (r *requester) write(c *cause) (*Draft, *Problem, error) {
+// exempt says what the exception for one cause exempts.
+func (r *requester) exempt(c *cause) (*exemption, *Problem) {
 	namespace := cmp.Or(r.Namespace, c.workload.Namespace)
 	if namespace == "" {
-		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s is in no namespace, and an exception has to live in one", c.workload), Hint: "say where exceptions live: --namespace"}, nil
+		return nil, &Problem{Reason: ReasonNoHome, Violation: c.of[0].Violation, Message: fmt.Sprintf("%s is in no namespace, and an exception has to live in one", c.workload), Hint: "say where exceptions live: --namespace"}
 	}
-	var spec map[string]any
-	if !c.of[0].hasRules() {
-		spec = c.conditions()
+	e := &exemption{causes: []*cause{c}, namespace: namespace}
+	var problem *Problem
+	if c.of[0].hasRules() {
+		e.spec, problem = c.rulesAndMatch()
 	} else {
-		var problem *Problem
-		if spec, problem = c.rulesAndMatch(); problem != nil {
-			return nil, problem, nil
-		}
+		e.spec = c.conditions()
 	}
-	object, err := r.Statements.object(c, spec, namespace)
+	return e, problem
+}
+
+// write drafts an exception.
+func (r *requester) write(e *exemption) (*Draft, error) {
+	object, err := r.Statements.object(e)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	d, err := draftOf(object)
 	if err != nil {
-		return nil, nil, fmt.Errorf("draft an exception for %s: %w", c.workload, err)
+		return nil, fmt.Errorf("draft an exception for %s: %w", e.causes[0].workload, err)
 	}
-	d.Words, d.Notes = c.words(), c.notes
-	for _, one := range c.of {
-		d.Answers = append(d.Answers, one.Violation)
+	d.Words = e.words()
+	for _, c := range e.causes {
+		d.Notes = append(d.Notes, c.notes...)
+		for _, one := range c.of {
+			d.Answers = append(d.Answers, one.Violation)
+		}
 	}
-	return d, nil, nil
+	slices.Sort(d.Notes)
+	d.Notes = slices.Compact(d.Notes)
+	return d, nil
 }
 
 // draftOf writes an exception.
@@ -132,13 +155,13 @@ func draftOf(object map[string]any) (*Draft, error) {
 }
 
 // object puts the exception together.
-func (s Statements) object(c *cause, spec map[string]any, namespace string) (map[string]any, error) {
-	called, err := name(c, spec) // before spec says anything but what is exempt
+func (s Statements) object(e *exemption) (map[string]any, error) {
+	called, err := e.name() // before spec says anything but what is exempt
 	if err != nil {
 		return nil, err
 	}
-	kind := c.of[0].kind()
-	object := map[string]any{"apiVersion": kyverno.APIVersion(kind), "kind": kind.Kind, "metadata": map[string]any{"name": called, "namespace": namespace}, "spec": spec}
+	kind := e.causes[0].of[0].kind()
+	object := map[string]any{"apiVersion": kyverno.APIVersion(kind), "kind": kind.Kind, "metadata": map[string]any{"name": called, "namespace": e.namespace}, "spec": e.spec}
 	s.write(object, kind)
 	return object, nil
 }

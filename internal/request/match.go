@@ -16,6 +16,13 @@ func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
 		} else {
 			resources["names"] = list(t.patterns)
 		}
+		if len(t.labels) > 0 {
+			expressions := make([]any, len(t.labels))
+			for i, l := range t.labels {
+				expressions[i] = map[string]any{"key": l.key, "operator": l.operator}
+			}
+			resources["selector"] = map[string]any{"matchExpressions": expressions}
+		}
 		switch {
 		case t.Namespace != "":
 			resources["namespaces"] = []any{t.Namespace}

@@ -34,43 +34,43 @@ metadata: {name: web, namespace: team-a}
 ---
 apiVersion: apps/v1
 kind: ReplicaSet
-metadata: {name: web-5d8f7c9b6d, namespace: team-a}
+metadata: {name: web-5d8f7c9b6d, namespace: team-a, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: apps/v1
 kind: ReplicaSet
-metadata: {name: web-api-5d8f7c9b6d, namespace: team-a}
+metadata: {name: web-api-5d8f7c9b6d, namespace: team-a, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: apps/v1
 kind: ReplicaSet
-metadata: {name: web-5d8f7c9b6d, namespace: team-b}
+metadata: {name: web-5d8f7c9b6d, namespace: team-b, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: apps.example/v1
 kind: ReplicaSet
-metadata: {name: web-5d8f7c9b6d, namespace: team-a}
+metadata: {name: web-5d8f7c9b6d, namespace: team-a, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: apps/v1
 kind: DaemonSet
-metadata: {name: web-5d8f7c9b6d, namespace: team-a}
+metadata: {name: web-5d8f7c9b6d, namespace: team-a, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: web-5d8f7c9b6d-x2x4z, namespace: team-a}
+metadata: {name: web-5d8f7c9b6d-x2x4z, namespace: team-a, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: web-api-5d8f7c9b6d-x2x4z, namespace: team-a}
+metadata: {name: web-api-5d8f7c9b6d-x2x4z, namespace: team-a, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: web-5d8f7c9b6d-x2x4z, namespace: team-b}
+metadata: {name: web-5d8f7c9b6d-x2x4z, namespace: team-b, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: web-5d8f7c9b6d-x2x4z, namespace: team-a}
+metadata: {name: web-5d8f7c9b6d-x2x4z, namespace: team-a, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: pods.example/v1
 kind: Pod
-metadata: {name: web-5d8f7c9b6d-x2x4z, namespace: team-a}
+metadata: {name: web-5d8f7c9b6d-x2x4z, namespace: team-a, labels: {pod-template-hash: 5d8f7c9b6d}}
 ---
 apiVersion: networking.k8s.io/v1
 kind: Ingress

@@ -13,16 +13,21 @@ const (
 	digestBytes = 5
 )
 
-// name returns the name of an exception: of the workload, of the policy, and a
-// digest of what is exempt, so that it is the same whenever that is. What people say
-// of it has no part in it: to ask again with better reasons is to ask for the same.
-func name(c *cause, spec map[string]any) (string, error) {
-	text, err := json.Marshal([]any{c.of[0].kind().Group, spec}) // keys sorted
+// name returns the name of an exception: of the workload, of the policy or how many they
+// are, and a digest of what is exempt, so that it is the same whenever that is. What people
+// say of it has no part in it: to ask again with better reasons is to ask for the same.
+func (e *exemption) name() (string, error) {
+	c := e.causes[0]
+	text, err := json.Marshal([]any{c.of[0].kind().Group, e.spec}) // keys sorted
 	if err != nil {
 		return "", fmt.Errorf("name an exception: %w", err)
 	}
+	from := c.of[0].ref
+	if n := len(e.policies()); n > 1 {
+		from = fmt.Sprintf("%d-policies", n)
+	}
 	sum := sha256.Sum256(text)
-	return slug(c.workload.Name) + "-" + slug(c.of[0].ref) + "-" + hex.EncodeToString(sum[:digestBytes]), nil
+	return slug(c.workload.Name) + "-" + slug(from) + "-" + hex.EncodeToString(sum[:digestBytes]), nil
 }
 
 // slug makes a part of a DNS label of any name.

@@ -6,7 +6,15 @@ import (
 )
 
 // words says what the exception exempts, in one sentence.
-func (c *cause) words() string {
+func (e *exemption) words() string {
+	var whats []string
+	for _, c := range e.causes {
+		whats = append(whats, c.what())
+	}
+	return "exempts " + e.causes[0].who() + " from " + joined(whats)
+}
+
+func (c *cause) who() string {
 	var who []string
 	for _, t := range c.targets {
 		switch {
@@ -21,11 +29,14 @@ func (c *cause) words() string {
 	if len(who) > 0 && c.targets[0].patterns != nil {
 		who[0] = strings.Replace(who[0], "its", "the", 1) + " of " + c.workload.String()
 	}
-	what := fmt.Sprintf("%s of %s %s", plural("rule", c.rules), c.of[0].PolicyKind, c.of[0].Policy)
+	return joined(who)
+}
+
+func (c *cause) what() string {
+	text := fmt.Sprintf("%s of %s %s", plural("rule", c.rules), c.of[0].PolicyKind, c.of[0].Policy)
 	if !c.of[0].hasRules() {
-		what = fmt.Sprintf("the whole of %s %s", c.of[0].PolicyKind, c.of[0].Policy)
+		text = fmt.Sprintf("the whole of %s %s", c.of[0].PolicyKind, c.of[0].Policy)
 	}
-	text := "exempts " + joined(who) + " from " + what
 	if len(c.controls) > 0 {
 		var controls []string
 		for _, control := range c.controls {

@@ -2,8 +2,12 @@ package request
 
 import (
 	"fmt"
-	"path"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // made says how a controller names what it makes. The parts are those of
@@ -14,16 +18,35 @@ type made struct {
 	kind       string
 	apiVersion string
 	parts      []part
+	labels     []label // of what it makes; nil where there are none
 }
 
-// part is one more "-" and what stands behind it: between least and most characters.
-type part struct{ least, most int }
+// part is one more "-" and what stands behind it, as Kyverno's patterns and as a regular
+// expression.
+type part struct {
+	patterns   []string
+	expression string
+}
+
+// Kubernetes writes no vowels and none of 0, 1 and 3 by chance (rand.String), and only ten
+// characters in a hash (rand.SafeEncodeString). Kyverno's patterns cannot say that: there,
+// labels tell siblings apart.
+var (
+	hash    = part{[]string{"??????????", "?????????", "????????"}, "[4-9bcdf]{8,10}"}
+	minutes = part{[]string{"2???????", "3???????"}, "[23][0-9]{7}"} // until 2046
+	chance  = part{[]string{"?????"}, "[bcdfghjklmnpqrstvwxz2456789]{5}"}
+	ordinal = part{nil, "(0|[1-9][0-9]{0,2})"} // the patterns are exact names: ordinals
+)
+
+// label is one that Kubernetes puts on what a controller makes, or on what it does not
+// make: a pattern for the Pods of web, such as web-?????, is the name of a Pod of the
+// StatefulSet web-api, too.
+type label struct{ key, operator string }
 
 var (
-	hash    = part{8, 10}
-	minutes = part{8, 8}
-	chance  = part{5, 5}
-	ordinal = part{1, 3}
+	ofTemplate  = []label{{labelTemplateHash, "Exists"}}
+	ofJob       = []label{{"job-name", "Exists"}}
+	ofDaemonSet = []label{{"controller-revision-hash", "Exists"}, {"statefulset.kubernetes.io/pod-name", "DoesNotExist"}}
 )
 
 const (
@@ -39,13 +62,13 @@ var workloads = map[string]struct {
 	apiVersion string
 	makes      []made
 }{
-	kindDeployment:          {"apps/v1", []made{{kindReplicaSet, "apps/v1", []part{hash}}, {kindPod, "v1", []part{hash, chance}}}},
-	kindCronJob:             {"batch/v1", []made{{kindJob, "batch/v1", []part{minutes}}, {kindPod, "v1", []part{minutes, chance}}}},
-	"DaemonSet":             {"apps/v1", []made{{kindPod, "v1", []part{chance}}}},
-	kindReplicaSet:          {"apps/v1", []made{{kindPod, "v1", []part{chance}}}},
-	kindJob:                 {"batch/v1", []made{{kindPod, "v1", []part{chance}}}},
-	"ReplicationController": {"v1", []made{{kindPod, "v1", []part{chance}}}},
-	"StatefulSet":           {"apps/v1", []made{{kindPod, "v1", []part{ordinal}}}},
+	kindDeployment:          {"apps/v1", []made{{kindReplicaSet, "apps/v1", []part{hash}, ofTemplate}, {kindPod, "v1", []part{hash, chance}, ofTemplate}}},
+	kindCronJob:             {"batch/v1", []made{{kindJob, "batch/v1", []part{minutes}, nil}, {kindPod, "v1", []part{minutes, chance}, ofJob}}},
+	"DaemonSet":             {"apps/v1", []made{{kindPod, "v1", []part{chance}, ofDaemonSet}}},
+	kindReplicaSet:          {"apps/v1", []made{{kindPod, "v1", []part{chance}, ofTemplate}}},
+	kindJob:                 {"batch/v1", []made{{kindPod, "v1", []part{chance}, ofJob}}},
+	"ReplicationController": {"v1", []made{{kindPod, "v1", []part{chance}, nil}}},
+	"StatefulSet":           {"apps/v1", []made{{kindPod, "v1", []part{ordinal}, nil}}},
 }
 
 // controllers are the kinds of workloads: those that own most come first.
@@ -68,33 +91,54 @@ const longestBase = 58
 // is any one character. early are those that a Pod has before the API server has
 // made a name of it.
 func (m made) patterns(owner string) (names, early []string) {
-	bases := []string{owner}
+	names = []string{owner}
 	for i, p := range m.parts {
-		last := i == len(m.parts)-1
+		random := i == len(m.parts)-1 && p.expression == chance.expression
 		var next []string
-		for _, base := range bases {
-			if p == chance {
-				base += "-"
+		for _, base := range names {
+			base += "-"
+			if random {
 				base = base[:min(len(base), longestBase)]
 				early = append(early, base)
-				next = append(next, base+strings.Repeat("?", p.most))
-				continue
 			}
-			for length := p.most; length >= p.least; length-- {
-				next = append(next, base+"-"+strings.Repeat("?", length))
+			for _, pattern := range p.patterns {
+				next = append(next, base+pattern)
 			}
 		}
-		bases = next
-		if !last {
-			early = nil
-		}
+		names = next
 	}
-	return unique(bases), unique(early)
+	return unique(names), unique(early)
 }
 
-// expression returns the same as a regular expression.
+// mostOrdinals is how many Pods of a StatefulSet are named one by one, and fewestOrdinals
+// how many where no manifest asks for more: all of these names are its own.
+const fewestOrdinals, mostOrdinals = 10, 100
+
+// ordinals returns the names of the Pods of a StatefulSet: as many as its manifest asks
+// for, and those that are known besides.
+func (all objects) ordinals(owner Resource, besides []string) []string {
+	count, start := int64(fewestOrdinals), int64(0)
+	if d := all.find(owner); d != nil {
+		count = min(max(count, number(d, "spec", "replicas")), mostOrdinals)
+		start = max(0, number(d, "spec", "ordinals", "start"))
+	}
+	var names []string
+	for i := range count {
+		names = append(names, fmt.Sprintf("%s-%d", owner.Name, start+i))
+	}
+	return unique(append(names, besides...))
+}
+
+func number(d *exception.Document, path ...any) int64 {
+	value, _ := d.Lookup(path...)
+	n, _ := strconv.ParseInt(fmt.Sprint(value), 10, 32)
+	return n
+}
+
+// expression returns the same as a regular expression, but closer: it knows which
+// characters a part can have.
 func (m made) expression(owner string) string {
-	if longest := len(owner) + len("-??????????-"); longest > longestBase {
+	if longest := len(owner) + len("-??????????-"); longest > longestBase && m.parts[0].patterns != nil {
 		names, early := m.patterns(owner) // some are cut
 		return alternatives(append(names, early...))
 	}
@@ -102,14 +146,11 @@ func (m made) expression(owner string) string {
 	b.WriteString("^" + literal(owner))
 	for _, p := range m.parts {
 		b.WriteString("-")
-		switch p {
-		case chance:
-			b.WriteString("([a-z0-9]{5})?") // without them, it is the beginning of a name yet to be made
-		case hash:
-			b.WriteString("[a-z0-9]" + count(p))
-		default:
-			b.WriteString("[0-9]" + count(p))
+		if p.expression == chance.expression {
+			b.WriteString("(" + p.expression + ")?") // without them, it is the beginning of a name yet to be made
+			continue
 		}
+		b.WriteString(p.expression)
 	}
 	return b.String() + "$"
 }
@@ -127,31 +168,12 @@ func alternatives(patterns []string) string {
 // that needs no backslash.
 func literal(name string) string { return strings.ReplaceAll(name, ".", "[.]") }
 
-func count(p part) string {
-	if p.least == p.most {
-		return fmt.Sprintf("{%d}", p.least)
-	}
-	return fmt.Sprintf("{%d,%d}", p.least, p.most)
-}
-
 // makes reports whether a workload could have made a resource of that kind and name.
 func (r Resource) makes(other Resource) bool {
-	if !r.isWorkload() || other.Namespace != r.Namespace {
-		return false
-	}
-	for _, m := range workloads[r.Kind].makes {
-		if m.kind != other.Kind || m.apiVersion != other.APIVersion {
-			continue
-		}
-		names, _ := m.patterns(r.Name)
-		for _, pattern := range names {
-			// "?" is the one wildcard of either.
-			if made, _ := path.Match(pattern, other.Name); made {
-				return true
-			}
-		}
-	}
-	return false
+	return r.isWorkload() && other.Namespace == r.Namespace && slices.ContainsFunc(workloads[r.Kind].makes, func(m made) bool {
+		named, err := regexp.MatchString(m.expression(r.Name), other.Name)
+		return err == nil && named && m.kind == other.Kind && m.apiVersion == other.APIVersion
+	})
 }
 
 func unique(items []string) []string {

@@ -22,6 +22,9 @@ either, --policy, --rule and --about say what is violated; with them, they choos
 What the exception says of itself (--reason, --ticket, --owner, --for) is never
 guessed. On a terminal it is asked for.
 
+With --merge, drafts for the same resources become one exception from several
+policies, up to shape.maxPolicies. It exempts no more than the drafts do together.
+
 Drafts go to unsigned/ where the repository has a .polex.yaml, and to standard
 output elsewhere. Each is checked as polex-validate would; one that is refused is
 not written.
@@ -35,6 +38,9 @@ const example = `  # from a report, into unsigned/
 
   # from what was denied just now
   kubectl apply -f pod.yaml 2>&1 | polex-request --from denial --policies policies/ --resources pod.yaml ... -
+
+  # from what Flux was denied
+  kubectl get kustomization apps -n flux-system -o json | polex-request --from denial --policies policies/ ... -
 
   # from the cluster, on a branch for a pull request
   polex-request --cluster --in team-a --policy require-probes --branch polex/web --push ...
@@ -51,6 +57,7 @@ type options struct {
 	choice    choice
 	namespace string
 	renew     string
+	merge     bool
 	say       statements
 	output    output
 	cluster   clusterFlags
@@ -74,6 +81,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringSliceVar(&o.resources, "resources", nil, "`paths` of manifests: whose Pods, which images, and what would be exempt")
 	flags.StringVar(&o.namespace, "namespace", "", "`namespace` that the exceptions live in (default: the one that shape.namespaces names, or that of each resource)")
 	flags.StringVar(&o.renew, "renew", "", "`name` of a signed exception to draft the successor of")
+	flags.BoolVar(&o.merge, "merge", false, "write one exception for the policies that a workload violates, up to shape.maxPolicies")
 	o.choice.addFlags(flags)
 	o.say.addFlags(flags)
 	o.output.addFlags(flags)
@@ -98,7 +106,7 @@ func New(streams cli.Streams) *cobra.Command {
 // check refuses flags that exclude each other.
 func (o *options) check(paths []string) error {
 	switch {
-	case o.renew != "" && (len(paths) > 0 || o.cluster.on || o.choice.any()):
+	case o.renew != "" && (len(paths) > 0 || o.cluster.on || o.merge || o.choice.any()):
 		return cli.Usagef("--renew says what is asked for, and nothing else may")
 	case o.cluster.on && len(paths) > 0:
 		return cli.Usagef("--cluster reads the reports of the cluster, and %q is given as well", paths[0])

@@ -103,7 +103,8 @@ func (r *run) request(ctx context.Context, paths []string) error {
 	if err := say.complete(say.questions(r.config.Require), r.streams); err != nil {
 		return err
 	}
-	drafts, problems, err := request.New(found, request.Options{Policies: r.config.Policies, Objects: r.objects, Namespace: r.options.namespace, Statements: say.Statements})
+	drafts, problems, err := request.New(found, request.Options{Policies: r.config.Policies, Objects: r.objects, Namespace: r.options.namespace, Statements: say.Statements,
+		Merge: r.options.merge, MaxPolicies: r.config.MaxPolicies})
 	if err != nil {
 		return &cli.UsageError{Err: err}
 	}

@@ -1,0 +1,114 @@
+package ledger_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polex-dev/polex/internal/ledger"
+)
+
+// asked says who wrote the exception of an entry first, when, where, and how it was moved.
+func asked(e *ledger.Entry) string {
+	if e.Request == nil {
+		return string(e.State)
+	}
+	who, _, _ := strings.Cut(e.Request.By, " ")
+	text := fmt.Sprintf("%s: %s at %s in %s", e.State, who, e.Request.At.Format("15:04"), e.Request.File)
+	for _, m := range e.Request.Moves {
+		who, _, _ := strings.Cut(m.By, " ")
+		text += fmt.Sprintf(", moved by %s from %s", who, m.From)
+	}
+	return text
+}
+
+const otherKinds = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n---\napiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\n"
+
+// TestMoves: an exception keeps its first author, time and file when it is moved and edited on
+// the way, as polex adopt does.
+func TestMoves(t *testing.T) {
+	w := inWorld(t)
+	text := draft("a", "30d", "a")
+	other := strings.ReplaceAll(draft("b", "30d", "b"), "  namespace: platform\n", "")
+	if other == draft("b", "30d", "b") {
+		other = strings.Replace(other, ", namespace: platform", "", 1)
+	}
+	sealed := w.seal(t, text)[0]
+	begin := w.now.Add(-4 * time.Hour)
+	r := newRepository(t, begin)
+	r.commit("Root", "Begin", files{"README.md": "x"})
+	r.merge("Ann", "Bob", "Ask for a", files{"deploy/a.yaml": draft("a", "10d", "early")})
+	r.commit("Cyd", "Ask for b", files{"deploy/all.yaml": other + "---\n" + draft("c", "1h", "c"), "deploy/kustomization.yaml": otherKinds})
+	r.commit("Dan", "Edit a", files{"deploy/a.yaml": text})
+	r.commit("Dan", "Move a", files{"deploy/a.yaml": "", "apps/exceptions/a.yaml": text})
+	r.commit("Adopter", "Adopt", files{"apps/exceptions/a.yaml": "", "deploy/all.yaml": draft("c", "1h", "c"), "unsigned/platform/a.yaml": text, "unsigned/platform/b.yaml": draft("b", "30d", "b"),
+		"unsigned/kustomization.yaml": otherKinds, "unsigned/new.yaml": draft("new", "1h", "new")})
+	clock := func(minutes int) string { return begin.Add(time.Duration(minutes) * time.Minute).UTC().Format("15:04") }
+	want := []string{
+		"waiting: Ann at " + clock(2) + " in deploy/a.yaml, moved by Dan from deploy/a.yaml, moved by Adopter from apps/exceptions/a.yaml",
+		"waiting: Cyd at " + clock(4) + " in deploy/all.yaml, moved by Adopter from deploy/all.yaml",
+		"waiting: Adopter at " + clock(7) + " in unsigned/new.yaml",
+	}
+	all := func() []string {
+		var got []string
+		for _, e := range r.mustRead(w, nil).Entries {
+			got = append(got, asked(e))
+		}
+		return got
+	}
+	if diff := cmp.Diff(want, all()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if e := r.mustRead(w, nil).Entries[0]; e.Request.Merged == nil || !strings.HasPrefix(e.Request.Merged.By, "Bob") {
+		t.Errorf("Bob merged it: %+v", e.Request)
+	}
+	r.commit("Workflow", "Sign", files{"unsigned/platform/a.yaml": "", "signed/a.yaml": sealed})
+	want[0] = strings.Replace(want[0], "waiting", "open", 1)
+	if diff := cmp.Diff(want, all()); diff != "" {
+		t.Errorf("signed (-want +got)\n%s", diff)
+	}
+}
+
+// TestNotSigned: an exception that was there before the first signature is not signed yet, and
+// is not taken for one that was tampered with.
+func TestNotSigned(t *testing.T) {
+	w := inWorld(t)
+	sealed := w.seal(t, draft("a", "30d", "a"))[0]
+	r := newRepository(t, w.now.Add(-4*time.Hour))
+	r.commit("Ann", "Ask for a", files{"deploy/a.yaml": draft("a", "30d", "early")})
+	r.commit("Bob", "Move it", files{"deploy/a.yaml": "", "signed/a.yaml": draft("a", "30d", "a")})
+	r.commit("Cyd", "Ask for b and c", files{"signed/b.yaml": draft("b", "30d", "b"), "signed/c.yaml": draft("c", "30d", "c"), "signed/kustomization.yaml": otherKinds})
+	r.commit("Dan", "Edit b, drop c", files{"signed/b.yaml": draft("b", "30d", "better"), "signed/c.yaml": ""})
+	r.commit("Dan", "Put c back, and drop it", files{"signed/c.yaml": draft("c", "30d", "c")})
+	r.commit("Dan", "Drop it", files{"signed/c.yaml": ""})
+	state := func() (lines, findings []string) {
+		l := r.mustRead(w, nil)
+		for _, e := range l.Entries {
+			if e.State.Here() {
+				line, _, _ := strings.Cut(asked(e), " at ")
+				lines = append(lines, e.Identity.Name+" "+line)
+			}
+		}
+		return lines, found(l)
+	}
+	expect := func(what string, lines, findings []string) {
+		t.Helper()
+		gotLines, gotFindings := state()
+		for i, f := range gotFindings {
+			gotFindings[i] = strings.Replace(f, "PolicyException.kyverno.io platform/", "", 1)
+		}
+		if diff := cmp.Diff([][]string{lines, findings}, [][]string{gotLines, gotFindings}); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", what, diff)
+		}
+	}
+	expect("before", []string{"a not-signed: Ann", "b not-signed: Cyd"}, []string{"not-signed a signed/a.yaml", "not-signed b signed/b.yaml"})
+	r.commit("Workflow", "Sign a", files{"signed/a.yaml": sealed})
+	expect("one is signed", []string{"a open: Ann", "b not-signed: Cyd"}, []string{"not-signed b signed/b.yaml"})
+	r.commit("Eve", "Without a signature", files{"signed/evil.yaml": draft("evil", "30d", "x"), "signed/a.yaml": draft("a", "30d", "a")})
+	expect("put there later", []string{"a unverified", "b not-signed: Cyd", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified evil signed/evil.yaml", "not-signed b signed/b.yaml", "returned a signed/a.yaml"})
+	r.commit("Eve", "Widen it", files{"signed/b.yaml": draft("b", "60d", "wider")})
+	expect("edited later", []string{"a unverified", "b unverified", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified b signed/b.yaml", "unverified evil signed/evil.yaml", "returned a signed/a.yaml"})
+}

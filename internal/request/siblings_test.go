@@ -1,0 +1,131 @@
+package request_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/polex-dev/polex/internal/request"
+	"github.com/polex-dev/polex/pkg/shape"
+)
+
+// pods are names and labels of Pods, as the controller of a kind makes them.
+func pods(kind, owner string) []string {
+	pod := func(name string, labels ...string) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: team-a, labels: {%s}}\n", name, strings.Join(labels, ", "))
+	}
+	var all []string
+	for i := range 12 {
+		hash := rand.SafeEncodeString(fmt.Sprint(1_000_000_000 + 270_000_001*uint32(i)))
+		switch kind {
+		case "Deployment", "ReplicaSet":
+			if kind == "Deployment" {
+				all = append(all, pod(owner+"-"+hash+"-"+rand.String(5), "pod-template-hash: '"+hash+"'"))
+			} else if i < 2 { // one that no Deployment made
+				all = append(all, pod(owner+"-"+rand.String(5)))
+			}
+		case "StatefulSet":
+			name := fmt.Sprintf("%s-%d", owner, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 345}[i])
+			if owner == "web" && i > 9 {
+				continue // more than are named without a manifest
+			}
+			all = append(all, pod(name, "controller-revision-hash: "+owner+"-"+hash, "statefulset.kubernetes.io/pod-name: "+name, `apps.kubernetes.io/pod-index: "0"`))
+		case "DaemonSet":
+			all = append(all, pod(owner+"-"+rand.String(5), "controller-revision-hash: '"+hash+"'", `pod-template-generation: "1"`))
+		case "Job":
+			all = append(all, pod(owner+"-"+rand.String(5), "job-name: "+owner, "batch.kubernetes.io/job-name: "+owner))
+		case "CronJob":
+			job := fmt.Sprintf("%s-%d", owner, 29_000_000+1440*i)
+			all = append(all, pod(job+"-"+rand.String(5), "job-name: "+job, "batch.kubernetes.io/job-name: "+job))
+		}
+	}
+	return all
+}
+
+// siblings are names that begin as another workload's, and that patterns of "?" could take
+// for its Pods.
+var siblings = []string{"web-a", "web-db", "web-api", "web-db-a", "web-cache", "web-frontend", "web-collector", "web-collectors", "web-frontend-api", "web-collectors-a", "web-29000000-db"}
+
+// TestSiblings: a draft exempts the Pods of its workload, and no Pod of a workload whose
+// name begins with the same.
+func TestSiblings(t *testing.T) {
+	known := shape.ReadPolicies(parse(t, policies))
+	kinds := []string{"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}
+	for _, kind := range kinds {
+		for _, violation := range []request.Violation{of("probes", map[string]string{"CronJob": "autogen-cronjob-check"}[kind], kind, "team-a", "web"), of("readiness", "", kind, "team-a", "web")} {
+			if violation.Policy == "probes" && violation.Rule == "" {
+				violation.Rule = "autogen-check"
+			}
+			drafts, problems, err := request.New([]request.Violation{violation}, request.Options{Policies: known, Statements: said})
+			if err != nil || len(drafts) != 1 {
+				t.Fatal(problems, err)
+			}
+			exempt := func(manifests []string) []string {
+				config := shape.Strict()
+				config.Policies, config.Resources = known, shape.ReadResources(parse(t, strings.Join(manifests, "---\n")))
+				checker, err := shape.New(config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := checker.Exempted(drafts[0].Document)
+				if !found.Known {
+					t.Fatalf("%+v", found)
+				}
+				var names []string
+				for _, r := range found.Resources {
+					names = append(names, r.Name)
+				}
+				return append(names, slices.Repeat([]string{"…"}, found.Count-len(names))...)
+			}
+			own := pods(kind, "web")
+			if got := exempt(own); len(got) != len(own) {
+				t.Errorf("%s, %s: %d of its %d Pods are exempt\n%s", violation.Policy, kind, len(got), len(own), drafts[0].Source)
+			}
+			for _, sibling := range siblings {
+				for _, other := range append(kinds, "ReplicaSet") {
+					if got := exempt(pods(other, sibling)); len(got) > 0 {
+						t.Errorf("%s, %s web: exempts %v of %s %s", violation.Policy, kind, got, other, sibling)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestOrdinals: a StatefulSet's Pods are named one by one, as many as its manifest asks for.
+func TestOrdinals(t *testing.T) {
+	for _, tc := range []struct {
+		spec  string
+		pod   string
+		count int
+		last  string
+	}{
+		{"", "", 10, "db-9"},
+		{"replicas: 3", "", 10, "db-9"},
+		{"replicas: 12", "", 12, "db-11"},
+		{"replicas: 3, ordinals: {start: 5}", "", 10, "db-14"},
+		{"replicas: 1000000000", "", 100, "db-99"},
+		{"replicas: 9999999999, ordinals: {start: -7}", "", 100, "db-99"},
+		{"replicas: many", "db-250", 11, "db-250"},
+	} {
+		o := request.Options{Policies: shape.ReadPolicies(parse(t, policies)), Statements: said}
+		violations := []request.Violation{of("probes", "autogen-check", "StatefulSet", "team-a", "db")}
+		if tc.spec != "" {
+			o.Objects = parse(t, "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: team-a}\nspec: {"+tc.spec+"}\n")
+		}
+		if tc.pod != "" {
+			violations = append(violations, of("probes", "check", "Pod", "team-a", tc.pod))
+		}
+		drafts, problems, err := request.New(violations, o)
+		if err != nil || len(drafts) != 1 {
+			t.Fatal(problems, err)
+		}
+		names := strings.Fields(strings.TrimPrefix(drafted(t, drafts[0])[2], "v1/Pod team-a: "))
+		if len(names) != tc.count || names[len(names)-1] != tc.last {
+			t.Errorf("%s %s: %v", tc.spec, tc.pod, names)
+		}
+	}
+}
