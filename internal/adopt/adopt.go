@@ -67,9 +67,9 @@ func Make(in Input, o Options) (*Plan, error) {
 	if chosen, err = r.finish(plan, chosen); err != nil {
 		return nil, err
 	}
-	r.templates(plan, rendered, others)
+	err = r.move(plan, chosen, rendered, others)
 	slices.SortStableFunc(plan.Problems, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
-	return plan, r.move(plan, chosen)
+	return plan, err
 }
 
 func (p *Plan) refuse(c *candidate, problem *Problem) {

@@ -206,7 +206,7 @@ func (e *edits) stays(patch map[string]any) bool {
 }
 
 // move plans the edits of the repository for exceptions that are adopted.
-func (r *repository) move(plan *Plan, adopted []*candidate) error {
+func (r *repository) move(plan *Plan, adopted []*candidate, rendered []*given, others map[string]int) error {
 	e := &edits{repository: r, changed: map[string][]byte{}, cut: map[int]bool{}, text: map[int][]byte{}, said: map[string][]string{}, gone: map[string]bool{}}
 	leave := map[int]bool{}
 	for _, c := range adopted {
@@ -217,6 +217,7 @@ func (r *repository) move(plan *Plan, adopted []*candidate) error {
 	if err := e.remove(leave); err != nil {
 		return err
 	}
+	e.templates(plan, rendered, others)
 	if err := e.deliver(plan, adopted); err != nil {
 		return err
 	}
@@ -234,24 +235,29 @@ func (r *repository) move(plan *Plan, adopted []*candidate) error {
 }
 
 // templates removes the templates of a chart of which all that they render is adopted. The
-// others are left for people.
-func (r *repository) templates(plan *Plan, rendered []*given, others map[string]int) {
-	for _, p := range r.problems {
-		from, n, whole := r.template(p.File), 0, p.Reason == ReasonTemplate
+// others are left for people: what is rendered of them is in the plan already.
+func (e *edits) templates(plan *Plan, rendered []*given, others map[string]int) {
+	for _, p := range e.problems {
+		from, n, left := e.template(p.File), 0, 0
 		for _, g := range rendered {
 			if g.chart == from {
 				n++
-				whole = whole && slices.ContainsFunc(plan.Adopted, func(a Adopted) bool { return a.Identity == identity(g.object).String() })
+				if !slices.ContainsFunc(plan.Adopted, func(a Adopted) bool { return a.Identity == identity(g.object).String() }) {
+					left++
+				}
 			}
 		}
 		switch {
-		case !whole || from == "" || n == 0:
+		case p.Reason != ReasonTemplate || from == "" || n == 0:
 			plan.Problems = append(plan.Problems, p)
-		case others[from] > 0:
-			plan.Notes = append(plan.Notes, fmt.Sprintf("%s: its exceptions are adopted, and it renders other objects too: remove the exceptions from it", p.File))
-		default:
-			plan.Remove = append(plan.Remove, p.File)
-			plan.Edits = append(plan.Edits, fmt.Sprintf("%s: removed, all that it renders is adopted (%s)", p.File, count(n, "exception")))
+		case left+others[from] == 0:
+			e.leave(p.File)
+			e.say(p.File, fmt.Sprintf("all that it renders is adopted (%s)", count(n, "exception")))
+		case left < n:
+			note := fmt.Sprintf("%s: exceptions adopted: %d of %d; it renders other objects too, so remove the adopted exceptions from it", p.File, n-left, n)
+			if !slices.Contains(plan.Notes, note) {
+				plan.Notes = append(plan.Notes, note)
+			}
 		}
 	}
 }
