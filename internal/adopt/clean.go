@@ -11,6 +11,7 @@ var tracking = []string{
 	"kubectl.kubernetes.io/last-applied-configuration",
 	"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/checksum", "reconcile.fluxcd.io/",
 	"helm.toolkit.fluxcd.io/", "meta.helm.sh/", "helm.sh/chart",
+	"helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy", "helm.sh/hook-output-log-policy",
 	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance", "argocd.argoproj.io/installation-id",
 	"config.kubernetes.io/", "internal.config.kubernetes.io/",
 }

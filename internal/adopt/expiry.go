@@ -2,6 +2,9 @@ package adopt
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/go-openapi/strfmt"
@@ -43,6 +46,24 @@ func lifetimeOf(object map[string]any, terms lifetime.Terms) (lifetime.Lifetime,
 		return lifetime.Lifetime{}, err
 	}
 	return lifetime.Of(doc, terms)
+}
+
+// endKey is the end of keys under which teams state an expiry.
+var endKey = regexp.MustCompile(`(?i)(^|[/._-])(expir(es|y|ation)([-_]?(at|on|date))?|(valid[-_]?)?until|review[-_]?(by|date))$`)
+
+// unlisted says which labels and annotations look like an expiry under a key that the trust
+// policy does not list. They do not count.
+func unlisted(object map[string]any) (notes []string) {
+	for _, field := range []string{"annotations", "labels"} {
+		of := mapping(object, "metadata", field)
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			said, _ := of[name].(string)
+			if _, err := lifetime.ParseDay(said); err == nil && endKey.MatchString(name) {
+				notes = append(notes, fmt.Sprintf("%s: %q does not count as its expiry; if it is to count, list %s under trust.expiryKeys in .polex.yaml first", name, said, name))
+			}
+		}
+	}
+	return notes
 }
 
 // ttlLength reads a relative label as Kyverno does.
