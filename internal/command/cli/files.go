@@ -17,8 +17,14 @@ func ReadFile(path string) ([]byte, error) { return readBounded(path, maxSecret)
 func ReadFileUpTo(path string, limit int64) ([]byte, error) { return readBounded(path, limit) }
 
 // WriteFile writes a file through a temporary one beside it, so that a reader
-// sees the old content or the new one, and never a part.
-func WriteFile(path string, content []byte) error { return write(path, content, os.Rename) }
+// sees the old content or the new one, and never a part. A device or a pipe, such as
+// /dev/null, is written to and not replaced.
+func WriteFile(path string, content []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return os.WriteFile(path, content, 0)
+	}
+	return write(path, content, os.Rename)
+}
 
 // CreateFile is [WriteFile] for a file that is not there: one that is stays as it is, and
 // is an error.
