@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"regexp"
@@ -33,15 +34,20 @@ func Make(in Input, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var tests []string
+	left := map[string][]string{} // files, by the reason
 	deployers := r.sets == nil && slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
 	for i, s := range r.sources {
 		if !s.isException() {
 			continue
 		}
 		reached := slices.ContainsFunc(forms[i], func(f form) bool { return f.by != nil })
-		if !reached && r.isTest(s.file) {
-			tests = append(tests, s.file)
+		switch {
+		case reached:
+		case r.isTest(s.file):
+			left["of tests of policies"] = append(left["of tests of policies"], s.file)
+			continue
+		case deployers && r.isOmitted(s) && find(rendered, s.object) == nil && find(live, s.object) == nil:
+			left["in no kustomization"] = append(left["in no kustomization"], s.file)
 			continue
 		}
 		c := &candidate{sources: []int{i}, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
@@ -57,8 +63,8 @@ func Make(in Input, o Options) (*Plan, error) {
 		}
 		chosen = append(chosen, c)
 	}
-	if len(tests) > 0 {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of tests of policies left where they are, %s for one", count(len(tests), "exception"), tests[0]))
+	for _, why := range slices.Sorted(maps.Keys(left)) {
+		plan.Notes = append(plan.Notes, fmt.Sprintf("left where they are: %s %s, %s for one", count(len(left[why]), "exception"), why, left[why][0]))
 	}
 	chosen = append(chosen, r.without(rendered, "<rendered>", chosen)...)
 	chosen = append(chosen, r.without(live, "<live>", chosen)...)

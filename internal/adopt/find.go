@@ -160,6 +160,26 @@ func (r *repository) isTest(name string) bool {
 	return false
 }
 
+// isOmitted reports whether no kustomization lists the file of an exception, not even the one
+// above it, which a deployer builds, or built before other exceptions were adopted.
+func (r *repository) isOmitted(s *source) bool {
+	dir := path.Dir(s.file)
+	for r.folders[dir] == nil && dir != "." {
+		dir = path.Dir(dir)
+	}
+	if r.folders[dir] == nil || r.template(s.file) != "" {
+		return false
+	}
+	for _, k := range r.folders {
+		if slices.Contains(k.targets(), s.file) {
+			return false
+		}
+	}
+	return len(r.known) > 0 || slices.ContainsFunc(r.sources, func(s *source) bool {
+		return !s.isException() && slices.ContainsFunc(r.deployments(s.object), func(d deployment) bool { return d.dir == dir })
+	})
+}
+
 // add keeps a document that matters. What has no name cannot be deployed.
 func (r *repository) add(s *source) {
 	switch kind := groupKind(s.object); {
