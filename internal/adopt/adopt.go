@@ -89,7 +89,7 @@ func (r *repository) without(all []*given, file string, chosen []*candidate) (mo
 		// What is signed already is adopted already.
 		if !g.used && text(g.object, "metadata", "annotations", "cosign.sigstore.dev/message") == "" &&
 			!slices.ContainsFunc(chosen, func(c *candidate) bool { return identity(c.object) == identity(g.object) }) {
-			more = append(more, &candidate{object: inNamespace(g.object, r.options.Namespace), Adopted: &Adopted{File: file, Line: g.line}})
+			more = append(more, &candidate{object: inNamespace(g.object, r.options.Namespace), Adopted: &Adopted{File: file, Line: g.line, Notes: g.notes}})
 		}
 	}
 	return more
