@@ -89,7 +89,7 @@ func (r *repository) without(all []*given, file string, chosen []*candidate) (mo
 		// What is signed already is adopted already.
 		if !g.used && text(g.object, "metadata", "annotations", "cosign.sigstore.dev/message") == "" &&
 			!slices.ContainsFunc(chosen, func(c *candidate) bool { return identity(c.object) == identity(g.object) }) {
-			more = append(more, &candidate{object: inNamespace(g.object, r.options.Namespace), Adopted: &Adopted{File: file, Line: g.line}})
+			more = append(more, &candidate{object: inNamespace(g.object, r.options.Namespace), Adopted: &Adopted{File: file, Line: g.line, Notes: g.notes}})
 		}
 	}
 	return more
@@ -99,7 +99,17 @@ func (r *repository) without(all []*given, file string, chosen []*candidate) (mo
 // file systems take it for the name of a file with the group and .yaml behind it.
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,228}[a-z0-9])?$`)
 
-// distinct leaves out what has no valid name, and those of one identity that differ. Those that
+// namesNone reports whether the list of policies of an exception is there and empty.
+func namesNone(object map[string]any) bool {
+	key := "exceptions"
+	if groupKind(object).Group != exception.KyvernoGroup {
+		key = "policyRefs"
+	}
+	list, there := at(object, "spec", key).([]any)
+	return there && len(list) == 0
+}
+
+// distinct leaves out what has no valid name, what names no policy, and those of one identity that differ. Those that
 // are the same become one.
 func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) {
 	same := map[exception.Identity][]*candidate{}
@@ -116,6 +126,8 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 		case !dnsName.MatchString(id.Namespace) || !dnsName.MatchString(id.Name):
 			plan.refuse(c, &Problem{Reason: exception.ProblemInvalidValue, Message: fmt.Sprintf("%q in namespace %q is not a name that an exception can have", id.Name, id.Namespace),
 				Hint: "a name has at most 230 lower-case letters, digits, dashes and dots"})
+		case namesNone(c.object):
+			plan.refuse(c, &Problem{Reason: ReasonNoPolicies, Message: "it names no policy, and exempts nothing", Hint: "remove it"})
 		case slices.ContainsFunc(same[id], func(other *candidate) bool { return key(other.object) != key(c.object) }):
 			plan.refuse(c, &Problem{Reason: ReasonSeveral, Message: "other documents of the repository are the same object with another content", Hint: "keep one of them"})
 		case c != first:

@@ -24,6 +24,7 @@ type given struct {
 	object map[string]any
 	line   int
 	chart  string // the file of a chart that Helm says it is from
+	notes  []string
 	used   bool
 }
 
@@ -48,8 +49,12 @@ func stream(content []byte, trackers bool) (all []*given, others map[string]int,
 				others[from]++
 				continue
 			}
+			g := &given{object: object, line: chunk.line, chart: from}
+			if hook := text(object, "metadata", "annotations", "helm.sh/hook"); hook != "" && (trackers || from != "") {
+				g.notes = []string{fmt.Sprintf("the annotations of a Helm hook (%s) are removed", hook)}
+			}
 			clean(object, trackers || from != "")
-			all = append(all, &given{object: object, line: chunk.line, chart: from})
+			all = append(all, g)
 		}
 	}
 	return all, others, nil
@@ -78,7 +83,7 @@ func (c *candidate) take(found []*given, note string) bool {
 	if len(found) != 1 {
 		return false
 	}
-	c.object, c.Notes = found[0].object, append(c.Notes, note)
+	c.object, c.Notes = found[0].object, append(append(c.Notes, note), found[0].notes...)
 	return true
 }
 

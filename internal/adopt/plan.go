@@ -15,6 +15,7 @@ const (
 	ReasonNoNamespace = "no-namespace"
 	ReasonSeveral     = "several-forms"
 	ReasonExists      = "exists"
+	ReasonNoPolicies  = "no-policies"
 	ReasonExpired     = shape.ReasonExpired
 	ReasonLifetime    = shape.ReasonBadLifetime
 )

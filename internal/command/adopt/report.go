@@ -26,6 +26,7 @@ var reasons = []exception.Reason{
 	{Name: adopt.ReasonNoNamespace, Doc: "nothing says which namespace the exception is deployed to"},
 	{Name: adopt.ReasonSeveral, Doc: "the repository deploys the exception in several forms"},
 	{Name: adopt.ReasonExists, Doc: "the file exists with another content"},
+	{Name: adopt.ReasonNoPolicies, Doc: "the exception names no policy, and exempts nothing"},
 }
 
 // report prints the plan.
