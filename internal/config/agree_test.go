@@ -26,6 +26,7 @@ apiVersion: polex.dev/v1alpha1
 kind: Config
 directories: {unsigned: requests, signed: live, policies: policies}
 lifetime: {ttlLabel: true}
+statements: {reason: [acme.example/why], ticket: [jira], owner: [acme.example/team, team]}
 promote:
   updates: replace
   record: api
@@ -260,6 +261,7 @@ func TestValues(t *testing.T) {
 		"promote: {record: trailers, approvalsFrom: trailers, requireApprovals: 0}":           true,
 		"sigstore: {rekorURL: 'http://localhost:3000'}":                                       true,
 		"guard: {maxPerNamespace: 0}":                                                         true,
+		"statements: {owner: [], ticket: [acme.example/Jira_1]}":                              true,
 
 		"shape: {preset: lenient}":                         false,
 		"shape: {maxLifetime: 90}":                         false,
@@ -295,6 +297,8 @@ func TestValues(t *testing.T) {
 		"sigstore: {timestampURL: 'https://a.example/?x'}": false,
 		"guard: {maxPerNamespace: -1}":                     false,
 		"lifetime: {ttlLabel: 'yes'}":                      false,
+		"statements: {owner: team}":                        false,
+		"statements: {category: [a]}":                      false,
 		"directories: {unsigned: 1}":                       false,
 		"directories:":                                     false,
 		"trust: {threshold: 0}":                            false,
@@ -314,5 +318,35 @@ func TestHints(t *testing.T) {
 	var syntax *exception.SyntaxError
 	if !errors.As(err, &syntax) || syntax.Position.Line != 4 || syntax.Position.Column != 3 || syntax.Hint != `did you mean "maxLifetime"?` {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestStatementKeys: they are keys of the team's own, and none that a tool may add.
+func TestStatementKeys(t *testing.T) {
+	text := `apiVersion: polex.dev/v1alpha1
+kind: Config
+statements:
+  owner: [unit, KEY]
+trust:
+  authorities:
+    - {issuer: https://accounts.example.com, subject: anna@acme.example}
+  allowedMetadata:
+    labels: {LABEL: a}
+    annotations: {ANNOTATION: a}
+`
+	for replaced, line := range map[string]int{
+		"KEY=team LABEL=team": 9, "KEY=team ANNOTATION=team": 10, "ANNOTATION=unit": 10, "KEY=team LABEL=other": 0, "KEY=acme.example/team": 0,
+		"KEY=''": 4, "KEY=a_/b": 4, "KEY=Acme.example/team": 4, "KEY=polex.dev/team": 4, "KEY=a.kyverno.io/team": 4, "KEY=cosign.sigstore.dev/team": 4,
+	} {
+		text := text
+		for _, one := range strings.Fields(replaced) {
+			old, with, _ := strings.Cut(one, "=")
+			text = strings.Replace(text, old, with, 1)
+		}
+		err := read(t, []byte(text))
+		var syntax *exception.SyntaxError
+		if (line == 0) != (err == nil) || err != nil && (!errors.As(err, &syntax) || syntax.Position.Line != line) {
+			t.Errorf("%s: %v", replaced, err)
+		}
 	}
 }

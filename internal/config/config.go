@@ -27,6 +27,7 @@ type Config struct {
 
 	Directories Directories
 	Lifetime    Lifetime
+	Statements  Statements
 	Promote     Promote
 	Sigstore    Sigstore
 
@@ -63,8 +64,23 @@ func Load(path string) (*Config, error) {
 	if err := decode(doc, &whole); err != nil {
 		return nil, err
 	}
-	c.Directories, c.Lifetime, c.Promote, c.Sigstore = whole.Directories, whole.Lifetime, whole.Promote, whole.Sigstore
-	return c, nil
+	c.Directories, c.Statements, c.Lifetime, c.Promote, c.Sigstore = whole.Directories, whole.Statements, whole.Lifetime, whole.Promote, whole.Sigstore
+	return c, c.checkSigned()
+}
+
+// checkSigned refuses a statement's key that the trust policy allows a tool to add. An
+// added statement was never reviewed.
+func (c *Config) checkSigned() error {
+	for _, key := range c.Statements.All() {
+		for _, field := range []string{"labels", "annotations"} {
+			path := exception.Path{"trust", "allowedMetadata", field, key}
+			if _, allowed := c.doc.Lookup(path...); allowed {
+				return &exception.SyntaxError{Position: c.doc.PositionOf(path), Message: fmt.Sprintf("%s: the section statements lists this key, so it has to be signed", path),
+					Hint: "remove the key from allowedMetadata, or from statements"}
+			}
+		}
+	}
+	return nil
 }
 
 func readFile(path string) ([]byte, error) {

@@ -54,7 +54,7 @@ func TestEveryKeyIsExplained(t *testing.T) {
 			if field.Tag.Get("doc") == "" && key != ".apiVersion" && key != ".kind" {
 				t.Errorf("%s is not explained", key)
 			}
-			if format := field.Tag.Get("format"); format != "" && format != "duration" && format != "address" {
+			if format := field.Tag.Get("format"); format != "" && format != "duration" && format != "address" && format != "key" {
 				t.Errorf("%s: there is no format %q", key, format)
 			}
 			explained(key, field.Type)

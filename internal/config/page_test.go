@@ -32,7 +32,8 @@ shape:
 
 // more names the page that explains a section.
 var more = map[string]string{
-	"shape": "[checks.md](checks.md) explains the checks, and [lifetimes.md](lifetimes.md) the maximum lifetimes.", "promote": "[promote.md](promote.md) and [approvals.md](approvals.md) explain it.",
+	"statements": "[validate.md](validate.md#statements-under-your-own-keys) explains it.",
+	"shape":      "[checks.md](checks.md) explains the checks, and [lifetimes.md](lifetimes.md) the maximum lifetimes.", "promote": "[promote.md](promote.md) and [approvals.md](approvals.md) explain it.",
 	"lifetime": "[lifetimes.md](lifetimes.md) explains it.", "sigstore": "[privacy.md](privacy.md) says what signing publishes.", "trust": "[trust.md](trust.md) explains it.", "guard": "[guard.md](guard.md) explains it.",
 }
 
@@ -93,7 +94,7 @@ func rows(b *strings.Builder, above string, t reflect.Type, sectionBy string) {
 			limits = "`off`, `warning`, `error`; some checks are always `error`"
 		}
 		if format := field.Tag.Get("format"); format != "" {
-			kind = map[string]string{"duration": "duration", "address": "https address"}[format]
+			kind = map[string]string{"duration": "duration", "address": "https address", "key": "list of keys"}[format]
 		}
 		row(b, key, kind, field.Tag.Get("default"), limits, doc)
 		if below.Kind() == reflect.Struct {

@@ -70,6 +70,10 @@ func checkText(text string, tag reflect.StructTag) string {
 		if _, err := lifetime.ParseDuration(text); err != nil {
 			return "is no duration: " + err.Error()
 		}
+	case "key":
+		if err := lifetime.CheckKey(text); err != nil {
+			return "has an invalid key: " + err.Error()
+		}
 	case "address":
 		if !addressForm.MatchString(text) {
 			return fmt.Sprintf("is %q, expected an address such as https://rekor.example.com", text)

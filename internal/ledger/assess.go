@@ -23,7 +23,7 @@ type assessment struct {
 
 // assess verifies a document as of a time, and as of when it was signed. What it says
 // is taken from what was signed, if one of the two holds.
-func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessment {
+func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exception.StatementKeys) assessment {
 	// What the time has no say in is verified once, for both.
 	examined := v.Examine(doc)
 	now, err := examined.At(at)
@@ -62,7 +62,7 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time) assessmen
 	if verified != nil {
 		from = verified.Message()
 	}
-	a := statements(from, v.Terms())
+	a := statements(from, v.Terms(), keys)
 	a.seal, a.verified = s, verified != nil
 	return a
 }
@@ -102,8 +102,8 @@ func signatureOf(s verify.Signature) Signature {
 }
 
 // statements are what a document says, whoever wrote it. What is no PolicyException
-// says it in the annotations alone.
-func statements(doc *exception.Document, terms lifetime.Terms) assessment {
+// says it in the annotations alone, and under keys.
+func statements(doc *exception.Document, terms lifetime.Terms, keys exception.StatementKeys) assessment {
 	e, ok := doc.Exception()
 	if !ok {
 		said := func(key string) exception.Statement { return doc.Statement("metadata", "annotations", key) }
@@ -113,6 +113,7 @@ func statements(doc *exception.Document, terms lifetime.Terms) assessment {
 			ApprovedBy: said(exception.AnnotationApprovedBy), PullRequest: said(exception.AnnotationPullRequest),
 		}
 	}
+	keys.Fill(e, doc)
 	a := assessment{policies: []Policy{}, said: Said{
 		Reason: short(e.Reason.Text), Ticket: short(e.Ticket.Text), Owner: short(e.Owner.Text), Category: short(e.Category.Text),
 		RequestedBy: short(e.RequestedBy.Text), ApprovedBy: short(e.ApprovedBy.Text), PullRequest: short(e.PullRequest.Text),

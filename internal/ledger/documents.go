@@ -136,9 +136,9 @@ func (r *reading) look(b *blob, raw []byte, signed bool) {
 		f := &found{identity: doc.Identity(),
 			key: document{doc.Identity().Key(), sha256.Sum256(doc.Source())}}
 		if signed {
-			f.assessment = assess(r.Verifier, doc, r.at)
+			f.assessment = assess(r.Verifier, doc, r.at, r.Statements)
 		} else {
-			f.assessment = statements(doc, r.Verifier.Terms())
+			f.assessment = statements(doc, r.Verifier.Terms(), r.Statements)
 		}
 		b.documents = append(b.documents, f)
 	}

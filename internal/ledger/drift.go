@@ -116,7 +116,7 @@ func assessAll(docs []*exception.Document, v *verify.Verifier, at time.Time, wor
 	all.SetLimit(max(workers, 1))
 	for i, doc := range docs {
 		all.Go(func() error {
-			seals[i] = assess(v, doc, at).seal
+			seals[i] = assess(v, doc, at, exception.StatementKeys{}).seal
 			return nil
 		})
 	}

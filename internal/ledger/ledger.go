@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
@@ -21,6 +22,8 @@ type Options struct {
 	// and neither lies in the other.
 	Signed, Unsigned string
 	Verifier         *verify.Verifier
+	// Statements are the team's own keys for the reason, the ticket and the owner.
+	Statements exception.StatementKeys
 	// Now is the time; commits of later times have none.
 	Now time.Time
 	// At is the time of the ledger: it is made as it would have been then, by the

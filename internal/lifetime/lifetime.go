@@ -102,9 +102,8 @@ func places(kind exception.GroupKind, terms Terms) []place {
 	all = append(all, place{exception.Path{"metadata", "labels", exception.LabelTTL}, parseTTL})
 	mapped := func(s exception.Statement) (time.Time, error) { return parseTime(s, ParseDay) }
 	for _, key := range terms.Keys {
-		all = append(all, place{exception.Path{"metadata", "annotations", key}, mapped}, place{exception.Path{"metadata", "labels", key}, mapped})
-		if kind.Group == exception.PoliciesGroup {
-			all = append(all, place{exception.Path{"spec", "properties", key}, mapped})
+		for _, path := range exception.KeyPaths(kind, key) {
+			all = append(all, place{path, mapped})
 		}
 	}
 	return all

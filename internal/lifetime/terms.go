@@ -44,11 +44,7 @@ type Grandfather struct {
 
 const maxKeys = 16
 
-// keyForm is a key of an annotation or a label.
-var (
-	keyForm    = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-)
+var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // Terms checks what is written.
 func (c Config) Terms() (Terms, error) {
@@ -56,12 +52,8 @@ func (c Config) Terms() (Terms, error) {
 		return Terms{}, fmt.Errorf("expiryKeys: %d keys, expected at most %d", len(c.ExpiryKeys), maxKeys)
 	}
 	for _, key := range c.ExpiryKeys {
-		prefix, _, _ := strings.Cut(key, "/")
-		switch {
-		case !keyForm.MatchString(key):
-			return Terms{}, fmt.Errorf("expiryKeys: %q is not the key of an annotation or a label", key)
-		case strings.Contains(key, "/") && Reserved(prefix):
-			return Terms{}, fmt.Errorf("expiryKeys: %q: keys under %s have their own meaning; list only keys of your own", key, prefix)
+		if err := CheckKey(key); err != nil {
+			return Terms{}, fmt.Errorf("expiryKeys: %w", err)
 		}
 	}
 	t := Terms{Keys: c.ExpiryKeys}
@@ -86,6 +78,18 @@ func (c Config) Terms() (Terms, error) {
 		t.Grandfathered[digest] = until
 	}
 	return t, nil
+}
+
+// CheckKey says why a key cannot be one of the team's own, or returns nil.
+func CheckKey(key string) error {
+	domain, _, has := strings.Cut(key, "/")
+	switch {
+	case !exception.IsQualifiedName(key):
+		return fmt.Errorf("%q is not the key of an annotation or a label", key)
+	case has && Reserved(domain):
+		return fmt.Errorf("%q: keys under %s have their own meaning; list only keys of your own", key, domain)
+	}
+	return nil
 }
 
 // Reserved reports whether keys under a domain belong to polex, to Kyverno, or to a

@@ -16,6 +16,7 @@ func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
 		s.notAnException()
 		return s.found
 	}
+	c.config.Statements.Fill(s.Said, d)
 	for _, c := range checks {
 		if c.Run != nil {
 			c.Run(s)

@@ -31,6 +31,8 @@ func Statements() []string {
 type Config struct {
 	// Terms are the trust policy's: what the expiry of an exception is read by.
 	Terms lifetime.Terms
+	// Statements are the team's own keys for the reason, the ticket and the owner.
+	Statements exception.StatementKeys
 	// InsecureAllowUnbounded permits an exception without an expiry.
 	InsecureAllowUnbounded bool
 	// MaxLifetime is the furthest that an expiry may be away; zero is no limit.

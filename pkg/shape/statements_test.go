@@ -1,8 +1,13 @@
 package shape_test
 
-import "github.com/polex-dev/polex/pkg/shape"
+import (
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
+)
 
 const legacyReason = "    polex.dev/reason: the vendor's image has no health endpoint\n"
+
+var ownKeys = exception.StatementKeys{Reason: []string{"acme.example/why"}, Ticket: []string{"jira"}, Owner: []string{"acme.example/team"}}
 
 var statementCases = []change{
 	{name: "no reason", of: legacy, config: shape.Config{Require: []string{"reason"}}, old: legacyReason, new: "", want: []string{"6 missing-reason metadata.annotations"}},
@@ -11,6 +16,13 @@ var statementCases = []change{
 	{name: "everything required", of: legacy, config: shape.Config{Require: []string{"reason", "ticket", "owner"}},
 		want: []string{"6 missing-owner metadata.annotations", "6 missing-ticket metadata.annotations"}},
 	{name: "everything said", of: legacy, config: shape.Config{Require: []string{"reason", "ticket", "owner"}}, old: legacyReason, new: legacyReason + "    polex.dev/ticket: T-1\n    polex.dev/owner: a\n"},
+	{name: "everything said under keys of one's own", of: legacy, config: shape.Config{Require: []string{"reason", "ticket", "owner"}, Statements: ownKeys,
+		Rules: []shape.Rule{{Name: "who", Expression: "exception.owner == 'team-a' && exception.ticket == 'T-1' && exception.reason == 'slow'", Message: "who"}}},
+		old: legacyReason, new: "    acme.example/why: slow\n    jira: T-1\n    acme.example/team: team-a\n"},
+	{name: "a key of one's own that polex's own key overrules", of: legacy, config: shape.Config{Require: []string{"reason"}, Statements: ownKeys},
+		old: legacyReason, new: "    acme.example/why: slow\n    polex.dev/reason: \" \"\n", want: []string{"6 missing-reason metadata.annotations"}},
+	{name: "a key of one's own that the configuration does not list", of: legacy, config: shape.Config{Require: []string{"reason"}},
+		old: legacyReason, new: "    acme.example/why: slow\n", want: []string{"6 missing-reason metadata.annotations"}},
 	{name: "no category", of: legacy, config: shape.Config{Require: []string{"category"}}, want: []string{"6 missing-category metadata.annotations"}},
 	{name: "a category", of: legacy, config: shape.Config{Require: []string{"category"}}, old: legacyReason, new: legacyReason + "    polex.dev/category: mitigated\n"},
 	{name: "another category", of: legacy, old: legacyReason, new: legacyReason + "    polex.dev/category: harmless\n", want: []string{`8 bad-category metadata.annotations["polex.dev/category"]`}},

@@ -71,7 +71,7 @@ type options struct {
 func (o *options) addHistory(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.given = flags.Changed
-	flags.StringVar(&o.config, "config", "", "`file` with the configuration: its trust policy and its directories are used")
+	flags.StringVar(&o.config, "config", "", "`file` with the configuration: its trust policy, its directories and its statements are used")
 	o.trusted = trustflags.Add(cmd)
 	o.trusted.AddKey(cmd)
 	flags.StringVar(&o.git, "git", ".", "`folder` of a Git repository, with or without a work tree")

@@ -33,6 +33,7 @@ type run struct {
 
 	now, at          time.Time
 	signed, unsigned string
+	statements       config.Statements
 	seen             plumbing.Hash
 	fails            map[ledger.Kind]bool
 	memory           *memory
@@ -45,6 +46,7 @@ func (r *run) prepare() error {
 	if err != nil {
 		return err
 	}
+	r.statements = cfg.Statements
 	r.now = r.streams.Now().UTC().Truncate(time.Second)
 	var bad *git.RevisionError
 	if err := git.CheckRevision(o.ref); errors.As(err, &bad) {
@@ -189,7 +191,7 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 		r.seen = r.memory.seen
 	}
 	bar := newBar(r.streams.Err)
-	l, err := ledger.Read(repository, tip, ledger.Options{Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier,
+	l, err := ledger.Read(repository, tip, ledger.Options{Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier, Statements: r.statements,
 		Now: r.now, At: r.at, Seen: r.seen, Renewed: r.options.renewed, Steps: r.memory.steps, Progress: bar.tell})
 	bar.clear()
 	if errors.Is(err, ledger.ErrFolders) {

@@ -66,7 +66,7 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	if err != nil {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
-	asked.Terms = terms
+	asked.Terms, asked.Statements = terms, cfg.Statements
 	return asked, nil
 }
 
