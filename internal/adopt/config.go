@@ -3,9 +3,12 @@ package adopt
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/polex-dev/polex/internal/lifetime"
 )
 
 // configName is the configuration's name at a repository's root.
@@ -13,7 +16,7 @@ const configName = ".polex.yaml"
 
 // config writes the configuration. eased says how many exceptions a check would refuse
 // that is a warning from now on.
-func (r *repository) config(plan *Plan, longest time.Duration, eased map[string]int) []byte {
+func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Duration, eased map[string]int) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by polex adopt. docs/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
 		r.options.Unsigned, r.options.Signed)
@@ -22,6 +25,7 @@ func (r *repository) config(plan *Plan, longest time.Duration, eased map[string]
 		plan.Notes = append(plan.Notes, note)
 	}
 	b.WriteString(trust)
+	b.WriteString(statements(adopted))
 	fmt.Fprintf(&b, "shape:\n  preset: baseline\n  maxLifetime: %s # the furthest expiry; lower it when that has passed\n", days(longest))
 	if len(eased) > 0 {
 		b.WriteString("  checks:\n")
@@ -30,6 +34,45 @@ func (r *repository) config(plan *Plan, longest time.Duration, eased map[string]
 		fmt.Fprintf(&b, "    %s: warning # an error would refuse %s; remove this line later\n", reason, count(eased[reason], "adopted exception"))
 	}
 	return []byte(b.String())
+}
+
+// statementEnds are the ends of keys under which teams state something.
+var statementEnds = []struct {
+	name string
+	end  *regexp.Regexp
+}{
+	{"reason", regexp.MustCompile(`(?i)(^|[/._-])(reason|justification|rationale|description)$`)},
+	{"ticket", regexp.MustCompile(`(?i)(^|[/._-])(ticket|jira|issue)$`)},
+	{"owner", regexp.MustCompile(`(?i)(^|[/._-])(owner|team|contact)$`)},
+}
+
+// statements writes the section about the keys under which exceptions state a reason, a
+// ticket or an owner.
+func statements(adopted []*candidate) string {
+	own := map[string]bool{}
+	for _, c := range adopted {
+		for _, field := range []string{"annotations", "labels"} {
+			for key := range mapping(c.object, "metadata", field) {
+				own[key] = lifetime.CheckKey(key) == nil
+			}
+		}
+	}
+	section := ""
+	for _, s := range statementEnds {
+		var found []string
+		for _, key := range slices.Sorted(maps.Keys(own)) {
+			if own[key] && s.end.MatchString(key) {
+				found = append(found, fmt.Sprintf("%+q", key))
+			}
+		}
+		if found != nil {
+			section += fmt.Sprintf("  %s: [%s]\n", s.name, strings.Join(found, ", "))
+		}
+	}
+	if section != "" {
+		section = "statements: # keys that adopted exceptions have\n" + section
+	}
+	return section
 }
 
 // trust writes the section about the signer, where the forge is known.
