@@ -126,6 +126,9 @@ func statements(doc *exception.Document, terms lifetime.Terms, keys exception.St
 	if a.renewal, err = e.Renewal(); err != nil {
 		a.badRenewal = short(err.Error())
 	}
+	if !ok {
+		return a
+	}
 	refs := kyverno.Read(doc).Refs
 	for _, ref := range refs[:min(len(refs), maxListed)] {
 		p := Policy{Kind: short(ref.Kind.Text), Name: short(ref.Name.Text)}

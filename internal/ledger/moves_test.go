@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,4 +112,25 @@ func TestNotSigned(t *testing.T) {
 	expect("put there later", []string{"a unverified", "b not-signed: Cyd", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified evil signed/evil.yaml", "not-signed b signed/b.yaml", "returned a signed/a.yaml"})
 	r.commit("Eve", "Widen it", files{"signed/b.yaml": draft("b", "60d", "wider")})
 	expect("edited later", []string{"a unverified", "b unverified", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified b signed/b.yaml", "unverified evil signed/evil.yaml", "returned a signed/a.yaml"})
+}
+
+// TestMayHoldExceptions: what may hold an exception is reported, whatever its group, the case
+// of its kind, and the list around it.
+func TestMayHoldExceptions(t *testing.T) {
+	w := inWorld(t)
+	for _, head := range []string{
+		"apiVersion: acme.example/v1\nkind: PolicyException\n", "apiVersion: acme.example/v1\nkind: policyexception\n", "apiVersion: kyverno.io/v2\nkind: PolicyExceptions\n",
+		"apiVersion: v1\nkind: List\n", "apiVersion: kyverno.io/v2\nkind: PolicyExceptionList\n", "apiVersion: acme.example/v1\nkind: exceptionlist\n",
+	} {
+		r := newRepository(t, w.now.Add(-time.Hour))
+		r.commit("Ann", "Add it", files{"signed/a.yaml": head + "metadata: {name: a, namespace: platform}\nitems: []\n", "signed/kustomization.yaml": otherKinds})
+		if got := found(r.mustRead(w, nil)); len(got) != 1 || !strings.HasSuffix(got[0], " signed/a.yaml") {
+			t.Errorf("%s: found %q", head, got)
+		}
+	}
+	for _, kind := range []ledger.Kind{ledger.KindUnverified, ledger.KindNotSigned} {
+		if !slices.Contains(ledger.Select("unverified"), kind) {
+			t.Errorf("unverified does not mean %s", kind)
+		}
+	}
 }
