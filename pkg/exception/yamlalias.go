@@ -6,8 +6,8 @@ import "go.yaml.in/yaml/v3"
 // costs nothing here; its size is counted for each, since all that reads the document writes
 // them out.
 type anchored struct {
-	node          *node
-	nodes, levels int // in it, and below it
+	node                *node
+	nodes, text, levels int // in it, and below it; text is the bytes of its keys and values
 }
 
 func (b *yamlBuilder) alias(n *yaml.Node, depth int) (*node, error) {
@@ -18,7 +18,10 @@ func (b *yamlBuilder) alias(n *yaml.Node, depth int) (*node, error) {
 	if depth+known.levels > MaxDepth {
 		return nil, b.errorf(n, "nested deeper than %d levels", MaxDepth)
 	}
-	b.left, b.deepest = b.left-known.nodes, max(b.deepest, depth+known.levels)
+	b.left, b.leftText, b.deepest = b.left-known.nodes, b.leftText-known.text, max(b.deepest, depth+known.levels)
+	if b.leftText < 0 {
+		return nil, b.hinted(n, "write the values out, in several documents", "the document has more than %d MiB of text when its aliases are written out", maxExpanded>>20)
+	}
 	if b.left < 0 {
 		return nil, b.hinted(n, "write the values out, in several documents", "the document has too many values when its aliases are written out")
 	}
