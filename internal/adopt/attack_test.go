@@ -99,6 +99,7 @@ func TestCost(t *testing.T) {
 		"cycle": {map[string]string{"a/kustomization.yaml": "resources: [../b, e.yaml]", "b/kustomization.yaml": "resources: [../a, f.yaml]", "a/e.yaml": exceptionFile, "b/f.yaml": "{}",
 			"app.yaml": strings.Replace(application(""), "path: k", "path: a", 1)}, "leads to itself"},
 		"long":    {flux(fmt.Sprintf(attacked, ", annotations: {a: '"+strings.Repeat("${A}", 1000)+"'}")), "after substitution, it is larger than"},
+		"aliases": {map[string]string{"e.yaml": fmt.Sprintf(attacked, ", labels: {a: &a "+strings.Repeat("x", 500_000)+", b: ["+strings.Repeat("*a, ", 5_000)+"]}")}, "when its aliases are written out"},
 		"replace": {flux(fmt.Sprintf(attacked, ", annotations: {a: '${A//x/${A//x/${A}}}'}")), "does not substitute ${NAME/OLD/NEW}"},
 	} {
 		t.Run(name, func(t *testing.T) {
