@@ -113,3 +113,13 @@ func TestCost(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedHasNoSay: an exception that is not adopted does not raise the longest lifetime of
+// all others.
+func TestRefusedHasNoSay(t *testing.T) {
+	refused := strings.NewReplacer("name: web", "name: polex", "[Pod]", "[PolicyException]").Replace(fmt.Sprintf(attacked, `, annotations: {polex.dev/expires-at: "2250-01-01T00:00:00Z"}`))
+	p := plan(t, map[string]string{"e.yaml": exceptionFile, "f.yaml": refused})
+	if len(p.Adopted) != 1 || len(p.Problems) != 1 || !strings.Contains(string(p.Write[".polex.yaml"]), "\n  maxLifetime: 90d ") {
+		t.Errorf("the plan:\n%s\n%s", describe(p), p.Write[".polex.yaml"])
+	}
+}
