@@ -65,7 +65,7 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		delete(plan.Write, c.To)
 	}
 	if !r.options.Configured && len(adopted) > 0 {
-		plan.Write[configName] = r.config(plan, adopted, longest, eased)
+		plan.Write[configName] = r.config(plan, adopted, r.longest(adopted), eased) // none that was refused has a say
 	}
 	return adopted, nil
 }
