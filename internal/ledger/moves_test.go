@@ -112,3 +112,18 @@ func TestNotSigned(t *testing.T) {
 	r.commit("Eve", "Widen it", files{"signed/b.yaml": draft("b", "60d", "wider")})
 	expect("edited later", []string{"a unverified", "b unverified", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified b signed/b.yaml", "unverified evil signed/evil.yaml", "returned a signed/a.yaml"})
 }
+
+// TestList: a list of exceptions, and what a trust policy of all kinds admits, name no policy.
+func TestList(t *testing.T) {
+	w := inWorld(t)
+	r := newRepository(t, w.now.Add(-4*time.Hour))
+	list := "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(draft("a", "30d", "a")), "\n", "\n  ") + "\n"
+	r.commit("Ann", "Ask for a list", files{"signed/list.yaml": list, "unsigned/list.yaml": list})
+	var got []string
+	for _, e := range r.mustRead(w, nil).Entries {
+		got = append(got, fmt.Sprint(e.Identity.Kind, " ", e.State, " ", len(e.Policies)))
+	}
+	if diff := cmp.Diff([]string{"List unverified 0", "List waiting 0"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
