@@ -72,6 +72,24 @@ func TestMoves(t *testing.T) {
 	}
 }
 
+// TestMovesFromLists: the author of an item of a list, and of an exception whose namespace is a
+// variable of Flux, is known after the move.
+func TestMovesFromLists(t *testing.T) {
+	w := inWorld(t)
+	item := func(name string) string {
+		return "- " + strings.ReplaceAll(strings.TrimSpace(draft(name, "30d", name)), "\n", "\n  ") + "\n"
+	}
+	list := "apiVersion: v1\nkind: List\nitems:\n"
+	r := newRepository(t, w.now.Add(-4*time.Hour))
+	r.commit("Ann", "Ask", files{"deploy/list.yaml": list + item("a") + item("b"), "deploy/c.yaml": strings.Replace(draft("c", "30d", "c"), "platform", "${NS}", 1)})
+	r.commit("Adopter", "Adopt", files{"deploy/list.yaml": list + item("b"), "deploy/c.yaml": "", "unsigned/a.yaml": draft("a", "30d", "a"), "unsigned/c.yaml": draft("c", "30d", "c")})
+	for _, e := range r.mustRead(w, nil).Entries {
+		if got := asked(e); !strings.HasPrefix(got, "waiting: Ann") {
+			t.Errorf("%s: %s", e.Identity.Name, got)
+		}
+	}
+}
+
 // TestNotSigned: an exception that was there before the first signature is not signed yet, and
 // is not taken for one that was tampered with.
 func TestNotSigned(t *testing.T) {
