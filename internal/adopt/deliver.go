@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -49,11 +50,35 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 
 // clusterOf names the cluster of a deployer: the destination of an Application. A Flux
 // Kustomization has that of its kubeConfig, or of the folder that everything begins in.
-func (e *edits) clusterOf(d *deployer) string {
+func (r *repository) clusterOf(d *deployer) string {
 	if isArgo(d.object) {
 		return "argocd " + text(d.object, "spec", "destination", "server") + text(d.object, "spec", "destination", "name")
 	}
-	return "flux " + path.Dir(e.sources[d.top].file) + " " + text(d.object, "spec", "kubeConfig", "secretRef", "name")
+	return "flux " + path.Dir(r.sources[d.top].file) + " " + text(d.object, "spec", "kubeConfig", "secretRef", "name")
+}
+
+// spreads notes which exceptions more clusters have from now on: each deploys the whole signed folder.
+func (r *repository) spreads(adopted []*candidate) {
+	all, of := map[string]bool{}, make([]map[string]bool, len(adopted))
+	for i, c := range adopted {
+		of[i] = map[string]bool{}
+		for _, f := range c.forms {
+			if f.by != nil {
+				of[i][r.clusterOf(f.by)], all[r.clusterOf(f.by)] = true, true
+			}
+		}
+	}
+	for i, c := range adopted {
+		if n := len(of[i]); n == 0 || n == len(all) {
+			continue
+		}
+		names := slices.Sorted(maps.Keys(of[i]))
+		for n, name := range names {
+			_, name, _ = strings.Cut(name, " ")
+			names[n] = strings.TrimSuffix(strings.TrimSpace(name), "/flux-system")
+		}
+		c.Notes = append(c.Notes, fmt.Sprintf("only the cluster of %s has it, and %s/ goes to all %d clusters", strings.Join(names, " and of "), r.options.Signed, len(all)))
+	}
 }
 
 func (e *edits) cluster(deployers []*deployer) error {
