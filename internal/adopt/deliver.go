@@ -32,11 +32,16 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 	if len(clusters) == 0 && len(adopted) > 0 {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Argo CD Application of the repository deploys these exceptions: have %s/ deployed; examples/flux and examples/argocd show how", e.options.Signed))
 	}
+	var pruning []string
 	for _, name := range slices.Sorted(maps.Keys(clusters)) {
 		if err := e.cluster(clusters[name]); err != nil {
 			return err
 		}
 		for _, d := range clusters[name] {
+			// One that deploys the signed folder from now on fails until that is there.
+			if (at(d.object, "spec", "prune") == true || at(d.object, "spec", "syncPolicy", "automated", "prune") == true) && e.text[d.source] == nil {
+				pruning = append(pruning, fmt.Sprintf("%s %s/%s (%s)", text(d.object, "kind"), text(d.object, "metadata", "namespace"), text(d.object, "metadata", "name"), e.sources[d.source].file))
+			}
 			for _, to := range e.deployments(d.object) {
 				if !to.flat && e.folders[to.dir] == nil && within(to.dir, e.options.Unsigned) {
 					plan.Notes = append(plan.Notes, fmt.Sprintf("%s %s deploys every file below %s, the pending exceptions in %s/ among them: narrow its path",
@@ -44,6 +49,9 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 				}
 			}
 		}
+	}
+	if pruning != nil {
+		plan.Notes = append(plan.Notes, "stop these from pruning before the merge, or they delete the exceptions: "+strings.Join(pruning, ", "))
 	}
 	return nil
 }
