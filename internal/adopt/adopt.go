@@ -158,7 +158,7 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
 			continue
 		case end.IsZero():
-			c.Notes = append(c.Notes, unlisted(c.object)...)
+			c.Notes = append(c.Notes, unlisted(c.object, r.options.Configured)...)
 			open = append(open, c)
 		case !end.After(r.options.Now):
 			plan.refuse(c, &Problem{Reason: ReasonExpired, Message: "it expired at " + end.UTC().Format(time.RFC3339), Hint: "remove it, or request it again: polex request"})
