@@ -72,6 +72,11 @@ func Make(in Input, o Options) (*Plan, error) {
 	}
 	chosen = append(chosen, r.without(rendered, "<rendered>", chosen)...)
 	chosen = append(chosen, r.without(live, "<live>", chosen)...)
+	for _, c := range chosen {
+		if len(r.options.Shape.AllowInKyverno) == 0 && leaveKyverno(c.object) {
+			c.Notes = append(c.Notes, "the namespace kyverno is no longer exempt: Kyverno's chart leaves it out of its webhooks; if yours does not, see shape.allowInKyverno")
+		}
+	}
 	chosen = r.distinct(plan, chosen)
 	chosen = r.limited(plan, chosen)
 	if chosen, err = r.finish(plan, chosen); err != nil {

@@ -1,6 +1,9 @@
 package adopt
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // serverFields are those fields of metadata that the API server and its controllers set.
 var serverFields = []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "ownerReferences", "selfLink"}
@@ -42,6 +45,21 @@ func clean(object map[string]any, trackers bool) {
 			delete(metadata, field)
 		}
 	}
+}
+
+// leaveKyverno removes the namespace kyverno from lists of namespaces that have others, and
+// reports whether there was one. No exception may exempt what is in there.
+func leaveKyverno(object map[string]any) (found bool) {
+	for _, of := range []string{"any", "all"} {
+		for _, filter := range list(object, "spec", "match", of) {
+			resources := mapping(filter, "resources")
+			all, _ := resources["namespaces"].([]any)
+			if left := slices.DeleteFunc(slices.Clone(all), func(name any) bool { return name == "kyverno" }); len(left) > 0 && len(left) < len(all) {
+				resources["namespaces"], found = left, true
+			}
+		}
+	}
+	return found
 }
 
 func dropNulls(value any) {

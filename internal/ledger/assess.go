@@ -126,10 +126,10 @@ func statements(doc *exception.Document, terms lifetime.Terms, keys exception.St
 	if a.renewal, err = e.Renewal(); err != nil {
 		a.badRenewal = short(err.Error())
 	}
-	var refs []kyverno.Ref
-	if read := kyverno.Read(doc); read != nil {
-		refs = read.Refs
+	if !ok {
+		return a
 	}
+	refs := kyverno.Read(doc).Refs
 	for _, ref := range refs[:min(len(refs), maxListed)] {
 		p := Policy{Kind: short(ref.Kind.Text), Name: short(ref.Name.Text)}
 		for _, rule := range ref.Rules[:min(len(ref.Rules), maxListed)] {

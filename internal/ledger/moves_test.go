@@ -147,3 +147,24 @@ func TestList(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// TestMayHoldExceptions: what may hold an exception is reported, whatever its group, the case
+// of its kind, and the list around it.
+func TestMayHoldExceptions(t *testing.T) {
+	w := inWorld(t)
+	for _, head := range []string{
+		"apiVersion: acme.example/v1\nkind: PolicyException\n", "apiVersion: acme.example/v1\nkind: policyexception\n", "apiVersion: kyverno.io/v2\nkind: PolicyExceptions\n",
+		"apiVersion: v1\nkind: List\n", "apiVersion: kyverno.io/v2\nkind: PolicyExceptionList\n", "apiVersion: acme.example/v1\nkind: exceptionlist\n",
+	} {
+		r := newRepository(t, w.now.Add(-time.Hour))
+		r.commit("Ann", "Add it", files{"signed/a.yaml": head + "metadata: {name: a, namespace: platform}\nitems: []\n", "signed/kustomization.yaml": otherKinds})
+		if got := found(r.mustRead(w, nil)); len(got) != 1 || !strings.HasSuffix(got[0], " signed/a.yaml") {
+			t.Errorf("%s: found %q", head, got)
+		}
+	}
+	for _, kind := range []ledger.Kind{ledger.KindUnverified, ledger.KindNotSigned} {
+		if !slices.Contains(ledger.Select("unverified"), kind) {
+			t.Errorf("unverified does not mean %s", kind)
+		}
+	}
+}

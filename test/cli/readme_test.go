@@ -52,7 +52,7 @@ func TestConfigurations(t *testing.T) {
 			}
 		}
 	}
-	if want := map[string]int{"trust": 3, "shape": 1, "sigstore": 2, "repos": 1}; !maps.Equal(want, met) {
+	if want := map[string]int{"trust": 3, "shape": 2, "sigstore": 2, "repos": 1}; !maps.Equal(want, met) {
 		t.Errorf("the pages show %v, and not %v", met, want)
 	}
 }
