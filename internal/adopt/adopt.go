@@ -34,6 +34,9 @@ func Make(in Input, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if note := r.elsewhere(); note != "" {
+		plan.Notes = append(plan.Notes, note)
+	}
 	left := map[string][]string{} // files, by the reason
 	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
 	for i, s := range r.sources {
