@@ -25,10 +25,10 @@ const (
 // Reasons are those.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
-		{Name: ReasonMalformed, Doc: "the document cannot be read without guessing: a key twice, an alias, a tag, bytes that are no text, too deep or too large"},
-		{Name: ReasonUnreadable, Doc: "a file or folder cannot be read: undecided, exit status 3"},
-		{Name: ReasonNoDocuments, Doc: "the path holds no document: undecided, exit status 3"},
-		{Name: ReasonNotRegular, Doc: "a folder holds a link or a special file under a document's name, or a commit or --only-exceptions an executable one"},
+		{Name: ReasonMalformed, Doc: "the document is not plain YAML or JSON: a duplicate key, an alias, a tag, invalid text, too deep or too large"},
+		{Name: ReasonUnreadable, Doc: "a file or folder cannot be read: could not decide, exit code 3"},
+		{Name: ReasonNoDocuments, Doc: "the path has no document: could not decide, exit code 3"},
+		{Name: ReasonNotRegular, Doc: "in a folder, a document is a link or a special file; in a commit or with --only-exceptions, also an executable file"},
 	}
 }
 

@@ -105,13 +105,12 @@ func TestReasonsPage(t *testing.T) {
 	}
 }
 
-const pageIntro = `# Why polex-verify refuses
+const pageIntro = `# Rejection reasons of polex-verify
 
-Every refusal has a reason: one word that is the same in text, JSON, SARIF, admission messages and metrics. The list is closed, and
-a reason never changes its meaning. It is the first of the [steps](../pkg/verify/doc.go) that fails which says the reason.
+Every rejection has a reason: one word that is the same in text, JSON, SARIF, admission messages and metrics. The list is closed, and
+a reason never changes its meaning. The first of the [verification steps](../pkg/verify/doc.go) that fails gives the reason.
 
-The examples are cases of the [attack corpus](../internal/attacks/corpus), with what the command says of them. Of what is encoded, only
-the beginning is shown.
+The examples are cases of the [attack corpus](../internal/attacks/corpus), with the output of the command. Encoded values are cut.
 
 `
 
@@ -128,7 +127,7 @@ func reasonsText(t *testing.T) string {
 		fmt.Fprintf(&table, "| [%s](#%s) | %s |\n", r.Name, r.Name, r.Doc)
 		section(t, &reading, cases, r.Name, r.Doc)
 	}
-	return pageIntro + "| reason | what is wrong |\n| --- | --- |\n" + table.String() + sections.String() +
+	return pageIntro + "| reason | problem |\n| --- | --- |\n" + table.String() + sections.String() +
 		"\n# Before a document is verified\n" + reading.String()
 }
 

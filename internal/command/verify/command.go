@@ -139,10 +139,10 @@ const (
 func ownReasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: reasonDuplicate, Doc: "an earlier document is the same object to the API server, and only one of the two can be applied"},
-		{Name: reasonUnexpectedFile, Doc: "with --only-exceptions, a file is not one of signed documents, and tools that apply the folder may obey it"},
-		{Name: reasonUnknownRevision, Doc: "--ref names no commit, or several: undecided, exit status 3"},
-		{Name: reasonNotEmitted, Doc: "the document is verified and cannot be printed: undecided, exit status 3"},
-		{Name: reasonUndecided, Doc: "an internal error: undecided, exit status 3"},
+		{Name: reasonUnexpectedFile, Doc: "with --only-exceptions, a file does not hold signed documents, and tools that apply the folder may obey it"},
+		{Name: reasonUnknownRevision, Doc: "--ref names no commit, or several: could not decide, exit code 3"},
+		{Name: reasonNotEmitted, Doc: "the document is verified but cannot be printed: could not decide, exit code 3"},
+		{Name: reasonUndecided, Doc: "an internal error: could not decide, exit code 3"},
 	}
 }
 
