@@ -34,8 +34,11 @@ func Make(in Input, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if note := r.elsewhere(); note != "" {
+		plan.Notes = append(plan.Notes, note)
+	}
 	left := map[string][]string{} // files, by the reason
-	deployers := r.sets == nil && slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
+	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
 	for i, s := range r.sources {
 		if !s.isException() {
 			continue
@@ -46,12 +49,16 @@ func Make(in Input, o Options) (*Plan, error) {
 		case r.isTest(s.file):
 			left["of tests of policies"] = append(left["of tests of policies"], s.file)
 			continue
-		case deployers && r.isOmitted(s) && find(rendered, s.object) == nil && find(live, s.object) == nil:
+		case deployers && r.sets == nil && r.isOmitted(s) && find(rendered, s.object) == nil && find(live, s.object) == nil:
 			left["in no kustomization"] = append(left["in no kustomization"], s.file)
 			continue
 		}
 		c := &candidate{sources: []int{i}, text: s.text, forms: forms[i], Adopted: &Adopted{File: s.file, Line: s.line, Identity: identity(s.object).String()}}
-		if deployers && !reached {
+		switch {
+		case reached || !deployers:
+		case r.sets != nil:
+			c.Notes = append(c.Notes, "no deployer deploys it, unless an ApplicationSet does")
+		default:
 			c.Notes = append(c.Notes, "no deployer of the repository deploys it")
 		}
 		if problem := r.choose(c, rendered, live); problem != nil {
@@ -159,7 +166,7 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 			plan.refuse(c, &Problem{Reason: ReasonUnreadable, Message: err.Error()})
 			continue
 		case end.IsZero():
-			c.Notes = append(c.Notes, unlisted(c.object)...)
+			c.Notes = append(c.Notes, unlisted(c.object, r.options.Configured)...)
 			open = append(open, c)
 		case !end.After(r.options.Now):
 			plan.refuse(c, &Problem{Reason: ReasonExpired, Message: "it expired at " + end.UTC().Format(time.RFC3339), Hint: "remove it, or request it again: polex request"})
@@ -223,6 +230,7 @@ func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate,
 	if adopted, err = r.judge(plan, adopted, documents); err != nil {
 		return nil, err
 	}
+	r.spreads(adopted)
 	for _, c := range adopted {
 		plan.Adopted = append(plan.Adopted, *c.Adopted)
 	}

@@ -50,6 +50,8 @@ func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.
 			o.Origin = value
 		case "configured":
 			o.Configured, o.Shape.MaxLifetime = true, 60*day
+		case "expiryKey":
+			o.Shape.Terms.Keys = append(o.Shape.Terms.Keys, value)
 		case "substitute":
 			name, text, _ := strings.Cut(value, "=")
 			o.Substitute[name] = text

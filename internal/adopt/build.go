@@ -31,10 +31,11 @@ func (r *repository) build(d deployment) (all []form, err error) {
 	}()
 	var top map[string]any
 	var own *copied
+	visits := 0
 	if r.folders[d.dir] == nil {
-		top, err = r.scanned(d)
+		top, visits, err = r.scanned(d)
 	} else if r.reaches(d.dir) {
-		_, err = r.copy(d.dir)
+		visits, err = r.copy(d.dir)
 		own = r.copies[d.dir]
 		top = maps.Clone(own.object)
 	}
@@ -42,6 +43,9 @@ func (r *repository) build(d deployment) (all []form, err error) {
 		return nil, err
 	}
 	over, _, err := r.settings(&kustomization{file: "a deployer", dir: d.dir, object: d.over})
+	if err == nil && visits*length(over) > maxVisits {
+		err = errors.New("the patches of the deployer are too large for what it deploys")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -106,14 +110,24 @@ type copied struct {
 	err    error
 }
 
-// maxVisits is the most that kustomize reads for one folder: folders that list others
-// twice, of which each does, double that with each.
+// maxVisits is the most that kustomize reads for one folder, in files and KiB: folders that
+// list others twice, of which each does, double that with each. A patch may be written into
+// all that it reads.
 const maxVisits = 50_000
+
+// length is that of the patches of a kustomization, in KiB.
+func length(object map[string]any) (sum int) {
+	for _, p := range list(object, "patches") {
+		sum += len(text(p, "patch"))
+	}
+	return sum >> 10
+}
 
 // copy copies a file or a folder that is listed.
 func (r *repository) copy(target string) (visits int, err error) {
 	if sources := r.byFile[target]; len(sources) > 0 {
-		return 1, r.fs.WriteFile(path.Join("/", target), r.tagged(sources))
+		content := r.tagged(sources)
+		return 1 + len(content)>>10, r.fs.WriteFile(path.Join("/", target), content)
 	}
 	c := r.copies[target]
 	if c == nil {
@@ -123,7 +137,7 @@ func (r *repository) copy(target string) (visits int, err error) {
 			c.err = r.write(target, c.object)
 		}
 		if c.err == nil && c.visits > maxVisits {
-			c.err = fmt.Errorf("the kustomization of %s leads to more than %d files", target, maxVisits)
+			c.err = fmt.Errorf("the kustomization of %s leads to more than %d files and KiB", target, maxVisits)
 		}
 	}
 	return c.visits + 1, c.err
@@ -144,11 +158,11 @@ func (r *repository) settings(k *kustomization) (object map[string]any, visits i
 			visits += n
 		}
 	}
-	return object, visits, nil
+	return object, visits + visits*length(object), nil
 }
 
 // scanned is the kustomization of a folder that has none.
-func (r *repository) scanned(d deployment) (object map[string]any, err error) {
+func (r *repository) scanned(d deployment) (object map[string]any, visits int, err error) {
 	object = map[string]any{}
 	skip := ""
 	for _, name := range r.names {
@@ -165,11 +179,13 @@ func (r *repository) scanned(d deployment) (object map[string]any, err error) {
 			continue
 		}
 		put(object, "resources", relative(d.dir, target))
-		if _, err := r.copy(target); err != nil {
-			return nil, err
+		n, err := r.copy(target)
+		if err != nil {
+			return nil, 0, err
 		}
+		visits += n
 	}
-	return object, nil
+	return object, visits, nil
 }
 
 // relative is how a kustomization in a folder names another path of the repository.

@@ -109,7 +109,11 @@ func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
 	}
 	several := ""
 	for _, form := range forms {
-		several += fmt.Sprintf(" %s/%s", text(form, "metadata", "namespace"), text(form, "metadata", "name"))
+		namespace := text(form, "metadata", "namespace")
+		if namespace == "" {
+			namespace = "(no namespace)"
+		}
+		several += fmt.Sprintf(" %s/%s", namespace, text(form, "metadata", "name"))
 	}
 	if n := r.options.Namespace; n != "" && len(forms) > 1 {
 		forms = slices.DeleteFunc(forms, func(object map[string]any) bool { return text(object, "metadata", "namespace") != n })

@@ -62,17 +62,26 @@ func statements(adopted []*candidate) string {
 		var found []string
 		for _, key := range slices.Sorted(maps.Keys(own)) {
 			if own[key] && s.end.MatchString(key) {
-				found = append(found, fmt.Sprintf("%+q", key))
+				found = append(found, key)
 			}
 		}
 		if found != nil {
-			section += fmt.Sprintf("  %s: [%s]\n", s.name, strings.Join(found, ", "))
+			section += fmt.Sprintf("  %s: [%s]\n", s.name, quoted(found))
 		}
 	}
 	if section != "" {
 		section = "statements: # keys that adopted exceptions have\n" + section
 	}
 	return section
+}
+
+// quoted writes the entries of a list.
+func quoted(texts []string) string {
+	all := make([]string, len(texts))
+	for i, text := range texts {
+		all[i] = fmt.Sprintf("%+q", text)
+	}
+	return strings.Join(all, ", ")
 }
 
 // trust writes the section about the signer, where the forge is known.
@@ -96,8 +105,16 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
 		issuer, claim = "https://gitlab.com", "the project ID on the page of the project"
 		subject = fmt.Sprintf("https://gitlab.com/%s//.gitlab-ci.yml@refs/heads/%s", project, branch)
 	}
+	expiry := ""
+	if keys := r.options.Shape.Terms.Keys; len(keys) > 0 {
+		expiry = fmt.Sprintf("  expiryKeys: [%s]\n", quoted(keys))
+	}
 	if issuer == "" {
-		return "# trust: docs/trust.md says how to name the trusted signer\n", "the trusted signer is not known from the remote origin: add the section trust to " + configName
+		section = "# trust: docs/trust.md says how to name the trusted signer\n"
+		if expiry != "" {
+			section += "trust:\n" + expiry
+		}
+		return section, "the trusted signer is not known from the remote origin: add the section trust to " + configName
 	}
 	return fmt.Sprintf(`trust:
   maxLifetime: %s
@@ -107,5 +124,5 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
       subject: %+q
       # A repository that takes over the name later has another ID. Write yours here (%s):
       # claims: {sourceRepositoryIdentifier: "123456789"}
-`, days(longest), issuer, subject, claim), note
+`, days(longest), issuer, subject, claim) + expiry, note
 }

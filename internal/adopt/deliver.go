@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -31,11 +32,16 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 	if len(clusters) == 0 && len(adopted) > 0 {
 		plan.Notes = append(plan.Notes, fmt.Sprintf("no Flux Kustomization and no Argo CD Application of the repository deploys these exceptions: have %s/ deployed; examples/flux and examples/argocd show how", e.options.Signed))
 	}
+	var pruning []string
 	for _, name := range slices.Sorted(maps.Keys(clusters)) {
 		if err := e.cluster(clusters[name]); err != nil {
 			return err
 		}
 		for _, d := range clusters[name] {
+			// One that deploys the signed folder from now on fails until that is there.
+			if (at(d.object, "spec", "prune") == true || at(d.object, "spec", "syncPolicy", "automated", "prune") == true) && e.text[d.source] == nil {
+				pruning = append(pruning, fmt.Sprintf("%s %s/%s (%s)", text(d.object, "kind"), text(d.object, "metadata", "namespace"), text(d.object, "metadata", "name"), e.sources[d.source].file))
+			}
 			for _, to := range e.deployments(d.object) {
 				if !to.flat && e.folders[to.dir] == nil && within(to.dir, e.options.Unsigned) {
 					plan.Notes = append(plan.Notes, fmt.Sprintf("%s %s deploys every file below %s, the pending exceptions in %s/ among them: narrow its path",
@@ -44,16 +50,43 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 			}
 		}
 	}
+	if pruning != nil {
+		plan.Notes = append(plan.Notes, "stop these from pruning before the merge, or they delete the exceptions: "+strings.Join(pruning, ", "))
+	}
 	return nil
 }
 
 // clusterOf names the cluster of a deployer: the destination of an Application. A Flux
 // Kustomization has that of its kubeConfig, or of the folder that everything begins in.
-func (e *edits) clusterOf(d *deployer) string {
+func (r *repository) clusterOf(d *deployer) string {
 	if isArgo(d.object) {
 		return "argocd " + text(d.object, "spec", "destination", "server") + text(d.object, "spec", "destination", "name")
 	}
-	return "flux " + path.Dir(e.sources[d.top].file) + " " + text(d.object, "spec", "kubeConfig", "secretRef", "name")
+	return "flux " + path.Dir(r.sources[d.top].file) + " " + text(d.object, "spec", "kubeConfig", "secretRef", "name")
+}
+
+// spreads notes which exceptions more clusters have from now on: each deploys the whole signed folder.
+func (r *repository) spreads(adopted []*candidate) {
+	all, of := map[string]bool{}, make([]map[string]bool, len(adopted))
+	for i, c := range adopted {
+		of[i] = map[string]bool{}
+		for _, f := range c.forms {
+			if f.by != nil {
+				of[i][r.clusterOf(f.by)], all[r.clusterOf(f.by)] = true, true
+			}
+		}
+	}
+	for i, c := range adopted {
+		if n := len(of[i]); n == 0 || n == len(all) {
+			continue
+		}
+		names := slices.Sorted(maps.Keys(of[i]))
+		for n, name := range names {
+			_, name, _ = strings.Cut(name, " ")
+			names[n] = strings.TrimSuffix(strings.TrimSpace(name), "/flux-system")
+		}
+		c.Notes = append(c.Notes, fmt.Sprintf("only the cluster of %s has it, and %s/ goes to all %d clusters", strings.Join(names, " and of "), r.options.Signed, len(all)))
+	}
 }
 
 func (e *edits) cluster(deployers []*deployer) error {

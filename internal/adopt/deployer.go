@@ -1,7 +1,9 @@
 package adopt
 
 import (
+	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -72,6 +74,30 @@ func (r *repository) gitURL(flux map[string]any) string {
 		}
 	}
 	return ""
+}
+
+// elsewhere notes deployers of another repository whose folders hold exceptions here: the clone may be a fork.
+// It names no credentials of an address.
+func (r *repository) elsewhere() string {
+	n, first := 0, ""
+	for _, s := range r.sources {
+		url := text(s.object, "spec", "source", "repoURL")
+		dir, local := folder(text(s.object, "spec", "source", "path"))
+		if isFlux(s.object) {
+			url = r.gitURL(s.object)
+			dir, local = folder(text(s.object, "spec", "path"))
+		}
+		if s.isException() || !local || dir == "." || r.isOwn(url) || !slices.ContainsFunc(r.sources, func(s *source) bool { return s.isException() && within(dir, s.file) }) {
+			continue
+		}
+		if n++; first == "" {
+			first = fmt.Sprintf("%s %s deploys %s", text(s.object, "kind"), text(s.object, "metadata", "name"), Repository(url))
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("left out: %s of other repositories. %s, and the remote origin is %s. In a fork, set the address of origin first", count(n, "deployer"), first, Repository(r.options.Origin))
 }
 
 // isOwn reports whether an address may be that of this repository: nothing says that

@@ -53,13 +53,17 @@ var endKey = regexp.MustCompile(`(?i)(^|[/._-])(expir(es|y|ation)([-_]?(at|on|da
 
 // unlisted says which labels and annotations look like an expiry under a key that the trust
 // policy does not list. They do not count.
-func unlisted(object map[string]any) (notes []string) {
+func unlisted(object map[string]any, configured bool) (notes []string) {
 	for _, field := range []string{"annotations", "labels"} {
 		of := mapping(object, "metadata", field)
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			said, _ := of[name].(string)
 			if _, err := lifetime.ParseDay(said); err == nil && endKey.MatchString(name) {
-				notes = append(notes, fmt.Sprintf("%s: %q does not count as its expiry; if it is to count, list %s under trust.expiryKeys in .polex.yaml first", name, said, name))
+				how := "add --expiry-key " + name
+				if configured {
+					how = fmt.Sprintf("list %s under trust.expiryKeys in %s first", name, configName)
+				}
+				notes = append(notes, fmt.Sprintf("%s: %q does not count as its expiry; if it is to count, %s", name, said, how))
 			}
 		}
 	}

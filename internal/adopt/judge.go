@@ -43,8 +43,11 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		refused := map[string]bool{}
 		bad := slices.IndexFunc(found[i], func(f shape.Finding) bool {
 			refused[f.Reason] = refused[f.Reason] || f.Severity == shape.Error
-			return f.Severity == shape.Error && (fixed[f.Reason] || r.options.Configured)
+			return f.Severity == shape.Error && fixed[f.Reason]
 		})
+		if bad < 0 && r.options.Configured {
+			bad = slices.IndexFunc(found[i], func(f shape.Finding) bool { return f.Severity == shape.Error })
+		}
 		if bad < 0 {
 			adopted = append(adopted, c)
 			for reason, is := range refused {
@@ -65,7 +68,7 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		delete(plan.Write, c.To)
 	}
 	if !r.options.Configured && len(adopted) > 0 {
-		plan.Write[configName] = r.config(plan, adopted, longest, eased)
+		plan.Write[configName] = r.config(plan, adopted, r.longest(adopted), eased) // none that was refused has a say
 	}
 	return adopted, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // kustomizationNames are the names that kustomize reads, in its order.
@@ -153,16 +155,24 @@ func (r *repository) concerns(k *kustomization, p patch) (concerns bool, docs []
 	}
 	about := !known
 	for _, chunk := range split([]byte(content)) {
-		if doc, err := object(chunk.text); err == nil && doc != nil {
+		doc, err := object(chunk.text)
+		if doc != nil {
 			docs = append(docs, doc)
-			about = about || slices.Contains(kinds, text(doc, "kind"))
 		}
+		about = about || err != nil || slices.Contains(kinds, text(doc, "kind"))
 	}
 	if p.target {
 		form, err := regexp.Compile("^(?:" + p.kind + ")$")
 		about = p.kind == "" || err != nil || slices.ContainsFunc(kinds, form.MatchString)
 	}
 	return about, docs, content, known
+}
+
+// copies reports whether a JSON patch has a copy in it: each can double what is there.
+func copies(content string) bool {
+	var operations []map[string]any
+	err := yaml.Unmarshal([]byte(content), &operations)
+	return err == nil && slices.ContainsFunc(operations, func(o map[string]any) bool { return o["op"] == "copy" })
 }
 
 // kept are the settings of a kustomization that change exceptions or deployers.
@@ -200,6 +210,9 @@ func (r *repository) reduced(k *kustomization) (object map[string]any, unknown s
 		}
 		if !known {
 			unknown = fmt.Sprintf("%s has the patch %s, which is not in the repository", k.file, p.file)
+		}
+		if exception.ExpandsTooFar([]byte(content)) || copies(content) {
+			unknown = k.file + " has a patch that copies or repeats values, which can be of any length: polex adopt does not apply it"
 		}
 		entry, _ := k.object[p.key].([]any)[p.index].(map[string]any)
 		written := map[string]any{"patch": content}

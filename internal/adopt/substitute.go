@@ -19,7 +19,7 @@ import (
 type variables struct {
 	values map[string]string
 	given  map[string]string // by --substitute, before all others
-	hidden map[string]string // the Secret that has the value of a variable
+	hidden map[string]string // where the value of a variable is from that is not known
 	// unknown names a source of values that is not in the repository: a variable that no
 	// later source has may have any value.
 	unknown string
@@ -30,15 +30,19 @@ func (r *repository) variables(flux map[string]any) variables {
 	v := variables{values: map[string]string{}, given: r.options.Substitute, hidden: map[string]string{}}
 	for _, from := range list(flux, "spec", "postBuild", "substituteFrom") {
 		kind, name := text(from, "kind"), text(from, "name")
-		data, known := r.data(kind, name, text(flux, "metadata", "namespace"))
-		if !known {
+		data, differs := r.data(kind, name, text(flux, "metadata", "namespace"))
+		if data == nil {
 			v.unknown = kind + " " + name
 			// It may replace what was read before.
 			clear(v.values)
 		}
 		for key, value := range data {
-			if delete(v.values, key); kind == "Secret" {
+			switch delete(v.values, key); {
+			case kind == "Secret":
 				v.hidden[key] = "Secret " + name
+				continue
+			case differs[key]:
+				v.hidden[key] = fmt.Sprintf("%s %s, which the repository has with several values", kind, name)
 				continue
 			}
 			delete(v.hidden, key)
@@ -51,25 +55,34 @@ func (r *repository) variables(flux map[string]any) variables {
 	return v
 }
 
-// data returns the data of the one ConfigMap or Secret of a name, or false where there is none or
-// where several differ. SOPS encrypts the values of a Secret, and not its keys.
-func (r *repository) data(kind, name, namespace string) (data map[string]any, known bool) {
+// data returns the data of the ConfigMaps or Secrets of a name, or nil where there is none. Each cluster may have
+// its own: differs holds the keys that they do not all have with the same value. SOPS encrypts the values of a
+// Secret, and not its keys.
+func (r *repository) data(kind, name, namespace string) (data map[string]any, differs map[string]bool) {
+	differs = map[string]bool{}
 	for _, object := range r.values {
 		own := text(object, "metadata", "namespace")
 		if text(object, "kind") != kind || text(object, "metadata", "name") != name || own != "" && namespace != "" && own != namespace {
 			continue
 		}
-		next := maps.Clone(mapping(object, "data"))
-		if next == nil {
-			next = map[string]any{}
-		}
+		next := map[string]any{}
+		maps.Copy(next, mapping(object, "data"))
 		maps.Copy(next, mapping(object, "stringData"))
-		if known && !maps.EqualFunc(data, next, func(a, b any) bool { return kind == "Secret" || a == b }) {
-			return nil, false
+		if data == nil {
+			data = next
+			continue
 		}
-		data, known = next, true
+		for key, value := range next {
+			before, there := data[key]
+			differs[key] = differs[key] || !there || fmt.Sprint(before) != fmt.Sprint(value)
+			data[key] = value
+		}
+		for key := range data {
+			_, there := next[key]
+			differs[key] = differs[key] || !there
+		}
 	}
-	return data, known
+	return data, differs
 }
 
 // substituteKey is the label or annotation that keeps Flux from substituting in an object.
@@ -83,7 +96,7 @@ type UnknownVariableError struct {
 
 // Error names them.
 func (e *UnknownVariableError) Error() string {
-	return fmt.Sprintf("the value of %s is not in the repository: it is from %s", strings.Join(e.Names, ", "), e.From)
+	return fmt.Sprintf("the value of %s is not known: it is from %s", strings.Join(e.Names, ", "), e.From)
 }
 
 // replaces finds Flux's ${name/old/new}, which can make a text of any length.

@@ -64,7 +64,7 @@ var hints = map[string]string{
 	ReasonNamespaceNotAllowed:   "put it where exceptions may stand in this cluster",
 	ReasonAnotherCluster:        "have one reviewed and signed for this cluster",
 	ReasonNoCluster:             "have it signed with the annotation " + AnnotationCluster,
-	ReasonReachesGuard:          "change the guard itself, in the open",
+	ReasonReachesGuard:          "list policies, kinds and namespaces by name, without those of the guard",
 	ReasonRollback:              "apply the newer one, or delete what is there first",
 	ReasonTooMany:               "remove what has served its purpose",
 	ReasonOverloaded:            "try again",

@@ -124,7 +124,7 @@ func (a *asking) exception(e *Exception) {
 
 // refs asks about the policies that the exception is from.
 func (a *asking) refs(refs []Ref) {
-	const hint = "change the guard itself, in the open"
+	const hint = "list the policies by name, without those that guard exceptions"
 	if !a.work.Spend(itemWork * len(refs)) {
 		return
 	}

@@ -151,8 +151,10 @@ func (f *folding) seals(s *step) {
 	}
 }
 
-// unsealed reports whether a document under signed/ carries no signature.
-func (d *found) unsealed() bool { return d.seal.Now.Reason == verify.ReasonUnsigned }
+// unsealed reports whether a document has no seal. A list has none, since nothing signs lists.
+func (d *found) unsealed() bool {
+	return d.seal.Now.Reason == verify.ReasonUnsigned || d.seal.Now.Reason == verify.ReasonKindNotAllowed
+}
 
 // stays takes the entry of a document out of those that are gone, if it is there:
 // it lies in another file, or beside others. Before the first signature, one that is edited

@@ -3,8 +3,10 @@ package ledger
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/polex-dev/polex/internal/git"
+	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -128,21 +130,28 @@ func (f *folding) exceptionsIn(e git.Entry, left *int) []exception.Identity {
 	if err != nil || !bytes.Contains(raw, []byte("PolicyException")) {
 		return nil
 	}
-	var found []exception.Identity
+	var docs []*exception.Document
 	for doc, err := range exception.NewReader(bytes.NewReader(raw), "").All() {
 		if err == nil {
-			found = append(found, doc.Identity())
+			docs = append(docs, doc)
 		}
+	}
+	var found []exception.Identity
+	for _, doc := range manifest.Objects(docs) {
+		found = append(found, doc.Identity())
 	}
 	return found
 }
 
 // sourceOf returns the one place that an exception of this name was taken from, or nil. A
-// namespace may have been left to what deploys the file.
+// namespace may have been left to what deploys the file, or be a variable of Flux.
 func sourceOf(lost []place, id exception.Identity) *place {
 	var found *place
 	for i, p := range lost {
 		a, b := p.identity.Namespace, id.Namespace
+		if strings.Contains(a, "$") {
+			a = ""
+		}
 		if p.identity.GroupKind != id.GroupKind || p.identity.Name != id.Name || a != b && a != "" && b != "" {
 			continue
 		}

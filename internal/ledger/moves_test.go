@@ -73,6 +73,24 @@ func TestMoves(t *testing.T) {
 	}
 }
 
+// TestMovesFromLists: the author of an item of a list, and of an exception whose namespace is a
+// variable of Flux, is known after the move.
+func TestMovesFromLists(t *testing.T) {
+	w := inWorld(t)
+	item := func(name string) string {
+		return "- " + strings.ReplaceAll(strings.TrimSpace(draft(name, "30d", name)), "\n", "\n  ") + "\n"
+	}
+	list := "apiVersion: v1\nkind: List\nitems:\n"
+	r := newRepository(t, w.now.Add(-4*time.Hour))
+	r.commit("Ann", "Ask", files{"deploy/list.yaml": list + item("a") + item("b"), "deploy/c.yaml": strings.Replace(draft("c", "30d", "c"), "platform", "${NS}", 1)})
+	r.commit("Adopter", "Adopt", files{"deploy/list.yaml": list + item("b"), "deploy/c.yaml": "", "unsigned/a.yaml": draft("a", "30d", "a"), "unsigned/c.yaml": draft("c", "30d", "c")})
+	for _, e := range r.mustRead(w, nil).Entries {
+		if got := asked(e); !strings.HasPrefix(got, "waiting: Ann") {
+			t.Errorf("%s: %s", e.Identity.Name, got)
+		}
+	}
+}
+
 // TestNotSigned: an exception that was there before the first signature is not signed yet, and
 // is not taken for one that was tampered with.
 func TestNotSigned(t *testing.T) {
@@ -112,6 +130,22 @@ func TestNotSigned(t *testing.T) {
 	expect("put there later", []string{"a unverified", "b not-signed: Cyd", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified evil signed/evil.yaml", "not-signed b signed/b.yaml", "returned a signed/a.yaml"})
 	r.commit("Eve", "Widen it", files{"signed/b.yaml": draft("b", "60d", "wider")})
 	expect("edited later", []string{"a unverified", "b unverified", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified b signed/b.yaml", "unverified evil signed/evil.yaml", "returned a signed/a.yaml"})
+}
+
+// TestList: a list of exceptions names no policy, and is no first signature.
+func TestList(t *testing.T) {
+	w := inWorld(t)
+	r := newRepository(t, w.now.Add(-4*time.Hour))
+	list := "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(draft("a", "30d", "a")), "\n", "\n  ") + "\n"
+	r.commit("Ann", "Ask for a list", files{"signed/list.yaml": list, "signed/b.yaml": draft("b", "30d", "b"), "unsigned/list.yaml": list})
+	var got []string
+	for _, e := range r.mustRead(w, nil).Entries {
+		got = append(got, fmt.Sprint(e.Identity.Kind, " ", e.State, " ", len(e.Policies)))
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"List not-signed 0", "List waiting 0", "PolicyException not-signed 1"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
 }
 
 // TestMayHoldExceptions: what may hold an exception is reported, whatever its group, the case

@@ -109,11 +109,23 @@ func checkFolders(o *Options) error {
 	return err
 }
 
-// checkClean refuses a work tree in which either folder differs from HEAD: what
-// was not committed was not reviewed. Nor may anything be staged elsewhere, for
-// nobody could tell what a commit was to take along.
+// checkClean refuses a work tree in which either folder, or a rule that HEAD has, differs
+// from HEAD: what was not committed was not reviewed. Nor may anything be staged elsewhere,
+// for nobody could tell what a commit was to take along.
 func (q *Queue) checkClean() error {
-	dirty, err := q.clone.Dirty(q.options.Unsigned, q.options.Signed)
+	committed, err := q.clone.Tree(q.head.Commit)
+	if err != nil {
+		return err
+	}
+	paths := []string{q.options.Unsigned, q.options.Signed}
+	for _, name := range q.options.Rules {
+		if _, err := committed.Find(name); err == nil {
+			paths = append(paths, name)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	dirty, err := q.clone.Dirty(paths...)
 	if err != nil {
 		return err
 	}

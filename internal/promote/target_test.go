@@ -111,3 +111,18 @@ func TestPlanAfterwards(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesAreCommitted: what a run signs by is what HEAD has of it. A configuration that HEAD
+// does not have is the caller's own.
+func TestRulesAreCommitted(t *testing.T) {
+	for change, want := range map[string]string{"policies/a.yaml": "differs from the commit", "policies/new.yaml": "differs from the commit", ".polex.yaml": "differs from the commit", "own.yaml": "", "other.txt": ""} {
+		t.Run(change, func(t *testing.T) {
+			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".polex.yaml": "strict", "policies/a.yaml": "strict", "other.txt": "a"})
+			r.write(change, "lax")
+			_, err := r.try(r.Dir, promote.Options{Rules: []string{".polex.yaml", "own.yaml", "policies"}})
+			if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
+	}
+}

@@ -13,6 +13,9 @@ const (
 	MaxNodes = 10_000
 	// maxLargeNodes is the same for what [Reader.Large] reads.
 	maxLargeNodes = 250_000
+	// maxExpanded is the most bytes of keys and values that a document has when its aliases
+	// are written out.
+	maxExpanded = 8 << 20
 	// MaxDepth is the most levels of nesting in a document.
 	MaxDepth = 64
 )

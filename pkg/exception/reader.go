@@ -58,7 +58,7 @@ func (r *Reader) Large() *Reader {
 
 // Aliases has the reader take anchors, aliases and merge keys, and returns it. It is for
 // trusted files that are never signed: what an alias stands for is written somewhere else.
-// Written out, a document has the number of values that the reader takes.
+// Written out, a document has the number of values that the reader takes, and 8 MiB of text.
 func (r *Reader) Aliases() *Reader {
 	r.aliases = true
 	return r

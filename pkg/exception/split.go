@@ -22,10 +22,11 @@ func (d *Document) Items() ([]*Document, error) {
 			return nil, &SyntaxError{Position: at, Message: "this item is not an object"}
 		}
 		object := item.object()
-		doc, err := parse(d.itemText(item), at, layout{nodes: maxLargeNodes})
-		if err != nil || doc == nil || !reflect.DeepEqual(doc.Object(), object) {
-			text, err := yaml.Marshal(object)
-			if err != nil {
+		text := d.itemText(item)
+		doc, err := parse(text, at, layout{nodes: maxLargeNodes})
+		if err != nil || doc == nil || bytes.HasPrefix(text, []byte("{")) || !reflect.DeepEqual(doc.Object(), object) {
+			// It is not written line by line, or as a file of its own it would be JSON.
+			if text, err = yaml.Marshal(object); err != nil {
 				return nil, &SyntaxError{Position: at, Message: "the item cannot be written: " + err.Error()}
 			}
 			if doc, err = parse(text, at, layout{nodes: maxLargeNodes}); err != nil {

@@ -24,7 +24,7 @@ func parseYAML(chunk []byte, at Position, as layout) (*node, error) {
 	}
 	b := &yamlBuilder{at: at, source: runeCursor{source: chunk, line: 1, column: 1}}
 	if as.aliases {
-		b.anchors, b.left = map[*yaml.Node]*anchored{}, as.nodes
+		b.anchors, b.left, b.leftText = map[*yaml.Node]*anchored{}, as.nodes, maxExpanded
 	}
 	if len(doc.Content) != 1 {
 		return nil, b.errorf(&doc, "this is not a document")
@@ -53,9 +53,10 @@ type yamlBuilder struct {
 	at     Position
 	source runeCursor
 
-	anchors map[*yaml.Node]*anchored // nil where none are allowed
-	left    int                      // how many nodes may follow, aliases written out
-	deepest int                      // the deepest level so far
+	anchors  map[*yaml.Node]*anchored // nil where none are allowed
+	left     int                      // how many nodes may follow, aliases written out
+	leftText int                      // how many bytes of keys and values may, likewise
+	deepest  int                      // the deepest level so far
 }
 
 func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
@@ -76,10 +77,10 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 	}
 	out := &node{line: b.at.Line + n.Line - 1, column: n.Column, flow: n.Style&yaml.FlowStyle != 0}
 	if n.Anchor != "" {
-		left, deepest := b.left, b.deepest
+		left, text, deepest := b.left, b.leftText, b.deepest
 		b.deepest = depth
 		defer func() {
-			b.anchors[n] = &anchored{node: out, nodes: left - b.left + 1, levels: b.deepest - depth}
+			b.anchors[n] = &anchored{node: out, nodes: left - b.left + 1, text: text - b.leftText, levels: b.deepest - depth}
 			b.deepest = max(b.deepest, deepest)
 		}()
 	}
@@ -159,6 +160,7 @@ func (b *yamlBuilder) bareTag(n *yaml.Node) bool {
 }
 
 func (b *yamlBuilder) scalar(n *yaml.Node) (any, error) {
+	b.leftText -= len(n.Value)
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	if n.Style&quoted != 0 {
 		return n.Value, nil

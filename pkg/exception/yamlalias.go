@@ -1,13 +1,18 @@
 package exception
 
-import "go.yaml.in/yaml/v3"
+import (
+	"bytes"
+	"math"
+
+	"go.yaml.in/yaml/v3"
+)
 
 // anchored is a value with an anchor, once it is built. Aliases share it, so that their number
 // costs nothing here; its size is counted for each, since all that reads the document writes
 // them out.
 type anchored struct {
-	node          *node
-	nodes, levels int // in it, and below it
+	node                *node
+	nodes, text, levels int // in it, and below it; text is the bytes of its keys and values
 }
 
 func (b *yamlBuilder) alias(n *yaml.Node, depth int) (*node, error) {
@@ -18,7 +23,10 @@ func (b *yamlBuilder) alias(n *yaml.Node, depth int) (*node, error) {
 	if depth+known.levels > MaxDepth {
 		return nil, b.errorf(n, "nested deeper than %d levels", MaxDepth)
 	}
-	b.left, b.deepest = b.left-known.nodes, max(b.deepest, depth+known.levels)
+	b.left, b.leftText, b.deepest = b.left-known.nodes, b.leftText-known.text, max(b.deepest, depth+known.levels)
+	if b.leftText < 0 {
+		return nil, b.hinted(n, "write the values out, in several documents", "the document has more than %d MiB of text when its aliases are written out", maxExpanded>>20)
+	}
 	if b.left < 0 {
 		return nil, b.hinted(n, "write the values out, in several documents", "the document has too many values when its aliases are written out")
 	}
@@ -48,4 +56,30 @@ func (b *yamlBuilder) merge(out *node, seen map[string]int, n *yaml.Node, depth 
 		}
 	}
 	return nil
+}
+
+// ExpandsTooFar reports whether the aliases of a YAML document stand for more text than
+// [Reader.Aliases] takes. It is for what another reader is to read, which writes them out.
+func ExpandsTooFar(raw []byte) bool {
+	var doc yaml.Node
+	if bytes.IndexByte(raw, '*') < 0 || bytes.IndexByte(raw, '&') < 0 || yaml.Unmarshal(raw, &doc) != nil {
+		return false
+	}
+	sizes, aliases := map[*yaml.Node]int{}, false
+	var size func(n *yaml.Node) int
+	size = func(n *yaml.Node) int {
+		if n.Kind == yaml.AliasNode {
+			aliases = true
+			return sizes[n.Alias] // 0 within itself, which no reader takes
+		}
+		sum := 1 + len(n.Value)
+		for _, c := range n.Content {
+			sum = min(sum+size(c), math.MaxInt32)
+		}
+		if n.Anchor != "" {
+			sizes[n] = sum
+		}
+		return sum
+	}
+	return size(&doc) > maxExpanded && aliases
 }

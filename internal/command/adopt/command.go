@@ -55,7 +55,7 @@ const example = `  # the plan
 
 type options struct {
 	config, namespace, first, last, live string
-	substitute                           []string
+	substitute, expiryKeys               []string
 	dryRun                               bool
 }
 
@@ -80,6 +80,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.config, "config", "", "`file` with the configuration (default: "+config.Name+" of the repository; without one, it is written)")
 	flags.StringVar(&o.namespace, "namespace", "", "`name` of the namespace of exceptions for which nothing states one")
 	flags.StringArrayVar(&o.substitute, "substitute", nil, "value of a Flux variable, as `name=value`; can be repeated")
+	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil, "`key` of yours that states the expiry, for trust.expiryKeys of the new "+config.Name+"; can be repeated")
 	flags.StringVar(&o.first, "first-expiry", "30d", "`duration` from now to the first expiry of the exceptions that state none")
 	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of them")
 	flags.StringVar(&o.live, "live", "", "`file` with live PolicyExceptions, or - for standard input")
@@ -172,6 +173,15 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, er
 	out.Configured = cfg.Dir != ""
 	if out.Shape, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
 		return nil, err
+	}
+	for _, key := range o.expiryKeys {
+		if err := lifetime.CheckKey(key); err != nil {
+			return nil, cli.Usagef("--expiry-key: %w", err)
+		}
+		if out.Configured {
+			return nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the one that is there", config.Name, key)
+		}
+		out.Shape.Terms.Keys = append(out.Shape.Terms.Keys, key)
 	}
 	shapeconfig.WeighClaims(cfg.Promote, &out.Shape)
 	return out, nil

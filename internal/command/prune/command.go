@@ -162,7 +162,7 @@ func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) er
 		line := resultFor(e)
 		line.Outcome, line.Reason = cli.Warn, reasonEndsSoon
 		line.Message = fmt.Sprintf("%s expires at %s", e.Identity, clock(e.ExpiresAt))
-		line.Hint = "fix what it excuses, or have a new one approved"
+		line.Hint = fmt.Sprintf("fix the workload, or renew the exception: polex-request --renew %s --for 7d", e.Identity.Name)
 		report.Add(line)
 	}
 	for _, bad := range found.Unreadable {

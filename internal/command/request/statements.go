@@ -70,7 +70,7 @@ func (s *statements) complete(questions []question, streams cli.Streams) error {
 		for i, q := range questions {
 			flags[i] = "--" + q.flag
 		}
-		return &cli.UsageError{Err: fmt.Errorf("the request does not say %s", strings.Join(flags, ", ")), Hint: "nothing of this is guessed; on a terminal it is asked for"}
+		return &cli.UsageError{Err: fmt.Errorf("missing required flags: %s", strings.Join(flags, ", ")), Hint: "on a terminal, polex-request asks for them"}
 	}
 	if err := ask(questions, streams); err != nil {
 		return err
