@@ -45,10 +45,10 @@ const badRoot string = "no trust policy takes this root"
 
 // Why polex refuses what sigstore-go accepts. docs/interop.md says the same.
 const (
-	inEnvelope  = "it signs an envelope, and a seal's signature is over the message itself"
-	olderBundle = "it is of version 0.2, and a seal holds version 0.3, cosign's form, or both"
-	otherName   = "its certificate names neither an address nor a mailbox"
-	stampedKey  = "its root names a timestamp authority alone, and a key's signature has to be in a log"
+	inEnvelope  = "it signs an envelope; polex requires a signature over the message itself"
+	olderBundle = "it has version 0.2; polex reads version 0.3 and cosign's form"
+	otherName   = "its certificate names neither a URI nor a mail address"
+	stampedKey  = "its root has a timestamp authority but no log, and polex requires a log entry for a key"
 )
 
 const (

@@ -53,21 +53,21 @@ var conditionText = regexp.MustCompile(`^spec\.matchConditions\[[0-9]+\]\.expres
 
 // strictness are all such ways. One that no sample needs fails the test.
 var strictness = []stricter{
-	{reasonSyntax, nil, "the API server reads it, and others read it differently or not at all, such as a reviewer", nil},
-	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.conditions\.(any|all)\[[0-9]+\]\.(key|value)`), "a whole number that is written as a fraction comes back as an integer", nil},
-	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.expiresAt$`), "the end is read by several tools, and RFC 3339 is what all of them read alike; before 1970 there was no exception", nil},
-	{exception.ProblemNullValue, nil, "the API server drops the null, so that the live object would differ from the signed one", nil},
-	{exception.ProblemUnsignableField, nil, "the API server or a controller sets it, and nothing vouches for it", nil},
-	{exception.ProblemEmptyValue, regexp.MustCompile(`^metadata\.(labels|annotations)$`), "the API server drops the empty mapping, so that the live object would differ from the signed one", nil},
-	{exception.ProblemEmptyValue, regexp.MustCompile(`^metadata\.namespace$`), "as for a namespace that is missing", nil},
-	{exception.ProblemMissingField, regexp.MustCompile(`^metadata\.namespace$`), "the namespace would come from who applies it, not from what was reviewed", nil},
-	{shape.ReasonNamesNothing, nil, "the servers keep an exception from nothing, until somebody fills it", nil},
-	{shape.ReasonBadSelector, regexp.MustCompile(`\.namespaceSelector`), "Kyverno looks at it only when it matches, and then nothing matches, or anything", nil},
-	{shape.ReasonBadSelector, regexp.MustCompile(`\.selector\.matchExpressions`), "Kyverno looks at none that has a pattern in matchLabels, and then nothing matches", nil},
-	{shape.ReasonUnknownPolicyKind, nil, "the servers keep it, and nothing is exempt", nil},
-	{shape.ReasonBadExpression, conditionText, "it is longer than polex reads: whoever may write exceptions may not choose how long reading one takes", regexp.MustCompile("it has [0-9]+ characters, and 10240 are allowed$")},
-	{shape.ReasonBadExpression, conditionText, "it is nested deeper than polex reads: some that are still admitted take Kyverno's webhook seconds", regexp.MustCompile("recursion (limit|depth) exceeded")},
-	{shape.ReasonBadExpression, conditionText, "it ends in a comment, and Kyverno would write a parenthesis behind it in a policy that it generates", regexp.MustCompile("^the condition ends in a comment")},
+	{reasonSyntax, nil, "the API server accepts it, but a reviewer or another YAML reader reads it differently or not at all", nil},
+	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.conditions\.(any|all)\[[0-9]+\]\.(key|value)`), "the API server returns a whole number that is written as a fraction as an integer", nil},
+	{exception.ProblemInvalidValue, regexp.MustCompile(`^spec\.expiresAt$`), "several tools read the expiry, and all of them read RFC 3339 alike; no exception is older than 1970", nil},
+	{exception.ProblemNullValue, nil, "the API server drops the null, so the live object would differ from the signed one", nil},
+	{exception.ProblemUnsignableField, nil, "the API server or a controller sets the field, not the author", nil},
+	{exception.ProblemEmptyValue, regexp.MustCompile(`^metadata\.(labels|annotations)$`), "the API server drops the empty mapping, so the live object would differ from the signed one", nil},
+	{exception.ProblemEmptyValue, regexp.MustCompile(`^metadata\.namespace$`), "the same as for a missing namespace", nil},
+	{exception.ProblemMissingField, regexp.MustCompile(`^metadata\.namespace$`), "the deployer would choose the namespace, not the reviewed file", nil},
+	{shape.ReasonNamesNothing, nil, "the servers store an exception without a policy, and somebody can add one later", nil},
+	{shape.ReasonBadSelector, regexp.MustCompile(`\.namespaceSelector`), "Kyverno checks the selector only when it matches a resource; an invalid one then matches nothing or everything", nil},
+	{shape.ReasonBadSelector, regexp.MustCompile(`\.selector\.matchExpressions`), "Kyverno does not check the expressions if matchLabels has a pattern; the selector then matches nothing", nil},
+	{shape.ReasonUnknownPolicyKind, nil, "the servers store the exception, but it exempts nothing", nil},
+	{shape.ReasonBadExpression, conditionText, "it is longer than polex reads; otherwise the author of an exception could make polex read for any length of time", regexp.MustCompile("it has [0-9]+ characters, and 10240 are allowed$")},
+	{shape.ReasonBadExpression, conditionText, "it is nested deeper than polex reads; some deep expressions that the servers admit take Kyverno's webhook seconds", regexp.MustCompile("recursion (limit|depth) exceeded")},
+	{shape.ReasonBadExpression, conditionText, "it ends in a comment, and Kyverno appends a parenthesis to it in the policies that it generates", regexp.MustCompile("^the condition ends in a comment")},
 }
 
 // stricterBy returns the entry that permits a finding, or nil.

@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 func publishedTable(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
-	out.WriteString("\n| published by | accepted by both | refused by both | refused by polex alone |\n| --- | --- | --- | --- |\n")
+	out.WriteString("\n| published by | accepted by both | rejected by both | rejected by polex alone |\n| --- | --- | --- | --- |\n")
 	documents := map[publishedVerdict][]string{}
 	var order []publishedVerdict
 	for _, project := range projects {
@@ -69,7 +69,7 @@ func publishedTable(t *testing.T) string {
 		_, version, _ := strings.Cut(project.module, "@v")
 		fmt.Fprintf(&out, "| %s %s | %d | %d | %d |\n", project.name, version, both, neither, alone)
 	}
-	out.WriteString("\n| reason | why polex refuses it | documents |\n| --- | --- | --- |\n")
+	out.WriteString("\n| reason | why polex rejects it | documents |\n| --- | --- | --- |\n")
 	for _, v := range order {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", v.ours, v.why, strings.Join(slices.Compact(documents[v]), "<br>"))
 	}

@@ -9,15 +9,15 @@ import (
 
 // Why polex refuses what others accept.
 const (
-	archived   = "the message is an archive, as kubectl-sigstore makes with `--tarball=yes` and older ones always; polex takes documents only"
-	unlogged   = "a key made the signature, and it comes without a log entry; Kyverno then asks for none, whatever its policy says"
-	oneKeyOnce = "its policy names one key twice and wants both; one signer counts once, and a threshold that cannot be reached is refused when it is loaded"
-	filledIn   = unlogged + ". The request also holds what the API server fills in for a Service, which polex takes for a change"
-	everyOne   = "another key made one of the two signatures; every signature of a seal has to hold"
+	archived   = "the message is an archive, as from kubectl-sigstore with `--tarball=yes` and from older versions; polex accepts only documents"
+	unlogged   = "the signature is by a key and has no log entry; Kyverno does not require one for a key, even if its policy does"
+	oneKeyOnce = "its policy names one key twice and requires both; polex counts a signer once, and rejects a threshold that cannot be reached"
+	filledIn   = unlogged + ". The request also has fields that the API server adds to a Service, and to polex they are a change"
+	everyOne   = "one of the two signatures is by another key; polex requires that every signature of a document is valid"
 )
 
 // notLoaded stands for a reason where polex refuses the policy itself.
-const notLoaded string = "none: the policy is refused"
+const notLoaded string = "none: polex rejects the policy"
 
 // Verdicts that stand more than once.
 var (
