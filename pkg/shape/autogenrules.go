@@ -16,11 +16,11 @@ import (
 const ReasonAutogenRules = "autogen-rules"
 
 var autogenRulesCheck = check{
-	About: `Finds an exception whose rules are not those for the kinds that it matches. For a
-Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it makes of a rule for Pods, for
-a CronJob autogen-cronjob-<rule>; an exception that matches Deployments and names <rule>
-alone does nothing for them, nor does one that matches Pods and names autogen-<rule>.`,
-	Reasons: []Reason{{Name: ReasonAutogenRules, Doc: "the rules that are named are not those for the kinds that are matched", Severity: Warning}},
+	About: "Finds an exception that names rules for other kinds than it matches. From a rule for Pods, Kyverno 1.19 " +
+		"generates `autogen-<rule>` for a Deployment and `autogen-cronjob-<rule>` for a CronJob. An exception " +
+		"that matches Deployments and names only `<rule>` has no effect on them. Nor has one that matches Pods " +
+		"and names only `autogen-<rule>`.",
+	Reasons: []Reason{{Name: ReasonAutogenRules, Doc: "the named rules are not the rules for the matched kinds", Severity: Warning}},
 	Run:     (*subject).autogenRules,
 }
 

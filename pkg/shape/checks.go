@@ -5,7 +5,7 @@ import "github.com/polex-dev/polex/pkg/exception"
 // check is something that is asked of exceptions.
 type check struct {
 	Title   string // in docs/checks.md; "" is that of its first reason
-	About   string // likewise
+	About   string // likewise, in Markdown
 	Reasons []Reason
 	// Run adds what it finds. It is nil where a [Set] asks, or [Checker.Check] before
 	// all others.

@@ -11,16 +11,17 @@ import (
 const ReasonNotProvenNarrow = "not-proven-narrow"
 
 var conditionsMatchEverythingCheck = check{
-	Title: "Conditions match everything",
-	About: `Finds a policies.kyverno.io exception without match conditions, and one whose conditions
-select every resource or every resource of a kind. Conditions are narrow if one, or one of
-its parts between &&, compares the name or the namespace with literals, or if the kind and a
-label are compared. Those that compare labels alone are missing-kinds. The forms are ==, in,
-startsWith, endsWith, contains and matches with ^ and $. With ==, in and startsWith, a field
-or label may be optional if its orValue does not match:
-object.metadata.?namespace.orValue('') == 'team-a'. Conditions in other forms are
-not-proven-narrow: a warning, and an error in the preset strict. Nothing is evaluated.`,
-	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "the match conditions are in a form that is not recognised, and may be about any resource", Severity: Warning}},
+	Title: "Match conditions",
+	About: "Finds a policies.kyverno.io exception without match conditions, or with conditions that select every " +
+		"resource or every resource of a kind.\n\n" +
+		"Conditions are narrow if one of them, or one of its parts between `&&`, compares the name or the " +
+		"namespace with literals. They are also narrow if they compare the kind and a label. polex recognises " +
+		"`==`, `in`, `startsWith`, `endsWith`, `contains`, and `matches` with `^` and `$`. With `==`, `in` and " +
+		"`startsWith`, a field or label may be optional if its `orValue` does not match: " +
+		"`object.metadata.?namespace.orValue('') == 'team-a'`.\n\n" +
+		"Conditions in other forms are `not-proven-narrow`: a warning, and an error in the preset strict. This " +
+		"check does not evaluate conditions.",
+	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "polex does not recognise the form of the match conditions, and they may select any resource", Severity: Warning}},
 	Run:     (*subject).conditionsMatchEverything,
 }
 

@@ -13,7 +13,8 @@ import (
 const ReasonDuplicateIdentity = "duplicate-identity"
 
 var duplicateIdentityCheck = check{
-	Title:   "Duplicate identity",
+	About: "Finds two documents that are the same object to the API server. The document that is applied last wins, " +
+		"and the order depends on the tool. A second document can undo the one that was reviewed.",
 	Reasons: []Reason{{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server", Fixed: true}},
 }
 

@@ -17,10 +17,9 @@ var (
 const ReasonBadPodSecurity = "bad-pod-security"
 
 var badPodSecurityCheck = check{
-	About: `Finds a podSecurity entry that Kyverno's webhook refuses: a control over containers that
-does not say which images it is for, one over Pods that does, and a field without the values
-that it may take, or the reverse.`,
-	Reasons: []Reason{{Name: ReasonBadPodSecurity, Doc: "Kyverno would refuse a podSecurity entry", Fixed: true}},
+	About: "Finds a podSecurity entry that Kyverno's webhook rejects: a control over containers without images, a " +
+		"control over Pods with images, a field without values, or values without a field.",
+	Reasons: []Reason{{Name: ReasonBadPodSecurity, Doc: "Kyverno rejects a podSecurity entry", Fixed: true}},
 	Run:     (*subject).badPodSecurity,
 }
 

@@ -11,10 +11,10 @@ import (
 const ReasonBackgroundUserInfo = "background-user-info"
 
 var backgroundUserInfoCheck = check{
-	About: `Finds an exception for requests of certain people that is also meant for background scans,
-where there is no request. Kyverno's webhook refuses it; background is true where it is not
-said.`,
-	Reasons: []Reason{{Name: ReasonBackgroundUserInfo, Doc: "Kyverno would refuse roles or subjects in an exception that is for background scans too", Fixed: true}},
+	About: "Finds roles, clusterRoles or subjects in an exception that also applies to background scans. A " +
+		"background scan has no request, so Kyverno's webhook rejects the exception. `background` is true by " +
+		"default.",
+	Reasons: []Reason{{Name: ReasonBackgroundUserInfo, Doc: "the exception lists roles or subjects and applies to background scans, which Kyverno rejects", Fixed: true}},
 	Run:     (*subject).backgroundUserInfo,
 }
 
@@ -39,9 +39,9 @@ func (s *subject) backgroundUserInfo() {
 const ReasonBadUserInfo = "bad-user-info"
 
 var badUserInfoCheck = check{
-	About: `Finds roles and subjects in a form that Kyverno's webhook refuses: a role is namespace:name,
-and a subject is a User, a Group or, in a namespace, a ServiceAccount.`,
-	Reasons: []Reason{{Name: ReasonBadUserInfo, Doc: "Kyverno would refuse the form of a role or subject", Fixed: true}},
+	About: "Finds roles and subjects in a form that Kyverno's webhook rejects. A role is `namespace:name`. A subject " +
+		"is a User, a Group, or a ServiceAccount with its namespace.",
+	Reasons: []Reason{{Name: ReasonBadUserInfo, Doc: "Kyverno rejects the form of a role or subject", Fixed: true}},
 	Run:     (*subject).badUserInfo,
 }
 

@@ -13,11 +13,13 @@ import (
 const ReasonBadExpression = "bad-expression"
 
 var badExpressionCheck = check{
-	About: `Finds a match condition that Kyverno would not admit, or that nobody could review: an
-expression that does not compile to a bool with what Kyverno gives it, is too long or too
-deep, or ends in a comment; a name that is no name or is used twice; more conditions than Kubernetes takes. Where
-the webhook of Kyverno is off, such a condition breaks its policy instead.`,
-	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is no CEL expression that Kyverno would take", Fixed: true}},
+	About: "Finds a match condition that Kyverno rejects or that nobody could review:\n\n" +
+		"- the expression does not compile to a bool with Kyverno's variables, is too long or too deep, or ends " +
+		"in a comment;\n" +
+		"- the name of the condition is invalid or used twice;\n" +
+		"- the exception has more conditions than Kubernetes allows.\n\n" +
+		"Where Kyverno's webhook is off, such a condition breaks its policy.",
+	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is not a CEL expression that Kyverno accepts", Fixed: true}},
 	Run:     (*subject).badExpression,
 }
 

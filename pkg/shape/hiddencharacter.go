@@ -14,11 +14,11 @@ import (
 const reasonHiddenCharacter = "hidden-character"
 
 var hiddenCharacterCheck = check{
-	About: `Finds what a reviewer cannot see or is shown in another order: in names, anything that is
-not printable ASCII, for a letter of another alphabet looks like one of ours; in any text,
-key or comment, the characters that turn the direction of writing or take no room. The
-joiners that some scripts need are allowed in prose.`,
-	Reasons: []Reason{{Name: reasonHiddenCharacter, Doc: "a character is not what a reader sees"}},
+	About: "Finds characters that a reviewer cannot see, or sees in another order. Names must be printable ASCII, " +
+		"because a letter of another alphabet can look like a Latin letter. In other texts, keys and comments, " +
+		"polex finds characters that have no width or change the direction of writing. The joiners that some " +
+		"scripts need are allowed there.",
+	Reasons: []Reason{{Name: reasonHiddenCharacter, Doc: "a character is invisible or looks like another one"}},
 	Run:     (*subject).hiddenCharacter,
 }
 

@@ -11,12 +11,11 @@ const reasonIgnoredAPI = "ignored-api"
 
 var ignoredAPICheck = check{
 	Title: "Ignored API",
-	About: `Finds, where the release of Kyverno is known, an exception that its engine
-ignores, that its API server does not serve, or of which the API server drops a field, so
-that the live object would not be the signed one. An exception that is ignored is not
-harmless: it is reviewed and renewed as if it did something, and what it was for is blocked
-on the day of the upgrade.`,
-	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or will", Milder: true}},
+	About: "Needs the release of Kyverno (`shape.kyvernoVersion` or `--kyverno-version`). Finds an exception that " +
+		"this release ignores or does not serve, or a field that its API server drops, so that the live object " +
+		"would differ from the signed one. An ignored exception is harmful: people review and renew it, and after " +
+		"the upgrade Kyverno blocks the workload that needs it.",
+	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or a later release will", Milder: true}},
 	Run:     (*subject).ignoredAPI,
 }
 

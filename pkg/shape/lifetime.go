@@ -20,13 +20,14 @@ const (
 
 var lifetimeCheck = check{
 	Title: "Lifetime",
-	About: `Finds an exception that never ends, has ended, ends too late, or does not say clearly when.
-A duration is judged as it is, for it begins when the exception is signed.`,
+	About: "Finds an exception without an expiry, with an invalid expiry, with one that has passed, or with a " +
+		"lifetime above the maximum. A duration counts from the signing, so polex compares the whole duration " +
+		"with the maximum.",
 	Reasons: []Reason{
-		{Name: ReasonNoExpiry, Doc: "the exception does not say when it ends"},
-		{Name: ReasonBadLifetime, Doc: "what the exception says of its lifetime cannot be read or contradicts itself", Fixed: true},
-		{Name: ReasonExpired, Doc: "the exception has ended already", Fixed: true},
-		{Name: reasonLifetimeTooLong, Doc: "the exception lives longer than is allowed"},
+		{Name: ReasonNoExpiry, Doc: "the exception has no expiry"},
+		{Name: ReasonBadLifetime, Doc: "a time or duration of the exception is invalid or contradicts another", Fixed: true},
+		{Name: ReasonExpired, Doc: "the exception has expired", Fixed: true},
+		{Name: reasonLifetimeTooLong, Doc: "the lifetime exceeds the maximum"},
 	},
 	Run: (*subject).lifetime,
 }

@@ -10,10 +10,10 @@ import (
 const reasonLookAlike = "look-alike"
 
 var lookAlikeCheck = check{
-	About: `Finds two names in one list, or in one field of the entries of a list, that differ in
-nothing but letter case or white space, which are one name to a reader and two to Kyverno,
-and a name that begins or ends with white space.`,
-	Reasons: []Reason{{Name: reasonLookAlike, Doc: "two names differ in what a reader does not see"}},
+	About: "Finds two names that differ only in letter case or white space, in one list or in one field of the " +
+		"entries of a list. A reader takes them for one name, and Kyverno for two. Also finds a name that begins " +
+		"or ends with white space.",
+	Reasons: []Reason{{Name: reasonLookAlike, Doc: "two names look the same to a reader"}},
 	Run:     (*subject).lookAlike,
 }
 

@@ -15,16 +15,17 @@ const (
 )
 
 var matchesEverythingCheck = check{
-	About: `Finds a kyverno.io exception whose match does not narrow down what is exempt. Each filter of
-match.any, and those of match.all taken together, must say kinds, and names, namespaces or
-labels besides. What does not count, because it narrows nothing or can be put on by whoever
-wants to be exempt: a pattern that fits anything, an empty selector, a selector that only
-asks for labels to be absent, annotations, operations (Kyverno does not look at them in an
-exception), and who sent the request. What lists no kinds, and is narrow otherwise, is
-missing-kinds; so are match conditions that compare labels alone.`,
+	About: "Finds a kyverno.io exception that does not restrict the exempted resources. Each filter of `match.any`, " +
+		"and the filters of `match.all` together, must list kinds, and also names, namespaces or labels. These do " +
+		"not count, because they restrict nothing, or because the author of a resource can set them:\n\n" +
+		"- a pattern that matches everything;\n" +
+		"- an empty selector, or one that only requires labels to be absent;\n" +
+		"- annotations, operations (Kyverno ignores them in an exception) and the sender of the request.\n\n" +
+		"A filter that lists no kinds and is otherwise narrow is `missing-kinds`. So are match conditions that " +
+		"compare only labels.",
 	Reasons: []Reason{
-		{Name: ReasonMatchesEverything, Doc: "the exception does not say which resources it is for"},
-		{Name: ReasonMissingKinds, Doc: "a filter lists no kinds, or the match conditions restrict labels alone"},
+		{Name: ReasonMatchesEverything, Doc: "the exception does not restrict the exempted resources"},
+		{Name: ReasonMissingKinds, Doc: "a filter lists no kinds, or the match conditions compare only labels"},
 	},
 	Run: (*subject).matchesEverything,
 }

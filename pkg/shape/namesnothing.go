@@ -4,9 +4,8 @@ package shape
 const ReasonNamesNothing = "names-nothing"
 
 var namesNothingCheck = check{
-	About: `Finds an exception that exempts from nothing: an empty list of policies, or a policy with an
-empty list of rules. It looks harmless and is reviewed as such, until a later change of one
-word fills it.`,
+	About: "Finds an empty list of policies, or a policy with an empty list of rules. Such an exception exempts " +
+		"nothing and looks harmless in a review, until a later change of one word fills the list.",
 	Reasons: []Reason{{Name: ReasonNamesNothing, Doc: "the exception names no policy or no rule"}},
 	Run:     (*subject).namesNothing,
 }

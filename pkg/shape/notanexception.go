@@ -11,8 +11,8 @@ import (
 const ReasonNotAnException = "not-an-exception"
 
 var notAnExceptionCheck = check{
-	Title:   "Not an exception",
-	Reasons: []Reason{{Name: ReasonNotAnException, Doc: "the document is no PolicyException of kyverno.io or policies.kyverno.io", Fixed: true}},
+	About:   "Finds a document of another kind, and a list: polex signs exceptions one by one.",
+	Reasons: []Reason{{Name: ReasonNotAnException, Doc: "the document is not a PolicyException of kyverno.io or policies.kyverno.io", Fixed: true}},
 }
 
 // notAnException finds a document of another kind. A list is one too: what is

@@ -12,13 +12,13 @@ import (
 const ReasonOverlaps = "overlaps"
 
 var overlappingCheck = check{
-	Title: "Overlapping",
-	About: `Finds two exceptions that exempt the same resource from the same policy, and for kyverno.io
-from the same rule: when one of them ends, the other still exempts. It is reported with an
-example, or where one exception has every condition of the other, so that it is never
-reported wrongly. Match conditions have an example where they compare kinds, API versions,
-names, namespaces, labels and the user with literals; in other forms, only the same parts
-are found. An exception does not overlap with the one that it renews.`,
+	About: "Finds two exceptions that exempt the same resource from the same policy, and for kyverno.io from the " +
+		"same rule. When one of them expires, the other still exempts. polex reports an overlap only with an " +
+		"example, or if one exception has every condition of the other. A reported overlap is therefore always " +
+		"real.\n\n" +
+		"polex finds examples for match conditions that compare kinds, API versions, names, namespaces, labels " +
+		"and the user with literals. For conditions in other forms, it only finds equal parts. A renewal does not " +
+		"overlap with its predecessor.",
 	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning}},
 }
 

@@ -13,14 +13,14 @@ const (
 )
 
 var renewalCheck = check{
-	Title: "Renewal",
-	About: `Finds an exception that renews another one more often than is allowed, or that does not say
-properly which. The number is the exception's own word until it is held against the signed
-predecessor, which signing does when it promotes: a renewal that names another message,
-skips a number or exempts something else is not signed.`,
+	Title: "Renewals",
+	About: "Finds an exception that is renewed more often than `shape.renewals.max` allows, or that names its " +
+		"predecessor incorrectly. This check reads the number of renewals from the annotation. `polex-sign " +
+		"--promote` compares it with the signed predecessor. It does not sign a renewal that names another " +
+		"message, skips a number or exempts something else.",
 	Reasons: []Reason{
-		{Name: reasonBadRenewal, Doc: "what the exception says of the one that it renews cannot be read", Fixed: true},
-		{Name: reasonTooManyRenewals, Doc: "the exception has been renewed more often than is allowed"},
+		{Name: reasonBadRenewal, Doc: "the annotations that name the predecessor are invalid", Fixed: true},
+		{Name: reasonTooManyRenewals, Doc: "the exception has more renewals in a row than allowed"},
 	},
 	Run: (*subject).renewal,
 }

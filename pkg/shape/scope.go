@@ -22,18 +22,18 @@ const (
 
 var scopeCheck = check{
 	Title: "Scope",
-	About: `Finds an exception that is wider than the configuration asks for: in a namespace where
-exceptions do not belong, from more policies than one exception may name, or with a filter
-that leaves out names, namespaces or senders. The conditions of policies.kyverno.io are not
-read for these three: what an expression restricts is for [Config.Rules] to ask. Where every
-kind is one of Kubernetes that is in no namespace, named with its group
-(rbac.authorization.k8s.io/v1/ClusterRole), there is none to say.`,
+	About: "Finds an exception that is wider than `shape` allows. Its namespace is not in `namespaces`, it names " +
+		"more policies than `maxPolicies`, or a filter does not list the names, namespaces or subjects that " +
+		"`requireInMatch` requires.\n\n" +
+		"`requireInMatch` does not cover the match conditions of policies.kyverno.io: write a CEL rule under " +
+		"`shape.rules`. A filter needs no namespaces if all its kinds are cluster-scoped kinds of Kubernetes, " +
+		"written with their group (`rbac.authorization.k8s.io/v1/ClusterRole`).",
 	Reasons: []Reason{
-		{Name: reasonWrongNamespace, Doc: "exceptions do not live in this namespace"},
-		{Name: reasonTooManyPolicies, Doc: "the exception names more policies than one may"},
-		{Name: reasonMissingNames, Doc: "a filter names no resources"},
-		{Name: reasonMissingNamespaces, Doc: "a filter names no namespaces"},
-		{Name: reasonMissingSubjects, Doc: "a filter does not say who sends the request"},
+		{Name: reasonWrongNamespace, Doc: "exceptions are not allowed in this namespace"},
+		{Name: reasonTooManyPolicies, Doc: "the exception names too many policies"},
+		{Name: reasonMissingNames, Doc: "a filter lists no names"},
+		{Name: reasonMissingNamespaces, Doc: "a filter lists no namespaces"},
+		{Name: reasonMissingSubjects, Doc: "a filter lists no subjects, roles or clusterRoles"},
 	},
 	Run: (*subject).scope,
 }

@@ -25,17 +25,16 @@ const (
 )
 
 var statementsCheck = check{
-	Title: "Statements",
-	About: `Finds an exception that does not say what it must (why it exists, its ticket, its owner, its
-category), or says it twice in different words. An expiry said twice is for the check on
-lifetimes.`,
+	Title: "Reason, ticket, owner and category",
+	About: "Finds an exception that lacks a statement of `shape.require` (reason, ticket, owner or category), or " +
+		"that states one of them in two places with different values. [Lifetime](#lifetime) covers two expiries.",
 	Reasons: []Reason{
-		{Name: ReasonMissingReason, Doc: "the exception does not say why it is needed"},
-		{Name: reasonMissingTicket, Doc: "the exception names no ticket"},
-		{Name: reasonMissingOwner, Doc: "the exception names no owner"},
-		{Name: reasonMissingCategory, Doc: "the exception does not say whether it is a waiver or mitigated"},
+		{Name: ReasonMissingReason, Doc: "the exception states no reason"},
+		{Name: reasonMissingTicket, Doc: "the exception states no ticket"},
+		{Name: reasonMissingOwner, Doc: "the exception states no owner"},
+		{Name: reasonMissingCategory, Doc: "the exception states no category (waiver or mitigated)"},
 		{Name: reasonBadCategory, Doc: "the category is neither waiver nor mitigated"},
-		{Name: reasonContradiction, Doc: "a field and an annotation say different things", Fixed: true},
+		{Name: reasonContradiction, Doc: "a field and an annotation state different values", Fixed: true},
 	},
 	Run: (*subject).statements,
 }

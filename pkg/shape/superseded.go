@@ -13,8 +13,9 @@ import (
 const reasonSuperseded = "superseded"
 
 var supersededLiveCheck = check{
-	Title:   "Superseded live",
-	Reasons: []Reason{{Name: reasonSuperseded, Doc: "the exception takes the place of a live one", Severity: Warning}},
+	About: "Finds an exception that replaces the live one of the same name. The message lists new policies and " +
+		"rules, a changed match and a later expiry.",
+	Reasons: []Reason{{Name: reasonSuperseded, Doc: "the exception replaces a live one", Severity: Warning}},
 }
 
 // superseded finds an exception that takes the place of a live one, which is

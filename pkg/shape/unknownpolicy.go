@@ -12,11 +12,12 @@ import (
 const reasonUnknownPolicy = "unknown-policy"
 
 var unknownPolicyCheck = check{
-	About: `Finds an exception from a policy that does not exist, or that exists as another kind than
-the exception says. Kyverno passes over such a name in silence: the exception does nothing
-until somebody adds a policy of that name, and nobody will look at it then. Where a file of
-policies cannot be read, that is the one error, and no policy or rule is unknown.`,
-	Reasons: []Reason{{Name: reasonUnknownPolicy, Doc: "there is no such policy"}},
+	About: "Needs the policies (`directories.policies` or `--policies`). Finds an exception from a policy that does " +
+		"not exist, or that has another kind than the exception says. Kyverno ignores such a name silently. The " +
+		"exception has no effect until somebody adds a policy of that name, and nobody reviews it then.\n\n" +
+		"If polex cannot read a file of policies, it reports only that error, and no `unknown-policy` or " +
+		"`unknown-rule`.",
+	Reasons: []Reason{{Name: reasonUnknownPolicy, Doc: "the policy does not exist"}},
 	Run:     (*subject).unknownPolicy,
 }
 

@@ -13,10 +13,10 @@ import (
 const reasonUnknownRule = "unknown-rule"
 
 var unknownRuleCheck = check{
-	About: `Finds the name or pattern of a rule that the policy does not have, the rules included that
-Kyverno makes of it for controllers of Pods. It does nothing today, and covers whatever rule
-gets that name.`,
-	Reasons: []Reason{{Name: reasonUnknownRule, Doc: "the policy has no such rule"}},
+	About: "Finds a rule name or pattern that the policy does not have. The rules that Kyverno generates for Pod " +
+		"controllers count as rules of the policy. The name has no effect today, and covers any rule that gets " +
+		"this name later.",
+	Reasons: []Reason{{Name: reasonUnknownRule, Doc: "the policy does not have this rule"}},
 	Run:     (*subject).unknownRule,
 }
 

@@ -10,9 +10,9 @@ import (
 const reasonUselessPodSecurity = "useless-pod-security"
 
 var uselessPodSecurityCheck = check{
-	About: `Finds spec.podSecurity in an exception from rules that are no podSecurity rules. It reads as
-if a few controls were left out; Kyverno does not look at it there and skips the whole rule.`,
-	Reasons: []Reason{{Name: reasonUselessPodSecurity, Doc: "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"}},
+	About: "Finds `spec.podSecurity` in an exception from rules that are not podSecurity rules. It reads as if only " +
+		"some controls were exempt. Kyverno ignores the field there and skips the whole rule.",
+	Reasons: []Reason{{Name: reasonUselessPodSecurity, Doc: "podSecurity restricts nothing, because no named rule is a podSecurity rule"}},
 	Run:     (*subject).uselessPodSecurity,
 }
 

@@ -10,9 +10,9 @@ import (
 const reasonWildcardImage = "wildcard-image"
 
 var wildcardImageCheck = check{
-	About: `Finds an image or an allowed value that fits anything. In podSecurity, where it takes in
-every container of resources that are named otherwise, it is a warning.`,
-	Reasons: []Reason{{Name: reasonWildcardImage, Doc: "an image or an allowed value stands for anything", Milder: true}},
+	About: "Finds an image or an allowed value that matches everything. In `podSecurity` it is a warning: there it " +
+		"covers every container, but only of the resources that the match selects.",
+	Reasons: []Reason{{Name: reasonWildcardImage, Doc: "an image or an allowed value matches everything", Milder: true}},
 	Run:     (*subject).wildcardImage,
 }
 

@@ -12,10 +12,9 @@ import (
 const reasonWildcardMatch = "wildcard-match"
 
 var wildcardMatchCheck = check{
-	About: `Finds what looks like a restriction in a filter that is narrow otherwise, and restricts
-nothing: a name or namespace that fits any, and a selector that asks for no label to be
-present. A later change that takes the real restriction away would leave a match that still
-looks narrow.`,
+	About: "Finds a part of a narrow filter that looks like a restriction and restricts nothing: a name or namespace " +
+		"that matches everything, or a selector that requires no label to be present. If a later change removes " +
+		"the real restriction, the filter still looks narrow.",
 	Reasons: []Reason{{Name: reasonWildcardMatch, Doc: "a name, a namespace or a selector restricts nothing"}},
 	Run:     (*subject).wildcardMatch,
 }

@@ -10,9 +10,8 @@ import (
 const ReasonWildcardPolicy = "wildcard-policy"
 
 var wildcardPolicyCheck = check{
-	About: `Finds a policy named by a pattern. Kyverno 1.19 compares names of policies as they are, so
-that today a pattern reaches nothing: whoever wrote it meant more than anybody should
-approve.`,
+	About: "Finds a policy that is named by a pattern. Kyverno 1.19 compares policy names exactly, so a pattern has " +
+		"no effect today. It shows that its author wants more than a reviewer should approve.",
 	Reasons: []Reason{{Name: ReasonWildcardPolicy, Doc: "a policy is named by a pattern", Milder: true}},
 	Run:     (*subject).wildcardPolicy,
 }

@@ -10,9 +10,9 @@ import (
 const ReasonWildcardRule = "wildcard-rule"
 
 var wildcardRuleCheck = check{
-	About: `Finds a pattern for rules, which covers the rules that the policy will have one day. One
-that leaves some out is a warning: autogen-* is how some write the forms of a rule for
-controllers of Pods.`,
+	About: "Finds a rule that is named by a pattern, which also covers rules that the policy gets later. A pattern " +
+		"that leaves some rules out is a warning, because `autogen-*` is a common way to write the rules that " +
+		"Kyverno generates for Pod controllers.",
 	Reasons: []Reason{{Name: ReasonWildcardRule, Doc: "a rule is named by a pattern", Milder: true}},
 	Run:     (*subject).wildcardRule,
 }
