@@ -22,6 +22,6 @@ func (s *subject) alreadySealed() {
 		return
 	}
 	s.find(reasonAlreadySealed, exception.Path{"metadata", "annotations", keys[0]},
-		fmt.Sprintf("the annotation %q belongs to a seal, and this is where drafts are checked", keys[0]),
-		"remove the annotations under "+manifest.SignaturePrefix+", or check it with polex-verify")
+		fmt.Sprintf("the annotation %q is part of a signature, and a draft has none", keys[0]),
+		"remove the annotations under "+manifest.SignaturePrefix+"; to check a signed exception, use polex-verify")
 }

@@ -65,12 +65,12 @@ func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named 
 		return
 	}
 	if len(missing) > 0 {
-		s.find(ReasonAutogenRules, path, fmt.Sprintf("the match takes %s, and the rule that Kyverno runs for it is not named", strings.Join(needing, ", ")),
-			"add "+quoted(missing))
+		s.find(ReasonAutogenRules, path, fmt.Sprintf("the exception matches %s, but ruleNames lacks the rule that Kyverno runs for it", strings.Join(needing, ", ")),
+			"add "+quoted(missing)+" to ruleNames")
 	}
 	if len(idle) > 0 && slices.Equal(taken, []string{"Pod"}) {
-		s.find(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s is for controllers of Pods, and the match takes Pods alone", quoted(idle)),
-			"match the controllers too, such as Deployment, or name the rule alone")
+		s.find(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s runs for Pod controllers, but the exception matches only Pods", quoted(idle)),
+			"add the controllers to kinds, e.g. Deployment, or remove "+quoted(idle)+" from ruleNames")
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *subject) claimsReview() {
 	}
 	for _, path := range exception.RecordPaths(s.Doc.GroupKind()) {
 		if _, there := s.Doc.Lookup(path...); there {
-			s.find(ReasonClaimsReview, path, fmt.Sprintf("the request says %s itself", path), "remove it: it is recorded when the exception is signed")
+			s.find(ReasonClaimsReview, path, fmt.Sprintf("a request must not state %s", path), "remove it: polex records it when it signs the exception")
 		}
 	}
 }

@@ -31,8 +31,8 @@ func (s *subject) conditionsMatchEverything() {
 	}
 	conditions := s.conditions()
 	if len(conditions) == 0 {
-		s.find(ReasonMatchesEverything, s.ScopePath, "without match conditions the exception is for every resource of its policies",
-			`add a condition such as object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
+		s.find(ReasonMatchesEverything, s.ScopePath, "the exception has no match conditions, so it exempts every resource from its policies",
+			`add a condition, e.g. object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
 		return
 	}
 	texts, constant := make([]string, len(conditions)), false
@@ -52,11 +52,11 @@ func (s *subject) conditionsMatchEverything() {
 	switch kyverno.WidthOf(texts) {
 	case kyverno.Wide:
 		s.find(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
-			"add the name or the namespace: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']")
+			"compare the name or the namespace, e.g. object.metadata.name == 'web' or object.metadata.namespace in ['a', 'b']")
 	case kyverno.AnyKind:
-		s.find(ReasonMissingKinds, s.whereConditions(), "these conditions restrict labels alone, so they exempt every kind that the policy covers", "add the kind, e.g. object.kind == 'Pod'")
+		s.find(ReasonMissingKinds, s.whereConditions(), "these conditions restrict only labels, so they exempt every kind that the policy covers", "add the kind, e.g. object.kind == 'Pod'")
 	case kyverno.Unproven:
 		s.find(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
-			"compare the name or the namespace with literals: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']; or the kind and a label")
+			"compare the name or the namespace with literals, e.g. object.metadata.name == 'web' or object.metadata.namespace in ['a', 'b']; or compare the kind and a label")
 	}
 }

@@ -148,7 +148,7 @@ func New(c Config) (*Checker, error) {
 
 func checkLifetimes(c *Config) error {
 	if c.Renewals.Max < 0 || c.Renewals.Max > exception.MaxRenewals || c.Renewals.MaxLifetime < 0 {
-		return fmt.Errorf("%d renewals of %s each cannot be meant", c.Renewals.Max, c.Renewals.MaxLifetime)
+		return fmt.Errorf("renewals: max %d or maxLifetime %s is out of range", c.Renewals.Max, c.Renewals.MaxLifetime)
 	}
 	if c.MaxLifetime < 0 {
 		return fmt.Errorf("the maximum lifetime %s is negative", c.MaxLifetime)
@@ -158,10 +158,10 @@ func checkLifetimes(c *Config) error {
 			return fmt.Errorf("limit %d has no maximum lifetime", i+1)
 		}
 		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 && len(limit.Severities) == 0 {
-			return fmt.Errorf("limit %d names neither policies, namespaces nor severities: the maximum lifetime for all stands outside of the limits", i+1)
+			return fmt.Errorf("limit %d names no policies, namespaces or severities: use maxLifetime for all exceptions", i+1)
 		}
 		if len(limit.Severities) > 0 && c.Policies == nil {
-			return fmt.Errorf("limit %d is for policies of a severity, and where the policies are is not said", i+1)
+			return fmt.Errorf("limit %d has severities, which require the policies: set directories.policies or --policies", i+1)
 		}
 		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces, limit.Severities), "") {
 			return fmt.Errorf("limit %d has an empty name", i+1)
@@ -182,7 +182,7 @@ func checkRequired(c *Config) error {
 
 func checkPlaces(c *Config) error {
 	if c.MaxPolicies < 0 {
-		return fmt.Errorf("%d policies at most cannot be meant", c.MaxPolicies)
+		return fmt.Errorf("maxPolicies is negative: %d", c.MaxPolicies)
 	}
 	if err := wildcard.Names(c.Namespaces).Check(wildcard.NamespaceForm); err != nil {
 		return fmt.Errorf("namespaces: %w", err)

@@ -59,14 +59,14 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 	compiled := make([]compiledRule, 0, len(rules))
 	for i, r := range rules {
 		if !ruleName.MatchString(r.Name) || len(r.Name) > maxRuleName {
-			return nil, fmt.Errorf("rule %d: %q is no name for a rule: use lower case words with dashes between them, such as no-friday", i+1, expression.Shortened(r.Name))
+			return nil, fmt.Errorf("rule %d: %q is not a valid name: use lower-case words joined by dashes, e.g. no-friday", i+1, expression.Shortened(r.Name))
 		}
 		if by, ok := taken[r.Name]; ok {
 			return nil, fmt.Errorf("rule %d: %q is already the name of %s", i+1, r.Name, by)
 		}
 		taken[r.Name] = fmt.Sprintf("rule %d", i+1)
 		if r.Severity != Error && r.Severity != Warning {
-			return nil, fmt.Errorf("rule %q: there is no severity %d", r.Name, r.Severity)
+			return nil, fmt.Errorf("rule %q: severity %d is neither Error nor Warning", r.Name, r.Severity)
 		}
 		checked, err := l.Predicate(r.Expression, expression.NewCompiling())
 		if err != nil {
@@ -102,12 +102,12 @@ func (s *subject) customRules() {
 		switch value, _, err := r.program.Eval(variables); {
 		case err != nil:
 			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, expression.Shortened(err.Error()))
-			f.Hint = "write what the rule asks for, or let the rule ask first whether it is there: has(object.spec.x) && …"
+			f.Hint = "add the field that the rule reads, or begin the rule with a test such as has(object.spec.x) && …"
 		case value == types.True:
 			continue
 		case f.Message == "":
 			f.Message = fmt.Sprintf("the exception breaks the rule %s", r.Name)
-			f.Hint = "the rule asks for " + expression.Shortened(r.Expression)
+			f.Hint = "the rule requires " + expression.Shortened(r.Expression)
 		}
 		s.add(f)
 	}

@@ -72,7 +72,7 @@ func (s *Set) Add(d *exception.Document) []Finding {
 		path := exception.Path{"metadata", "name"}
 		return []Finding{{
 			Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
-			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), s.members[first].at),
+			Message: fmt.Sprintf("%q is also defined at %s", d.Identity().String(), s.members[first].at),
 			Hint:    "keep one of the two",
 		}}
 	}

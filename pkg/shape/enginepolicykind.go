@@ -30,6 +30,6 @@ func (s *subject) unknownPolicyKind() {
 		if kyverno.HasRules(kind) {
 			hint = fmt.Sprintf("write an exception of %s for a %s", kyverno.APIVersion(kyverno.MatchKind), kind)
 		}
-		s.find(ReasonUnknownPolicyKind, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy that exceptions of %s reach", kind, ref.Group), hint)
+		s.find(ReasonUnknownPolicyKind, ref.Kind.Path, fmt.Sprintf("exceptions of %s do not apply to policies of kind %q", ref.Group, kind), hint)
 	}
 }

@@ -20,7 +20,7 @@ func (s *subject) badSelector() {
 				continue
 			}
 			if len(selector.Labels) == 0 && len(selector.Expressions) == 0 {
-				s.find(ReasonBadSelector, selector.Path, "the selector asks for no label", "add matchLabels, or remove the selector")
+				s.find(ReasonBadSelector, selector.Path, "the selector requires no label", "add matchLabels, or remove the selector")
 			}
 			for _, p := range selector.Problems() {
 				s.find(ReasonBadSelector, p.Path, p.Message, p.Hint)

@@ -28,8 +28,8 @@ func (s *subject) backgroundUserInfo() {
 			count int
 		}{{"roles", len(f.Roles)}, {"clusterRoles", len(f.ClusterRoles)}, {"subjects", len(f.Subjects)}} {
 			if of.count > 0 {
-				s.find(ReasonBackgroundUserInfo, f.Path.With(of.field), "Kyverno knows no "+of.field+" in a background scan, and this exception is for background scans too",
-					"write background: false, or match by what the resource is")
+				s.find(ReasonBackgroundUserInfo, f.Path.With(of.field), of.field+" requires background: false, because a background scan has no request",
+					"write background: false, or remove "+of.field)
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (s *subject) badUserInfo() {
 	for _, f := range s.Match.Filters() {
 		for _, role := range f.Roles {
 			if strings.Count(role.Text, ":") != 1 {
-				s.find(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role's namespace and name", role.Text), "write it as namespace:name")
+				s.find(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role in the form namespace:name", role.Text), "write it as namespace:name, e.g. team-a:admin")
 			}
 		}
 		for _, person := range f.Subjects {
@@ -64,12 +64,12 @@ func (s *subject) badSubject(person kyverno.Subject) {
 	case "User", "Group":
 	case "ServiceAccount":
 		if person.Namespace == "" {
-			s.find(ReasonBadUserInfo, path.With("namespace"), "a ServiceAccount lives in a namespace, and none is named", "add its namespace")
+			s.find(ReasonBadUserInfo, path.With("namespace"), "the ServiceAccount has no namespace", "add its namespace")
 		}
 	default:
-		s.find(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", person.Kind), "write User, Group or ServiceAccount")
+		s.find(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is not a kind of subject", person.Kind), "write User, Group or ServiceAccount")
 	}
 	if person.Named && person.Name == "" {
-		s.find(ReasonBadUserInfo, path.With("name"), "the subject has no name", "name who needs the exception")
+		s.find(ReasonBadUserInfo, path.With("name"), "the subject has no name", "add the name of the user, group or service account")
 	}
 }

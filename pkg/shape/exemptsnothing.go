@@ -32,5 +32,5 @@ func (s *subject) exemptsNothing() {
 	if exempts || cut {
 		return
 	}
-	s.find(reasonExemptsNothing, s.ScopePath, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
+	s.find(reasonExemptsNothing, s.ScopePath, "the exception would exempt none of the given resources", "check kinds, names and namespaces, or remove the exception")
 }

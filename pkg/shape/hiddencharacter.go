@@ -29,7 +29,7 @@ func (s *subject) hiddenCharacter() {
 		for _, r := range name.Text {
 			if r <= ' ' && r != ' ' || r > '~' {
 				seen[name.Path.String()] = true
-				s.find(reasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
+				s.find(reasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q contains the character %U, which is not printable ASCII", name.Text, r), "write the name in ASCII")
 				break
 			}
 		}
@@ -53,7 +53,7 @@ func (s *subject) hiddenCharacter() {
 				column += at.Column - 1
 			}
 			at.Line, at.Column = at.Line+line, column+1
-			s.add(Finding{Reason: reasonHiddenCharacter, Position: at, Message: fmt.Sprintf("the character %U stands here, which a reader cannot see", r), Hint: "remove it"})
+			s.add(Finding{Reason: reasonHiddenCharacter, Position: at, Message: fmt.Sprintf("the character %U is invisible or changes the direction of the text", r), Hint: "remove it"})
 			return
 		}
 		i, column = i+size, column+1
@@ -100,7 +100,7 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 		if hidden(r) {
 			if !seen[path.String()] {
 				seen[path.String()] = true
-				s.find(reasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
+				s.find(reasonHiddenCharacter, path, fmt.Sprintf("the %s contains the character %U, which is invisible or changes the direction of the text", what, r), "remove it")
 			}
 			return
 		}

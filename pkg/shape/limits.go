@@ -10,12 +10,12 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// maxLifetime returns the shortest of the maxima that concern an exception, or
-// zero when there is none, and for one of the limits which it is and why.
-func (s *subject) maxLifetime() (shortest time.Duration, why string) {
-	shortest = s.config.MaxLifetime
+// maxLifetime returns the shortest of the maxima that apply to an exception, or
+// zero if there is none, and the setting that it comes from.
+func (s *subject) maxLifetime() (shortest time.Duration, setting string) {
+	shortest, setting = s.config.MaxLifetime, "(shape.maxLifetime)"
 	if most := s.config.Renewals.MaxLifetime; s.renews() && most > 0 && (shortest == 0 || most < shortest) {
-		shortest = most
+		shortest, setting = most, "(shape.renewals.maxLifetime)"
 	}
 	for i, limit := range s.config.Limits {
 		if !s.exceptsFrom(limit.Policies) || !s.mayReach(limit.Namespaces) {
@@ -26,10 +26,10 @@ func (s *subject) maxLifetime() (shortest time.Duration, why string) {
 			continue
 		}
 		if shortest == 0 || limit.MaxLifetime < shortest {
-			shortest, why = limit.MaxLifetime, fmt.Sprintf(" by limit %d of shape.limits%s", i+1, because)
+			shortest, setting = limit.MaxLifetime, fmt.Sprintf("(limit %d of shape.limits)%s", i+1, because)
 		}
 	}
-	return shortest, why
+	return shortest, setting
 }
 
 // exceptsFrom reports whether one of the exception's policies is one of these,
@@ -57,10 +57,10 @@ func (s *subject) weighs(severities []string) (found bool, why string) {
 	if len(severities) == 0 {
 		return true, ""
 	}
-	const all = ", so that the limits for every severity hold"
+	const all = ", so the limits of every severity apply"
 	for _, ref := range s.Refs {
 		if len(s.config.Policies.Find(ref)) == 0 {
-			found, why = true, fmt.Sprintf(": the policy %q is not among the known ones%s", ref.Name.Text, all)
+			found, why = true, fmt.Sprintf(": the policy %q is unknown%s", ref.Name.Text, all)
 		}
 		for _, p := range s.config.Policies.Reached(ref) {
 			switch fallback := s.config.DefaultSeverity; {

@@ -36,7 +36,7 @@ func (s *subject) matchesEverything() {
 	}
 	anyOf, allOf := s.Match.Any, s.Match.All
 	if len(anyOf) == 0 && len(allOf) == 0 {
-		s.find(ReasonMatchesEverything, s.ScopePath, "the match does not say which resources are exempt", matchHint)
+		s.find(ReasonMatchesEverything, s.ScopePath, "the match has no filters, so it does not restrict the resources", matchHint)
 		return
 	}
 	for _, f := range anyOf {
@@ -44,7 +44,7 @@ func (s *subject) matchesEverything() {
 	}
 	for _, f := range allOf {
 		if !f.HasResources {
-			s.find(ReasonMatchesEverything, f.Path, "the filter says nothing about resources", matchHint)
+			s.find(ReasonMatchesEverything, f.Path, "the filter has no resources", matchHint)
 			return
 		}
 	}
@@ -53,7 +53,7 @@ func (s *subject) matchesEverything() {
 	}
 }
 
-const matchHint = "say kinds, and names or namespaces, of the resources that need it"
+const matchHint = "list kinds, and names or namespaces, e.g. kinds: [Deployment], names: [web], namespaces: [team-a]"
 
 // narrowed looks at filters that must all match.
 func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
@@ -70,13 +70,13 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	}
 	switch {
 	case !kinds && !rest:
-		s.find(ReasonMatchesEverything, path, "the match narrows down neither the kind nor the name, namespace or labels of what is exempt", matchHint)
+		s.find(ReasonMatchesEverything, path, "the match restricts neither the kinds nor the names, namespaces or labels", matchHint)
 	case !listed:
 		s.find(ReasonMissingKinds, path, fmt.Sprintf("this filter lists no kinds, so it exempts every kind%s that the policy covers", inNamespaces(namespaces)), "list them, e.g. kinds: [Pod, Deployment]")
 	case !kinds:
-		s.find(ReasonMatchesEverything, path, "the match takes resources of any kind", "list the kinds: Deployment, apps/v1/Deployment")
+		s.find(ReasonMatchesEverything, path, "the match selects resources of every kind", "list the kinds, e.g. kinds: [Deployment, apps/v1/StatefulSet]")
 	case !rest:
-		s.find(ReasonMatchesEverything, path, "the match takes every resource of its kinds", "say names, namespaces or a selector too")
+		s.find(ReasonMatchesEverything, path, "the match selects every resource of its kinds", "add names, namespaces or a selector")
 	}
 }
 

@@ -12,12 +12,12 @@ var namesNothingCheck = check{
 
 func (s *subject) namesNothing() {
 	if s.Refs != nil && len(s.Refs) == 0 {
-		s.find(ReasonNamesNothing, s.RefsPath, "the exception names no policy", "name the policy that it is an exception from")
+		s.find(ReasonNamesNothing, s.RefsPath, "the exception names no policy", "add a policy, or remove the exception")
 	}
 	for _, ref := range s.Refs {
 		if ref.Rules != nil && len(ref.Rules) == 0 {
 			s.find(ReasonNamesNothing, ref.RulesPath(), "the exception names no rule of the policy",
-				"name the rules, and their autogen- forms for controllers of Pods")
+				"list the rules, and the autogen- rules for Pod controllers")
 		}
 	}
 }

@@ -18,13 +18,13 @@ var notAnExceptionCheck = check{
 // notAnException finds a document of another kind. A list is one too: what is
 // sealed is one document, and kubectl's List would be sealed as a whole.
 func (s *subject) notAnException() {
-	hint := "move it out of this folder, or into a file of its own (polex-validate --split writes one for each document), which --skip-other-kinds skips"
+	hint := "move it out of this folder, or split the file (polex-validate --split) and add --skip-other-kinds"
 	switch gk := s.Doc.GroupKind(); {
 	case gk.LooksLikeList() || s.Doc.IsList():
-		hint = "write each exception as a document of its own, as polex-validate --split does"
+		hint = "run polex-validate --split, which writes one file for each exception"
 	case gk.LooksLikeException(), gk.Kind == "" && (gk.Group == exception.KyvernoGroup || gk.Group == exception.PoliciesGroup):
 		hint = fmt.Sprintf("write apiVersion: %s or %s, and kind: %s", kyverno.APIVersion(kyverno.MatchKind), kyverno.APIVersion(kyverno.ConditionKind), exception.Kind)
 	}
 	s.find(ReasonNotAnException, exception.Path{"kind"},
-		fmt.Sprintf("this is %q of %q, and a %s is expected", s.Doc.Text("kind"), s.Doc.APIVersion(), exception.Kind), hint)
+		fmt.Sprintf("found kind %q of %q, expected %s", s.Doc.Text("kind"), s.Doc.APIVersion(), exception.Kind), hint)
 }

@@ -56,7 +56,7 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 				case work.Spent() && s.Thorough && len(found) == 0:
 					return []Finding{{
 						Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
-						Message: fmt.Sprintf("it cannot be compared with all exceptions from the policy %q: after %d it took too long", ref.Name, compared),
+						Message: fmt.Sprintf("the comparison with other exceptions from the policy %q took too long and stopped after %d", ref.Name, compared),
 						Hint:    "list fewer rules, names and namespaces",
 					}}
 				case work.Spent():
@@ -78,8 +78,8 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 				met[number] = true
 				found = append(found, Finding{
 					Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
-					Message: fmt.Sprintf("%q at %s already excepts from %s", other.id.String(), other.at, what),
-					Hint:    "leave one of the two, or make them apart: when one ends, the other still exempts",
+					Message: fmt.Sprintf("%q at %s already exempts from %s", other.id.String(), other.at, what),
+					Hint:    "keep one of the two, or change the match of one: when one expires, the other still exempts",
 				})
 			}
 		}
@@ -151,7 +151,7 @@ func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
 		return " under the same conditions", true
 	}
 	if r := match.InBoth(work, a.block, b.block); r != nil {
-		return fmt.Sprintf(" for the same resources, such as %q", r.Describe()), true
+		return fmt.Sprintf(" for the same resources, e.g. %q", r.Describe()), true
 	}
 	return "", false
 }

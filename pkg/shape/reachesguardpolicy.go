@@ -25,7 +25,7 @@ func (s *subject) reachesGuardPolicy() {
 		}
 		for _, p := range s.config.Policies.Guards(ref) {
 			s.find(ReasonReachesGuard, ref.Name.Path, fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name.Text, p.Guards),
-				"if the policy is not meant for exceptions, let it leave out PolicyException, in the open")
+				"remove the policy from the exception; if the policy is not about exceptions, exclude PolicyException in the policy")
 			break
 		}
 	}

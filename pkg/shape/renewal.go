@@ -32,11 +32,11 @@ func (s *subject) renewal() {
 		if s.Said.Renews.Text == "" {
 			at = s.Said.RenewalNumber.Path
 		}
-		s.find(reasonBadRenewal, at, err.Error(), "polex-request --renew writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal+" both")
+		s.find(reasonBadRenewal, at, err.Error(), "run polex-request --renew, which writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal)
 		return
 	}
 	if most := s.config.Renewals.Max; most > 0 && said.Number > most {
-		s.find(reasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
+		s.find(reasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d in a row, and the maximum is %d (shape.renewals.max)", said.Number, most), "fix the resource, or request a new exception with polex-request")
 	}
 }
 

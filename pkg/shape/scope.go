@@ -42,22 +42,22 @@ func (s *subject) scope() {
 	allowed := s.config.Namespaces
 	if len(allowed) > 0 && !wildcard.Names(allowed).Include(s.Said.Identity.Namespace) {
 		s.find(reasonWrongNamespace, exception.Path{"metadata", "namespace"},
-			fmt.Sprintf("exceptions do not live in the namespace %q", s.Said.Identity.Namespace), "write "+strings.Join(allowed, " or "))
+			fmt.Sprintf("exceptions are not allowed in the namespace %q (shape.namespaces)", s.Said.Identity.Namespace), "write metadata.namespace: "+strings.Join(allowed, " or "))
 	}
 	if most := s.config.MaxPolicies; most > 0 && len(s.Refs) > most {
 		s.find(reasonTooManyPolicies, s.Refs[most].Path,
-			fmt.Sprintf("the exception names %d policies, and %d may be named", len(s.Refs), most), "write an exception for each, so that each is decided on its own")
+			fmt.Sprintf("the exception names %d policies, and the maximum is %d (shape.maxPolicies)", len(s.Refs), most), "write one exception for each policy")
 	}
 	for _, f := range s.Match.Filters() {
 		at := f.Path.With("resources")
 		if s.config.RequireNames && !restricts(f.Named()) {
-			s.find(reasonMissingNames, at, "the filter names no resources", "list names, a pattern such as web-* at the widest")
+			s.find(reasonMissingNames, at, "the filter does not restrict names (shape.requireInMatch)", "list names, e.g. names: [web]")
 		}
 		if s.config.RequireNamespaces && !restricts(f.Namespaces) && !inNoNamespace(f) {
-			s.find(reasonMissingNamespaces, at, "the filter names no namespaces", "list the namespaces of the resources that need it")
+			s.find(reasonMissingNamespaces, at, "the filter does not restrict namespaces (shape.requireInMatch)", "list namespaces, e.g. namespaces: [team-a]")
 		}
 		if s.config.RequireSubjects && !f.OfSenders() {
-			s.find(reasonMissingSubjects, f.Path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
+			s.find(reasonMissingSubjects, f.Path, "the filter lists no subjects, roles or clusterRoles (shape.requireInMatch)", "add one of the three")
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (s *Settings) inMatch(c *Config) error {
 		case "subjects":
 			c.RequireSubjects = true
 		default:
-			return fmt.Errorf("a match cannot be asked for %q, only for names, namespaces, subjects", what)
+			return fmt.Errorf("requireInMatch: %q is not one of names, namespaces, subjects", what)
 		}
 	}
 	return nil

@@ -41,14 +41,13 @@ var statementsCheck = check{
 
 func (s *subject) statements() {
 	required := map[string]struct {
-		said                     exception.Statement
-		reason, message, example string
+		said            exception.Statement
+		reason, example string
 	}{
-		RequireReason: {s.Said.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
-		RequireTicket: {s.Said.Ticket, reasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
-		RequireOwner:  {s.Said.Owner, reasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
-		RequireCategory: {s.Said.Category, reasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
-			exception.AnnotationCategory + ": waiver, or mitigated"},
+		RequireReason:   {s.Said.Reason, ReasonMissingReason, exception.AnnotationReason + ": the vendor's image has no health endpoint"},
+		RequireTicket:   {s.Said.Ticket, reasonMissingTicket, exception.AnnotationTicket + ": SEC-123"},
+		RequireOwner:    {s.Said.Owner, reasonMissingOwner, exception.AnnotationOwner + ": team-a@example.com"},
+		RequireCategory: {s.Said.Category, reasonMissingCategory, exception.AnnotationCategory + ": waiver (the risk is accepted) or mitigated"},
 	}
 	asked := s.config.Require
 	if s.renews() {
@@ -56,14 +55,18 @@ func (s *subject) statements() {
 	}
 	for _, what := range asked {
 		if r := required[what]; strings.TrimSpace(r.said.Text) == "" {
-			s.find(r.reason, exception.Path{"metadata", "annotations"}, r.message, "add the annotation "+r.example)
+			setting := "shape.require"
+			if !slices.Contains(s.config.Require, what) {
+				setting = "shape.renewals.require"
+			}
+			s.find(r.reason, exception.Path{"metadata", "annotations"}, fmt.Sprintf("the exception states no %s (%s)", what, setting), "add the annotation, e.g. "+r.example)
 		}
 	}
 	if c := s.Said.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
-		s.find(reasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
+		s.find(reasonBadCategory, c.Path, fmt.Sprintf("the category %q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "write waiver if the risk is accepted, or mitigated if another control covers it")
 	}
 	for _, c := range s.Said.Conflicts {
 		s.find(reasonContradiction, c.Annotation.Path,
-			fmt.Sprintf("%s says %q, and %s says %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text), "keep one of the two")
+			fmt.Sprintf("%s is %q, but %s is %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text), "keep one of the two")
 	}
 }

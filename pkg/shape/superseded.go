@@ -36,8 +36,8 @@ func (s *Set) superseded(d *exception.Document, m *member) []Finding {
 		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
 	}
 	if grown := m.beyond(live); len(grown) > 0 {
-		f.Message += ", and goes beyond it: " + strings.Join(grown, ", ")
-		f.Hint = "review what is new as a new exception"
+		f.Message += ", and changes it: " + strings.Join(grown, ", ")
+		f.Hint = "review the changes like a new exception"
 	}
 	return []Finding{f}
 }
@@ -77,13 +77,13 @@ func (m *member) beyond(live *member) []string {
 		grown = append(grown, fmt.Sprintf("and %d more", more))
 	}
 	if m.scope != live.scope {
-		grown = append(grown, "what it matches is not the same")
+		grown = append(grown, "the match differs")
 	}
 	switch {
 	case m.endless && !live.endless:
-		grown = append(grown, "it does not end")
+		grown = append(grown, "it has no expiry")
 	case !m.ends.IsZero() && !live.ends.IsZero() && m.ends.After(live.ends):
-		grown = append(grown, fmt.Sprintf("it ends at %s instead of %s", m.ends.UTC().Format(time.RFC3339), live.ends.UTC().Format(time.RFC3339)))
+		grown = append(grown, fmt.Sprintf("it expires at %s instead of %s", m.ends.UTC().Format(time.RFC3339), live.ends.UTC().Format(time.RFC3339)))
 	}
 	return grown
 }

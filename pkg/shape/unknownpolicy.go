@@ -40,7 +40,7 @@ func (s *subject) unknownPolicy() {
 		if what == "" {
 			what = "ClusterPolicy or Policy"
 		}
-		s.find(reasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("there is no %s %q among the policies", what, name), nearestPolicy(s.config.Policies, ref))
+		s.find(reasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("no %s is named %q in the given policies", what, name), nearestPolicy(s.config.Policies, ref))
 	}
 }
 
@@ -54,7 +54,7 @@ func nearestPolicy(set *PolicySet, ref kyverno.Ref) string {
 		case ref.Kind.Path != nil:
 			return fmt.Sprintf("%q is a %s: write kind: %s", p.Name, p.Kind, p.Kind)
 		case namespaced && p.Namespace == "":
-			return fmt.Sprintf("%q is a Policy: write its namespace before it, namespace/%s", p.Name, p.Name)
+			return fmt.Sprintf("%q is a Policy: write its namespace before its name, NAMESPACE/%s", p.Name, p.Name)
 		case namespaced:
 			return fmt.Sprintf("did you mean %q?", p.Namespace+"/"+p.Name)
 		default:
@@ -64,5 +64,5 @@ func nearestPolicy(set *PolicySet, ref kyverno.Ref) string {
 	if hint := exception.Nearest(ref.Name.Text, set.Names(ref.Group)); hint != "" {
 		return hint
 	}
-	return "check the name, and whether the policies given are all of them"
+	return "correct the name, or add the file of the policy to --policies or directories.policies"
 }

@@ -56,7 +56,7 @@ func isRule(sorted []string, name string) bool {
 func nearestRule(names []string, text string) string {
 	for _, prefix := range []string{kyverno.AutogenCronJobPrefix, kyverno.AutogenPrefix} {
 		if base, made := strings.CutPrefix(text, prefix); made && isRule(names, base) {
-			return fmt.Sprintf("Kyverno makes no such rule of %q; name the rules that are there", base)
+			return fmt.Sprintf("Kyverno generates no such rule from %q: remove this name", base)
 		}
 	}
 	if hint := exception.Nearest(text, names); hint != "" {

@@ -36,8 +36,8 @@ func (s *subject) uselessPodSecurity() {
 		}
 		if named && !checked {
 			s.find(reasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
-				fmt.Sprintf("no rule named of the policy %q is a podSecurity rule: Kyverno skips the rules whole, not only these controls", ref.Name.Text),
-				"remove podSecurity if the whole rules are meant, or name a podSecurity rule")
+				fmt.Sprintf("none of the named rules of the policy %q is a podSecurity rule, so Kyverno skips the whole rules and not only these controls", ref.Name.Text),
+				"remove podSecurity to exempt from the whole rules, or name a podSecurity rule")
 		}
 	}
 }

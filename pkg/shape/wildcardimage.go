@@ -19,13 +19,13 @@ var wildcardImageCheck = check{
 func (s *subject) wildcardImage() {
 	for _, p := range slices.Concat(s.Images, s.AllowedValues) {
 		if wildcard.Only(p.Text) {
-			s.find(reasonWildcardImage, p.Path, fmt.Sprintf("%q stands for anything", p.Text), "say which of them are needed")
+			s.find(reasonWildcardImage, p.Path, fmt.Sprintf("%q matches everything", p.Text), "list the images or values that are needed")
 		}
 	}
 	for _, control := range s.PodSecurity {
 		for _, p := range control.Images {
 			if wildcard.Only(p.Text) {
-				s.warn(reasonWildcardImage, p.Path, fmt.Sprintf("%q stands for every image, also for those still to come", p.Text), "say which images need it")
+				s.warn(reasonWildcardImage, p.Path, fmt.Sprintf("%q matches every image, including future ones", p.Text), "list the images that need the exception")
 			}
 		}
 	}

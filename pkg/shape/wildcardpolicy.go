@@ -20,12 +20,12 @@ func (s *subject) wildcardPolicy() {
 	for _, ref := range s.Refs {
 		switch name := ref.Name.Text; {
 		case wildcard.Only(ref.Bare()):
-			s.find(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("%q stands for every policy", name), "name the policy")
+			s.find(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("%q matches every policy", name), "name the policy")
 		case wildcard.In(name):
-			s.warn(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("Kyverno reads %q as a name and not as a pattern", name), "name the policy")
+			s.warn(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("Kyverno compares %q as an exact name, not as a pattern", name), "name the policy")
 		}
 		if wildcard.In(ref.Kind.Text) {
-			s.find(ReasonWildcardPolicy, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy", ref.Kind.Text), "write a kind such as ValidatingPolicy")
+			s.find(ReasonWildcardPolicy, ref.Kind.Path, fmt.Sprintf("%q is not a kind of policy", ref.Kind.Text), "write a kind, e.g. ValidatingPolicy")
 		}
 	}
 }
