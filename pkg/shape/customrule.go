@@ -12,21 +12,21 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Rule is a check of one's own: what must be true of every exception, in CEL.
+// Rule is a check of a team's own: a CEL expression that must be true for every exception.
 //
 // The expression is a predicate over two variables. "exception" is one view
 // over both API groups (name, namespace, group, version, policies, reason,
 // ticket, owner, category, expiresIn, expiresAt, labels, annotations; each of
-// policies has name, kind and rules), in which what is not said is empty.
-// "object" is the document as it is written, in which what is not written is an
-// error, unless has() asks for it first.
+// policies has name, kind and rules); a missing value is empty there.
+// "object" is the document as it is written; a missing field is an error there,
+// unless the rule tests it with has() first.
 //
-// A rule that cannot be evaluated on an exception is broken by it. No other rule
-// is less strict for having one more.
+// An exception breaks a rule that cannot be evaluated on it. A further rule never makes
+// another one less strict.
 type Rule struct {
 	Name       string // the reason of its findings, kebab-case
 	Expression string // at most 10240 characters
-	Message    string // what is wrong where it is not true; may be empty
+	Message    string // shown if the expression is false; may be empty
 	Severity   Severity
 }
 
@@ -36,8 +36,8 @@ type compiledRule struct {
 	program *expression.Program
 }
 
-// ruleLimits are wider than those of conditions: who writes a rule is trusted,
-// and it looks at a whole document.
+// ruleLimits are wider than those of conditions: the author of a rule is trusted, and
+// a rule reads a whole document.
 var ruleLimits = expression.Limits{Text: 10_240, Depth: 100, Cost: 1_000_000}
 
 var ruleName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)

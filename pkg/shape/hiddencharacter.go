@@ -42,8 +42,8 @@ func (s *subject) hiddenCharacter() {
 	if len(s.found) > before {
 		return
 	}
-	// What is in a value has been found above; what is left is in a comment or
-	// in the layout.
+	// Characters in values have been found above; the rest are in a comment or in the
+	// layout.
 	line, column := 0, 0
 	for i := 0; i < len(source); {
 		r, size := utf8.DecodeRune(source[i:])
@@ -107,7 +107,7 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 	}
 }
 
-// identifiers are the texts by which something is chosen.
+// identifiers are the texts that select something.
 func (s *subject) identifiers() []kyverno.Located {
 	names := []kyverno.Located{
 		{Text: s.Said.Identity.Name, Path: exception.Path{"metadata", "name"}},

@@ -54,7 +54,7 @@ func (s *subject) ignoredAPI() {
 	}
 }
 
-// olderField says how people write what a newer release has a field for.
+// olderField returns the edit for a field that only a newer release has.
 func olderField(field string) string {
 	switch field {
 	case "expiresAt":

@@ -50,9 +50,9 @@ func (s *subject) exceptsFrom(patterns []string) bool {
 	return len(patterns) == 0
 }
 
-// weighs reports whether one of the exception's policies has one of these severities. A policy
-// that is not known can have any. One that states none, or one that nobody knows, has
-// [Config.DefaultSeverity], or any where there is no default; why says so.
+// weighs reports whether one of the exception's policies has one of these severities. An
+// unknown policy can have any. A policy that states none, or an unknown one, has
+// [Config.DefaultSeverity], or any if there is no default; why says so.
 func (s *subject) weighs(severities []string) (found bool, why string) {
 	if len(severities) == 0 {
 		return true, ""
@@ -77,7 +77,7 @@ func (s *subject) weighs(severities []string) (found bool, why string) {
 	return found, why
 }
 
-// known is a word before "severity" for a policy that states one which nobody knows.
+// known is a word before "severity" for a policy that states an unknown one.
 func known(severity string) string {
 	if severity == "" {
 		return ""
@@ -93,8 +93,8 @@ func (s *subject) isSeverity(severity string) bool {
 var kyvernoSeverities = []string{"critical", "high", "medium", "low", "info"}
 
 // mayReach reports whether the exception can be about resources in one of these
-// namespaces. Where it does not say, it can; and what the expressions of
-// policies.kyverno.io leave out is not read here, so that they always can.
+// namespaces. It can if it names no namespaces. The expressions of policies.kyverno.io
+// are not read here, so such an exception always can.
 func (s *subject) mayReach(patterns []string) bool {
 	if len(patterns) == 0 {
 		return true

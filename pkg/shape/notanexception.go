@@ -15,8 +15,8 @@ var notAnExceptionCheck = check{
 	Reasons: []Reason{{Name: ReasonNotAnException, Doc: "the document is not a PolicyException of kyverno.io or policies.kyverno.io", Fixed: true}},
 }
 
-// notAnException finds a document of another kind. A list is one too: what is
-// sealed is one document, and kubectl's List would be sealed as a whole.
+// notAnException finds a document of another kind. A list is one too:
+// polex signs single documents, and would sign kubectl's List as a whole.
 func (s *subject) notAnException() {
 	hint := "move it out of this folder, or split the file (polex-validate --split) and add --skip-other-kinds"
 	switch gk := s.Doc.GroupKind(); {

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The categories of an exception, as polex.dev/category says them.
+// The categories of an exception, the values of polex.dev/category.
 const (
 	CategoryWaiver    = "waiver"    // the risk is accepted
 	CategoryMitigated = "mitigated" // something else takes care of it

@@ -18,9 +18,8 @@ var supersededLiveCheck = check{
 	Reasons: []Reason{{Name: reasonSuperseded, Doc: "the exception replaces a live one", Severity: Warning}},
 }
 
-// superseded finds an exception that takes the place of a live one, which is
-// how one is renewed, and says where it grows: what was approved last time is
-// not approved for more.
+// superseded finds an exception that replaces a live one, and names each extension: the
+// earlier approval does not cover more than the live exception.
 func (s *Set) superseded(d *exception.Document, m *member) []Finding {
 	number, renewed := s.live[m.id.Key()]
 	if !renewed {
@@ -42,10 +41,10 @@ func (s *Set) superseded(d *exception.Document, m *member) []Finding {
 	return []Finding{f}
 }
 
-// maxGrown bounds how much of what is new is said.
+// maxGrown bounds the number of reported extensions.
 const maxGrown = 5
 
-// beyond says what a member takes that another does not.
+// beyond returns the extensions of a member over a live one.
 func (m *member) beyond(live *member) []string {
 	var grown []string
 	more := 0
@@ -88,8 +87,8 @@ func (m *member) beyond(live *member) []string {
 	return grown
 }
 
-// covered reports whether one of the patterns takes whatever a rule's name or
-// pattern takes.
+// covered reports whether one of the patterns matches everything that a rule's name or
+// pattern matches.
 func covered(work *wildcard.Meter, patterns []string, rule string) bool {
 	for _, p := range patterns {
 		if work.Spent() {

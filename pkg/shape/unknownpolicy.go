@@ -44,7 +44,7 @@ func (s *subject) unknownPolicy() {
 	}
 }
 
-// nearestPolicy says what an unknown name is likely to mean.
+// nearestPolicy returns a hint with the likely meaning of an unknown name.
 func nearestPolicy(set *PolicySet, ref kyverno.Ref) string {
 	for _, p := range set.Near(ref) {
 		namespaced := p.Kind == "Policy"

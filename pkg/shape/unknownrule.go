@@ -52,7 +52,7 @@ func isRule(sorted []string, name string) bool {
 	return is
 }
 
-// nearestRule says what an unknown name is likely to mean.
+// nearestRule returns a hint with the likely meaning of an unknown name.
 func nearestRule(names []string, text string) string {
 	for _, prefix := range []string{kyverno.AutogenCronJobPrefix, kyverno.AutogenPrefix} {
 		if base, made := strings.CutPrefix(text, prefix); made && isRule(names, base) {
