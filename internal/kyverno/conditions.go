@@ -33,15 +33,15 @@ func (a *asking) conditions(e *Exception) {
 	// every resource.
 	for _, value := range slices.Concat(e.Images, e.AllowedValues) {
 		if strings.ContainsFunc(value.Text, func(r rune) bool { return r == '\'' || r == '\\' || unicode.IsControl(r) }) {
-			a.says(value.Path, "leave out quotes, backslashes and control characters", "Kyverno writes %q into an expression, where it can end the text", value.Text)
+			a.says(value.Path, "remove quotes, backslashes and control characters", "Kyverno copies %q into an expression, where it can end the text", value.Text)
 		}
 	}
 	switch n := len(e.Conditions); {
 	case n > MaxConditions:
-		a.says(e.ScopePath, "write fewer", "there are %d conditions, and %d are read", n, MaxConditions)
+		a.says(e.ScopePath, "write fewer conditions, or several exceptions", "the exception has %d conditions, and polex reads %d", n, MaxConditions)
 		return
 	case n == 0 && !e.onlyValues():
-		a.says(e.ScopePath, "write one, such as object.kind == 'Pod' && object.metadata.namespace == 'team-a'",
+		a.says(e.ScopePath, "add one, e.g. object.kind == 'Pod' && object.metadata.namespace == 'team-a'",
 			"without match conditions, PolicyExceptions and the namespaces of the guard are exempt too")
 		return
 	}
@@ -77,7 +77,7 @@ func (a *asking) condition(c Located) coverages {
 	expression, path := c.Text, c.Path
 	const hint = "write it in the forms object.kind == 'Pod', object.metadata.namespace in ['a', 'b']"
 	if len(expression) > maxExpression {
-		a.says(path, hint, "the condition has %d bytes, and %d are read", len(expression), maxExpression)
+		a.says(path, hint, "the condition has %d bytes, and polex reads %d", len(expression), maxExpression)
 		return coverages{{}}
 	}
 	parts, err := tokens(a.work, expression)
@@ -91,10 +91,10 @@ func (a *asking) condition(c Located) coverages {
 			continue
 		}
 		if namesException(t.text) {
-			a.says(path, "write it about the resources that need it", "the condition names %q: an exception must not exempt exceptions from their checks", t.text)
+			a.says(path, "name only the resources that need the exception", "the condition names %q: an exception must not exempt exceptions from their checks", t.text)
 		} else if aboutNamespaces && !wildcard.In(t.text) { // CEL compares texts as they are
 			if guarded, found := a.hasNamespace(t.text); found {
-				a.says(path, namespaceHint(t.text, "write it about the namespaces that need it"), "the condition names %q, a namespace that the guard lives in (%s)", t.text, guarded)
+				a.says(path, namespaceHint(t.text, "name only the namespaces that need the exception"), "%s a guarded namespace: no exception may exempt objects in it", guardedName(t.text, guarded))
 			}
 		}
 	}

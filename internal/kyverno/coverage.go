@@ -91,10 +91,10 @@ func (a *asking) allows(all coverages, path exception.Path, others bool) {
 			a.says(path, addKind, "%s may also exempt a PolicyException: an exception must not exempt exceptions from their checks", by)
 			return
 		case c[namespaces] == possible:
-			a.says(path, addNamespace, "%s may also exempt resources in a namespace that the guard lives in", by)
+			a.says(path, addNamespace, "%s may also exempt resources in a guarded namespace", by)
 			return
 		case c[names] == possible && c[namespaced] != excluded && c[namespaces] != excluded:
-			a.says(path, addKind, "%s may also exempt a Namespace that the guard lives in", by)
+			a.says(path, addKind, "%s may also exempt a guarded Namespace", by)
 			return
 		case !a.ordinary && c[exceptions] != excluded && c[namespaces] != excluded && c[whole] != excluded:
 			a.says(path, addKind, "%s requires no kind, namespace or whole name, so PolicyExceptions are exempt too: an exception must not exempt exceptions from their checks", by)

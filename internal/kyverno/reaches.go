@@ -44,7 +44,7 @@ func (v Verdict) Reaches() bool { return !v.clear }
 // most. It is nil when the exception does not.
 func (v Verdict) Ways() []Way {
 	if v.Reaches() && len(v.ways) == 0 {
-		return []Way{{Message: "nothing shows that the exception leaves the guard alone"}}
+		return []Way{{Message: "polex cannot show that the exception does not reach the guard"}}
 	}
 	return v.ways
 }
@@ -77,7 +77,7 @@ func (e *Exception) ReachesGuard(guard Guard) Verdict {
 	a := &asking{guard: guard, work: &wildcard.Meter{Left: maxWork}}
 	a.exception(e)
 	if a.work.Spent() {
-		return Verdict{ways: []Way{{Path: e.ScopePath, Message: "the exception is too long to be understood within the work that is done for one", Hint: "write fewer names and shorter conditions, or several exceptions"}}}
+		return Verdict{ways: []Way{{Path: e.ScopePath, Message: "the exception is too long to check", Hint: "write fewer names and shorter conditions, or several exceptions"}}}
 	}
 	return Verdict{clear: !a.reaches, ways: a.ways}
 }
@@ -111,7 +111,7 @@ func (a *asking) says(path exception.Path, hint, format string, args ...any) {
 // exception asks about all that an exception says.
 func (a *asking) exception(e *Exception) {
 	for _, u := range e.Unread {
-		a.says(u.Path, "write it as the schema of the API has it", "expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
+		a.says(u.Path, "write it as the schema of the API requires", "expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
 	}
 	a.refs(e.Refs)
 	a.ordinary = len(e.Refs) > 0 && !slices.ContainsFunc(e.Refs, func(ref Ref) bool { return !a.guard.isOrdinary(ref) })
@@ -131,7 +131,7 @@ func (a *asking) refs(refs []Ref) {
 	for _, ref := range refs {
 		at, name := ref.Name.Path, ref.Name.Text
 		if name == "" {
-			a.says(at, "write the name of one policy", "expected the name of a policy, found none that can be read")
+			a.says(at, "write the name of one policy", "expected the name of a policy, found none")
 			continue
 		}
 		// A policy in a namespace is named namespace/name.
@@ -140,9 +140,17 @@ func (a *asking) refs(refs []Ref) {
 			namespace, bare = "", name
 		}
 		if guarded, found := a.guard.HasPolicy(a.work, bare); found {
-			a.says(at, hint, "%q is or fits a policy that guards exceptions (%s)", name, guarded)
+			a.says(at, hint, "%s a policy that guards exceptions: no exception may exempt from it", guardedName(name, guarded))
 		} else if guarded, found := a.guard.HasNamespace(a.work, namespace); found && namespaced {
-			a.says(at, hint, "the policy %q lives in a namespace of the guard (%s)", name, guarded)
+			a.says(at, hint, "the policy %q is in the guarded namespace %s: no exception may exempt from it", name, guarded)
 		}
 	}
+}
+
+// guardedName begins a sentence about a name that is guarded, or that fits a guarded one.
+func guardedName(name, guarded string) string {
+	if name == guarded {
+		return fmt.Sprintf("%q is", name)
+	}
+	return fmt.Sprintf("%q matches %q,", name, guarded)
 }

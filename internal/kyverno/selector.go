@@ -74,12 +74,12 @@ func (s *Selector) Problems() []SelectorProblem {
 	}
 	key := func(key Located) {
 		if !exception.IsQualifiedName(key.Text) {
-			say(key.Path, "write it like example.com/name or name", "%q is not the key of a label", key.Text)
+			say(key.Path, "write it like example.com/name or name", "%q is not a valid label key", key.Text)
 		}
 	}
 	value := func(value Located) {
 		if !exception.IsLabelValue(value.Text) {
-			say(value.Path, "use at most 63 letters, digits, dashes, underscores and dots", "%q is not a label's value", value.Text)
+			say(value.Path, "use at most 63 letters, digits, dashes, underscores and dots", "%q is not a valid label value", value.Text)
 		}
 	}
 	for _, label := range s.keys() {
@@ -95,14 +95,14 @@ func (s *Selector) Problems() []SelectorProblem {
 		switch e.Operator {
 		case "In", "NotIn":
 			if len(e.Values) == 0 {
-				say(e.Path, "add values", "%s has no values to compare with", e.Operator)
+				say(e.Path, "add values", "the operator %s requires values", e.Operator)
 			}
 		case "Exists", "DoesNotExist":
 			if len(e.Values) > 0 {
-				say(e.Path.With("values"), "remove values, or write "+map[string]string{"Exists": "In", "DoesNotExist": "NotIn"}[e.Operator], "%s compares with no values", e.Operator)
+				say(e.Path.With("values"), "remove values, or write "+map[string]string{"Exists": "In", "DoesNotExist": "NotIn"}[e.Operator], "the operator %s takes no values", e.Operator)
 			}
 		default:
-			say(e.Path.With("operator"), "write In, NotIn, Exists or DoesNotExist", "%q is no operator of a selector", e.Operator)
+			say(e.Path.With("operator"), "write In, NotIn, Exists or DoesNotExist", "%q is not an operator of a selector", e.Operator)
 		}
 		for _, v := range e.Values {
 			value(v)

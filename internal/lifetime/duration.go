@@ -39,11 +39,14 @@ func ParseDuration(text string) (time.Duration, error) {
 	return total, nil
 }
 
-// FormatDuration writes a duration the way [ParseDuration] reads it, without
-// what is less than a second.
+// FormatDuration writes a duration as [ParseDuration] reads it: in days, hours, minutes
+// and seconds. It leaves out fractions of a second.
 func FormatDuration(d time.Duration) string {
 	out := ""
 	for i, suffix := range []string{"w", "d", "h", "m", "s"} {
+		if i == 0 && d < 100_000*units[1] {
+			continue // people write 45d; weeks are for more days than ParseDuration reads
+		}
 		if n := d / units[i]; n > 0 {
 			out += strconv.FormatInt(int64(n), 10) + suffix
 			d -= n * units[i]

@@ -45,10 +45,10 @@ func renewed() *Report {
 // TestRenewalsTold: every format says which renews which, how often and how long.
 func TestRenewalsTold(t *testing.T) {
 	for format, wants := range map[string][]string{
-		"table": {`(?m)^renewed most +renewals$`, `(?m)^a/ghost-r5, from 2026-11-21 without an end +5$`, `(?m)^a/web to a/web-r2, 9w2d, from 2026-10-13 to 2026-12-17 +2$`,
+		"table": {`(?m)^renewed most +renewals$`, `(?m)^a/ghost-r5, from 2026-11-21 without an end +5$`, `(?m)^a/web to a/web-r2, 65d, from 2026-10-13 to 2026-12-17 +2$`,
 			`(?m)^by policy, of renewals +open +ever\nprobes +3 +3$`},
-		"markdown": {`\| a/web to a/web-r2 \| 9w2d, from 2026-10-13 to 2026-12-17 \| 2 \|`, `\| policy, of renewals \| open \| ever \|\n\| --- \| ---: \| ---: \|\n\| probes \| 3 \| 3 \|`},
-		"html": {`<strong>a/web to a/web-r2</strong> <span class="state open">open</span><br>renewed 2 times; 9w2d`, `<dt>renews</dt><dd>PolicyException.kyverno.io a/web-r1</dd>`,
+		"markdown": {`\| a/web to a/web-r2 \| 65d, from 2026-10-13 to 2026-12-17 \| 2 \|`, `\| policy, of renewals \| open \| ever \|\n\| --- \| ---: \| ---: \|\n\| probes \| 3 \| 3 \|`},
+		"html": {`<strong>a/web to a/web-r2</strong> <span class="state open">open</span><br>renewed 2 times; 65d`, `<dt>renews</dt><dd>PolicyException.kyverno.io a/web-r1</dd>`,
 			`<dt>renewed by</dt><dd>PolicyException.kyverno.io a/web-r2</dd>`, `<dt>renewal</dt><dd>5 in a row</dd>`, `<dt>predecessor</dt><dd>not in this history, with a seal that held</dd>`, `By policy, of renewals`},
 		"prometheus": {`(?m)^polex_audit_renewals\{group="kyverno.io",namespace="a",name="web-r2"\} 2$`, `(?m)^polex_audit_renewals\{.*name="ghost-r5"\} 5$`,
 			`(?m)^polex_audit_chain_start_timestamp_seconds\{.*name="web-r2"\} 1791892800$`, `(?m)^polex_audit_renewals_by_policy\{policy="probes"\} 3$`},

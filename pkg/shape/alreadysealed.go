@@ -10,9 +10,9 @@ import (
 const reasonAlreadySealed = "already-sealed"
 
 var alreadySealedCheck = check{
-	About: `Finds a seal, whole or in parts: it is either out of place, or somebody copies one to make a
-draft look approved.`,
-	Reasons: []Reason{{Name: reasonAlreadySealed, Doc: "the document carries a seal, and what is validated is what people write", Fixed: true}},
+	About: "Finds the annotations of a signature. Either a signed file is in the wrong folder, or somebody copied " +
+		"the annotations to make a draft look approved.",
+	Reasons: []Reason{{Name: reasonAlreadySealed, Doc: "the document has the annotations of a signature", Fixed: true}},
 	Run:     (*subject).alreadySealed,
 }
 
@@ -22,6 +22,6 @@ func (s *subject) alreadySealed() {
 		return
 	}
 	s.find(reasonAlreadySealed, exception.Path{"metadata", "annotations", keys[0]},
-		fmt.Sprintf("the annotation %q belongs to a seal, and this is where drafts are checked", keys[0]),
-		"remove the annotations under "+manifest.SignaturePrefix+", or check it with polex-verify")
+		fmt.Sprintf("the annotation %q is part of a signature, and a draft has none", keys[0]),
+		"remove the annotations under "+manifest.SignaturePrefix+"; to check a signed exception, use polex-verify")
 }

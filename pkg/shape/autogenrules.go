@@ -16,11 +16,11 @@ import (
 const ReasonAutogenRules = "autogen-rules"
 
 var autogenRulesCheck = check{
-	About: `Finds an exception whose rules are not those for the kinds that it matches. For a
-Deployment, Kyverno 1.19 runs the rule autogen-<rule> that it makes of a rule for Pods, for
-a CronJob autogen-cronjob-<rule>; an exception that matches Deployments and names <rule>
-alone does nothing for them, nor does one that matches Pods and names autogen-<rule>.`,
-	Reasons: []Reason{{Name: ReasonAutogenRules, Doc: "the rules that are named are not those for the kinds that are matched", Severity: Warning}},
+	About: "Finds an exception that names rules for other kinds than it matches. From a rule for Pods, Kyverno 1.19 " +
+		"generates `autogen-<rule>` for a Deployment and `autogen-cronjob-<rule>` for a CronJob. An exception " +
+		"that matches Deployments and names only `<rule>` has no effect on them. Nor has one that matches Pods " +
+		"and names only `autogen-<rule>`.",
+	Reasons: []Reason{{Name: ReasonAutogenRules, Doc: "the named rules are not the rules for the matched kinds", Severity: Warning}},
 	Run:     (*subject).autogenRules,
 }
 
@@ -65,12 +65,12 @@ func (s *subject) autogenForms(work *wildcard.Meter, path exception.Path, named 
 		return
 	}
 	if len(missing) > 0 {
-		s.find(ReasonAutogenRules, path, fmt.Sprintf("the match takes %s, and the rule that Kyverno runs for it is not named", strings.Join(needing, ", ")),
-			"add "+quoted(missing))
+		s.find(ReasonAutogenRules, path, fmt.Sprintf("the exception matches %s, but ruleNames lacks the rule that Kyverno runs for it", strings.Join(needing, ", ")),
+			"add "+quoted(missing)+" to ruleNames")
 	}
 	if len(idle) > 0 && slices.Equal(taken, []string{"Pod"}) {
-		s.find(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s is for controllers of Pods, and the match takes Pods alone", quoted(idle)),
-			"match the controllers too, such as Deployment, or name the rule alone")
+		s.find(ReasonAutogenRules, path.With(slices.Index(named, idle[0])), fmt.Sprintf("%s runs for Pod controllers, but the exception matches only Pods", quoted(idle)),
+			"add the controllers to kinds, e.g. Deployment, or remove "+quoted(idle)+" from ruleNames")
 	}
 }
 

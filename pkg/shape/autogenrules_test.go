@@ -30,7 +30,7 @@ func TestAutogenRulesHints(t *testing.T) {
 	hasHint(t, autogenCases, "a controller and the rule alone", `add "autogen-check"`)
 	hasHint(t, autogenCases, "a Pod too, and the form alone", `add "check"`)
 	hasHint(t, autogenCases, "a CronJob and the form of the others", `add "autogen-cronjob-check"`)
-	hasHint(t, autogenCases, "Pods alone and a form", `match the controllers too`)
+	hasHint(t, autogenCases, "Pods alone and a form", `add the controllers to kinds`)
 }
 
 // TestAutogen says which rules Kyverno makes of a policy's: those that an

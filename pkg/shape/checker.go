@@ -7,9 +7,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Check returns what is wrong with one document at a time, sorted by position.
-// Nothing wrong is nil. A document that is not a PolicyException has that one
-// finding.
+// Check returns the findings of one document, sorted by position, or nil. A document
+// that is not a PolicyException has that one finding.
 func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
 	s := &subject{config: &c.config, guard: c.guard, release: c.release, Doc: d, now: now, severities: c.severities, counts: map[string]int{}, rules: c.rules, language: c.language}
 	if s.Said, s.Exception = read(d); s.Said == nil {
@@ -26,7 +25,7 @@ func (c *Checker) Check(d *exception.Document, now time.Time) []Finding {
 	return sorted(s.found)
 }
 
-// read returns what an exception says of itself, and of what is exempt, or nil.
+// read returns the statements of an exception and its scope, or nil.
 func read(d *exception.Document) (*exception.Exception, *kyverno.Exception) {
 	said, _ := d.Exception()
 	return said, kyverno.Read(d)

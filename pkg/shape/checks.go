@@ -2,17 +2,17 @@ package shape
 
 import "github.com/polex-dev/polex/pkg/exception"
 
-// check is something that is asked of exceptions.
+// check is one check of exceptions.
 type check struct {
 	Title   string // in docs/checks.md; "" is that of its first reason
-	About   string // likewise
+	About   string // likewise, in Markdown
 	Reasons []Reason
-	// Run adds what it finds. It is nil where a [Set] asks, or [Checker.Check] before
-	// all others.
+	// Run adds findings. It is nil if a [Set] does the check, or [Checker.Check] does it
+	// before all others.
 	Run func(*subject)
 }
 
-// Reason is the stable name of what a check finds, with a line about it.
+// Reason is the stable name of a kind of finding, with a line about it.
 type Reason = exception.Reason
 
 // checks are run over every PolicyException, in this order. Those of
@@ -54,7 +54,7 @@ var checks = []check{
 	supersededLiveCheck,
 }
 
-// Reasons lists every reason that a [Finding] can have, but for the names of
+// Reasons lists every reason that a [Finding] can have, except the names of
 // [Config.Rules].
 func Reasons() []Reason {
 	var all []Reason

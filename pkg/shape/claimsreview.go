@@ -11,11 +11,11 @@ import (
 const ReasonClaimsReview = "claims-review"
 
 var claimsReviewCheck = check{
-	About: `Finds a request that says itself who asked for it, who approved it or where: that is
-recorded when it is signed, and nobody writes their own approval. polex-sign refuses to
-promote such a request where a record is made, and signs none of those that wait with it.
-polex-validate refuses it where promote.record says that one is made or approvals are asked
-for, passes it where that is none, and warns of it elsewhere.`,
+	About: "Finds a request that states its own requester, approvers or pull request. polex records them when it " +
+		"signs, so that nobody writes their own approval. Where `polex-sign --promote` makes a record, it refuses " +
+		"such a request, and then signs no other pending exception either.\n\n" +
+		"polex-validate reports an error if the configuration requires approvals or `promote.record` always makes " +
+		"a record. It reports nothing if `promote.record` is `none`, and a warning otherwise.",
 	Reasons: []Reason{{Name: ReasonClaimsReview, Doc: "the request states its requester, approvers or pull request itself", Severity: Warning}},
 	Run:     (*subject).claimsReview,
 }
@@ -26,7 +26,7 @@ func (s *subject) claimsReview() {
 	}
 	for _, path := range exception.RecordPaths(s.Doc.GroupKind()) {
 		if _, there := s.Doc.Lookup(path...); there {
-			s.find(ReasonClaimsReview, path, fmt.Sprintf("the request says %s itself", path), "remove it: it is recorded when the exception is signed")
+			s.find(ReasonClaimsReview, path, fmt.Sprintf("a request must not state %s", path), "remove it: polex records it when it signs the exception")
 		}
 	}
 }

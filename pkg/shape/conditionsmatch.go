@@ -11,16 +11,17 @@ import (
 const ReasonNotProvenNarrow = "not-proven-narrow"
 
 var conditionsMatchEverythingCheck = check{
-	Title: "Conditions match everything",
-	About: `Finds a policies.kyverno.io exception without match conditions, and one whose conditions
-select every resource or every resource of a kind. Conditions are narrow if one, or one of
-its parts between &&, compares the name or the namespace with literals, or if the kind and a
-label are compared. Those that compare labels alone are missing-kinds. The forms are ==, in,
-startsWith, endsWith, contains and matches with ^ and $. With ==, in and startsWith, a field
-or label may be optional if its orValue does not match:
-object.metadata.?namespace.orValue('') == 'team-a'. Conditions in other forms are
-not-proven-narrow: a warning, and an error in the preset strict. Nothing is evaluated.`,
-	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "the match conditions are in a form that is not recognised, and may be about any resource", Severity: Warning}},
+	Title: "Match conditions",
+	About: "Finds a policies.kyverno.io exception without match conditions, or with conditions that select every " +
+		"resource or every resource of a kind.\n\n" +
+		"Conditions are narrow if one of them, or one of its parts between `&&`, compares the name or the " +
+		"namespace with literals. They are also narrow if they compare the kind and a label. polex recognises " +
+		"`==`, `in`, `startsWith`, `endsWith`, `contains`, and `matches` with `^` and `$`. With `==`, `in` and " +
+		"`startsWith`, a field or label may be optional if its `orValue` does not match: " +
+		"`object.metadata.?namespace.orValue('') == 'team-a'`.\n\n" +
+		"Conditions in other forms are `not-proven-narrow`: a warning, and an error in the preset strict. This " +
+		"check does not evaluate conditions.",
+	Reasons: []Reason{{Name: ReasonNotProvenNarrow, Doc: "polex does not recognise the form of the match conditions, and they may select any resource", Severity: Warning}},
 	Run:     (*subject).conditionsMatchEverything,
 }
 
@@ -30,8 +31,8 @@ func (s *subject) conditionsMatchEverything() {
 	}
 	conditions := s.conditions()
 	if len(conditions) == 0 {
-		s.find(ReasonMatchesEverything, s.ScopePath, "without match conditions the exception is for every resource of its policies",
-			`add a condition such as object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
+		s.find(ReasonMatchesEverything, s.ScopePath, "the exception has no match conditions, so it exempts every resource from its policies",
+			`add a condition, e.g. object.metadata.namespace == "team-a" && object.metadata.name == "web"`)
 		return
 	}
 	texts, constant := make([]string, len(conditions)), false
@@ -51,11 +52,11 @@ func (s *subject) conditionsMatchEverything() {
 	switch kyverno.WidthOf(texts) {
 	case kyverno.Wide:
 		s.find(ReasonMatchesEverything, s.whereConditions(), "the match conditions select every resource, or every resource of a kind",
-			"add the name or the namespace: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']")
+			"compare the name or the namespace, e.g. object.metadata.name == 'web' or object.metadata.namespace in ['a', 'b']")
 	case kyverno.AnyKind:
-		s.find(ReasonMissingKinds, s.whereConditions(), "these conditions restrict labels alone, so they exempt every kind that the policy covers", "add the kind, e.g. object.kind == 'Pod'")
+		s.find(ReasonMissingKinds, s.whereConditions(), "these conditions restrict only labels, so they exempt every kind that the policy covers", "add the kind, e.g. object.kind == 'Pod'")
 	case kyverno.Unproven:
 		s.find(ReasonNotProvenNarrow, s.whereConditions(), "polex does not recognise how the match conditions restrict the resources",
-			"compare the name or the namespace with literals: object.metadata.name == 'web', object.metadata.namespace in ['a', 'b']; or the kind and a label")
+			"compare the name or the namespace with literals, e.g. object.metadata.name == 'web' or object.metadata.namespace in ['a', 'b']; or compare the kind and a label")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// What an exception can be asked to say, for [Config.Require].
+// The statements that [Config.Require] can require.
 const (
 	RequireReason   = "reason"
 	RequireTicket   = "ticket"
@@ -21,75 +21,75 @@ const (
 	RequireCategory = "category"
 )
 
-// Statements lists what [Config.Require] can name.
+// Statements lists the statements that [Config.Require] can name.
 func Statements() []string {
 	return []string{RequireReason, RequireTicket, RequireOwner, RequireCategory}
 }
 
-// Config says what is asked of an exception beyond what is asked of any.
-// [Baseline] and [Strict] are places to start from.
+// Config holds the settings of a [Checker]. [Baseline] and [Strict] are places to start
+// from.
 type Config struct {
-	// Terms are the trust policy's: what the expiry of an exception is read by.
+	// Terms are those of the trust policy, which define the expiry of an exception.
 	Terms lifetime.Terms
 	// Statements are the team's own keys for the reason, the ticket and the owner.
 	Statements exception.StatementKeys
 	// InsecureAllowUnbounded permits an exception without an expiry.
 	InsecureAllowUnbounded bool
-	// MaxLifetime is the furthest that an expiry may be away; zero is no limit.
+	// MaxLifetime is the longest lifetime; zero is no limit.
 	MaxLifetime time.Duration
-	// Limits are shorter maxima for some exceptions. Every one that concerns an
-	// exception holds, besides MaxLifetime.
+	// Limits are shorter maxima for some exceptions. Every limit that concerns an
+	// exception applies, besides MaxLifetime.
 	Limits []Limit
-	// DefaultSeverity is that of a policy which states none that is known; empty is any
-	// severity, so that every limit for one holds.
+	// DefaultSeverity is the severity of a policy that states none, or an unknown one. Empty
+	// is any severity, so every limit for a severity applies.
 	DefaultSeverity string
-	// Renewals say what is asked of an exception that renews another one, besides.
+	// Renewals are further rules for an exception that renews another one.
 	Renewals Renewals
-	// Require names what an exception has to say, of [Statements].
+	// Require names the required statements, of [Statements].
 	Require []string
 	// Namespaces are the names or patterns of the namespaces that an exception
-	// may live in; none is any.
+	// may be in; none is any.
 	Namespaces []string
 	// MaxPolicies is how many policies one exception may except from; zero is no
 	// limit.
 	MaxPolicies int
-	// RequireNames, RequireNamespaces and RequireSubjects ask every filter of a
-	// kyverno.io exception to say names, namespaces, or who sends the request.
+	// RequireNames, RequireNamespaces and RequireSubjects require names, namespaces, or
+	// subjects (or roles) in every filter of a kyverno.io exception.
 	RequireNames      bool
 	RequireNamespaces bool
 	RequireSubjects   bool
-	// Levels changes how much a finding weighs, by reason. Those that
-	// [Reason.Fixed] says cannot be changed.
+	// Levels are the levels of findings, by reason. Those with [Reason.Fixed] cannot be
+	// changed.
 	Levels map[string]Level
 	// GuardPolicies and GuardNamespaces are names or patterns that no exception
 	// may reach, on top of polex's and Kyverno's own.
 	GuardPolicies   []string
 	GuardNamespaces []string
 	// AllowInKyverno are exact exceptions that may exempt resources in the namespace kyverno.
-	// They repeat what polex-guard admits there, and admit nothing in a cluster.
+	// They repeat the configuration of polex-guard, and admit nothing in a cluster.
 	AllowInKyverno []Admission
 	// Rules are checks of one's own, in CEL.
 	Rules []Rule
 	// KyvernoVersion is the release that the exception is for, such as 1.19 or
-	// v1.19.1: what that release ignores, does not serve or drops is refused.
-	// Empty is not to ask.
+	// v1.19.1. An exception that this release ignores or does not serve is rejected, and so
+	// is a field that it drops. Empty skips these checks.
 	KyvernoVersion string
-	// Definitions are those of the cluster; nil is Kyverno 1.19.1's.
+	// Definitions are those of the cluster; nil is those of Kyverno 1.19.1.
 	Definitions *exception.Definitions
-	// Policies are the policies that exceptions are from; nil means that they
-	// are not known, and that nothing about them is checked.
+	// Policies are the policies that exceptions are from. Nil means that they are unknown;
+	// the checks that need them are skipped.
 	Policies *PolicySet
-	// Resources are what exceptions may exempt; nil means that they are not
-	// known.
+	// Resources are the resources that exceptions may exempt; nil means that they are
+	// unknown.
 	Resources *ResourceSet
 }
 
 // Admission is one of [Config.AllowInKyverno].
 type Admission = kyverno.Admission
 
-// Renewals is what is asked of an exception that says that it renews another one. One
-// that is requested anew, for the same, does not count as that: it overlaps with the
-// one that is live, and is a decision of its own.
+// Renewals are rules for an exception that states that it renews another one. A new
+// request for the same exemption is not a renewal: it overlaps with the live exception,
+// and is a decision of its own.
 type Renewals struct {
 	Max         int           // how many there may be in a row; zero is no limit
 	MaxLifetime time.Duration // of each; zero is that of any exception
@@ -116,7 +116,7 @@ type Checker struct {
 	severities map[string]Severity
 }
 
-// New returns a checker, or an error when the configuration cannot be meant.
+// New returns a checker, or an error if the configuration is invalid.
 func New(c Config) (*Checker, error) {
 	for _, check := range []func(*Config) error{checkLifetimes, checkRequired, checkPlaces, checkLevels} {
 		if err := check(&c); err != nil {
@@ -148,7 +148,7 @@ func New(c Config) (*Checker, error) {
 
 func checkLifetimes(c *Config) error {
 	if c.Renewals.Max < 0 || c.Renewals.Max > exception.MaxRenewals || c.Renewals.MaxLifetime < 0 {
-		return fmt.Errorf("%d renewals of %s each cannot be meant", c.Renewals.Max, c.Renewals.MaxLifetime)
+		return fmt.Errorf("renewals: max %d or maxLifetime %s is out of range", c.Renewals.Max, c.Renewals.MaxLifetime)
 	}
 	if c.MaxLifetime < 0 {
 		return fmt.Errorf("the maximum lifetime %s is negative", c.MaxLifetime)
@@ -158,10 +158,10 @@ func checkLifetimes(c *Config) error {
 			return fmt.Errorf("limit %d has no maximum lifetime", i+1)
 		}
 		if len(limit.Policies) == 0 && len(limit.Namespaces) == 0 && len(limit.Severities) == 0 {
-			return fmt.Errorf("limit %d names neither policies, namespaces nor severities: the maximum lifetime for all stands outside of the limits", i+1)
+			return fmt.Errorf("limit %d names no policies, namespaces or severities: use maxLifetime for all exceptions", i+1)
 		}
 		if len(limit.Severities) > 0 && c.Policies == nil {
-			return fmt.Errorf("limit %d is for policies of a severity, and where the policies are is not said", i+1)
+			return fmt.Errorf("limit %d has severities, which require the policies: set directories.policies or --policies", i+1)
 		}
 		if slices.Contains(slices.Concat(limit.Policies, limit.Namespaces, limit.Severities), "") {
 			return fmt.Errorf("limit %d has an empty name", i+1)
@@ -182,7 +182,7 @@ func checkRequired(c *Config) error {
 
 func checkPlaces(c *Config) error {
 	if c.MaxPolicies < 0 {
-		return fmt.Errorf("%d policies at most cannot be meant", c.MaxPolicies)
+		return fmt.Errorf("maxPolicies is negative: %d", c.MaxPolicies)
 	}
 	if err := wildcard.Names(c.Namespaces).Check(wildcard.NamespaceForm); err != nil {
 		return fmt.Errorf("namespaces: %w", err)

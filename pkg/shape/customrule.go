@@ -12,21 +12,21 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Rule is a check of one's own: what must be true of every exception, in CEL.
+// Rule is a check of a team's own: a CEL expression that must be true for every exception.
 //
 // The expression is a predicate over two variables. "exception" is one view
 // over both API groups (name, namespace, group, version, policies, reason,
 // ticket, owner, category, expiresIn, expiresAt, labels, annotations; each of
-// policies has name, kind and rules), in which what is not said is empty.
-// "object" is the document as it is written, in which what is not written is an
-// error, unless has() asks for it first.
+// policies has name, kind and rules); a missing value is empty there.
+// "object" is the document as it is written; a missing field is an error there,
+// unless the rule tests it with has() first.
 //
-// A rule that cannot be evaluated on an exception is broken by it. No other rule
-// is less strict for having one more.
+// An exception breaks a rule that cannot be evaluated on it. A further rule never makes
+// another one less strict.
 type Rule struct {
 	Name       string // the reason of its findings, kebab-case
 	Expression string // at most 10240 characters
-	Message    string // what is wrong where it is not true; may be empty
+	Message    string // shown if the expression is false; may be empty
 	Severity   Severity
 }
 
@@ -36,8 +36,8 @@ type compiledRule struct {
 	program *expression.Program
 }
 
-// ruleLimits are wider than those of conditions: who writes a rule is trusted,
-// and it looks at a whole document.
+// ruleLimits are wider than those of conditions: the author of a rule is trusted, and
+// a rule reads a whole document.
 var ruleLimits = expression.Limits{Text: 10_240, Depth: 100, Cost: 1_000_000}
 
 var ruleName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
@@ -59,14 +59,14 @@ func compileRules(rules []Rule) ([]compiledRule, error) {
 	compiled := make([]compiledRule, 0, len(rules))
 	for i, r := range rules {
 		if !ruleName.MatchString(r.Name) || len(r.Name) > maxRuleName {
-			return nil, fmt.Errorf("rule %d: %q is no name for a rule: use lower case words with dashes between them, such as no-friday", i+1, expression.Shortened(r.Name))
+			return nil, fmt.Errorf("rule %d: %q is not a valid name: use lower-case words joined by dashes, e.g. no-friday", i+1, expression.Shortened(r.Name))
 		}
 		if by, ok := taken[r.Name]; ok {
 			return nil, fmt.Errorf("rule %d: %q is already the name of %s", i+1, r.Name, by)
 		}
 		taken[r.Name] = fmt.Sprintf("rule %d", i+1)
 		if r.Severity != Error && r.Severity != Warning {
-			return nil, fmt.Errorf("rule %q: there is no severity %d", r.Name, r.Severity)
+			return nil, fmt.Errorf("rule %q: severity %d is neither Error nor Warning", r.Name, r.Severity)
 		}
 		checked, err := l.Predicate(r.Expression, expression.NewCompiling())
 		if err != nil {
@@ -102,12 +102,12 @@ func (s *subject) customRules() {
 		switch value, _, err := r.program.Eval(variables); {
 		case err != nil:
 			f.Message = fmt.Sprintf("the rule %s cannot be evaluated on this exception: %q", r.Name, expression.Shortened(err.Error()))
-			f.Hint = "write what the rule asks for, or let the rule ask first whether it is there: has(object.spec.x) && …"
+			f.Hint = "add the field that the rule reads, or begin the rule with a test such as has(object.spec.x) && …"
 		case value == types.True:
 			continue
 		case f.Message == "":
 			f.Message = fmt.Sprintf("the exception breaks the rule %s", r.Name)
-			f.Hint = "the rule asks for " + expression.Shortened(r.Expression)
+			f.Hint = "the rule requires " + expression.Shortened(r.Expression)
 		}
 		s.add(f)
 	}

@@ -72,16 +72,16 @@ func init() {
 
 func TestRulesAreRefused(t *testing.T) {
 	for name, rules := range map[string][]shape.Rule{
-		"is no name":      {{Name: "OurRule", Expression: "true"}},
-		"is no name for":  {{Name: "", Expression: "true"}},
-		"is no name ":     {{Name: "our--rule", Expression: "true"}},
-		"rule 1: \"our-":  {{Name: "our-", Expression: "true"}},
-		"rule 1: \"1-our": {{Name: "1-our", Expression: "true"}},
-		"rule 1: \"aaaaa": {{Name: strings.Repeat("a", 64), Expression: "true"}},
+		"is not a valid":      {{Name: "OurRule", Expression: "true"}},
+		"is not a valid name": {{Name: "", Expression: "true"}},
+		"a valid name":        {{Name: "our--rule", Expression: "true"}},
+		"rule 1: \"our-":      {{Name: "our-", Expression: "true"}},
+		"rule 1: \"1-our":     {{Name: "1-our", Expression: "true"}},
+		"rule 1: \"aaaaa":     {{Name: strings.Repeat("a", 64), Expression: "true"}},
 		"rule 2: \"our-rule\" is already the name of rule 1":    {{Name: "our-rule", Expression: "true"}, {Name: "our-rule", Expression: "true"}},
 		"\"no-expiry\" is already the name of a check of polex": {{Name: "no-expiry", Expression: "true"}},
 		"\"duplicate-identity\" is already":                     {{Name: "duplicate-identity", Expression: "true"}},
-		"there is no severity 7":                                {{Name: "our-rule", Expression: "true", Severity: 7}},
+		"severity 7 is neither Error nor Warning":               {{Name: "our-rule", Expression: "true", Severity: 7}},
 		"type dyn, and a bool is needed":                        {{Name: "our-rule", Expression: "object.x"}},
 		"type string, and a bool is needed":                     {{Name: "our-rule", Expression: "exception.name"}},
 		"undeclared reference to 'request'":                     {{Name: "our-rule", Expression: "request.name == 'a'"}},

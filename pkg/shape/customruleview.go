@@ -14,8 +14,8 @@ const (
 )
 
 // viewStructures declares the view that rules have of an exception. It is a
-// type of its own, so that a field that does not exist is found when the rule
-// is compiled, and not by every exception being refused.
+// type of its own, so that the compiler finds a field that does not exist. Otherwise
+// the rule would reject every exception.
 func viewStructures() map[string]map[string]*cel.Type {
 	text, texts := cel.StringType, cel.MapType(cel.StringType, cel.StringType)
 	return map[string]map[string]*cel.Type{
@@ -28,7 +28,7 @@ func viewStructures() map[string]map[string]*cel.Type {
 	}
 }
 
-// view is what rules see of the exception.
+// view is the view that rules have of the exception.
 func (s *subject) view() map[string]any {
 	e := s.Said
 	expiresAt := e.ExpiresAt.Text
@@ -47,8 +47,8 @@ func (s *subject) view() map[string]any {
 	}
 }
 
-// textsOf returns the texts of a mapping in metadata. What is no text is the
-// schema's to find.
+// textsOf returns the texts of a mapping in metadata. The schema check finds other
+// values.
 func (s *subject) textsOf(field string) map[string]any {
 	value, _ := s.Doc.Lookup("metadata", field)
 	tree, _ := value.(map[string]any)

@@ -1,41 +1,38 @@
-// Package shape judges an exception before anyone signs it: is it narrow,
-// bounded in time and accounted for, and does it leave alone what guards it?
+// Package shape checks an exception before anyone signs it. It checks the width of the
+// exception, its lifetime, its statements, and that it does not reach the guard.
 //
-//  1. The document must be a PolicyException, without a seal.
+//  1. The document must be a PolicyException without the annotations of a signature.
 //  2. The API server must keep it as it is written ([exception.CheckSchema]),
-//     Kyverno's own webhook must take it (the files engine*.go), and the engine
-//     must heed it, where its release is known.
-//  3. It must say which resources and which rules it exempts; a pattern that
-//     fits anything says nothing.
-//  4. It must not reach what would refuse it: exceptions, the policies about
-//     them, the namespaces of Kyverno and polex. No setting permits that.
-//  5. It must end, soon enough, and say what is asked for: its reason, ticket, owner.
-//  6. What a reviewer reads must be what a machine reads.
-//  7. With policies given ([ReadPolicies]), it must be from policies and rules
-//     that exist. A policy that is about PolicyExceptions is never excepted
-//     from, whatever its name.
+//     Kyverno's webhook must accept it (the files engine*.go), and a known release of
+//     Kyverno must not ignore it.
+//  3. It must name the resources and the rules that it exempts; a pattern that matches
+//     everything does not count.
+//  4. It must not reach the guard: exceptions, the policies about them, the namespaces
+//     of Kyverno and polex. No setting permits that.
+//  5. It must expire, soon enough, and make the required statements: reason, ticket, owner.
+//  6. A reviewer and a machine must read the same text.
+//  7. With policies given ([ReadPolicies]), it must name policies and rules that exist.
+//     No exception may exempt from a policy about PolicyExceptions, under any name.
 //  8. With resources given ([ReadResources]), it should exempt some of them.
-//  9. Beside others ([Set]), it must be the only document of its identity, and
-//     should neither overlap with another nor outgrow the live one it replaces.
+//  9. Among others ([Set]), it must be the only document of its identity. It should not
+//     overlap with another, nor exempt more than the live one that it replaces.
 //
-// A pattern is judged as Kyverno 1.19 matches it: "*" is any text, "?" any one
-// character, and nothing else is special. Where what Kyverno does is an
-// accident (operations are ignored, an empty filter matches nothing), the
-// stricter reading counts.
+// A pattern is read as Kyverno 1.19 matches it: "*" is any text, "?" any one
+// character, and nothing else is special. Where the behaviour of Kyverno is an accident
+// (operations are ignored, an empty filter matches nothing), the stricter reading counts.
 //
 // A match condition of policies.kyverno.io is compiled as Kyverno compiles it. It
-// is narrow if it compares the name, the namespace or a label in plain literals;
+// is narrow if it compares the name, the namespace or a label with plain literals;
 // conditions in other forms are not proven narrow. With resources given, it is
-// evaluated on these, as far as their files say what a request about them would be
-// ([Exemption]), and two exceptions overlap if a resource is found that both are for.
+// evaluated on them, as far as their files determine a request about them ([Exemption]).
+// Two exceptions overlap if a resource is found that both exempt.
 // Evaluation is bounded by counting steps and weighing values. A configuration
-// can add rules of its own, in CEL too, see [Rule].
+// can add its own rules, in CEL too, see [Rule].
 //
-// Each check stands in a file of its own: a value with what it finds, how severe that
-// is, whether a configuration may change it, and its documentation. docs/checks.md, the
-// JSON Schema of the configuration's section and the rules of SARIF are made from the list of
-// checks. How Kyverno reads exceptions, policies, patterns and conditions is for
-// internal/kyverno.
+// Each check is in a file of its own: a value with its findings, their severity, whether a
+// configuration may change it, and its documentation. docs/checks.md, the JSON Schema of
+// the configuration's section and the rules of SARIF are generated from the list of checks.
+// internal/kyverno knows how Kyverno reads exceptions, policies, patterns and conditions.
 package shape
 
 //go:generate go test -run ^TestDocs$ . -update

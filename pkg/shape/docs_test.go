@@ -35,18 +35,17 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-const pageIntro = `# What polex-validate checks
+const pageIntro = `# Checks of polex-validate
 
-Every finding has a reason, which is the same word in every format, in the configuration and here. Those marked "always"
-cannot be switched off or made a warning, because what they refuse could not be signed or applied as it is written, or
-would reach what guards exceptions. The others take ` + "`off`, `warning` or `error`" + ` under ` + "`shape.checks`" + ` in ` + "`.polex.yaml`" + `;
-the level is that of the preset baseline. The other keys of the section are in [configuration.md](configuration.md#shape).
+Every finding has a reason, the same word in every output format, in the configuration and on this page. The levels below are those of the preset baseline. Change
+them under ` + "`shape.checks`" + ` in ` + "`.polex.yaml`" + ` to ` + "`off`, `warning` or `error`" + `. No setting changes a check marked "always": nobody could sign or apply the exception as it is
+written, or it reaches the guard. [Configuration](configuration.md#shape) lists the other keys of the section.
 
 `
 
 func page(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString(pageIntro + "| reason | what is wrong | level |\n| --- | --- | --- |\n")
+	b.WriteString(pageIntro + "| reason | meaning | level |\n| --- | --- | --- |\n")
 	for _, r := range shape.Reasons() {
 		level := r.Severity.String()
 		if r.Fixed {
@@ -59,18 +58,14 @@ func page(t *testing.T) string {
 	}
 	all := examples(t)
 	for _, c := range shape.Checks {
-		if c.About != "" {
-			title := c.Title
-			if title == "" {
-				title = capital(strings.ReplaceAll(c.Reasons[0].Name, "-", " "))
-			}
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, strings.ReplaceAll(c.About, "\n", " "))
+		title := c.Title
+		if title == "" {
+			title = capital(strings.ReplaceAll(c.Reasons[0].Name, "-", " "))
 		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, c.About)
 		for _, r := range c.Reasons {
 			if s, is := all[r.Name]; is {
 				b.WriteString(example(t, s.change, s.Finding))
-			} else {
-				fmt.Fprintf(&b, "\n### %s\n\n%s.\n", r.Name, capital(r.Doc))
 			}
 		}
 	}

@@ -13,26 +13,27 @@ import (
 const ReasonDuplicateIdentity = "duplicate-identity"
 
 var duplicateIdentityCheck = check{
-	Title:   "Duplicate identity",
+	About: "Finds two documents that are the same object to the API server. The document that is applied last wins, " +
+		"and the order depends on the tool. A second document can undo the one that was reviewed.",
 	Reasons: []Reason{{Name: ReasonDuplicateIdentity, Doc: "two documents are the same object to the API server", Fixed: true}},
 }
 
-// Set holds the exceptions of a run against each other and against those that
-// are live. Its checks:
+// Set compares the exceptions of a run with each other and with the live ones. Its
+// checks:
 //
 //   - Two documents are one object to the API server. The one that is applied
-//     last wins there, and which one that is depends on the tool: a second
-//     document can undo what was reviewed in the first.
+//     last wins, and the order depends on the tool: a second document can undo the
+//     reviewed one.
 //   - Two exceptions exempt the same resource from the same rule.
 //   - An exception takes the place of a live one.
 //
 // The zero value is empty and ready; it is not for several goroutines at once.
 type Set struct {
-	// Thorough compares an exception with all of the set that may exempt the same, where
-	// otherwise 100 are compared: for who refuses what overlaps. One that takes too long
-	// to compare is found to overlap.
+	// Thorough compares an exception with all others that may exempt the same, instead of
+	// 100. It is for callers that reject overlaps. An exception that takes too long to
+	// compare counts as overlapping.
 	Thorough bool
-	// Terms are the trust policy's: what the expiry of an exception is read by.
+	// Terms are those of the trust policy, which define the expiry of an exception.
 	Terms lifetime.Terms
 
 	members   []*member
@@ -41,9 +42,9 @@ type Set struct {
 	now       time.Time
 }
 
-// Live tells the set which exceptions are live: those in signed/, say. They are
-// what documents added later are held against, and are not reported on
-// themselves. A duration that an exception asks for counts from now.
+// Live adds the live exceptions, such as those in signed/. Documents that are added
+// later are compared with them; they get no findings themselves. A duration that an
+// exception states counts from now.
 func (s *Set) Live(docs iter.Seq[*exception.Document], now time.Time) {
 	s.now = now
 	for d := range docs {
@@ -54,14 +55,14 @@ func (s *Set) Live(docs iter.Seq[*exception.Document], now time.Time) {
 		if s.live == nil {
 			s.live = map[exception.IdentityKey]int{}
 		}
-		m := newMember(d, e, of, s.Terms, time.Time{}) // what a live one asked for was counted from its signing
+		m := newMember(d, e, of, s.Terms, time.Time{}) // the duration of a live one counted from its signing
 		m.live = true
 		s.live[m.id.Key()] = s.remember(m)
 	}
 }
 
-// Add puts a document into the set and returns what is wrong with it beside
-// those that are there already.
+// Add adds a document to the set and returns its findings against the documents that
+// are there already.
 func (s *Set) Add(d *exception.Document) []Finding {
 	if s.met == nil {
 		s.met = map[exception.IdentityKey]int{}
@@ -71,7 +72,7 @@ func (s *Set) Add(d *exception.Document) []Finding {
 		path := exception.Path{"metadata", "name"}
 		return []Finding{{
 			Reason: ReasonDuplicateIdentity, Path: path, Position: d.PositionOf(path),
-			Message: fmt.Sprintf("%q is already written at %s", d.Identity().String(), s.members[first].at),
+			Message: fmt.Sprintf("%q is also defined at %s", d.Identity().String(), s.members[first].at),
 			Hint:    "keep one of the two",
 		}}
 	}
@@ -86,9 +87,8 @@ func (s *Set) Add(d *exception.Document) []Finding {
 	return sorted(found)
 }
 
-// remember returns the number that it remembers a member under. One that is over
-// is not put into the index, so that nothing is said of what nobody has taken
-// out yet.
+// remember returns the number of the member. An expired member is not put into the
+// index, so that an expired file that nobody has removed yet causes no findings.
 func (s *Set) remember(m *member) int {
 	number := len(s.members)
 	s.members = append(s.members, m)

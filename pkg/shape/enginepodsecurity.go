@@ -17,10 +17,9 @@ var (
 const ReasonBadPodSecurity = "bad-pod-security"
 
 var badPodSecurityCheck = check{
-	About: `Finds a podSecurity entry that Kyverno's webhook refuses: a control over containers that
-does not say which images it is for, one over Pods that does, and a field without the values
-that it may take, or the reverse.`,
-	Reasons: []Reason{{Name: ReasonBadPodSecurity, Doc: "Kyverno would refuse a podSecurity entry", Fixed: true}},
+	About: "Finds a podSecurity entry that Kyverno's webhook rejects: a control over containers without images, a " +
+		"control over Pods with images, a field without values, or values without a field.",
+	Reasons: []Reason{{Name: ReasonBadPodSecurity, Doc: "Kyverno rejects a podSecurity entry", Fixed: true}},
 	Run:     (*subject).badPodSecurity,
 }
 
@@ -28,15 +27,15 @@ func (s *subject) badPodSecurity() {
 	for _, entry := range s.PodSecurity {
 		switch name, images := entry.Name, len(entry.Images); {
 		case slices.Contains(containerControls, name) && images == 0:
-			s.find(ReasonBadPodSecurity, entry.Path, fmt.Sprintf("%q is about containers, and no images say which", name), "add images, such as registry.example.com/web:*")
+			s.find(ReasonBadPodSecurity, entry.Path, fmt.Sprintf("the control %q checks containers, and requires images", name), "add images, e.g. registry.example.com/web:*")
 		case slices.Contains(podControls, name) && images > 0:
-			s.find(ReasonBadPodSecurity, entry.Path.With("images"), fmt.Sprintf("%q is about the Pod as a whole, which images cannot narrow", name), "remove images")
+			s.find(ReasonBadPodSecurity, entry.Path.With("images"), fmt.Sprintf("the control %q checks the whole Pod, and takes no images", name), "remove images")
 		}
 		switch field, values := entry.Field, len(entry.Values); {
 		case field != "" && values == 0:
-			s.find(ReasonBadPodSecurity, entry.Path.With("restrictedField"), fmt.Sprintf("no values say what %q may be", field), "add values")
+			s.find(ReasonBadPodSecurity, entry.Path.With("restrictedField"), fmt.Sprintf("the restrictedField %q has no values", field), "add values")
 		case field == "" && values > 0:
-			s.find(ReasonBadPodSecurity, entry.Path.With("values"), "the values belong to no field", "add restrictedField, such as spec.containers[*].securityContext.capabilities.add")
+			s.find(ReasonBadPodSecurity, entry.Path.With("values"), "values requires restrictedField", "add restrictedField, e.g. spec.containers[*].securityContext.capabilities.add")
 		}
 	}
 }

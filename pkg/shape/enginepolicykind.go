@@ -13,10 +13,10 @@ import (
 const ReasonUnknownPolicyKind = "unknown-policy-kind"
 
 var unknownPolicyKindCheck = check{
-	About: `Finds a reference to a policy of a kind that no exception of its group reaches, such as
-ClusterPolicy. Kyverno takes it and exempts nothing, and who asked for it learns of that
-when the release is blocked.`,
-	Reasons: []Reason{{Name: ReasonUnknownPolicyKind, Doc: "no exception of this API group reaches policies of that kind", Fixed: true}},
+	About: "Finds a reference to a kind of policy that exceptions of this API group do not apply to, such as " +
+		"ClusterPolicy. Kyverno accepts the exception and exempts nothing. Its author notices that only when the " +
+		"policy blocks a release.",
+	Reasons: []Reason{{Name: ReasonUnknownPolicyKind, Doc: "exceptions of this API group do not apply to policies of that kind", Fixed: true}},
 	Run:     (*subject).unknownPolicyKind,
 }
 
@@ -30,6 +30,6 @@ func (s *subject) unknownPolicyKind() {
 		if kyverno.HasRules(kind) {
 			hint = fmt.Sprintf("write an exception of %s for a %s", kyverno.APIVersion(kyverno.MatchKind), kind)
 		}
-		s.find(ReasonUnknownPolicyKind, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy that exceptions of %s reach", kind, ref.Group), hint)
+		s.find(ReasonUnknownPolicyKind, ref.Kind.Path, fmt.Sprintf("exceptions of %s do not apply to policies of kind %q", ref.Group, kind), hint)
 	}
 }

@@ -6,11 +6,10 @@ import "github.com/polex-dev/polex/internal/kyverno"
 const ReasonBadSelector = "bad-selector"
 
 var badSelectorCheck = check{
-	About: `Finds a label selector that Kyverno's webhook refuses: one that asks for nothing, or with an
-operator, values or labels that cannot be meant. Kyverno looks at no namespaceSelector, and
-at no selector that has a pattern in its matchLabels; a selector of either sort that is
-malformed matches nothing later, so the same is asked of it.`,
-	Reasons: []Reason{{Name: ReasonBadSelector, Doc: "Kyverno would refuse a label selector, or match nothing with it", Fixed: true}},
+	About: "Finds a label selector that Kyverno's webhook rejects: it requires no label, or has an invalid operator, " +
+		"value or label key. The webhook does not check a namespaceSelector, nor a selector with a pattern in its " +
+		"matchLabels. If such a selector is malformed, it matches nothing, so polex applies the same rules to it.",
+	Reasons: []Reason{{Name: ReasonBadSelector, Doc: "Kyverno rejects a label selector, or matches nothing with it", Fixed: true}},
 	Run:     (*subject).badSelector,
 }
 
@@ -21,7 +20,7 @@ func (s *subject) badSelector() {
 				continue
 			}
 			if len(selector.Labels) == 0 && len(selector.Expressions) == 0 {
-				s.find(ReasonBadSelector, selector.Path, "the selector asks for no label", "add matchLabels, or remove the selector")
+				s.find(ReasonBadSelector, selector.Path, "the selector requires no label", "add matchLabels, or remove the selector")
 			}
 			for _, p := range selector.Problems() {
 				s.find(ReasonBadSelector, p.Path, p.Message, p.Hint)

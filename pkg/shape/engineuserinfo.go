@@ -11,10 +11,10 @@ import (
 const ReasonBackgroundUserInfo = "background-user-info"
 
 var backgroundUserInfoCheck = check{
-	About: `Finds an exception for requests of certain people that is also meant for background scans,
-where there is no request. Kyverno's webhook refuses it; background is true where it is not
-said.`,
-	Reasons: []Reason{{Name: ReasonBackgroundUserInfo, Doc: "Kyverno would refuse roles or subjects in an exception that is for background scans too", Fixed: true}},
+	About: "Finds roles, clusterRoles or subjects in an exception that also applies to background scans. A " +
+		"background scan has no request, so Kyverno's webhook rejects the exception. `background` is true by " +
+		"default.",
+	Reasons: []Reason{{Name: ReasonBackgroundUserInfo, Doc: "the exception lists roles or subjects and applies to background scans, which Kyverno rejects", Fixed: true}},
 	Run:     (*subject).backgroundUserInfo,
 }
 
@@ -28,8 +28,8 @@ func (s *subject) backgroundUserInfo() {
 			count int
 		}{{"roles", len(f.Roles)}, {"clusterRoles", len(f.ClusterRoles)}, {"subjects", len(f.Subjects)}} {
 			if of.count > 0 {
-				s.find(ReasonBackgroundUserInfo, f.Path.With(of.field), "Kyverno knows no "+of.field+" in a background scan, and this exception is for background scans too",
-					"write background: false, or match by what the resource is")
+				s.find(ReasonBackgroundUserInfo, f.Path.With(of.field), of.field+" requires background: false, because a background scan has no request",
+					"write background: false, or remove "+of.field)
 			}
 		}
 	}
@@ -39,9 +39,9 @@ func (s *subject) backgroundUserInfo() {
 const ReasonBadUserInfo = "bad-user-info"
 
 var badUserInfoCheck = check{
-	About: `Finds roles and subjects in a form that Kyverno's webhook refuses: a role is namespace:name,
-and a subject is a User, a Group or, in a namespace, a ServiceAccount.`,
-	Reasons: []Reason{{Name: ReasonBadUserInfo, Doc: "Kyverno would refuse the form of a role or subject", Fixed: true}},
+	About: "Finds roles and subjects in a form that Kyverno's webhook rejects. A role is `namespace:name`. A subject " +
+		"is a User, a Group, or a ServiceAccount with its namespace.",
+	Reasons: []Reason{{Name: ReasonBadUserInfo, Doc: "Kyverno rejects the form of a role or subject", Fixed: true}},
 	Run:     (*subject).badUserInfo,
 }
 
@@ -49,7 +49,7 @@ func (s *subject) badUserInfo() {
 	for _, f := range s.Match.Filters() {
 		for _, role := range f.Roles {
 			if strings.Count(role.Text, ":") != 1 {
-				s.find(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role's namespace and name", role.Text), "write it as namespace:name")
+				s.find(ReasonBadUserInfo, role.Path, fmt.Sprintf("%q is not a role in the form namespace:name", role.Text), "write it as namespace:name, e.g. team-a:admin")
 			}
 		}
 		for _, person := range f.Subjects {
@@ -64,12 +64,12 @@ func (s *subject) badSubject(person kyverno.Subject) {
 	case "User", "Group":
 	case "ServiceAccount":
 		if person.Namespace == "" {
-			s.find(ReasonBadUserInfo, path.With("namespace"), "a ServiceAccount lives in a namespace, and none is named", "add its namespace")
+			s.find(ReasonBadUserInfo, path.With("namespace"), "the ServiceAccount has no namespace", "add its namespace")
 		}
 	default:
-		s.find(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is no kind of subject", person.Kind), "write User, Group or ServiceAccount")
+		s.find(ReasonBadUserInfo, path.With("kind"), fmt.Sprintf("%q is not a kind of subject", person.Kind), "write User, Group or ServiceAccount")
 	}
 	if person.Named && person.Name == "" {
-		s.find(ReasonBadUserInfo, path.With("name"), "the subject has no name", "name who needs the exception")
+		s.find(ReasonBadUserInfo, path.With("name"), "the subject has no name", "add the name of the user, group or service account")
 	}
 }

@@ -18,15 +18,15 @@ type Exemption struct {
 	// the Count that there are.
 	Resources []exception.Identity
 	Count     int
-	// Known is false where there is no telling which resources match, since a
-	// condition does not compile or is one too many. Then there are none above.
+	// Known is false if the matching resources cannot be determined, because a condition
+	// does not compile or is one too many. Resources is empty then.
 	Known bool
-	// Cut is set when the exception asks for more work than it gets: there may be
-	// more resources than were counted.
+	// Cut is set if the exception needs more work than the limit: there may be more
+	// resources than were counted.
 	Cut bool
-	// Assumed is what the exception also asks for and no file can say, of one of
-	// the resources at least: it counts as given. Each is the end of a sentence
-	// that begins with "assuming".
+	// Assumed lists requirements of the exception that no file can decide, for at least
+	// one of the resources: they count as met. Each is the end of a sentence that begins
+	// with "assuming".
 	Assumed []string
 }
 

@@ -8,11 +8,11 @@ import (
 const reasonExemptsNothing = "exempts-nothing"
 
 var exemptsNothingCheck = check{
-	About: `Finds an exception that none of the repository's resources would use: the name is misspelt,
-the namespace is another, or what needed it is gone. Match conditions are evaluated on what
-the files say, and what they cannot say counts as given. It stays quiet for kinds that
-controllers make, since they are in no file, and where a condition does not compile.`,
-	Reasons: []Reason{{Name: reasonExemptsNothing, Doc: "none of the resources given would be exempt", Severity: Warning}},
+	About: "Needs the resources (`--resources`). Finds an exception that would exempt none of them: the name is " +
+		"misspelt, the namespace is wrong, or the resource no longer exists. polex evaluates match conditions on " +
+		"the files, and assumes that a condition is true if the files cannot tell. It reports nothing for kinds " +
+		"that controllers create, because no file has them, and nothing if a condition does not compile.",
+	Reasons: []Reason{{Name: reasonExemptsNothing, Doc: "none of the given resources would be exempt", Severity: Warning}},
 	Run:     (*subject).exemptsNothing,
 }
 
@@ -32,5 +32,5 @@ func (s *subject) exemptsNothing() {
 	if exempts || cut {
 		return
 	}
-	s.find(reasonExemptsNothing, s.ScopePath, "none of the resources given would be exempt", "check kinds, names and namespaces, or remove the exception")
+	s.find(reasonExemptsNothing, s.ScopePath, "the exception would exempt none of the given resources", "check kinds, names and namespaces, or remove the exception")
 }

@@ -13,22 +13,24 @@ import (
 const ReasonBadExpression = "bad-expression"
 
 var badExpressionCheck = check{
-	About: `Finds a match condition that Kyverno would not admit, or that nobody could review: an
-expression that does not compile to a bool with what Kyverno gives it, is too long or too
-deep, or ends in a comment; a name that is no name or is used twice; more conditions than Kubernetes takes. Where
-the webhook of Kyverno is off, such a condition breaks its policy instead.`,
-	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is no CEL expression that Kyverno would take", Fixed: true}},
+	About: "Finds a match condition that Kyverno rejects or that nobody could review:\n\n" +
+		"- the expression does not compile to a bool with Kyverno's variables, is too long or too deep, or ends " +
+		"in a comment;\n" +
+		"- the name of the condition is invalid or used twice;\n" +
+		"- the exception has more conditions than Kubernetes allows.\n\n" +
+		"Where Kyverno's webhook is off, such a condition breaks its policy.",
+	Reasons: []Reason{{Name: ReasonBadExpression, Doc: "a match condition is not a CEL expression that Kyverno accepts", Fixed: true}},
 	Run:     (*subject).badExpression,
 }
 
 func (s *subject) badExpression() {
 	if n := len(s.Conditions); n > kyverno.MaxConditions {
-		s.find(ReasonBadExpression, s.ScopePath, fmt.Sprintf("there are %d match conditions, and %d are allowed", n, kyverno.MaxConditions), "split the exception, or join conditions with &&")
+		s.find(ReasonBadExpression, s.ScopePath, fmt.Sprintf("the exception has %d match conditions, and Kubernetes allows %d", n, kyverno.MaxConditions), "split the exception, or join conditions with &&")
 	}
 	for _, c := range s.conditions() {
 		switch {
 		case c.EndsInComment:
-			s.find(ReasonBadExpression, c.path, "the condition ends in a comment: Kyverno writes a parenthesis behind it in the admission policies that it generates, and these break",
+			s.find(ReasonBadExpression, c.path, "the condition ends in a comment: Kyverno appends a parenthesis in the admission policies that it generates, and the comment swallows it",
 				"move the comment to a line above the condition")
 		case c.Problem != nil && c.Text != "": // an empty one is for the schema
 			s.find(ReasonBadExpression, c.path, "the condition does not compile: "+c.Problem.Error(), conditionHint(c.Problem.Error()))
@@ -39,9 +41,9 @@ func (s *subject) badExpression() {
 
 func conditionHint(problem string) string {
 	if strings.Contains(problem, "undeclared reference") {
-		return "a condition can use " + strings.Join(expression.Variables(), ", ") + " and the CEL functions of Kubernetes"
+		return "use only " + strings.Join(expression.Variables(), ", ") + " and the CEL functions of Kubernetes"
 	}
-	return `write a CEL expression that is true of what is exempt, such as object.metadata.name == "web"`
+	return `write a CEL expression that is true for the exempted resources, e.g. object.metadata.name == "web"`
 }
 
 func (s *subject) conditionNames() {
@@ -52,9 +54,9 @@ func (s *subject) conditionNames() {
 		case name == "": // for the schema
 			continue
 		case used:
-			s.find(ReasonBadExpression, at, fmt.Sprintf("the condition %d is already named %q", before+1, name), "name each condition after what it asks")
+			s.find(ReasonBadExpression, at, fmt.Sprintf("conditions %d and %d are both named %q", before+1, i+1, name), "give each condition its own name")
 		case !exception.IsQualifiedName(name):
-			s.find(ReasonBadExpression, at, fmt.Sprintf("%q is no name for a condition", expression.Shortened(name)), "use letters, digits, - and _, such as only-web")
+			s.find(ReasonBadExpression, at, fmt.Sprintf("%q is not a valid name for a condition", expression.Shortened(name)), "use letters, digits, - and _, e.g. only-web")
 		}
 		if _, used := first[name]; !used {
 			first[name] = i

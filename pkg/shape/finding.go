@@ -26,15 +26,15 @@ type Finding struct {
 	Path     exception.Path
 	Position exception.Position
 	Message  string // untrusted text quoted
-	Hint     string // what to do about it; may be empty
+	Hint     string // one edit or command; may be empty
 }
 
-// maxFindings bounds what one document can put on a report, of each severity and of
-// [ReasonReachesGuard]: warnings must not crowd out what refuses it, nor other refusals
-// what reaches the guard.
+// maxFindings bounds the findings of one document, for each severity and for
+// [ReasonReachesGuard]: warnings must not crowd out errors, nor other errors the ways to
+// reach the guard.
 const maxFindings = 200
 
-// crowd is what a finding is counted with.
+// crowd is the name that a finding is counted under.
 func (f *Finding) crowd() string {
 	if f.Reason == ReasonReachesGuard {
 		return f.Reason
@@ -42,15 +42,15 @@ func (f *Finding) crowd() string {
 	return f.Severity.String()
 }
 
-// subject is the document that the checks look at, and what they found.
+// subject is the document under check, and its findings.
 type subject struct {
 	*kyverno.Exception
 	Doc        *exception.Document
-	Said       *exception.Exception // what it says of itself
+	Said       *exception.Exception // its statements
 	now        time.Time
 	config     *Config
 	guard      kyverno.Guard
-	release    kyverno.Release // 0 is not asked
+	release    kyverno.Release // 0 is unknown
 	found      []Finding
 	severities map[string]Severity // by reason
 	counts     map[string]int      // by [Finding.crowd]
@@ -60,12 +60,12 @@ type subject struct {
 	compiled []matchCondition     // see conditions
 }
 
-// find adds something that weighs what its reason does.
+// find adds a finding with the severity of its reason.
 func (s *subject) find(reason string, path exception.Path, message, hint string) {
 	s.add(Finding{Reason: reason, Severity: s.severities[reason], Path: path, Message: message, Hint: hint})
 }
 
-// warn adds something of a reason that some of its findings are milder than: [Reason.Milder].
+// warn adds a finding that is milder than its reason: [Reason.Milder].
 func (s *subject) warn(reason string, path exception.Path, message, hint string) {
 	s.add(Finding{Reason: reason, Severity: Warning, Path: path, Message: message, Hint: hint})
 }

@@ -14,11 +14,11 @@ import (
 const reasonHiddenCharacter = "hidden-character"
 
 var hiddenCharacterCheck = check{
-	About: `Finds what a reviewer cannot see or is shown in another order: in names, anything that is
-not printable ASCII, for a letter of another alphabet looks like one of ours; in any text,
-key or comment, the characters that turn the direction of writing or take no room. The
-joiners that some scripts need are allowed in prose.`,
-	Reasons: []Reason{{Name: reasonHiddenCharacter, Doc: "a character is not what a reader sees"}},
+	About: "Finds characters that a reviewer cannot see, or sees in another order. Names must be printable ASCII, " +
+		"because a letter of another alphabet can look like a Latin letter. In other texts, keys and comments, " +
+		"polex finds characters that have no width or change the direction of writing. The joiners that some " +
+		"scripts need are allowed there.",
+	Reasons: []Reason{{Name: reasonHiddenCharacter, Doc: "a character is invisible or looks like another one"}},
 	Run:     (*subject).hiddenCharacter,
 }
 
@@ -29,7 +29,7 @@ func (s *subject) hiddenCharacter() {
 		for _, r := range name.Text {
 			if r <= ' ' && r != ' ' || r > '~' {
 				seen[name.Path.String()] = true
-				s.find(reasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q has the character %U", name.Text, r), "write names in plain ASCII")
+				s.find(reasonHiddenCharacter, name.Path, fmt.Sprintf("the name %+q contains the character %U, which is not printable ASCII", name.Text, r), "write the name in ASCII")
 				break
 			}
 		}
@@ -42,8 +42,8 @@ func (s *subject) hiddenCharacter() {
 	if len(s.found) > before {
 		return
 	}
-	// What is in a value has been found above; what is left is in a comment or
-	// in the layout.
+	// Characters in values have been found above; the rest are in a comment or in the
+	// layout.
 	line, column := 0, 0
 	for i := 0; i < len(source); {
 		r, size := utf8.DecodeRune(source[i:])
@@ -53,7 +53,7 @@ func (s *subject) hiddenCharacter() {
 				column += at.Column - 1
 			}
 			at.Line, at.Column = at.Line+line, column+1
-			s.add(Finding{Reason: reasonHiddenCharacter, Position: at, Message: fmt.Sprintf("the character %U stands here, which a reader cannot see", r), Hint: "remove it"})
+			s.add(Finding{Reason: reasonHiddenCharacter, Position: at, Message: fmt.Sprintf("the character %U is invisible or changes the direction of the text", r), Hint: "remove it"})
 			return
 		}
 		i, column = i+size, column+1
@@ -100,14 +100,14 @@ func (s *subject) hiddenText(text string, path exception.Path, what string, seen
 		if hidden(r) {
 			if !seen[path.String()] {
 				seen[path.String()] = true
-				s.find(reasonHiddenCharacter, path, fmt.Sprintf("the %s has the character %U, which a reader cannot see", what, r), "remove it")
+				s.find(reasonHiddenCharacter, path, fmt.Sprintf("the %s contains the character %U, which is invisible or changes the direction of the text", what, r), "remove it")
 			}
 			return
 		}
 	}
 }
 
-// identifiers are the texts by which something is chosen.
+// identifiers are the texts that select something.
 func (s *subject) identifiers() []kyverno.Located {
 	names := []kyverno.Located{
 		{Text: s.Said.Identity.Name, Path: exception.Path{"metadata", "name"}},

@@ -11,12 +11,11 @@ const reasonIgnoredAPI = "ignored-api"
 
 var ignoredAPICheck = check{
 	Title: "Ignored API",
-	About: `Finds, where the release of Kyverno is known, an exception that its engine
-ignores, that its API server does not serve, or of which the API server drops a field, so
-that the live object would not be the signed one. An exception that is ignored is not
-harmless: it is reviewed and renewed as if it did something, and what it was for is blocked
-on the day of the upgrade.`,
-	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or will", Milder: true}},
+	About: "Needs the release of Kyverno (`shape.kyvernoVersion` or `--kyverno-version`). Finds an exception that " +
+		"this release ignores or does not serve, or a field that its API server drops, so that the live object " +
+		"would differ from the signed one. An ignored exception is harmful: people review and renew it, and after " +
+		"the upgrade Kyverno blocks the workload that needs it.",
+	Reasons: []Reason{{Name: reasonIgnoredAPI, Doc: "Kyverno ignores this kind of exception, or a later release will", Milder: true}},
 	Run:     (*subject).ignoredAPI,
 }
 
@@ -25,43 +24,43 @@ func (s *subject) ignoredAPI() {
 	v, known := kyverno.VersionOf(kind, s.Said.Version)
 	if release == 0 {
 		if known && v.To != 0 {
-			s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno serves %s/%s of PolicyException until 1.%d, and no longer", kind.Group, v.Name, v.To),
-				"write "+kyverno.MatchDeprecated.Newest(kind)+", or say which release it is for (--kyverno-version)")
+			s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno serves the PolicyException of %s/%s only until 1.%d", kind.Group, v.Name, v.To),
+				"write "+kyverno.MatchDeprecated.Newest(kind)+", or name an older release with --kyverno-version")
 		}
 		return
 	}
-	newest, other := "write "+release.Newest(kind), "write it for "+release.Newest(kyverno.ConditionKind)
+	newest, other := "write "+release.Newest(kind), "rewrite it for "+release.Newest(kyverno.ConditionKind)
 	if s.ByMatch && release >= kyverno.MatchIgnored {
-		s.find(reasonIgnoredAPI, at, fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s: this one would exempt nothing", release, kind.Group), other)
+		s.find(reasonIgnoredAPI, at, fmt.Sprintf("Kyverno 1.%d ignores the exceptions of %s, so this one would exempt nothing", release, kind.Group), other)
 		return
 	}
 	switch {
 	case !known: // for the schema
 	case release < v.From:
 		s.find(exception.ProblemUnknownVersion, at,
-			fmt.Sprintf("polex knows %s/%s of PolicyException from Kyverno 1.%d on, and this is checked for 1.%d", kind.Group, v.Name, v.From, release), newest)
+			fmt.Sprintf("polex supports the PolicyException of %s/%s from Kyverno 1.%d on, and the configured release is 1.%d", kind.Group, v.Name, v.From, release), newest)
 	case v.To != 0 && release > v.To:
-		s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno 1.%d serves no %s/%s of PolicyException any more", release, kind.Group, v.Name), newest)
+		s.find(exception.ProblemUnknownVersion, at, fmt.Sprintf("Kyverno 1.%d no longer serves the PolicyException of %s/%s", release, kind.Group, v.Name), newest)
 	case s.ByMatch && release >= kyverno.MatchDeprecated:
 		s.warn(reasonIgnoredAPI, at, fmt.Sprintf("%s is deprecated in Kyverno 1.%d, and ignored from 1.%d on", kind.Group, release, kyverno.MatchIgnored), other)
 	case v.Deprecated != 0 && release >= v.Deprecated:
-		s.warn(reasonIgnoredAPI, at, fmt.Sprintf("%s/%s of PolicyException is deprecated in Kyverno 1.%d", kind.Group, v.Name, release), newest)
+		s.warn(reasonIgnoredAPI, at, fmt.Sprintf("the PolicyException of %s/%s is deprecated in Kyverno 1.%d", kind.Group, v.Name, release), newest)
 	}
 	for _, f := range kyverno.Fields(kind) {
 		if _, written := s.Doc.Lookup("spec", f.Name); written && release < f.From {
 			s.find(exception.ProblemUnknownField, exception.Path{"spec", f.Name},
-				fmt.Sprintf("spec.%s is a field from Kyverno 1.%d on: the API server of 1.%d would drop it", f.Name, f.From, release), olderField(f.Name))
+				fmt.Sprintf("spec.%s exists from Kyverno 1.%d on, and the API server of 1.%d would drop it", f.Name, f.From, release), olderField(f.Name))
 		}
 	}
 }
 
-// olderField says how people write what a newer release has a field for.
+// olderField returns the edit for a field that only a newer release has.
 func olderField(field string) string {
 	switch field {
 	case "expiresAt":
 		return "write the annotation " + exception.AnnotationExpiresAt
 	case "properties":
-		return "write annotations such as " + exception.AnnotationReason
+		return "write annotations, e.g. " + exception.AnnotationReason
 	default:
 		return "remove it, or upgrade Kyverno first"
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Level is how much a finding weighs.
+// Level is the level of a finding.
 type Level string
 
 // The levels.
@@ -16,8 +16,8 @@ const (
 	LevelError   Level = "error"   // it refuses the exception
 )
 
-// checkLevels refuses what would look like a setting and be none, and what no
-// setting may change.
+// checkLevels rejects unknown checks and levels, and the checks that no setting may
+// change.
 func checkLevels(c *Config) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Levels)) {
 		index := slices.IndexFunc(Reasons(), func(r Reason) bool { return r.Name == name })
@@ -34,8 +34,8 @@ func checkLevels(c *Config) error {
 	return nil
 }
 
-// weigh gives a finding the level that is configured for its reason, and reports
-// whether it counts at all.
+// weigh gives a finding the configured level of its reason, and reports whether the
+// finding is reported at all.
 func (c *Config) weigh(f *Finding) bool {
 	switch c.Levels[f.Reason] {
 	case LevelOff:
@@ -48,7 +48,7 @@ func (c *Config) weigh(f *Finding) bool {
 	return true
 }
 
-// Weigh gives what a [Set] found the levels that are configured.
+// Weigh gives the findings of a [Set] the configured levels.
 func (c *Checker) Weigh(found []Finding) []Finding {
 	var counting []Finding
 	for _, f := range found {

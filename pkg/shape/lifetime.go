@@ -20,13 +20,14 @@ const (
 
 var lifetimeCheck = check{
 	Title: "Lifetime",
-	About: `Finds an exception that never ends, has ended, ends too late, or does not say clearly when.
-A duration is judged as it is, for it begins when the exception is signed.`,
+	About: "Finds an exception without an expiry, with an invalid expiry, with one that has passed, or with a " +
+		"lifetime above the maximum. A duration counts from the signing, so polex compares the whole duration " +
+		"with the maximum.",
 	Reasons: []Reason{
-		{Name: ReasonNoExpiry, Doc: "the exception does not say when it ends"},
-		{Name: ReasonBadLifetime, Doc: "what the exception says of its lifetime cannot be read or contradicts itself", Fixed: true},
-		{Name: ReasonExpired, Doc: "the exception has ended already", Fixed: true},
-		{Name: reasonLifetimeTooLong, Doc: "the exception lives longer than is allowed"},
+		{Name: ReasonNoExpiry, Doc: "the exception has no expiry"},
+		{Name: ReasonBadLifetime, Doc: "a time or duration of the exception is invalid or contradicts another", Fixed: true},
+		{Name: ReasonExpired, Doc: "the exception has expired", Fixed: true},
+		{Name: reasonLifetimeTooLong, Doc: "the lifetime exceeds the maximum"},
 	},
 	Run: (*subject).lifetime,
 }
@@ -42,30 +43,30 @@ func (s *subject) lifetime() {
 		return
 	}
 	if s.Said.SignedAt.Text != "" && len(manifest.SignatureKeys(s.Doc)) == 0 {
-		s.find(ReasonBadLifetime, s.Said.SignedAt.Path, "the exception says when it was signed, and it is not signed", "remove the annotation: polex-sign writes it")
+		s.find(ReasonBadLifetime, s.Said.SignedAt.Path, "the exception states when it was signed, but has no signature", "remove the annotation: polex-sign writes it")
 		return
 	}
 	at, in := !life.ExpiresAt.IsZero(), life.ExpiresIn != 0
 	if at && in && len(manifest.SignatureKeys(s.Doc)) == 0 {
-		s.find(ReasonBadLifetime, s.Said.ExpiresIn.Path, fmt.Sprintf("the exception asks to expire in %s and at %s", s.Said.ExpiresIn.Text, life.End.Text), "keep one of the two")
+		s.find(ReasonBadLifetime, s.Said.ExpiresIn.Path, fmt.Sprintf("the exception states two expiries: in %s and at %s", s.Said.ExpiresIn.Text, life.End.Text), "keep one of the two")
 		return
 	}
-	switch limit, why := s.maxLifetime(); {
+	switch limit, setting := s.maxLifetime(); {
 	case !at && !in:
 		if !s.config.InsecureAllowUnbounded {
-			s.find(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception does not say when it expires",
+			s.find(ReasonNoExpiry, exception.Path{"metadata", "annotations"}, "the exception has no expiry",
 				"add the annotation "+exception.AnnotationExpiresIn+": 7d, which counts from the signing; or list it in the trust policy under grandfathered, with a time and the digest "+lifetime.ContentDigest(s.Doc))
 		}
 	case at && !life.ExpiresAt.After(s.now):
-		s.find(ReasonExpired, life.End.Path, fmt.Sprintf("the exception has expired at %s", life.End.Text), "remove it, or ask for it anew")
+		s.find(ReasonExpired, life.End.Path, fmt.Sprintf("the exception expired at %s", life.End.Text), "remove it, or request it again with polex-request")
 	case limit > 0 && at && life.ExpiresAt.Sub(s.now) > limit:
-		s.tooLong(life.End, lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" from now", limit, why)
+		s.tooLong(life.End.Path, "the expiry "+life.End.Text+" is "+lifetime.FormatDuration(life.ExpiresAt.Sub(s.now))+" away, which", limit, setting)
 	case limit > 0 && life.ExpiresIn > limit:
-		s.tooLong(s.Said.ExpiresIn, lifetime.FormatDuration(life.ExpiresIn), limit, why)
+		s.tooLong(s.Said.ExpiresIn.Path, exception.AnnotationExpiresIn+" "+s.Said.ExpiresIn.Text, limit, setting)
 	}
 }
 
-func (s *subject) tooLong(said exception.Statement, long string, limit time.Duration, why string) {
-	s.find(reasonLifetimeTooLong, said.Path, fmt.Sprintf("%q is %s, and %s is allowed%s", said.Text, long, lifetime.FormatDuration(limit), why),
-		"ask for less, and renew it if it is still needed then")
+func (s *subject) tooLong(path exception.Path, stated string, limit time.Duration, setting string) {
+	s.find(reasonLifetimeTooLong, path, fmt.Sprintf("%s exceeds the maximum of %s %s", stated, lifetime.FormatDuration(limit), setting),
+		"write a shorter lifetime; polex-request --renew extends the exception later")
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// maxLifetime returns the shortest of the maxima that concern an exception, or
-// zero when there is none, and for one of the limits which it is and why.
-func (s *subject) maxLifetime() (shortest time.Duration, why string) {
-	shortest = s.config.MaxLifetime
+// maxLifetime returns the shortest of the maxima that apply to an exception, or
+// zero if there is none, and the setting that it comes from.
+func (s *subject) maxLifetime() (shortest time.Duration, setting string) {
+	shortest, setting = s.config.MaxLifetime, "(shape.maxLifetime)"
 	if most := s.config.Renewals.MaxLifetime; s.renews() && most > 0 && (shortest == 0 || most < shortest) {
-		shortest = most
+		shortest, setting = most, "(shape.renewals.maxLifetime)"
 	}
 	for i, limit := range s.config.Limits {
 		if !s.exceptsFrom(limit.Policies) || !s.mayReach(limit.Namespaces) {
@@ -26,10 +26,10 @@ func (s *subject) maxLifetime() (shortest time.Duration, why string) {
 			continue
 		}
 		if shortest == 0 || limit.MaxLifetime < shortest {
-			shortest, why = limit.MaxLifetime, fmt.Sprintf(" by limit %d of shape.limits%s", i+1, because)
+			shortest, setting = limit.MaxLifetime, fmt.Sprintf("(limit %d of shape.limits)%s", i+1, because)
 		}
 	}
-	return shortest, why
+	return shortest, setting
 }
 
 // exceptsFrom reports whether one of the exception's policies is one of these,
@@ -50,17 +50,17 @@ func (s *subject) exceptsFrom(patterns []string) bool {
 	return len(patterns) == 0
 }
 
-// weighs reports whether one of the exception's policies has one of these severities. A policy
-// that is not known can have any. One that states none, or one that nobody knows, has
-// [Config.DefaultSeverity], or any where there is no default; why says so.
+// weighs reports whether one of the exception's policies has one of these severities. An
+// unknown policy can have any. A policy that states none, or an unknown one, has
+// [Config.DefaultSeverity], or any if there is no default; why says so.
 func (s *subject) weighs(severities []string) (found bool, why string) {
 	if len(severities) == 0 {
 		return true, ""
 	}
-	const all = ", so that the limits for every severity hold"
+	const all = ", so the limits of every severity apply"
 	for _, ref := range s.Refs {
 		if len(s.config.Policies.Find(ref)) == 0 {
-			found, why = true, fmt.Sprintf(": the policy %q is not among the known ones%s", ref.Name.Text, all)
+			found, why = true, fmt.Sprintf(": the policy %q is unknown%s", ref.Name.Text, all)
 		}
 		for _, p := range s.config.Policies.Reached(ref) {
 			switch fallback := s.config.DefaultSeverity; {
@@ -77,7 +77,7 @@ func (s *subject) weighs(severities []string) (found bool, why string) {
 	return found, why
 }
 
-// known is a word before "severity" for a policy that states one which nobody knows.
+// known is a word before "severity" for a policy that states an unknown one.
 func known(severity string) string {
 	if severity == "" {
 		return ""
@@ -93,8 +93,8 @@ func (s *subject) isSeverity(severity string) bool {
 var kyvernoSeverities = []string{"critical", "high", "medium", "low", "info"}
 
 // mayReach reports whether the exception can be about resources in one of these
-// namespaces. Where it does not say, it can; and what the expressions of
-// policies.kyverno.io leave out is not read here, so that they always can.
+// namespaces. It can if it names no namespaces. The expressions of policies.kyverno.io
+// are not read here, so such an exception always can.
 func (s *subject) mayReach(patterns []string) bool {
 	if len(patterns) == 0 {
 		return true

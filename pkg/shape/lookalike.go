@@ -10,10 +10,10 @@ import (
 const reasonLookAlike = "look-alike"
 
 var lookAlikeCheck = check{
-	About: `Finds two names in one list, or in one field of the entries of a list, that differ in
-nothing but letter case or white space, which are one name to a reader and two to Kyverno,
-and a name that begins or ends with white space.`,
-	Reasons: []Reason{{Name: reasonLookAlike, Doc: "two names differ in what a reader does not see"}},
+	About: "Finds two names that differ only in letter case or white space, in one list or in one field of the " +
+		"entries of a list. A reader takes them for one name, and Kyverno for two. Also finds a name that begins " +
+		"or ends with white space.",
+	Reasons: []Reason{{Name: reasonLookAlike, Doc: "two names look the same to a reader"}},
 	Run:     (*subject).lookAlike,
 }
 
@@ -23,9 +23,9 @@ func (s *subject) lookAlike() {
 		plain := [2]string{lookedAtWith(name.Path), strings.ToLower(strings.Trim(name.Text, " "))}
 		switch earlier, met := first[plain]; {
 		case strings.Trim(name.Text, " ") != name.Text:
-			s.find(reasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text), "remove it")
+			s.find(reasonLookAlike, name.Path, fmt.Sprintf("the name %q begins or ends with white space", name.Text), "remove the white space")
 		case met && earlier != name.Text:
-			s.find(reasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ in letter case alone", name.Text, earlier), "write the name as the resource or policy has it")
+			s.find(reasonLookAlike, name.Path, fmt.Sprintf("%q and %q differ only in letter case", name.Text, earlier), "keep the spelling of the resource or policy")
 		case !met:
 			first[plain] = name.Text
 		}

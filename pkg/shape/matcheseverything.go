@@ -15,16 +15,17 @@ const (
 )
 
 var matchesEverythingCheck = check{
-	About: `Finds a kyverno.io exception whose match does not narrow down what is exempt. Each filter of
-match.any, and those of match.all taken together, must say kinds, and names, namespaces or
-labels besides. What does not count, because it narrows nothing or can be put on by whoever
-wants to be exempt: a pattern that fits anything, an empty selector, a selector that only
-asks for labels to be absent, annotations, operations (Kyverno does not look at them in an
-exception), and who sent the request. What lists no kinds, and is narrow otherwise, is
-missing-kinds; so are match conditions that compare labels alone.`,
+	About: "Finds a kyverno.io exception that does not restrict the exempted resources. Each filter of `match.any`, " +
+		"and the filters of `match.all` together, must list kinds, and also names, namespaces or labels. These do " +
+		"not count, because they restrict nothing, or because the author of a resource can set them:\n\n" +
+		"- a pattern that matches everything;\n" +
+		"- an empty selector, or one that only requires labels to be absent;\n" +
+		"- annotations, operations (Kyverno ignores them in an exception) and the sender of the request.\n\n" +
+		"A filter that lists no kinds and is otherwise narrow is `missing-kinds`. So are match conditions that " +
+		"compare only labels.",
 	Reasons: []Reason{
-		{Name: ReasonMatchesEverything, Doc: "the exception does not say which resources it is for"},
-		{Name: ReasonMissingKinds, Doc: "a filter lists no kinds, or the match conditions restrict labels alone"},
+		{Name: ReasonMatchesEverything, Doc: "the exception does not restrict the exempted resources"},
+		{Name: ReasonMissingKinds, Doc: "a filter lists no kinds, or the match conditions compare only labels"},
 	},
 	Run: (*subject).matchesEverything,
 }
@@ -35,7 +36,7 @@ func (s *subject) matchesEverything() {
 	}
 	anyOf, allOf := s.Match.Any, s.Match.All
 	if len(anyOf) == 0 && len(allOf) == 0 {
-		s.find(ReasonMatchesEverything, s.ScopePath, "the match does not say which resources are exempt", matchHint)
+		s.find(ReasonMatchesEverything, s.ScopePath, "the match has no filters, so it does not restrict the resources", matchHint)
 		return
 	}
 	for _, f := range anyOf {
@@ -43,7 +44,7 @@ func (s *subject) matchesEverything() {
 	}
 	for _, f := range allOf {
 		if !f.HasResources {
-			s.find(ReasonMatchesEverything, f.Path, "the filter says nothing about resources", matchHint)
+			s.find(ReasonMatchesEverything, f.Path, "the filter has no resources", matchHint)
 			return
 		}
 	}
@@ -52,7 +53,7 @@ func (s *subject) matchesEverything() {
 	}
 }
 
-const matchHint = "say kinds, and names or namespaces, of the resources that need it"
+const matchHint = "list kinds, and names or namespaces, e.g. kinds: [Deployment], names: [web], namespaces: [team-a]"
 
 // narrowed looks at filters that must all match.
 func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
@@ -69,13 +70,13 @@ func (s *subject) narrowed(path exception.Path, filters []kyverno.Filter) {
 	}
 	switch {
 	case !kinds && !rest:
-		s.find(ReasonMatchesEverything, path, "the match narrows down neither the kind nor the name, namespace or labels of what is exempt", matchHint)
+		s.find(ReasonMatchesEverything, path, "the match restricts neither the kinds nor the names, namespaces or labels", matchHint)
 	case !listed:
 		s.find(ReasonMissingKinds, path, fmt.Sprintf("this filter lists no kinds, so it exempts every kind%s that the policy covers", inNamespaces(namespaces)), "list them, e.g. kinds: [Pod, Deployment]")
 	case !kinds:
-		s.find(ReasonMatchesEverything, path, "the match takes resources of any kind", "list the kinds: Deployment, apps/v1/Deployment")
+		s.find(ReasonMatchesEverything, path, "the match selects resources of every kind", "list the kinds, e.g. kinds: [Deployment, apps/v1/StatefulSet]")
 	case !rest:
-		s.find(ReasonMatchesEverything, path, "the match takes every resource of its kinds", "say names, namespaces or a selector too")
+		s.find(ReasonMatchesEverything, path, "the match selects every resource of its kinds", "add names, namespaces or a selector")
 	}
 }
 

@@ -69,7 +69,7 @@ func TestOverlapsOfConditionsByExample(t *testing.T) {
 				continue
 			}
 			for _, f := range found {
-				end := fmt.Sprintf("such as %q", tc.want)
+				end := fmt.Sprintf("e.g. %q", tc.want)
 				if tc.want == same {
 					end = same
 				}

@@ -12,19 +12,19 @@ import (
 const ReasonOverlaps = "overlaps"
 
 var overlappingCheck = check{
-	Title: "Overlapping",
-	About: `Finds two exceptions that exempt the same resource from the same policy, and for kyverno.io
-from the same rule: when one of them ends, the other still exempts. It is reported with an
-example, or where one exception has every condition of the other, so that it is never
-reported wrongly. Match conditions have an example where they compare kinds, API versions,
-names, namespaces, labels and the user with literals; in other forms, only the same parts
-are found. An exception does not overlap with the one that it renews.`,
+	About: "Finds two exceptions that exempt the same resource from the same policy, and for kyverno.io from the " +
+		"same rule. When one of them expires, the other still exempts. polex reports an overlap only with an " +
+		"example, or if one exception has every condition of the other. A reported overlap is therefore always " +
+		"real.\n\n" +
+		"polex finds examples for match conditions that compare kinds, API versions, names, namespaces, labels " +
+		"and the user with literals. For conditions in other forms, it only finds equal parts. A renewal does not " +
+		"overlap with its predecessor.",
 	Reasons: []Reason{{Name: ReasonOverlaps, Doc: "another exception exempts the same resources from the same rule", Severity: Warning}},
 }
 
-// Bounds for one exception: how many others it is held against, how much work
-// that may be, and how many overlaps are said. In a set where thousands overlap,
-// not each pair has to be told.
+// Bounds for one exception: the number of others it is compared with, the work for that,
+// and the number of reported overlaps. In a set where thousands overlap, polex does not
+// report each pair.
 const (
 	maxCompared     = 100
 	maxOverlapSteps = 200_000
@@ -32,13 +32,12 @@ const (
 )
 
 // overlaps finds exceptions of a set that exempt the same resource from the same
-// policy, and for kyverno.io from the same rule. When one of them is withdrawn or
-// ends, the other goes on exempting, and nobody will think of it. A renewal does not
-// overlap with the exception that it says it renews. It is only said with an example
-// in hand, or where one has every condition of the other: where the matches are too
-// intricate for that, nothing is. Where this is an
-// error, polex-sign refuses to promote what overlaps with a signed exception that has
-// not ended.
+// policy, and for kyverno.io from the same rule. When one of them is revoked or
+// expires, the other goes on exempting, and nobody will think of it. A renewal does not
+// overlap with its predecessor. An overlap is only reported with an example, or if one
+// exception has every condition of the other; matches that are too intricate for that
+// are not reported. At the level error, polex-sign refuses to promote an exception that
+// overlaps with a signed one that has not expired.
 func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 	var found []Finding
 	work, compared := &wildcard.Meter{Left: maxOverlapSteps}, 0
@@ -56,7 +55,7 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 				case work.Spent() && s.Thorough && len(found) == 0:
 					return []Finding{{
 						Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
-						Message: fmt.Sprintf("it cannot be compared with all exceptions from the policy %q: after %d it took too long", ref.Name, compared),
+						Message: fmt.Sprintf("the comparison with other exceptions from the policy %q took too long and stopped after %d", ref.Name, compared),
 						Hint:    "list fewer rules, names and namespaces",
 					}}
 				case work.Spent():
@@ -78,8 +77,8 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 				met[number] = true
 				found = append(found, Finding{
 					Reason: ReasonOverlaps, Severity: severities()[ReasonOverlaps], Path: ref.path, Position: d.PositionOf(ref.path),
-					Message: fmt.Sprintf("%q at %s already excepts from %s", other.id.String(), other.at, what),
-					Hint:    "leave one of the two, or make them apart: when one ends, the other still exempts",
+					Message: fmt.Sprintf("%q at %s already exempts from %s", other.id.String(), other.at, what),
+					Hint:    "keep one of the two, or change the match of one: when one expires, the other still exempts",
 				})
 			}
 		}
@@ -87,8 +86,8 @@ func (s *Set) overlaps(d *exception.Document, m *member) []Finding {
 	return found
 }
 
-// predecessor returns the exception that a document says it renews, which exempts the
-// same until it ends; promotion holds the word against it.
+// predecessor returns the exception that a document states as its predecessor, which
+// exempts the same until it expires. Promotion compares the two.
 func predecessor(d *exception.Document, id exception.Identity) exception.Identity {
 	if e, ok := d.Exception(); ok {
 		if said, err := e.Renewal(); err == nil && said.Number > 0 {
@@ -99,8 +98,8 @@ func predecessor(d *exception.Document, id exception.Identity) exception.Identit
 	return exception.Identity{}
 }
 
-// shares says what an exception and another both except from, of a policy that
-// the first names, and for which resources; "" is nothing.
+// shares names the rule or policy that two exceptions both exempt from, for a policy
+// that the first names, and the resources; "" is none.
 func shares(work *wildcard.Meter, m *member, ref memberPolicy, other *member) string {
 	rule, same := sharedRule(work, ref, other)
 	if !same {
@@ -146,12 +145,12 @@ func meeting(work *wildcard.Meter, a, b *member) (example string, meet bool) {
 	if a.restraint != b.restraint || a.controls != b.controls && a.controls != "" && b.controls != "" {
 		return "", false
 	}
-	// Conditions are joined by "and": whatever meets the longer list meets the shorter too.
+	// Conditions are joined by "and": a resource that meets the longer list meets the shorter too.
 	if within(a.conditions, b.conditions) || within(b.conditions, a.conditions) {
 		return " under the same conditions", true
 	}
 	if r := match.InBoth(work, a.block, b.block); r != nil {
-		return fmt.Sprintf(" for the same resources, such as %q", r.Describe()), true
+		return fmt.Sprintf(" for the same resources, e.g. %q", r.Describe()), true
 	}
 	return "", false
 }

@@ -2,12 +2,12 @@ package shape
 
 import "time"
 
-// Baseline is what is asked of any exception: the zero [Config].
+// Baseline is the preset for any exception: the zero [Config].
 func Baseline() Config { return Config{} }
 
-// Strict asks for exceptions that an auditor can follow without asking: each
-// from one policy, for named resources in named namespaces, for thirty days at
-// most, with its reason, ticket and owner, and without a pattern for rules.
+// Strict requires exceptions that an auditor can follow without a question: each from
+// one policy, for named resources in named namespaces, for at most thirty days, with
+// its reason, ticket and owner, and without a pattern for rules.
 func Strict() Config {
 	return Config{
 		MaxLifetime:       30 * 24 * time.Hour,

@@ -9,16 +9,17 @@ const ReasonReachesGuard = kyverno.ReasonReachesGuard
 
 var reachesGuardCheck = check{
 	Title: "Reaches guard",
-	About: `Finds an exception that could switch off what decides about exceptions: it matches
-PolicyExceptions themselves, excepts from a policy that guards them, or reaches into a
-namespace that the guard lives in. Each filter and each match condition must require a kind,
-a namespace or a whole name. A match condition does so by literals, in the forms object.kind == 'Pod', object.kind in ['Pod'] and
-object.metadata.namespace.startsWith('team-'), joined by && or ||. A condition that looks at
-the kind or the namespace in another form reaches the guard, for it may be there to find the
-guard's. Where the known policies of the exception cannot match PolicyExceptions or
-Namespaces, labels are enough, and the other forms are those of not-proven-narrow. No level
-permits it. polex-guard asks the same question.`,
-	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception reaches what decides about exceptions", Fixed: true}},
+	About: "Finds an exception that could switch off the checks on exceptions: it matches PolicyExceptions, names a " +
+		"policy that guards them, or exempts resources in a namespace of Kyverno or polex. polex-guard applies " +
+		"the same rules ([more](guard.md)). No level permits such an " +
+		"exception. `shape.allowInKyverno` admits single objects in the namespace `kyverno`.\n\n" +
+		"Each filter and each match condition must require a kind, a namespace or a whole name. A match condition " +
+		"does this with literals: `object.kind == 'Pod'`, `object.kind in ['Pod']` or " +
+		"`object.metadata.namespace.startsWith('team-')`, joined by `&&` or `||`. A condition that reads the kind " +
+		"or the namespace in another form is an error, because it could select the objects of the guard.\n\n" +
+		"If polex knows the policies, and they cannot match PolicyExceptions or Namespaces, labels alone are " +
+		"enough. Conditions in other forms are then at most `not-proven-narrow`, unless they read the namespace.",
+	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception could switch off the checks on exceptions", Fixed: true}},
 	Run:     (*subject).reachesGuard,
 }
 

@@ -7,11 +7,11 @@ import (
 )
 
 var reachesGuardPolicyCheck = check{
-	Title: "Reaches guard policy",
-	About: `Finds an exception from a policy that is itself about PolicyExceptions, by whatever name:
-whether it demands a signature, an expiry or a label, an exception from it would be an
-exception from the check on exceptions. No setting permits it. A policy for every kind is
-one too, unless it leaves PolicyExceptions out.`,
+	Title: "Policies about exceptions",
+	About: "Finds an exception from a policy that matches PolicyExceptions, whatever the name of the policy. Such a " +
+		"policy requires a signature, an expiry or a label of exceptions, and the exception would be exempt from " +
+		"that check. A policy for every kind counts too, unless it excludes PolicyException. The reason is " +
+		"`reaches-guard`, and no setting permits it.",
 	Run: (*subject).reachesGuardPolicy,
 }
 
@@ -25,7 +25,7 @@ func (s *subject) reachesGuardPolicy() {
 		}
 		for _, p := range s.config.Policies.Guards(ref) {
 			s.find(ReasonReachesGuard, ref.Name.Path, fmt.Sprintf("the policy %q guards exceptions: %s", ref.Name.Text, p.Guards),
-				"if the policy is not meant for exceptions, let it leave out PolicyException, in the open")
+				"remove the policy from the exception; if the policy is not about exceptions, exclude PolicyException in the policy")
 			break
 		}
 	}

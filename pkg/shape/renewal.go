@@ -13,14 +13,14 @@ const (
 )
 
 var renewalCheck = check{
-	Title: "Renewal",
-	About: `Finds an exception that renews another one more often than is allowed, or that does not say
-properly which. The number is the exception's own word until it is held against the signed
-predecessor, which signing does when it promotes: a renewal that names another message,
-skips a number or exempts something else is not signed.`,
+	Title: "Renewals",
+	About: "Finds an exception that is renewed more often than `shape.renewals.max` allows, or that names its " +
+		"predecessor incorrectly. This check reads the number of renewals from the annotation. `polex-sign " +
+		"--promote` compares it with the signed predecessor. It does not sign a renewal that names another " +
+		"message, skips a number or exempts something else.",
 	Reasons: []Reason{
-		{Name: reasonBadRenewal, Doc: "what the exception says of the one that it renews cannot be read", Fixed: true},
-		{Name: reasonTooManyRenewals, Doc: "the exception has been renewed more often than is allowed"},
+		{Name: reasonBadRenewal, Doc: "the annotations that name the predecessor are invalid", Fixed: true},
+		{Name: reasonTooManyRenewals, Doc: "the exception has more renewals in a row than allowed"},
 	},
 	Run: (*subject).renewal,
 }
@@ -32,11 +32,11 @@ func (s *subject) renewal() {
 		if s.Said.Renews.Text == "" {
 			at = s.Said.RenewalNumber.Path
 		}
-		s.find(reasonBadRenewal, at, err.Error(), "polex-request --renew writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal+" both")
+		s.find(reasonBadRenewal, at, err.Error(), "run polex-request --renew, which writes "+exception.AnnotationRenews+" and "+exception.AnnotationRenewal)
 		return
 	}
 	if most := s.config.Renewals.Max; most > 0 && said.Number > most {
-		s.find(reasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d, and %d are allowed in a row", said.Number, most), "mend what needs the exception, or have it decided anew")
+		s.find(reasonTooManyRenewals, s.Said.RenewalNumber.Path, fmt.Sprintf("this is renewal %d in a row, and the maximum is %d (shape.renewals.max)", said.Number, most), "fix the resource, or request a new exception with polex-request")
 	}
 }
 

@@ -6,10 +6,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// PolicySet is what is known of the policies that exceptions are from. Without
-// one, nothing that needs it is checked; an empty one says that there are no
-// policies. It does not change once it is read and can be used by several
-// goroutines.
+// PolicySet holds the known policies that exceptions are from. Without one, the checks
+// that need it are skipped; an empty one means that there are no policies. It does not
+// change once it is read and can be used by several goroutines.
 type PolicySet = kyverno.PolicySet
 
 // ReadPolicies makes a set of those documents that are Kyverno policies, in
@@ -23,7 +22,6 @@ func ReadPolicies(docs []*exception.Document) *PolicySet { return kyverno.ReadPo
 type ResourceSet = match.Resources
 
 // ReadResources makes a set of those documents that are objects of a cluster,
-// whatever their kind, and passes over the others: values, kustomizations.
-// Objects are taken as they are written; what a template or an overlay makes of
-// them is not known.
+// of any kind, and passes over the others: values, kustomizations.
+// Objects are taken as they are written, before a template or an overlay changes them.
 func ReadResources(docs []*exception.Document) *ResourceSet { return match.ReadResources(docs) }

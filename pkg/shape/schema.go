@@ -6,17 +6,17 @@ import (
 
 var schemaCheck = check{
 	Title: "Schema",
-	About: `Finds what the API server would refuse, drop or change. A malformed spec.expiresAt is left
-to the check on lifetimes, which says more about it.`,
+	About: "Finds content that the API server would reject, drop or change. [Lifetime](#lifetime) covers an invalid " +
+		"`spec.expiresAt`.",
 	Reasons: []Reason{
-		{Name: exception.ProblemUnknownVersion, Doc: "the API group has no such version of PolicyException", Fixed: true},
-		{Name: exception.ProblemUnknownField, Doc: "the API server would drop a field that it does not know", Fixed: true},
+		{Name: exception.ProblemUnknownVersion, Doc: "the API group does not have this version of PolicyException", Fixed: true},
+		{Name: exception.ProblemUnknownField, Doc: "the API server does not know a field and would drop it", Fixed: true},
 		{Name: exception.ProblemUnsignableField, Doc: "metadata has a field that the API server or a controller sets", Fixed: true},
 		{Name: exception.ProblemMissingField, Doc: "a required field is missing", Fixed: true},
-		{Name: exception.ProblemWrongType, Doc: "a value has another type than its field", Fixed: true},
-		{Name: exception.ProblemInvalidValue, Doc: "a value is none of those that its field takes", Fixed: true},
+		{Name: exception.ProblemWrongType, Doc: "a value has another type than its field requires", Fixed: true},
+		{Name: exception.ProblemInvalidValue, Doc: "the field does not accept this value", Fixed: true},
 		{Name: exception.ProblemNullValue, Doc: "the API server would drop a null, and the live object would differ from the signed one", Fixed: true},
-		{Name: exception.ProblemEmptyValue, Doc: "a value is empty that must not be, or that the API server would drop", Fixed: true},
+		{Name: exception.ProblemEmptyValue, Doc: "a value is empty and must not be, or the API server would drop it", Fixed: true},
 	},
 	Run: (*subject).schema,
 }

@@ -22,18 +22,18 @@ const (
 
 var scopeCheck = check{
 	Title: "Scope",
-	About: `Finds an exception that is wider than the configuration asks for: in a namespace where
-exceptions do not belong, from more policies than one exception may name, or with a filter
-that leaves out names, namespaces or senders. The conditions of policies.kyverno.io are not
-read for these three: what an expression restricts is for [Config.Rules] to ask. Where every
-kind is one of Kubernetes that is in no namespace, named with its group
-(rbac.authorization.k8s.io/v1/ClusterRole), there is none to say.`,
+	About: "Finds an exception that is wider than `shape` allows. Its namespace is not in `namespaces`, it names " +
+		"more policies than `maxPolicies`, or a filter does not list the names, namespaces or subjects that " +
+		"`requireInMatch` requires.\n\n" +
+		"`requireInMatch` does not cover the match conditions of policies.kyverno.io: write a CEL rule under " +
+		"`shape.rules`. A filter needs no namespaces if all its kinds are cluster-scoped kinds of Kubernetes, " +
+		"written with their group (`rbac.authorization.k8s.io/v1/ClusterRole`).",
 	Reasons: []Reason{
-		{Name: reasonWrongNamespace, Doc: "exceptions do not live in this namespace"},
-		{Name: reasonTooManyPolicies, Doc: "the exception names more policies than one may"},
-		{Name: reasonMissingNames, Doc: "a filter names no resources"},
-		{Name: reasonMissingNamespaces, Doc: "a filter names no namespaces"},
-		{Name: reasonMissingSubjects, Doc: "a filter does not say who sends the request"},
+		{Name: reasonWrongNamespace, Doc: "exceptions are not allowed in this namespace"},
+		{Name: reasonTooManyPolicies, Doc: "the exception names too many policies"},
+		{Name: reasonMissingNames, Doc: "a filter lists no names"},
+		{Name: reasonMissingNamespaces, Doc: "a filter lists no namespaces"},
+		{Name: reasonMissingSubjects, Doc: "a filter lists no subjects, roles or clusterRoles"},
 	},
 	Run: (*subject).scope,
 }
@@ -42,22 +42,22 @@ func (s *subject) scope() {
 	allowed := s.config.Namespaces
 	if len(allowed) > 0 && !wildcard.Names(allowed).Include(s.Said.Identity.Namespace) {
 		s.find(reasonWrongNamespace, exception.Path{"metadata", "namespace"},
-			fmt.Sprintf("exceptions do not live in the namespace %q", s.Said.Identity.Namespace), "write "+strings.Join(allowed, " or "))
+			fmt.Sprintf("exceptions are not allowed in the namespace %q (shape.namespaces)", s.Said.Identity.Namespace), "write metadata.namespace: "+strings.Join(allowed, " or "))
 	}
 	if most := s.config.MaxPolicies; most > 0 && len(s.Refs) > most {
 		s.find(reasonTooManyPolicies, s.Refs[most].Path,
-			fmt.Sprintf("the exception names %d policies, and %d may be named", len(s.Refs), most), "write an exception for each, so that each is decided on its own")
+			fmt.Sprintf("the exception names %d policies, and the maximum is %d (shape.maxPolicies)", len(s.Refs), most), "write one exception for each policy")
 	}
 	for _, f := range s.Match.Filters() {
 		at := f.Path.With("resources")
 		if s.config.RequireNames && !restricts(f.Named()) {
-			s.find(reasonMissingNames, at, "the filter names no resources", "list names, a pattern such as web-* at the widest")
+			s.find(reasonMissingNames, at, "the filter does not restrict names (shape.requireInMatch)", "list names, e.g. names: [web]")
 		}
 		if s.config.RequireNamespaces && !restricts(f.Namespaces) && !inNoNamespace(f) {
-			s.find(reasonMissingNamespaces, at, "the filter names no namespaces", "list the namespaces of the resources that need it")
+			s.find(reasonMissingNamespaces, at, "the filter does not restrict namespaces (shape.requireInMatch)", "list namespaces, e.g. namespaces: [team-a]")
 		}
 		if s.config.RequireSubjects && !f.OfSenders() {
-			s.find(reasonMissingSubjects, f.Path, "the filter does not say who sends the request", "list subjects, roles or clusterRoles")
+			s.find(reasonMissingSubjects, f.Path, "the filter lists no subjects, roles or clusterRoles (shape.requireInMatch)", "add one of the three")
 		}
 	}
 }

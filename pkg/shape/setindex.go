@@ -3,14 +3,13 @@ package shape
 import "github.com/polex-dev/polex/internal/kyverno"
 
 // memberIndex finds the members of a set that may overlap with another: those from the same
-// policy, for a same name or namespace. Most exceptions name what they are for, so that
-// thousands from one policy are not each held against all others. It knows members by their
-// numbers.
+// policy, for a same name or namespace. Most exceptions name their resources, so
+// thousands from one policy are not each compared with all others. It knows members by
+// their numbers.
 type memberIndex map[listing][]int
 
-// listing is what members are listed under: a policy and, but for byPolicy, a
-// name or a namespace. No text is for those of which a pattern says it, or
-// nothing.
+// listing is a key of the index: a policy and, except for byPolicy, a name or a
+// namespace. The empty text is for members that state it by a pattern or not at all.
 type listing struct {
 	kyverno.PolicyKey
 	by   listedBy

@@ -13,34 +13,33 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// member is what the exceptions of a [Set] are held against each other by.
+// member is an exception of a [Set], reduced to the parts that are compared.
 type member struct {
 	id       exception.Identity
 	at       exception.Position
 	policies []memberPolicy
 	byMatch  bool
-	block    match.Block // the match, or what plain conditions say; empty for others
+	block    match.Block // the match, or that of plain conditions; empty for others
 	// names are those of the resources that the member is for, or its conditions,
 	// and namespaces are the resources'; sorted. They are not used when a pattern
 	// or nothing says them, or when they are very many: then it is wide.
 	names, namespaces  []string
 	nameless, anywhere bool
 	conditions         []string // policies.kyverno.io: the parts of the match conditions, sorted
-	// controls narrow down what is exempt for the resources that match, and
-	// restraint is what else has to hold. All that is asked of them is whether they
-	// are the same.
+	// controls narrow the exemption of the resources that match, and restraint stands for
+	// the other requirements. They are only compared for equality.
 	controls, restraint digest
 
 	live bool
-	// Of a live one it is asked whether another goes beyond it: in what says which
-	// resources are exempt, or in its end.
+	// These show whether another exception goes beyond a live one: in its scope or in its
+	// expiry.
 	scope   digest
 	ends    time.Time
-	endless bool // it says no end
+	endless bool // it states no expiry
 }
 
-// memberPolicy is a policy that an exception is from, with the rules that it names. What is
-// kept of thousands has no places but this one.
+// memberPolicy is a policy that an exception is from, with the rules that it names. This path is
+// the only one that is kept, because there can be thousands of members.
 type memberPolicy struct {
 	kyverno.PolicyKey
 	rules []string
@@ -73,8 +72,8 @@ func newMember(d *exception.Document, e *exception.Exception, of *kyverno.Except
 	return m
 }
 
-// digest stands for values of which nothing is asked but whether they are the
-// same, for they can be long.
+// digest stands for values that are only compared for equality, because they can be
+// long.
 type digest string
 
 // digestOf returns "" where there are no values.

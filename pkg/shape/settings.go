@@ -8,8 +8,8 @@ import (
 	"github.com/polex-dev/polex/internal/lifetime"
 )
 
-// Settings are the section shape of .polex.yaml, as it is written. What they do not say
-// is as the preset has it. The tags are those of internal/config.
+// Settings are the section shape of .polex.yaml, as it is written. The preset supplies
+// missing values. The tags are those of internal/config.
 type Settings struct {
 	Preset          string           `json:"preset" enum:"baseline strict" default:"baseline" doc:"the settings to start from"`
 	MaxLifetime     string           `json:"maxLifetime" format:"duration" default:"no limit; strict: 30d" doc:"the longest lifetime of an exception"`
@@ -51,15 +51,14 @@ type limitSettings struct {
 	Severities  []string `json:"severities" default:"any" doc:"severities of the policies, by the annotation policies.kyverno.io/severity"`
 }
 
-// StartFrom has the settings start from a preset, whatever they say of what
-// presets set. What they do not set stays.
+// StartFrom sets the preset, and clears the settings that presets set. The others stay.
 func (s *Settings) StartFrom(preset string) {
 	s.Preset = preset
 	s.MaxLifetime, s.AllowUnbounded, s.Require, s.RequireInMatch, s.MaxPolicies = "", false, nil, nil, nil
 	maps.DeleteFunc(s.Checks, func(reason string, _ Level) bool { return Strict().Levels[reason] != "" })
 }
 
-// Config returns what the settings and their preset add up to.
+// Config returns the configuration of the settings and their preset.
 func (s *Settings) Config() (Config, error) {
 	c := Baseline()
 	if s.Preset != "" {
@@ -131,7 +130,7 @@ func (s *Settings) inMatch(c *Config) error {
 		case "subjects":
 			c.RequireSubjects = true
 		default:
-			return fmt.Errorf("a match cannot be asked for %q, only for names, namespaces, subjects", what)
+			return fmt.Errorf("requireInMatch: %q is not one of names, namespaces, subjects", what)
 		}
 	}
 	return nil

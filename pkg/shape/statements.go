@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The categories of an exception, as polex.dev/category says them.
+// The categories of an exception, the values of polex.dev/category.
 const (
 	CategoryWaiver    = "waiver"    // the risk is accepted
 	CategoryMitigated = "mitigated" // something else takes care of it
@@ -25,31 +25,29 @@ const (
 )
 
 var statementsCheck = check{
-	Title: "Statements",
-	About: `Finds an exception that does not say what it must (why it exists, its ticket, its owner, its
-category), or says it twice in different words. An expiry said twice is for the check on
-lifetimes.`,
+	Title: "Reason, ticket, owner and category",
+	About: "Finds an exception that lacks a statement of `shape.require` (reason, ticket, owner or category), or " +
+		"that states one of them in two places with different values. [Lifetime](#lifetime) covers two expiries.",
 	Reasons: []Reason{
-		{Name: ReasonMissingReason, Doc: "the exception does not say why it is needed"},
-		{Name: reasonMissingTicket, Doc: "the exception names no ticket"},
-		{Name: reasonMissingOwner, Doc: "the exception names no owner"},
-		{Name: reasonMissingCategory, Doc: "the exception does not say whether it is a waiver or mitigated"},
+		{Name: ReasonMissingReason, Doc: "the exception states no reason"},
+		{Name: reasonMissingTicket, Doc: "the exception states no ticket"},
+		{Name: reasonMissingOwner, Doc: "the exception states no owner"},
+		{Name: reasonMissingCategory, Doc: "the exception states no category (waiver or mitigated)"},
 		{Name: reasonBadCategory, Doc: "the category is neither waiver nor mitigated"},
-		{Name: reasonContradiction, Doc: "a field and an annotation say different things", Fixed: true},
+		{Name: reasonContradiction, Doc: "a field and an annotation state different values", Fixed: true},
 	},
 	Run: (*subject).statements,
 }
 
 func (s *subject) statements() {
 	required := map[string]struct {
-		said                     exception.Statement
-		reason, message, example string
+		said            exception.Statement
+		reason, example string
 	}{
-		RequireReason: {s.Said.Reason, ReasonMissingReason, "the exception does not say why it is needed", exception.AnnotationReason + ": what is in the way, and what follows"},
-		RequireTicket: {s.Said.Ticket, reasonMissingTicket, "the exception names no ticket", exception.AnnotationTicket + ": SEC-123"},
-		RequireOwner:  {s.Said.Owner, reasonMissingOwner, "the exception names no owner", exception.AnnotationOwner + ": team-a@example.com"},
-		RequireCategory: {s.Said.Category, reasonMissingCategory, "the exception does not say whether the risk is accepted or dealt with otherwise",
-			exception.AnnotationCategory + ": waiver, or mitigated"},
+		RequireReason:   {s.Said.Reason, ReasonMissingReason, exception.AnnotationReason + ": the vendor's image has no health endpoint"},
+		RequireTicket:   {s.Said.Ticket, reasonMissingTicket, exception.AnnotationTicket + ": SEC-123"},
+		RequireOwner:    {s.Said.Owner, reasonMissingOwner, exception.AnnotationOwner + ": team-a@example.com"},
+		RequireCategory: {s.Said.Category, reasonMissingCategory, exception.AnnotationCategory + ": waiver (the risk is accepted) or mitigated"},
 	}
 	asked := s.config.Require
 	if s.renews() {
@@ -57,14 +55,18 @@ func (s *subject) statements() {
 	}
 	for _, what := range asked {
 		if r := required[what]; strings.TrimSpace(r.said.Text) == "" {
-			s.find(r.reason, exception.Path{"metadata", "annotations"}, r.message, "add the annotation "+r.example)
+			setting := "shape.require"
+			if !slices.Contains(s.config.Require, what) {
+				setting = "shape.renewals.require"
+			}
+			s.find(r.reason, exception.Path{"metadata", "annotations"}, fmt.Sprintf("the exception states no %s (%s)", what, setting), "add the annotation, e.g. "+r.example)
 		}
 	}
 	if c := s.Said.Category; c.Text != "" && c.Text != CategoryWaiver && c.Text != CategoryMitigated {
-		s.find(reasonBadCategory, c.Path, fmt.Sprintf("%q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "say waiver where the risk is accepted, and mitigated where something else takes care of it")
+		s.find(reasonBadCategory, c.Path, fmt.Sprintf("the category %q is neither %s nor %s", c.Text, CategoryWaiver, CategoryMitigated), "write waiver if the risk is accepted, or mitigated if another control covers it")
 	}
 	for _, c := range s.Said.Conflicts {
 		s.find(reasonContradiction, c.Annotation.Path,
-			fmt.Sprintf("%s says %q, and %s says %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text), "keep one of the two")
+			fmt.Sprintf("%s is %q, but %s is %q", c.Annotation.Path, c.Annotation.Text, c.Native.Path, c.Native.Text), "keep one of the two")
 	}
 }

@@ -13,13 +13,13 @@ import (
 const reasonSuperseded = "superseded"
 
 var supersededLiveCheck = check{
-	Title:   "Superseded live",
-	Reasons: []Reason{{Name: reasonSuperseded, Doc: "the exception takes the place of a live one", Severity: Warning}},
+	About: "Finds an exception that replaces the live one of the same name. The message lists new policies and " +
+		"rules, a changed match and a later expiry.",
+	Reasons: []Reason{{Name: reasonSuperseded, Doc: "the exception replaces a live one", Severity: Warning}},
 }
 
-// superseded finds an exception that takes the place of a live one, which is
-// how one is renewed, and says where it grows: what was approved last time is
-// not approved for more.
+// superseded finds an exception that replaces a live one, and names each extension: the
+// earlier approval does not cover more than the live exception.
 func (s *Set) superseded(d *exception.Document, m *member) []Finding {
 	number, renewed := s.live[m.id.Key()]
 	if !renewed {
@@ -35,16 +35,16 @@ func (s *Set) superseded(d *exception.Document, m *member) []Finding {
 		Message: fmt.Sprintf("it replaces the live exception at %s", live.at), Hint: "choose another name if both are needed",
 	}
 	if grown := m.beyond(live); len(grown) > 0 {
-		f.Message += ", and goes beyond it: " + strings.Join(grown, ", ")
-		f.Hint = "review what is new as a new exception"
+		f.Message += ", and changes it: " + strings.Join(grown, ", ")
+		f.Hint = "review the changes like a new exception"
 	}
 	return []Finding{f}
 }
 
-// maxGrown bounds how much of what is new is said.
+// maxGrown bounds the number of reported extensions.
 const maxGrown = 5
 
-// beyond says what a member takes that another does not.
+// beyond returns the extensions of a member over a live one.
 func (m *member) beyond(live *member) []string {
 	var grown []string
 	more := 0
@@ -76,19 +76,19 @@ func (m *member) beyond(live *member) []string {
 		grown = append(grown, fmt.Sprintf("and %d more", more))
 	}
 	if m.scope != live.scope {
-		grown = append(grown, "what it matches is not the same")
+		grown = append(grown, "the match differs")
 	}
 	switch {
 	case m.endless && !live.endless:
-		grown = append(grown, "it does not end")
+		grown = append(grown, "it has no expiry")
 	case !m.ends.IsZero() && !live.ends.IsZero() && m.ends.After(live.ends):
-		grown = append(grown, fmt.Sprintf("it ends at %s instead of %s", m.ends.UTC().Format(time.RFC3339), live.ends.UTC().Format(time.RFC3339)))
+		grown = append(grown, fmt.Sprintf("it expires at %s instead of %s", m.ends.UTC().Format(time.RFC3339), live.ends.UTC().Format(time.RFC3339)))
 	}
 	return grown
 }
 
-// covered reports whether one of the patterns takes whatever a rule's name or
-// pattern takes.
+// covered reports whether one of the patterns matches everything that a rule's name or
+// pattern matches.
 func covered(work *wildcard.Meter, patterns []string, rule string) bool {
 	for _, p := range patterns {
 		if work.Spent() {

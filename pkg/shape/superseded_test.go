@@ -16,14 +16,14 @@ func TestSuperseded(t *testing.T) {
 		{name: "sooner over", live: resolved, old: "7d", new: "6d", want: "set.yaml:1:1"},
 		{name: "of another version", live: strings.Replace(resolved, "kyverno.io/v2", "kyverno.io/v2beta1", 1), want: "set.yaml:1:1"},
 		{name: "fewer rules", live: resolved, old: "[check, autogen-check]", new: "[check]", want: "set.yaml:1:1"},
-		{name: "a rule more", live: resolved, old: "[check, autogen-check]", new: "[check, autogen-check, other]", want: `goes beyond it: the rule "other" of "require-probes" is new`},
+		{name: "a rule more", live: resolved, old: "[check, autogen-check]", new: "[check, autogen-check, other]", want: `changes it: the rule "other" of "require-probes" is new`},
 		{name: "a rule of a pattern", live: strings.Replace(resolved, "autogen-check]", "autogen-*]", 1), old: "autogen-check]", new: "autogen-cronjob-check]", want: "set.yaml:1:1"},
 		{name: "a wider pattern", live: strings.Replace(resolved, "autogen-check]", "'autogen-???']", 1), old: "autogen-check]", new: "'autogen-?*?']", want: `the rule "autogen-?*?" of "require-probes" is new`},
 		{name: "another policy", live: resolved, old: "policyName: require-probes", new: "policyName: other", want: `the policy "other" is new`},
-		{name: "longer", live: resolved, old: "7d", new: "8d", want: "it ends at 2026-06-09T12:00:00Z instead of 2026-06-08T12:00:00Z"},
-		{name: "for ever", live: resolved, old: "    polex.dev/expires-in: 7d\n", new: "", want: "goes beyond it: it does not end"},
+		{name: "longer", live: resolved, old: "7d", new: "8d", want: "it expires at 2026-06-09T12:00:00Z instead of 2026-06-08T12:00:00Z"},
+		{name: "for ever", live: resolved, old: "    polex.dev/expires-in: 7d\n", new: "", want: "changes it: it has no expiry"},
 		{name: "for ever, as it is", live: strings.Replace(legacy, "    polex.dev/expires-in: 7d\n", "", 1), old: "    polex.dev/expires-in: 7d\n", new: "", want: "set.yaml:1:1"},
-		{name: "for another resource", live: resolved, old: "names: [web]", new: "names: [api]", want: "goes beyond it: what it matches is not the same"},
+		{name: "for another resource", live: resolved, old: "names: [web]", new: "names: [api]", want: "changes it: the match differs"},
 		{name: "another name", live: resolved, old: "name: web-probes", new: "name: other"},
 		{name: "of the other group", live: policies},
 	} {
@@ -51,7 +51,7 @@ func TestSupersededByGroup(t *testing.T) {
 	var set shape.Set
 	set.Live(slices.Values(documents(policies)), now)
 	found := set.Add(change{of: policies, old: "kind: ValidatingPolicy", new: "kind: MutatingPolicy\n  - {name: more, kind: ValidatingPolicy}"}.document(t))
-	if len(found) != 1 || !strings.HasSuffix(found[0].Message, `goes beyond it: the policy "require-probes" is new, the policy "more" is new`) {
+	if len(found) != 1 || !strings.HasSuffix(found[0].Message, `changes it: the policy "require-probes" is new, the policy "more" is new`) {
 		t.Errorf("%v", found)
 	}
 }

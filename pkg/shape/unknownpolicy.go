@@ -12,11 +12,12 @@ import (
 const reasonUnknownPolicy = "unknown-policy"
 
 var unknownPolicyCheck = check{
-	About: `Finds an exception from a policy that does not exist, or that exists as another kind than
-the exception says. Kyverno passes over such a name in silence: the exception does nothing
-until somebody adds a policy of that name, and nobody will look at it then. Where a file of
-policies cannot be read, that is the one error, and no policy or rule is unknown.`,
-	Reasons: []Reason{{Name: reasonUnknownPolicy, Doc: "there is no such policy"}},
+	About: "Needs the policies (`directories.policies` or `--policies`). Finds an exception from a policy that does " +
+		"not exist, or that has another kind than the exception says. Kyverno ignores such a name silently. The " +
+		"exception has no effect until somebody adds a policy of that name, and nobody reviews it then.\n\n" +
+		"If polex cannot read a file of policies, it reports only that error, and no `unknown-policy` or " +
+		"`unknown-rule`.",
+	Reasons: []Reason{{Name: reasonUnknownPolicy, Doc: "the policy does not exist"}},
 	Run:     (*subject).unknownPolicy,
 }
 
@@ -39,11 +40,11 @@ func (s *subject) unknownPolicy() {
 		if what == "" {
 			what = "ClusterPolicy or Policy"
 		}
-		s.find(reasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("there is no %s %q among the policies", what, name), nearestPolicy(s.config.Policies, ref))
+		s.find(reasonUnknownPolicy, ref.Name.Path, fmt.Sprintf("no %s is named %q in the given policies", what, name), nearestPolicy(s.config.Policies, ref))
 	}
 }
 
-// nearestPolicy says what an unknown name is likely to mean.
+// nearestPolicy returns a hint with the likely meaning of an unknown name.
 func nearestPolicy(set *PolicySet, ref kyverno.Ref) string {
 	for _, p := range set.Near(ref) {
 		namespaced := p.Kind == "Policy"
@@ -53,7 +54,7 @@ func nearestPolicy(set *PolicySet, ref kyverno.Ref) string {
 		case ref.Kind.Path != nil:
 			return fmt.Sprintf("%q is a %s: write kind: %s", p.Name, p.Kind, p.Kind)
 		case namespaced && p.Namespace == "":
-			return fmt.Sprintf("%q is a Policy: write its namespace before it, namespace/%s", p.Name, p.Name)
+			return fmt.Sprintf("%q is a Policy: write its namespace before its name, NAMESPACE/%s", p.Name, p.Name)
 		case namespaced:
 			return fmt.Sprintf("did you mean %q?", p.Namespace+"/"+p.Name)
 		default:
@@ -63,5 +64,5 @@ func nearestPolicy(set *PolicySet, ref kyverno.Ref) string {
 	if hint := exception.Nearest(ref.Name.Text, set.Names(ref.Group)); hint != "" {
 		return hint
 	}
-	return "check the name, and whether the policies given are all of them"
+	return "correct the name, or add the file of the policy to --policies or directories.policies"
 }

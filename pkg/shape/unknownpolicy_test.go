@@ -38,7 +38,7 @@ func TestUnknownPolicyHints(t *testing.T) {
 		{"for the cluster, named with a namespace", `"require-probes" is a ClusterPolicy: write its name alone`},
 		{"of the other group", `"require-probes" is a ValidatingPolicy: write an exception of policies.kyverno.io`},
 		{"of another kind", `write kind: MutatingPolicy`},
-		{"no policies at all", "check the name"},
+		{"no policies at all", "correct the name"},
 	} {
 		hasHint(t, unknownPolicyCases, tc.name, tc.want)
 	}

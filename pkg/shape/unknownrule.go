@@ -13,10 +13,10 @@ import (
 const reasonUnknownRule = "unknown-rule"
 
 var unknownRuleCheck = check{
-	About: `Finds the name or pattern of a rule that the policy does not have, the rules included that
-Kyverno makes of it for controllers of Pods. It does nothing today, and covers whatever rule
-gets that name.`,
-	Reasons: []Reason{{Name: reasonUnknownRule, Doc: "the policy has no such rule"}},
+	About: "Finds a rule name or pattern that the policy does not have. The rules that Kyverno generates for Pod " +
+		"controllers count as rules of the policy. The name has no effect today, and covers any rule that gets " +
+		"this name later.",
+	Reasons: []Reason{{Name: reasonUnknownRule, Doc: "the policy does not have this rule"}},
 	Run:     (*subject).unknownRule,
 }
 
@@ -52,11 +52,11 @@ func isRule(sorted []string, name string) bool {
 	return is
 }
 
-// nearestRule says what an unknown name is likely to mean.
+// nearestRule returns a hint with the likely meaning of an unknown name.
 func nearestRule(names []string, text string) string {
 	for _, prefix := range []string{kyverno.AutogenCronJobPrefix, kyverno.AutogenPrefix} {
 		if base, made := strings.CutPrefix(text, prefix); made && isRule(names, base) {
-			return fmt.Sprintf("Kyverno makes no such rule of %q; name the rules that are there", base)
+			return fmt.Sprintf("Kyverno generates no such rule from %q: remove this name", base)
 		}
 	}
 	if hint := exception.Nearest(text, names); hint != "" {

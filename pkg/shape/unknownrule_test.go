@@ -22,6 +22,6 @@ var unknownRuleCases = []change{
 func TestUnknownRuleHints(t *testing.T) {
 	hasHint(t, unknownRuleCases, "misspelt", `did you mean "check"?`)
 	hasHint(t, unknownRuleCases, "in other letters", `did you mean "check"?`)
-	hasHint(t, unknownRuleCases, "made of no rule for Services", `Kyverno makes no such rule of "other"`)
+	hasHint(t, unknownRuleCases, "made of no rule for Services", `Kyverno generates no such rule from "other"`)
 	hasHint(t, unknownRuleCases, "a pattern fits none", "name a rule of the policy")
 }

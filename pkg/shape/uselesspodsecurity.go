@@ -10,9 +10,9 @@ import (
 const reasonUselessPodSecurity = "useless-pod-security"
 
 var uselessPodSecurityCheck = check{
-	About: `Finds spec.podSecurity in an exception from rules that are no podSecurity rules. It reads as
-if a few controls were left out; Kyverno does not look at it there and skips the whole rule.`,
-	Reasons: []Reason{{Name: reasonUselessPodSecurity, Doc: "controls of Pod security are named for rules that do not check them, and the rules are skipped whole"}},
+	About: "Finds `spec.podSecurity` in an exception from rules that are not podSecurity rules. It reads as if only " +
+		"some controls were exempt. Kyverno ignores the field there and skips the whole rule.",
+	Reasons: []Reason{{Name: reasonUselessPodSecurity, Doc: "podSecurity restricts nothing, because no named rule is a podSecurity rule"}},
 	Run:     (*subject).uselessPodSecurity,
 }
 
@@ -36,8 +36,8 @@ func (s *subject) uselessPodSecurity() {
 		}
 		if named && !checked {
 			s.find(reasonUselessPodSecurity, exception.Path{"spec", "podSecurity"},
-				fmt.Sprintf("no rule named of the policy %q is a podSecurity rule: Kyverno skips the rules whole, not only these controls", ref.Name.Text),
-				"remove podSecurity if the whole rules are meant, or name a podSecurity rule")
+				fmt.Sprintf("none of the named rules of the policy %q is a podSecurity rule, so Kyverno skips the whole rules and not only these controls", ref.Name.Text),
+				"remove podSecurity to exempt from the whole rules, or name a podSecurity rule")
 		}
 	}
 }

@@ -12,10 +12,9 @@ import (
 const reasonWildcardMatch = "wildcard-match"
 
 var wildcardMatchCheck = check{
-	About: `Finds what looks like a restriction in a filter that is narrow otherwise, and restricts
-nothing: a name or namespace that fits any, and a selector that asks for no label to be
-present. A later change that takes the real restriction away would leave a match that still
-looks narrow.`,
+	About: "Finds a part of a narrow filter that looks like a restriction and restricts nothing: a name or namespace " +
+		"that matches everything, or a selector that requires no label to be present. If a later change removes " +
+		"the real restriction, the filter still looks narrow.",
 	Reasons: []Reason{{Name: reasonWildcardMatch, Doc: "a name, a namespace or a selector restricts nothing"}},
 	Run:     (*subject).wildcardMatch,
 }
@@ -31,13 +30,13 @@ func (s *subject) wildcardMatch() {
 		}{{"name", f.Named()}, {"namespace", f.Namespaces}} {
 			for _, p := range what.patterns {
 				if wildcard.Only(p.Text) {
-					s.find(reasonWildcardMatch, p.Path, fmt.Sprintf("%q fits any %s", p.Text, what.noun), "say which, or leave the list out")
+					s.find(reasonWildcardMatch, p.Path, fmt.Sprintf("%q matches every %s", p.Text, what.noun), "list the "+what.noun+"s, or remove the list")
 				}
 			}
 		}
 		for _, selector := range []*kyverno.Selector{f.Selector, f.NamespaceSelector} {
 			if selector != nil && !selector.Selects() && !s.isFound(ReasonBadSelector, selector.Path) {
-				s.find(reasonWildcardMatch, selector.Path, fmt.Sprintf("the %s asks for no label to be present", selector.Path[len(selector.Path)-1]), "ask for a label, or leave the selector out")
+				s.find(reasonWildcardMatch, selector.Path, fmt.Sprintf("the %s requires no label to be present", selector.Path[len(selector.Path)-1]), "require a label, or remove the selector")
 			}
 		}
 	}

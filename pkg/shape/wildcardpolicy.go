@@ -10,9 +10,8 @@ import (
 const ReasonWildcardPolicy = "wildcard-policy"
 
 var wildcardPolicyCheck = check{
-	About: `Finds a policy named by a pattern. Kyverno 1.19 compares names of policies as they are, so
-that today a pattern reaches nothing: whoever wrote it meant more than anybody should
-approve.`,
+	About: "Finds a policy that is named by a pattern. Kyverno 1.19 compares policy names exactly, so a pattern has " +
+		"no effect today. It shows that its author wants more than a reviewer should approve.",
 	Reasons: []Reason{{Name: ReasonWildcardPolicy, Doc: "a policy is named by a pattern", Milder: true}},
 	Run:     (*subject).wildcardPolicy,
 }
@@ -21,12 +20,12 @@ func (s *subject) wildcardPolicy() {
 	for _, ref := range s.Refs {
 		switch name := ref.Name.Text; {
 		case wildcard.Only(ref.Bare()):
-			s.find(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("%q stands for every policy", name), "name the policy")
+			s.find(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("%q matches every policy", name), "name the policy")
 		case wildcard.In(name):
-			s.warn(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("Kyverno reads %q as a name and not as a pattern", name), "name the policy")
+			s.warn(ReasonWildcardPolicy, ref.Name.Path, fmt.Sprintf("Kyverno compares %q as an exact name, not as a pattern", name), "name the policy")
 		}
 		if wildcard.In(ref.Kind.Text) {
-			s.find(ReasonWildcardPolicy, ref.Kind.Path, fmt.Sprintf("%q is no kind of policy", ref.Kind.Text), "write a kind such as ValidatingPolicy")
+			s.find(ReasonWildcardPolicy, ref.Kind.Path, fmt.Sprintf("%q is not a kind of policy", ref.Kind.Text), "write a kind, e.g. ValidatingPolicy")
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 const ReasonWildcardRule = "wildcard-rule"
 
 var wildcardRuleCheck = check{
-	About: `Finds a pattern for rules, which covers the rules that the policy will have one day. One
-that leaves some out is a warning: autogen-* is how some write the forms of a rule for
-controllers of Pods.`,
+	About: "Finds a rule that is named by a pattern, which also covers rules that the policy gets later. A pattern " +
+		"that leaves some rules out is a warning, because `autogen-*` is a common way to write the rules that " +
+		"Kyverno generates for Pod controllers.",
 	Reasons: []Reason{{Name: ReasonWildcardRule, Doc: "a rule is named by a pattern", Milder: true}},
 	Run:     (*subject).wildcardRule,
 }
@@ -22,9 +22,9 @@ func (s *subject) wildcardRule() {
 		for _, named := range ref.Rules {
 			switch rule, path := named.Text, named.Path; {
 			case wildcard.Only(rule):
-				s.find(ReasonWildcardRule, path, fmt.Sprintf("%q stands for every rule of the policy, also for those still to be written", rule), "name the rules")
+				s.find(ReasonWildcardRule, path, fmt.Sprintf("%q matches every rule of the policy, including future ones", rule), "name the rules")
 			case wildcard.In(rule):
-				s.warn(ReasonWildcardRule, path, fmt.Sprintf("%q is a pattern, which also covers rules still to be written", rule), "name the rules")
+				s.warn(ReasonWildcardRule, path, fmt.Sprintf("the pattern %q also matches future rules", rule), "name the rules")
 			}
 		}
 	}
