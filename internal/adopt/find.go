@@ -117,7 +117,7 @@ func (r *repository) file(name string) {
 		switch {
 		case excepts && bytes.Contains(chunk.text, []byte("{{")) && (err != nil || r.template(name) != ""):
 			about.Reason, about.Message = ReasonTemplate, "this is a template of a PolicyException"
-			about.Hint = "render it and adopt what comes out: helm template DIR | polex adopt -"
+			about.Hint = "render it and adopt the output: helm template DIR | polex adopt -"
 			r.problems = append(r.problems, about)
 		case err != nil && excepts:
 			about.Reason, about.Message = ReasonUnreadable, err.Error()

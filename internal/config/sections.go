@@ -33,7 +33,7 @@ type Sigstore struct {
 	RekorVersion int    `json:"rekorVersion" min:"1" max:"2" default:"1" doc:"the version of Rekor's API (--rekor-version); 2 requires rekorURL and timestampURL"`
 	TimestampURL string `json:"timestampURL" format:"address" default:"no timestamp" doc:"the address of the timestamp authority (--timestamp-server-url)"`
 	BundleFormat string `json:"bundleFormat" enum:"cosign sigstore both" default:"both" doc:"the form of the evidence in a signed document (--bundle-format)"`
-	OIDCIssuer   string `json:"oidcIssuer" format:"address" default:"the public-good issuer" doc:"the address of the OIDC issuer for a person who signs in (--oidc-issuer)"`
+	OIDCIssuer   string `json:"oidcIssuer" format:"address" default:"the public-good issuer" doc:"the address of the OIDC issuer for a person's sign-in (--oidc-issuer)"`
 	OIDCClientID string `json:"oidcClientID" default:"sigstore" doc:"the client ID at the OIDC issuer (--oidc-client-id)"`
 }
 
@@ -52,7 +52,7 @@ type Promote struct {
 // what is signed, and what is asked of it.
 type Review struct {
 	Record              string `json:"record" by:"validate sign" enum:"auto none api event trailers" default:"auto" doc:"the source of the review record"`
-	RequireApprovals    int    `json:"requireApprovals" by:"validate sign" min:"0" max:"100" default:"0" doc:"the number of people who have to approve an exception"`
+	RequireApprovals    int    `json:"requireApprovals" by:"validate sign" min:"0" max:"100" default:"0" doc:"the number of required approvals of an exception"`
 	RequireCodeOwners   bool   `json:"requireCodeOwners" by:"validate sign" default:"false" doc:"true requires the approval of a code owner of each file, by CODEOWNERS"`
 	AllowStaleApprovals bool   `json:"allowStaleApprovals" default:"false" doc:"true counts approvals of earlier commits of the pull request"`
 	ApprovalsFrom       string `json:"approvalsFrom" enum:"api trailers" default:"api" doc:"trailers counts approvals in the commit message, with record: trailers"`
@@ -69,8 +69,8 @@ const (
 // RenewalReview is what is asked of the review of an exception that renews another,
 // besides.
 type RenewalReview struct {
-	RequireApprovals   int  `json:"requireApprovals" min:"0" max:"100" default:"as for any exception" doc:"the number of people who have to approve a renewal"`
-	RequireNewApprover bool `json:"requireNewApprover" default:"false" doc:"true requires an approver who did not approve the renewed exception"`
+	RequireApprovals   int  `json:"requireApprovals" min:"0" max:"100" default:"as for any exception" doc:"the number of required approvals of a renewal"`
+	RequireNewApprover bool `json:"requireNewApprover" default:"false" doc:"true requires an approver besides those of the renewed exception"`
 }
 
 // AsksApprovals reports whether anything asks for approvals.

@@ -299,7 +299,7 @@ func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, a
 			return nil, fmt.Errorf("%w: a change does not say its size", errPack)
 		}
 		if room := maxHeld - held; size > room || uint64(len(whole)) > room-size {
-			return nil, fmt.Errorf("%w: its base, the changes of it and what they make have more than %d bytes", ErrTooLarge, maxHeld)
+			return nil, fmt.Errorf("%w: its base, its changes and the result have more than %d bytes", ErrTooLarge, maxHeld)
 		}
 		if made += size; made > maxMade {
 			return nil, fmt.Errorf("%w: it takes more than %d bytes to make it", ErrTooLarge, maxMade)

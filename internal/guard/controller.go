@@ -154,7 +154,7 @@ func (c *Controller) lookAtAll(ctx context.Context) bool {
 	}
 	there, err := c.Store.States(ctx, c.rules.kinds)
 	if err != nil {
-		c.Tell.Failed(ctx, "list what is stored", err)
+		c.Tell.Failed(ctx, "list the stored exceptions", err)
 		return false
 	}
 	for id := range c.known {
@@ -181,7 +181,7 @@ func (c *Controller) lookAtAll(ctx context.Context) bool {
 			}
 		})
 		if err != nil {
-			c.Tell.Failed(ctx, "read what is stored", err)
+			c.Tell.Failed(ctx, "read the stored exceptions", err)
 			return false
 		}
 	}

@@ -114,7 +114,7 @@ func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts Fa
 	if commit == nil || commit.Messages[facts.MessageDigest] || !kind.IsException() || rules.mayStandOutsideGit(facts) {
 		return nil
 	}
-	return &refusal{reason: ReasonUnknownToGit, detail: "no file of the repository holds what was signed", facts: facts}
+	return &refusal{reason: ReasonUnknownToGit, detail: "no file of the repository has this signed content", facts: facts}
 }
 
 // removable are the reasons for which an object may be removed that was there

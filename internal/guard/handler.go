@@ -114,7 +114,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide decider) {
 	began := h.config.Now()
 	if r.Method != http.MethodPost {
-		http.Error(w, "what is to be decided is posted", http.StatusMethodNotAllowed)
+		http.Error(w, "an admission review is sent by POST", http.StatusMethodNotAllowed)
 		return
 	}
 	// A server that is told to end cancels what it still has to answer, and that is

@@ -32,9 +32,9 @@ func (j *judge) rollback(verified *verify.Verified, old *exception.Document) err
 	case was.IsZero() && !is.IsZero():
 		return nil
 	case is.IsZero():
-		return refuse(ReasonRollback, "nobody witnessed when it was signed, so it may be older than what it would replace")
+		return refuse(ReasonRollback, "its signing time is not proven, so it may be older than the stored exception")
 	case is.Before(was):
-		return refuse(ReasonRollback, "it was signed at %s, and what it would replace at %s", timestamp(is), timestamp(was))
+		return refuse(ReasonRollback, "it was signed at %s, before the stored exception, at %s", timestamp(is), timestamp(was))
 	}
 	return nil
 }

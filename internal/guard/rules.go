@@ -30,12 +30,12 @@ type Settings struct {
 	GuardPolicies   []string `json:"guardPolicies" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
 	GuardNamespaces []string `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex, of Kyverno and of the guard"`
 	// AllowInKyverno is what exceptions may exempt in the namespace kyverno.
-	AllowInKyverno []kyverno.Admission `json:"allowInKyverno" default:"none" doc:"what an exception may exempt in the namespace kyverno, which no exception may reach otherwise"`
+	AllowInKyverno []kyverno.Admission `json:"allowInKyverno" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; all others there are protected"`
 	// Policies are files of the policies that the cluster has.
 	Policies []string `json:"policies" default:"none: every policy may match exceptions" doc:"files of the Kyverno policies of this cluster, from the configuration file; an exception from policies that cannot match exceptions may have any match conditions"`
 	// InsecureOutsideGit are the authorities of the trust policy whose exceptions
 	// need not be in Git, where that is asked at all: those for a break-glass.
-	InsecureOutsideGit []string `json:"insecureOutsideGit" default:"none" doc:"the names of authorities whose exceptions polex-guard --git keeps although Git does not hold them"`
+	InsecureOutsideGit []string `json:"insecureOutsideGit" default:"none" doc:"names of authorities: polex-guard --git keeps their exceptions without a file in Git"`
 }
 
 // Rules are what is decided by. They do not change: a new configuration makes

@@ -68,7 +68,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	for _, e := range l.Entries {
 		if e.Cluster == Missing && e.State == Open {
 			l.Findings = append(l.Findings, Finding{Kind: NotInCluster, Object: e.Identity.String(), File: e.File,
-				Message: "it counts, and the cluster does not have it", Hint: "has it been deployed, and to this cluster?"})
+				Message: "it is valid, and not in the cluster", Hint: "has it been deployed, and to this cluster?"})
 		}
 	}
 	l.sortFindings()
@@ -84,16 +84,16 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry
 	switch s.Now.Reason {
 	case "":
 		if e != nil && e.Cluster != Same {
-			say(OutdatedThere, "it was signed, and is another than what signed/ holds", "has what signed/ holds been deployed? An old one that was put back counts until it expires")
+			say(OutdatedThere, "it is signed, and differs from the one in signed/", "deploy signed/; an older signed exception stays valid until it expires")
 		}
 	case verify.ReasonUnsigned:
 		if pending != nil && gone == nil && (e == nil || e == pending) {
-			say(InCluster, "it carries no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign --promote, and deploy what that writes to signed/")
+			say(InCluster, "it carries no signature; an exception of its name is not signed yet, in "+pending.File, "sign it with polex-sign --promote, and deploy signed/")
 			return
 		}
-		say(InCluster, "it carries no signature", "whoever may create exceptions made it: find out who, and let polex-guard refuse it")
+		say(InCluster, "it carries no signature", "find out who created it, and have polex-guard reject it")
 	case verify.ReasonAltered:
-		say(AlteredThere, s.Now.Detail, "somebody or something changed it; deploy it again, and find out what did")
+		say(AlteredThere, s.Now.Detail, "deploy it again, and find out who changed it")
 	case verify.ReasonExpired:
 		say(ExpiredThere, s.Now.Detail, "delete it; polex-guard does that by itself")
 	default:
@@ -103,7 +103,7 @@ func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry
 	case e != nil:
 	case gone != nil:
 		say(NotInGit, fmt.Sprintf("it left signed/ at %s (by Git) in commit %s (%s), by %s", clock(gone.Left.At), gone.Left.Commit, gone.Left.How, gone.Left.By),
-			"what deploys signed/ has to take away what is gone there")
+			"let the deployer of signed/ prune removed files")
 	default:
 		say(NotInGit, "signed/ does not hold it, and never did", "find out who made it")
 	}

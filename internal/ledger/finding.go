@@ -21,14 +21,14 @@ const (
 	KindUnverified  Kind = "unverified"         // under signed/, and its seal does not hold
 	KindNotSigned   Kind = "not-signed"         // under signed/ since before the first signature, and not signed yet
 	OnceUnverified  Kind = "once-unverified"    // was under signed/, and its seal never held
-	KindReturned    Kind = "returned"           // a document that had left signed/ was put there again
+	KindReturned    Kind = "returned"           // a document that was removed from signed/ is there again
 	NotARenewal     Kind = "not-a-renewal"      // signed as a renewal, and its predecessor is not as it says
 	RenewedOften    Kind = "renewed-often"      // under signed/, and renewed as often as was asked about
 	Duplicate       Kind = "duplicate-identity" // two documents under signed/ have one name
 	Unreadable      Kind = "unreadable"         // a file that cannot be read
 	Rewritten       Kind = "rewritten"          // the history does not lead from where it led before
 	OffTheLine      Kind = "off-the-line"       // under signed/ in what was merged, and never on the branch
-	Cut             Kind = "shallow"            // the clone does not have all of the history
+	Cut             Kind = "shallow"            // the clone is shallow
 	ClockSkew       Kind = "clock-skew"         // times that contradict each other
 	NotInGit        Kind = "cluster-not-in-git"
 	NotInCluster    Kind = "cluster-missing" // it counts in Git, and is not in the cluster
@@ -45,26 +45,26 @@ var kinds = []struct {
 	kind Kind
 	doc  string
 }{
-	{KindExpired, "it lies under signed/ still, and its end has come"},
-	{KindUnverified, "it lies under signed/, and its seal does not hold"},
-	{KindNotSigned, "it lies under signed/ since before the first signature, and is not signed yet"},
-	{OnceUnverified, "it lay under signed/, and its signature was never valid"},
-	{KindReturned, "a document that had left signed/ was put there again"},
-	{NotARenewal, "it was signed as the renewal of an exception that was never under signed/ as it says"},
-	{RenewedOften, "it lies under signed/, and was renewed as often as was asked about"},
+	{KindExpired, "it is expired, and still under signed/"},
+	{KindUnverified, "it is under signed/, and its signature is invalid"},
+	{KindNotSigned, "it is under signed/ since before the first signature, and not signed yet"},
+	{OnceUnverified, "it was under signed/, and its signature was never valid"},
+	{KindReturned, "a document that was removed from signed/ is there again"},
+	{NotARenewal, "it is signed as the renewal of an exception that was never under signed/ in that form"},
+	{RenewedOften, "it is under signed/, and was renewed as often as --renewed says"},
 	{Duplicate, "two documents under signed/ have one name"},
 	{Unreadable, "a file, or a part of it, cannot be read"},
-	{Rewritten, "the history does not lead from where an earlier ledger ended"},
+	{Rewritten, "the history does not contain the last commit of an earlier report"},
 	{OffTheLine, "it was under signed/ in commits that were merged, and never on the branch"},
-	{Cut, "the clone does not have all of the history"},
+	{Cut, "the clone is shallow"},
 	{ClockSkew, "times contradict each other"},
-	{NotInGit, "the cluster has it, and signed/ does not"},
-	{NotInCluster, "it counts, and the cluster does not have it"},
-	{InCluster, "the cluster has it without a signature"},
-	{AlteredThere, "what the cluster has is not what was signed"},
-	{ExpiredThere, "the cluster has it still, and its end has come"},
-	{RefusedThere, "the cluster has it, and its seal does not hold"},
-	{OutdatedThere, "what the cluster has was signed, and is another than what signed/ holds"},
+	{NotInGit, "it is in the cluster, and not in signed/"},
+	{NotInCluster, "it is valid, and not in the cluster"},
+	{InCluster, "it is in the cluster without a signature"},
+	{AlteredThere, "the exception in the cluster differs from the signed one"},
+	{ExpiredThere, "it is expired, and still in the cluster"},
+	{RefusedThere, "it is in the cluster, and its signature is invalid"},
+	{OutdatedThere, "the exception in the cluster is signed, and differs from the one in signed/"},
 	{UnreadableThere, "an object of the cluster cannot be read"},
 }
 
@@ -133,7 +133,7 @@ func (l *Ledger) sortFindings() {
 func (r *reading) settle() {
 	if r.ledger.Shallow {
 		r.find(Finding{Kind: Cut, Commit: r.ledger.Root,
-			Message: "the clone does not have the whole history: who asked for what is older, when it came and what has left before is not known, and neither is whether the history was rewritten",
+			Message: "the clone is shallow: requesters and times of older exceptions, older removals and rewritten history are not known",
 			Hint:    "git fetch --unshallow; in a workflow, check out with fetch-depth: 0"})
 	}
 	for _, e := range r.ledger.Entries {
@@ -156,7 +156,7 @@ func (r *reading) settleEntry(e *Entry) {
 	}
 	switch {
 	case e.State == Expired:
-		say(KindExpired, "it expired at "+clock(e.ExpiresAt)+", and is still there", "polex-prune takes it away; what it excuses has to be fixed, or approved again")
+		say(KindExpired, "it expired at "+clock(e.ExpiresAt)+", and is still there", "remove it with polex-prune; fix the violation, or request a new exception")
 	case e.State == NotSigned:
 		say(KindNotSigned, fmt.Sprintf("it is not signed yet; %s wrote it at %s (by Git)", e.Request.By, clock(e.Request.At)), "polex adopt moves it to where requests wait for a signature")
 	case e.State == Unverified:
@@ -165,13 +165,13 @@ func (r *reading) settleEntry(e *Entry) {
 		say(OnceUnverified, "it was there until "+clock(e.Left.At)+" (by Git), and never counted: "+e.Seal.AtSigning.Detail+" ["+e.Seal.AtSigning.Reason+"]", "")
 	}
 	if e.Returned && !e.early && e.State.Here() {
-		say(KindReturned, "it had been there before, had left, and was put there again as it was", "was that approved? What must not come back is listed under revoked in the trust policy")
+		say(KindReturned, "it had been there before, had left, and was put there again as it was", "find out if that was approved; list a forbidden one under revoked in the trust policy")
 	}
 	if r.Renewed > 0 && e.Verified && e.State.Here() && e.number() >= r.Renewed {
 		say(RenewedOften, fmt.Sprintf("it was renewed %s in a row%s", plain.Count(e.number(), "time", "times"), e.Chain.since()), "what it excuses is not being fixed, or the policy does not fit: have it decided anew")
 	}
 	if e.Verified && !e.Seal.SignedAt.IsZero() && e.Request != nil && !e.Request.At.IsZero() && e.Request.At.After(e.Seal.SignedAt.Add(clockSkew)) {
-		say(ClockSkew, fmt.Sprintf("it was asked for at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the clock of whoever asked is wrong; a seal's time is witnessed")
+		say(ClockSkew, fmt.Sprintf("it was asked for at %s (by Git), after it was signed at %s", clock(e.Request.At), clock(e.Seal.SignedAt)), "the requester's clock is wrong; the signing time is proven by a log or a timestamp authority")
 	}
 }
 
@@ -209,7 +209,7 @@ func (f *folding) unread() {
 	}
 	for file, c := range there {
 		if why := f.unreadable(c); why != "" {
-			f.find(Finding{Kind: Unreadable, File: file, Message: why, Hint: "polex-verify says more; what else is in the file is listed"})
+			f.find(Finding{Kind: Unreadable, File: file, Message: why, Hint: "run polex-verify on the file; the other documents of the file are listed"})
 		}
 	}
 	if past > 0 {

@@ -81,7 +81,7 @@ func (r *reading) history(tip plumbing.Hash) error {
 		// What is remembered is wrong, so nothing of it counts.
 		r.Steps.forget()
 	}
-	return errors.New("the steps of the history do not add up to what its last commit holds")
+	return errors.New("the steps of the history do not add up to the files of its last commit")
 }
 
 func (r *reading) step(hash plumbing.Hash, cut map[plumbing.Hash]bool) (*step, error) {
@@ -121,8 +121,8 @@ func (r *reading) clocks() {
 	}
 	if skewed > 0 {
 		r.find(Finding{Kind: ClockSkew, Commit: first,
-			Message: fmt.Sprintf("%s by the clock of whoever made it before what it follows, or still to come, or at no time: the time of the commit before it is taken", plain.Count(skewed, "commit is", "commits are")),
-			Hint:    "days that are told by commits may be wrong by that much; what a seal says of times is witnessed"})
+			Message: fmt.Sprintf("%s by its author's clock before its parent, in the future, or without a time: the time of its parent is used", plain.Count(skewed, "commit is", "commits are")),
+			Hint:    "days by Git may be wrong by that much; signing times are proven"})
 	}
 }
 

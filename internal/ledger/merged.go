@@ -46,6 +46,6 @@ func (r *reading) sides(cut map[plumbing.Hash]bool) error {
 		message = fmt.Sprintf("whether the commit %s, where an earlier ledger ended, leads here cannot be told: the history is cut off", r.Seen)
 	}
 	r.find(Finding{Kind: Rewritten, Commit: r.Seen.String(), Message: message,
-		Hint: "ask who pushed with force, and why; what the branch held before is in the clones of others"})
+		Hint: "ask who pushed with force, and why; other clones still have the old branch"})
 	return nil
 }

@@ -115,7 +115,7 @@ func (r *reading) renewals() {
 			continue
 		}
 		if e.badRenewal != "" {
-			r.notARenewal(e, "what it says of the exception that it renews cannot be read: "+e.badRenewal)
+			r.notARenewal(e, "its reference to the renewed exception is invalid: "+e.badRenewal)
 		}
 		if e.Renews == nil {
 			continue
@@ -140,9 +140,9 @@ func (r *reading) renewals() {
 		}
 		switch other := named[before.Key()]; {
 		case len(same) > 0:
-			r.notARenewal(e, fmt.Sprintf("it says that it renews %s, whose seal does not hold: %s", before, same[0].Seal.Now.Detail))
+			r.notARenewal(e, fmt.Sprintf("it renews %s, and the signature of that one is invalid: %s", before, same[0].Seal.Now.Detail))
 		case other != nil && other.Seal.MessageDigest != "":
-			r.notARenewal(e, fmt.Sprintf("it says that it renews %s with the message %s, and what was signed under that name is %s", before, e.Renews.Digest, other.Seal.MessageDigest))
+			r.notARenewal(e, fmt.Sprintf("it renews %s with the digest %s, and the signed one of that name has %s", before, e.Renews.Digest, other.Seal.MessageDigest))
 		default:
 			r.notARenewal(e, fmt.Sprintf("it says that it renews %s, which was never signed and there", before))
 		}
@@ -152,7 +152,7 @@ func (r *reading) renewals() {
 
 func (r *reading) notARenewal(e *Entry, message string) {
 	r.find(Finding{Kind: NotARenewal, Object: e.Identity.String(), File: e.File, Commit: e.Appeared.Commit, Message: message,
-		Hint: "promoting refuses that: who signed it, and how? What it says of earlier approvals does not count"})
+		Hint: "find out who signed it: polex-sign --promote refuses it, and its record of approvals does not count"})
 }
 
 // chains puts together what renews each other.

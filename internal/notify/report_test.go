@@ -67,7 +67,7 @@ func TestManyRefused(t *testing.T) {
 			t.Errorf("a summary of %d, %s, verified %t", len(s.Members), s.Kind, s.Verified)
 		}
 		text := notify.Markdown(s)
-		if !strings.HasPrefix(text, s.Marker()+"\n") || named[s.Marker()] || !strings.Contains(text, "No signature vouches for this") {
+		if !strings.HasPrefix(text, s.Marker()+"\n") || named[s.Marker()] || !strings.Contains(text, "No signature covers this text") {
 			t.Errorf("it is %.200s", text)
 		}
 		named[s.Marker()] = true

@@ -38,9 +38,9 @@ func (e Event) title() string {
 func (e Event) remark() string {
 	switch {
 	case !e.Verified:
-		return "No signature vouches for this: it is what the file or a report says."
+		return "No signature covers this text: it is from the file or from a report."
 	case e.Kind == Ending:
-		return "Fix what it excuses, or have a new one approved before it ends."
+		return "Fix the violation, or have a new exception approved before this one expires."
 	case e.Kind == Ended:
 		return "It has left the signed folder, and counts no more."
 	default:

@@ -97,7 +97,7 @@ func writeInto(dir, name string, content []byte) error {
 func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusals) {
 	refuse := func(format string, args ...any) (map[string]string, exception.Refusals) {
 		return nil, exception.Refusals{{Position: exception.Position{File: ManifestName}, Reason: ReasonNotTheRequest, Message: fmt.Sprintf(format, args...),
-			Hint: "hand over what polex-sign --promote --sealed-output wrote for this very commit"}}
+			Hint: "give the file that polex-sign --promote --sealed-output wrote for this commit"}}
 	}
 	doc, err := exception.Parse(content, ManifestName)
 	if err != nil || !doc.JSON() {

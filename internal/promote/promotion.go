@@ -103,7 +103,7 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 				continue // it was not there when the others were signed
 			}
 			if !sameReplaced(now.Replaces, sealed.Replaces) {
-				return commit.Change{}, fmt.Errorf("what %s replaces has changed since it was signed: run it again", now.From)
+				return commit.Change{}, fmt.Errorf("the file that %s replaces has changed since it was signed: run it again", now.From)
 			}
 			content, err := exception.Join(sealed.Documents)
 			if err != nil {

@@ -49,7 +49,7 @@ func (p *Plan) OnBranch(ctx context.Context, branch commit.Remote, by commit.Aut
 	case by.Sign:
 		return taken("a commit with a signature of its own cannot be made again to compare it")
 	case verifier == nil:
-		return taken("no trust policy says whose signatures count")
+		return taken("no trusted signer configured")
 	}
 	tree, err := p.queue.clone.Tree(tip)
 	if err != nil {

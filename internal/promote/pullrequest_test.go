@@ -58,11 +58,11 @@ func TestOnBranch(t *testing.T) {
 		{name: "with a file more", edit: func(r *repository) { r.write("signed/Kustomization", "x\n") }, want: another},
 		{name: "with a file less", edit: func(r *repository) { r.git("rm", "--quiet", "README.md") }, want: another},
 		{name: "unsigned", edit: func(r *repository) { r.write("signed/a.yaml", request) }, want: "it is not signed"},
-		{name: "wider, and signed once", edit: func(r *repository) { r.write("signed/a.yaml", wider) }, want: "it is not what unsigned/a.yaml asks for"},
+		{name: "wider, and signed once", edit: func(r *repository) { r.write("signed/a.yaml", wider) }, want: "it differs from unsigned/a.yaml"},
 		{name: "executable", edit: func(r *repository) { r.must(os.Chmod(r.path("signed/a.yaml"), 0o755)) }, want: "it is not a regular file"},
 		{name: "not there", edit: func(r *repository) { r.git("rm", "--quiet", "signed/a.yaml") }, want: "it is not there"},
 		{name: "the commit is to be signed", nothing: true, by: func(a *commit.Author) { a.Sign = true }, want: "cannot be made again"},
-		{name: "nobody is trusted", nothing: true, nobody: true, want: "no trust policy"},
+		{name: "nobody is trusted", nothing: true, nobody: true, want: "no trusted signer"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"signed/.gitkeep": ""})

@@ -41,7 +41,7 @@ func Reasons() []exception.Reason {
 	return append(pending.Reasons(), []exception.Reason{
 		{Name: ReasonKindNotAllowed, Doc: "the trust policy does not name the kind"},
 		{Name: ReasonMalformed, Doc: "the document cannot be read without guessing"},
-		{Name: ReasonNotTheRequest, Doc: "the signed file is missing, or is not what the pending file requests"},
+		{Name: ReasonNotTheRequest, Doc: "the signed file is missing, or differs from the pending file"},
 		{Name: ReasonUnexpectedFile, Doc: "the folder of signed files holds a file that its manifest does not name"},
 		{Name: ReasonTooLarge, Doc: "the signed file is larger than polex reads"},
 		{Name: ReasonSealedEarlier, Doc: "the file was signed before it was requested"},

@@ -177,7 +177,7 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 		}
 	}
 	if problem := differs(asked, verified.Message(), witnessed, terms); problem != "" {
-		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest, Message: fmt.Sprintf("it is not what %s asks for: %s", m.From, problem)}
+		return &exception.Refusal{Position: sealed.Position(), Reason: ReasonNotTheRequest, Message: fmt.Sprintf("it differs from %s: %s", m.From, problem)}
 	}
 	return nil
 }

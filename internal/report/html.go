@@ -125,7 +125,7 @@ func HTML(w io.Writer, v *Report) error {
 		p.Entries = append(p.Entries, pageEntryOf(e))
 	}
 	p.MoreEntries = max(0, len(v.Entries)-maxPageEntries)
-	p.EntryCaption = plain.Count(len(v.Entries), "exception", "exceptions") + ", as approved or asked for; what is there now first"
+	p.EntryCaption = plain.Count(len(v.Entries), "exception", "exceptions") + ", as approved or requested; current ones first"
 	return parsed.Execute(w, p)
 }
 
@@ -211,7 +211,7 @@ func facts(e *ledger.Entry, mark string) []fact {
 				who = "a key"
 			}
 			if s.Authority == "" {
-				who += ", whom the trust policy does not name"
+				who += ", not in the trust policy"
 			}
 			say("signed by", "", who)
 			say("issuer", "", s.Issuer)

@@ -28,7 +28,7 @@ func Markdown(w io.Writer, v *Report) error {
 		more(&b, len(v.Findings))
 	}
 	if listed := v.listed(); len(listed) > 0 {
-		b.WriteString("\n### Exceptions\n\nA ? stands before what only Git or the file says. All days are UTC.\n\n| state | exception | policy | asked by | reason | signed | until |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+		b.WriteString("\n### Exceptions\n\nA ? marks values from Git or the file alone. All days are UTC.\n\n| state | exception | policy | asked by | reason | signed | until |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 		for _, e := range listed[:min(len(listed), maxMarkdownRows)] {
 			c := cells(e)
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", text(c[0]), text(c[1]), text(c[2]), text(c[3]), text(claimed(e.Said.Reason, e.Verified)), text(c[4]), text(c[5]))

@@ -16,7 +16,7 @@ const maxSeries = 1000
 func Prometheus(w io.Writer, v *Report) error {
 	var b strings.Builder
 	metric := func(name, help string) { gauge(&b, name, help) }
-	metric("polex_audit_exceptions", "Exceptions by what has become of them.")
+	metric("polex_audit_exceptions", "Exceptions by state.")
 	states := v.States()
 	for _, state := range ledger.States() {
 		fmt.Fprintf(&b, "polex_audit_exceptions{state=%s} %d\n", label(string(state)), states[state])
@@ -52,7 +52,7 @@ func Prometheus(w io.Writer, v *Report) error {
 		}
 		return int64(e.Renews.Number), true
 	})
-	each(&b, "polex_audit_chain_start_timestamp_seconds", "Since when an exception under signed/ that renews another one has been there, with what it renews.", v, func(e *ledger.Entry) (int64, bool) {
+	each(&b, "polex_audit_chain_start_timestamp_seconds", "Time at which a renewal came to signed/, with the renewed exception.", v, func(e *ledger.Entry) (int64, bool) {
 		if e.Renews == nil || e.Chain == nil || e.Chain.From.IsZero() {
 			return 0, false
 		}
@@ -62,7 +62,7 @@ func Prometheus(w io.Writer, v *Report) error {
 		metric("polex_audit_request_to_signature_median_seconds", "Median time from the request, as Git tells it, to the signature.")
 		fmt.Fprintf(&b, "polex_audit_request_to_signature_median_seconds %.0f\n", v.Totals.Wait.Seconds())
 	}
-	metric("polex_audit_shallow", "1 if the clone does not have all of the history.")
+	metric("polex_audit_shallow", "1 if the clone is shallow.")
 	shallow := 0
 	if v.Shallow {
 		shallow = 1

@@ -128,7 +128,7 @@ func TestRenewalsInJSON(t *testing.T) {
 	}
 }
 
-// TestChainInTimeline: what renews each other stands in one line, joined; what stands
+// TestChainInTimeline: what renews each other stands share a line, joined; what stands
 // alone does not.
 func TestChainInTimeline(t *testing.T) {
 	drawn, caption := timeline(renewed())
@@ -143,7 +143,7 @@ func TestChainInTimeline(t *testing.T) {
 	if got := strings.Join(lines, ","); got != "33.0 a/web link,33.0 a/web-r1 link,33.0 a/web-r2 link,57.0 a/ghost-r5" {
 		t.Errorf("the bars are %s", got)
 	}
-	if !strings.Contains(caption, "of 4 exceptions") || !strings.Contains(caption, "in one line") || !strings.Contains(out, "renewal 2</title>") {
+	if !strings.Contains(caption, "of 4 exceptions") || !strings.Contains(caption, "share a line") || !strings.Contains(out, "renewal 2</title>") {
 		t.Errorf("%s\n%s", caption, out)
 	}
 	alone := &Report{Ledger: &ledger.Ledger{Entries: renewed().Entries[3:], At: renewed().At}}

@@ -137,7 +137,7 @@ func timeline(v *Report) (template.HTML, string) {
 	d.add(`<line class="now" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`, x(v.At), top-6, x(v.At), height)
 	caption := fmt.Sprintf("From the signature to the end of %s; the dashed line is %s", plain.Count(drawn, "exception", "exceptions"), day(v.At))
 	if chains > 0 {
-		caption += ". What renews each other stands in one line, underlined"
+		caption += ". Renewals share a line, underlined"
 	}
 	if left > 0 {
 		caption += fmt.Sprintf(". %d more are in the list below", left)

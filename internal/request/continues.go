@@ -28,7 +28,7 @@ func Continues(successor, signed *exception.Document) error {
 	case err != nil:
 		return err
 	case said.Name+"@"+said.Digest != before.named:
-		return fmt.Errorf("it says that it renews %s@%s, and what is signed is %s", said.Name, said.Digest, before.named)
+		return fmt.Errorf("it renews %s@%s, and the signed one is %s", said.Name, said.Digest, before.named)
 	case said.Number != before.number+1:
 		return fmt.Errorf("it says that it is renewal %d, and it is %d", said.Number, before.number+1)
 	}
@@ -68,7 +68,7 @@ func readPredecessor(signed *exception.Document) (*predecessor, error) {
 	}
 	message, err := seal.ParseMessage(s.Message)
 	if err != nil {
-		return nil, fmt.Errorf("what was signed cannot be read: %w", err)
+		return nil, fmt.Errorf("the signed content cannot be read: %w", err)
 	}
 	e, ok := message.Exception()
 	if !ok {
@@ -76,7 +76,7 @@ func readPredecessor(signed *exception.Document) (*predecessor, error) {
 	}
 	renewal, err := e.Renewal()
 	if err != nil {
-		return nil, fmt.Errorf("what it says of its own predecessor: %w", err)
+		return nil, fmt.Errorf("its reference to its own predecessor: %w", err)
 	}
 	sum := sha256.Sum256(s.Message)
 	return &predecessor{e.Identity, message, e.Identity.Name + "@sha256:" + hex.EncodeToString(sum[:]), renewal.Number}, nil

@@ -61,7 +61,7 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 			err = errors.New("no policy follows before the next resource")
 		}
 		if err != nil {
-			return nil, &Problem{Reason: ReasonNotAReport, Violation: v, Message: "the policies that Kyverno lists cannot be read: " + err.Error(), Hint: "give all of what Kyverno said, and nothing behind it"}
+			return nil, &Problem{Reason: ReasonNotAReport, Violation: v, Message: "the policies that Kyverno lists cannot be read: " + err.Error(), Hint: "give the whole message of Kyverno, and nothing after it"}
 		}
 		found = append(found, read...)
 	}
@@ -160,7 +160,7 @@ func fromOneLine(line string, v Violation) ([]Violation, error) {
 			message, line = line[:end], line[end:]
 		}
 		if policy == "" || message == "" || message[0] == '|' || message[0] == '>' {
-			return nil, errors.New("without its line breaks, it is not clear what is a policy and what is a rule")
+			return nil, errors.New("without its line breaks, policies and rules cannot be told apart")
 		}
 		one := v
 		one.Policy, one.Rule, one.Message = policy, key[1], message

@@ -31,7 +31,7 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 		return nil, &NotRenewableError{Message: err.Error()}
 	}
 	if differences := seal.Compare(signed, before.message, 1); len(differences) > 0 {
-		return nil, &NotRenewableError{Message: fmt.Sprintf("%s is not what was signed", differences[0].Path)}
+		return nil, &NotRenewableError{Message: fmt.Sprintf("%s differs from its signed content", differences[0].Path)}
 	}
 	if before.number >= exception.MaxRenewals {
 		return nil, &NotRenewableError{Message: fmt.Sprintf("it has been renewed %d times", before.number), Hint: "request it anew"}

@@ -71,7 +71,7 @@ func (t Transport) mayFollow(response *http.Response) error {
 	from := response.Request
 	to, err := response.Location()
 	if !t.FollowOnHost || err != nil {
-		return fmt.Errorf("it returned %d, and what it leads to is not followed", response.StatusCode)
+		return fmt.Errorf("it returned %d; redirects are not followed", response.StatusCode)
 	}
 	if to.Scheme != from.URL.Scheme || to.Host != from.URL.Host {
 		return fmt.Errorf("it leads to another host, %q", to.Host)

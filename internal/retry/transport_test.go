@@ -326,8 +326,8 @@ func TestRedirects(t *testing.T) {
 		asked   int
 		wantErr string // "" for an answer
 	}{
-		{"not at all", true, []answer{to("/elsewhere")}, 1, "it returned 307, and what it leads to is not followed"},
-		{"without a place", false, []answer{says(304, "")}, 1, "it returned 304, and what it leads to is not followed"},
+		{"not at all", true, []answer{to("/elsewhere")}, 1, "it returned 307; redirects are not followed"},
+		{"without a place", false, []answer{says(304, "")}, 1, "it returned 304; redirects are not followed"},
 		{"on the host", false, []answer{to("/elsewhere"), says(200, "")}, 2, ""},
 		{"thrice", false, []answer{to("/1"), to("/2"), to(address), says(200, "")}, 4, ""},
 		{"in circles", false, []answer{to("/1")}, 4, "it leads in circles"},

@@ -60,7 +60,7 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 				continue
 			}
 			if given.SubmittedAt == "" || given.User.ID == 0 {
-				problem = &UnknownError{What: fmt.Sprintf("%s: review %d does not say when or by whom it was given", what, given.ID)}
+				problem = &UnknownError{What: fmt.Sprintf("%s: review %d has no time or no author", what, given.ID)}
 			}
 			before, again := last[given.User.ID]
 			if !again || cmp.Or(strings.Compare(before.SubmittedAt, given.SubmittedAt), cmp.Compare(before.ID, given.ID)) <= 0 {
@@ -105,7 +105,7 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 		}
 		if changed != "" {
 			v.approvers = nil
-			v.ignored = []string{fmt.Sprintf("commit %s does not count: %q has another content there than what is to be signed", m.Head.SHA, changed)}
+			v.ignored = []string{fmt.Sprintf("commit %s does not count: %q has another content there than the file to sign", m.Head.SHA, changed)}
 		}
 	}
 	sortLogins(v.approvers)

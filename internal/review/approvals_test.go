@@ -138,7 +138,7 @@ func TestApprovals(t *testing.T) {
 		"dismissed":               {func(g *gitHub, _ *review.Config) { g.reviews(given(1, bob, "DISMISSED")) }, review.ReasonNotApproved},
 		"dismissed after another": {func(g *gitHub, _ *review.Config) { g.reviews(given(1, bob, "APPROVED"), given(2, bob, "DISMISSED")) }, review.ReasonNotApproved},
 		"pending":                 {func(g *gitHub, _ *review.Config) { g.reviews(given(1, bob, "PENDING")) }, review.ReasonNotApproved},
-		"without a time":          {func(g *gitHub, _ *review.Config) { g.reviews(with(given(1, bob, "APPROVED"), "submitted_at", "")) }, "unknown: does not say when"},
+		"without a time":          {func(g *gitHub, _ *review.Config) { g.reviews(with(given(1, bob, "APPROVED"), "submitted_at", "")) }, "unknown: has no time"},
 		"stale": {func(g *gitHub, _ *review.Config) {
 			g.reviews(with(given(1, bob, "APPROVED"), "commit_id", older))
 		}, review.ReasonNotApproved},

@@ -92,9 +92,9 @@ func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[strin
 		}
 	}
 	if len(known) >= maxFolders || strings.Count(dir, "/") >= maxFolders {
-		return nil, &UnknownError{What: fmt.Sprintf("what was approved lies in more than %d folders", maxFolders)}
+		return nil, &UnknownError{What: fmt.Sprintf("the approved files lie in more than %d folders", maxFolders)}
 	}
-	what := fmt.Sprintf("read what folder %q held when it was approved", dir)
+	what := fmt.Sprintf("read folder %q as it was when approved", dir)
 	if !hashForm.MatchString(hash) {
 		return nil, &UnknownError{What: fmt.Sprintf("%s: %q is no hash", what, hash)}
 	}

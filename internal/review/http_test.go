@@ -257,10 +257,10 @@ func TestNew(t *testing.T) {
 		"owners of an event": {func(c *review.Config) {
 			c.Source, c.RequireApprovals, c.RequireCodeOwners = review.SourceEvent, 0, true
 		}, "an event shows none"},
-		"approvals of trailers": {func(c *review.Config) { c.Source = review.SourceTrailers }, "only what its author wrote"},
+		"approvals of trailers": {func(c *review.Config) { c.Source = review.SourceTrailers }, "any author can write names into a commit message"},
 		"owners of trailers": {func(c *review.Config) {
 			c.Source, c.InsecureCountTrailers, c.RequireCodeOwners = review.SourceTrailers, true, true
-		}, "only what its author wrote"},
+		}, "any author can write names into a commit message"},
 		"fewer than none of a renewal":   {func(c *review.Config) { c.Renewals.RequireApprovals = -1 }, "0 to 100"},
 		"too many of a renewal":          {func(c *review.Config) { c.Renewals.RequireApprovals = 101 }, "0 to 100"},
 		"fewer of a renewal than of any": {func(c *review.Config) { c.RequireApprovals, c.Renewals.RequireApprovals = 2, 1 }, "never asked for less"},
@@ -272,7 +272,7 @@ func TestNew(t *testing.T) {
 		}, "an event shows none"},
 		"a new approver of trailers": {func(c *review.Config) {
 			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceTrailers, 0, true
-		}, "only what its author wrote"},
+		}, "any author can write names into a commit message"},
 		"trailers beside an API": {func(c *review.Config) { c.InsecureCountTrailers = true }, "to be counted from trailers"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func (r *Record) Write(doc *exception.Document) (*exception.Document, error) {
 	out, err := doc.Add(r.Additions(doc.GroupKind())...)
 	if err != nil {
 		return nil, &exception.Refusal{Position: doc.Position(), Reason: ReasonUnrecordable,
-			Message: fmt.Sprintf("who approved it cannot be written into it: %s", err)}
+			Message: fmt.Sprintf("its approvers cannot be written into it: %s", err)}
 	}
 	return out, nil
 }

@@ -44,7 +44,7 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	}
 	asked := r.config.Renewals
 	if len(record.Approvers) < asked.RequireApprovals {
-		return refuse(ReasonNotApproved, fmt.Sprintf("it takes up after another exception, and %d of %d who have to approve that did so", len(record.Approvers), asked.RequireApprovals),
+		return refuse(ReasonNotApproved, fmt.Sprintf("it renews another exception and has %d of %d required approvals", len(record.Approvers), asked.RequireApprovals),
 			"propose it again, and have more people approve it")
 	}
 	if !asked.RequireNewApprover {
@@ -52,7 +52,7 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	}
 	approved, unknown := before.approvals(record.Source)
 	if unknown != "" {
-		return refuse(ReasonApproversUnknown, "another approver than its predecessor's is asked for, and who approved that is not known: "+unknown,
+		return refuse(ReasonApproversUnknown, "it requires an approver besides those of the renewed exception, and those are not known: "+unknown,
 			"withdraw it, and request a first exception anew, which is decided by itself")
 	}
 	if slices.ContainsFunc(record.Approvers, func(who string) bool { return !approved.Has(who) }) {
@@ -60,9 +60,9 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	}
 	message := "nobody approved it"
 	if len(record.Approvers) > 0 {
-		message = "whoever approved it (" + strings.Join(record.Approvers, ", ") + ") approved its predecessor, too"
+		message = "its approvers (" + strings.Join(record.Approvers, ", ") + ") approved its predecessor, too"
 	}
-	return refuse(ReasonNoNewApprover, message, "propose it again, and have it approved by somebody else than "+cmp.Or(strings.Join(approved.Names, ", "), "whoever asks for it"))
+	return refuse(ReasonNoNewApprover, message, "propose it again, and have it approved by somebody else than "+cmp.Or(strings.Join(approved.Names, ", "), "its requester"))
 }
 
 // approvals returns who approved the predecessor, or why that is not known. A record

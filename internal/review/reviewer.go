@@ -93,7 +93,7 @@ func New(c Config) (*Reviewer, error) {
 		}
 	case SourceTrailers:
 		if c.RequireCodeOwners || c.asksApprovals() && !c.InsecureCountTrailers {
-			return nil, errors.New("approvals are asked for, and those in a commit's message are only what its author wrote: they take the API, or are to be counted all the same")
+			return nil, errors.New("required approvals need record: api, since any author can write names into a commit message")
 		}
 	default:
 		return nil, fmt.Errorf("there is no source %q of records: api, event and trailers are known", c.Source)
@@ -130,7 +130,7 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 	if m == nil {
 		if r.config.asks() {
 			return nil, refuse(o.Files, ReasonNoPullRequest, fmt.Sprintf("commit %s, which brought it, is no pull request that was merged into %s", o.Commit, r.config.Branch),
-				"what is pushed directly was reviewed by nobody; right after a merge, GitHub may need a moment to know it: then run it again")
+				"a direct push has no review; right after a merge, GitHub may need a moment: then run it again")
 		}
 		return record, nil
 	}
@@ -141,7 +141,7 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 	}
 	record.Approvers = verdict.approvers
 	if missing := r.config.RequireApprovals - len(verdict.approvers); missing > 0 {
-		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d who have to approve it did so in %s", len(verdict.approvers), r.config.RequireApprovals, m.address), verdict.hint())
+		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d required approvals in %s", len(verdict.approvers), r.config.RequireApprovals, m.address), verdict.hint())
 	}
 	if r.config.RequireCodeOwners {
 		if err := r.codeOwners(ctx, m, o.Files, verdict); err != nil {

@@ -110,7 +110,7 @@ func (r *Reviewer) fromTrailers(o Origin, record *Record) (*Record, error) {
 	}
 	sortLogins(record.Approvers)
 	if len(record.Approvers) < r.config.RequireApprovals {
-		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d who have to approve it are named in the message of commit %s", len(record.Approvers), r.config.RequireApprovals, o.Commit), v.hint())
+		return nil, refuse(o.Files, ReasonNotApproved, fmt.Sprintf("%d of %d required approvals in the message of commit %s", len(record.Approvers), r.config.RequireApprovals, o.Commit), v.hint())
 	}
 	return record, nil
 }

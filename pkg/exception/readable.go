@@ -25,7 +25,7 @@ func Readable(object map[string]any) ([]byte, error) {
 	}
 	back, err := Parse(b.Bytes(), "")
 	if err != nil {
-		return nil, fmt.Errorf("write YAML: what was written does not read: %w", err)
+		return nil, fmt.Errorf("write YAML: the written text cannot be read back: %w", err)
 	}
 	if !reflect.DeepEqual(back.Object(), object) {
 		return nil, errors.New("write YAML: it would not read as it is meant")

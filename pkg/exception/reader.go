@@ -166,7 +166,7 @@ func (r *Reader) peekText() (byte, error) {
 		return 0, &SyntaxError{Position: at, Message: fmt.Sprintf("the input begins with %d bytes of white space, and %d are allowed", blank, maxBlank), Hint: "remove the blank lines above the first document"}
 	}
 	if first, _ := utf8.DecodeRune(text); first > unicode.MaxASCII && unicode.IsSpace(first) {
-		return 0, &SyntaxError{Position: at, Message: fmt.Sprintf("the input begins with the white space character %U", first), Hint: "remove it: kubectl takes what follows for JSON"}
+		return 0, &SyntaxError{Position: at, Message: fmt.Sprintf("the input begins with the white space character %U", first), Hint: "remove it: kubectl reads the rest as JSON"}
 	}
 	if len(text) == 0 {
 		return 0, nil

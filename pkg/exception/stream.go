@@ -35,7 +35,7 @@ func (s *Stream) Add(doc *Document) error {
 		limit = MaxStream
 	}
 	if s.held.Len()+len(doc.source) > limit {
-		return fmt.Errorf("what would be printed is larger than %d MiB", limit>>20)
+		return fmt.Errorf("the output is larger than %d MiB", limit>>20)
 	}
 	sum, err := doc.sum()
 	if err != nil {
@@ -62,14 +62,14 @@ func (s *Stream) Bytes() ([]byte, error) {
 			return s.held.Bytes(), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("what would be written does not read as it was meant: document %d: %w", i+1, err)
+			return nil, fmt.Errorf("the written text reads back differently: document %d: %w", i+1, err)
 		}
 		sum, err := doc.sum()
 		if err != nil {
 			return nil, err
 		}
 		if i >= len(s.sums) || sum != s.sums[i] {
-			return nil, fmt.Errorf("what would be written does not read as it was meant: document %d is another one", i+1)
+			return nil, fmt.Errorf("the written text reads back differently: document %d is another one", i+1)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (b *yamlBuilder) build(n *yaml.Node, depth int) (*node, error) {
 	case n.Kind == yaml.AliasNode && b.anchors != nil:
 		return b.alias(n, depth)
 	case n.Kind == yaml.AliasNode:
-		return nil, b.hinted(n, "write the value out where it is used", "the alias *%s is not allowed: what it stands for is read somewhere else", n.Value)
+		return nil, b.hinted(n, "write the value out where it is used", "the alias *%s is not allowed: write the value here", n.Value)
 	case n.Anchor != "" && b.anchors == nil:
 		return nil, b.hinted(n, "remove the anchor and write the value out where it is used", "the anchor &%s is not allowed", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:

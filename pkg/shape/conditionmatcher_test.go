@@ -32,15 +32,15 @@ const townsfolk = "ClusterRole reader, CronJob nightly, Deployment team-a/web, D
 // assumedWords stand for what is assumed.
 var assumedWords = map[string]string{
 	"the request comes from":      "sender",
-	"do not say a namespace":      "namespace",
+	"without a namespace":         "namespace",
 	"namespaces which are in no":  "labels",
 	"generated names":             "name",
 	"created, updated or deleted": "operation",
-	"what the API server adds":    "server",
+	"values which the API":        "server",
 	"called in URLs":              "URL",
 	"not evaluated here":          "function",
 	"costs too much":              "cost",
-	"leaves alone":                "left-out",
+	"a condition cannot":          "left-out",
 	"no controller makes more":    "made",
 }
 

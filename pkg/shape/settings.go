@@ -24,7 +24,7 @@ type Settings struct {
 	Checks          map[string]Level `json:"checks" doc:"the level of a check, by its reason"`
 	GuardPolicies   []string         `json:"guardPolicies" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
 	GuardNamespaces []string         `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex and Kyverno"`
-	AllowInKyverno  []Admission      `json:"allowInKyverno" default:"none" doc:"what an exception may exempt in the namespace kyverno; polex-guard decides by guard.allowInKyverno"`
+	AllowInKyverno  []Admission      `json:"allowInKyverno" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; polex-guard decides by guard.allowInKyverno"`
 	KyvernoVersion  string           `json:"kyvernoVersion" default:"not checked" doc:"the release of Kyverno, such as 1.19, that has to serve the exception"`
 	Rules           []ruleSettings   `json:"rules" doc:"checks of your own, in CEL"`
 }

@@ -77,7 +77,7 @@ func (s *Signer) Identity() trust.Identity { return s.identity }
 // newSigner completes a signer: its log, and the verifier of what it makes.
 func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self trust.AuthorityConfig) (*Signer, error) {
 	if config.Root == nil && config.Policy == nil {
-		return nil, errors.New("sign: no trusted root to verify with what is made")
+		return nil, errors.New("sign: no trusted root to verify the signature with")
 	}
 	if err := config.complete(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func newSigner(config Config, keypair sgsign.Keypair, certificate []byte, self t
 			Authorities: []trust.AuthorityConfig{self}, Kinds: []string{"*"},
 			InsecureAllowUnbounded: config.Rules.InsecureAllowUnbounded, ExpiryConfig: trust.ExpiryConfig{ExpiryKeys: config.Rules.Terms.Keys},
 		}, config.Root); err != nil {
-			return nil, fmt.Errorf("verify with what is made: %w", err)
+			return nil, fmt.Errorf("verify the new signature: %w", err)
 		}
 	}
 	s.config.Rules.statesTime = true
@@ -160,7 +160,7 @@ type UnverifiedError struct {
 
 // Error returns the position and the cause.
 func (e *UnverifiedError) Error() string {
-	return fmt.Sprintf("what was signed for %s does not verify, and is not handed out: %s", e.Position, e.Err)
+	return fmt.Sprintf("the new signature for %s does not verify, and is not written: %s", e.Position, e.Err)
 }
 
 // Unwrap returns the cause.

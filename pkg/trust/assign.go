@@ -50,7 +50,7 @@ func (p *Policy) lacking(candidates [][]*Authority) string {
 	if n := most(p.authorities, candidates); n < p.threshold {
 		return fmt.Sprintf("%d of the authorities signed it, and %d have to", n, p.threshold)
 	}
-	return "those who signed it cannot stand for all the groups at once"
+	return "its signers do not satisfy all groups at once"
 }
 
 // most returns how many signers can count for some authorities, when nothing else

@@ -162,7 +162,7 @@ func (a *Authority) keyless(c AuthorityConfig) (err error) {
 			return fmt.Errorf("claim %q is not one of %s", name, strings.Join(claimOrder, ", "))
 		}
 		if value == "" {
-			return fmt.Errorf("claim %s is empty: leave it out, or say what it must be", name)
+			return fmt.Errorf("claim %s is empty: remove it, or give a value", name)
 		}
 		a.claims[name] = value
 	}

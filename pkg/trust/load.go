@@ -117,7 +117,7 @@ func said(doc *exception.Document, path exception.Path, value any) error {
 	if !empty {
 		return nil
 	}
-	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " says nothing", Hint: "leave it out, or say what it is"}
+	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " says nothing", Hint: "remove it, or give a value"}
 }
 
 func sortedKeys[V any](tree map[string]V) []string { return slices.Sorted(maps.Keys(tree)) }

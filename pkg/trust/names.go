@@ -17,7 +17,7 @@ var (
 	kindForm   = regexp.MustCompile(`^(\*|[A-Z][A-Za-z0-9]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?)$`)
 )
 
-var errNothing = errors.New("an empty list allows nothing: leave it out, or say what is meant")
+var errNothing = errors.New("an empty list allows nothing: remove it, or list values")
 
 // newNames checks a list. Nil is none; an empty one is an error, and so is a name
 // that nothing has.

@@ -41,7 +41,7 @@ func patternSubject(expression string) (*subject, error) {
 	case !speaksOfAddress(expression) && literalDomain.MatchString(end):
 		return &subject{pattern: pattern, kind: typeEmail}, nil
 	default:
-		return nil, fmt.Errorf("subjectRegexp %q would take in anybody who fits it, wherever they live: %w", expression, errUnanchored)
+		return nil, fmt.Errorf("subjectRegexp %q would match identities of any host: %w", expression, errUnanchored)
 	}
 }
 

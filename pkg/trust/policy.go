@@ -99,7 +99,7 @@ func (p *Policy) usable(a *Authority) error {
 	case a.key != nil && !a.withoutLog && !p.root.Logs():
 		return errors.New("the trusted root names no log, so no signature of this key could be witnessed; set insecureWithoutLog to do without")
 	case a.key != nil && a.limits.measures() && !witnesses:
-		return errors.New("limits: the trusted root names no log, so nothing would witness how long what this key signs lives")
+		return errors.New("limits: the trusted root has no log, so the lifetime of signatures by this key cannot be proven")
 	case a.key == nil && a.authority == nil && !p.root.Issues():
 		return errors.New("the trusted root names no certificate authority")
 	case a.key == nil && !witnesses:
@@ -118,7 +118,7 @@ func (p *Policy) shareAuthority(a *Authority) error {
 		return nil
 	}
 	if a.authority.isFulcio(p.root) {
-		return errors.New("certificateAuthority: it is one of the trusted root's own: name whom it certifies by issuer and subject")
+		return errors.New("certificateAuthority: it is one of the trusted root's own: name the signer by issuer and subject")
 	}
 	for _, other := range p.authorities {
 		switch {

@@ -72,11 +72,11 @@ func (e *Scope) beyondRenewals(l *renewalLimits, signed time.Time) string {
 	case l.forbid:
 		return "limits.renewals.forbid is set, and it renews another"
 	case t.unread != nil:
-		return "limits.renewals are set, and what it says of its predecessor cannot be read: " + t.unread.Error()
+		return "limits.renewals are set, and its reference to the renewed exception cannot be read: " + t.unread.Error()
 	case l.most > 0 && t.renewal.Number > l.most:
 		return fmt.Sprintf("limits.renewals.max is %d, and it is renewal %d", l.most, t.renewal.Number)
 	case t.approvals < l.approvals:
-		return fmt.Sprintf("limits.renewals.requireApprovals is %d, and its record names %d who approved it", l.approvals, t.approvals)
+		return fmt.Sprintf("limits.renewals.requireApprovals is %d, and its record names %d", l.approvals, t.approvals)
 	case l.maxLifetime > 0:
 		if found := e.beyondLifetime(l.maxLifetime, signed); found != "" {
 			return fmt.Sprintf("limits.renewals.maxLifetime is %s, and %s", lifetime.FormatDuration(l.maxLifetime), found)

@@ -38,7 +38,7 @@ func (s *subject) matches(id Identity) (is bool, why string) {
 func newSubject(c AuthorityConfig) (*subject, error) {
 	switch {
 	case c.Subject == "" && c.SubjectRegexp == "":
-		return nil, errors.New("it names no subject: without one, anyone whom the issuer knows could sign")
+		return nil, errors.New("it names no subject: without one, every user of the issuer could sign")
 	case c.Subject != "" && c.SubjectRegexp != "":
 		return nil, errors.New("subject and subjectRegexp are both set")
 	case c.Subject != "":

@@ -42,7 +42,7 @@ func (v *Verifier) count(scope trust.Scope, signatures []Signature) error {
 				}
 				is, limit := a.Within(scope, s.signedAt(scope.SignedAt()))
 				if !is {
-					broken = append(broken, fmt.Sprintf("%q signed it, whose %s", a.Name(), limit))
+					broken = append(broken, fmt.Sprintf("%q signed it, and its %s", a.Name(), limit))
 					continue
 				}
 				within[i], s.of = append(within[i], a), append(s.of, a)
@@ -68,7 +68,7 @@ func (v *Verifier) tooFew(signatures []Signature, by [][]*trust.Authority, lacki
 	if slices.ContainsFunc(by, func(may []*trust.Authority) bool { return len(may) > 0 }) {
 		return reject(ReasonTooFewAuthorities, "%s", lacking)
 	}
-	return reject(ReasonWrongIdentity, "nobody whom the trust policy names signed it: %s", v.mismatches(signatures))
+	return reject(ReasonWrongIdentity, "signer is not trusted: %s", v.mismatches(signatures))
 }
 
 // signersOf puts the signatures of each signer together: those of one identity, and those

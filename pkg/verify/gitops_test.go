@@ -175,7 +175,7 @@ func TestAllowedMetadataHint(t *testing.T) {
 	} {
 		var rejected *verify.Rejected
 		if _, err := v.Verify(edited(t, unlabelled, edit), w.now); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonAltered ||
-			strings.TrimPrefix(rejected.Detail, "it is not what was signed: ") != want {
+			strings.TrimPrefix(rejected.Detail, "it differs from its signed content: ") != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

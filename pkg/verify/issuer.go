@@ -54,7 +54,7 @@ func (v *Verifier) issuedBy(cert *x509.Certificate) (*evidenceVerifier, trust.Id
 		return e, id, nil
 	}
 	if v.keyless == nil {
-		return nil, trust.Identity{}, reject(ReasonUntrustedCertificate, "nobody whom the trust policy or its trusted root names issued the certificate")
+		return nil, trust.Identity{}, reject(ReasonUntrustedCertificate, "the issuer of the certificate is not in the trusted root or the trust policy")
 	}
 	id, err := IdentityOf(cert)
 	if err != nil && len(v.certified) > 0 && !v.policy.Root().Issued(cert) {

@@ -89,11 +89,11 @@ func (v *Verifier) withdrawn(message []byte, signatures []Signature, stated time
 			switch before := v.policy.RevokedBefore(a.Name()); {
 			case !s.revokedBefore(before, stated):
 			case s.key != nil:
-				return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s, and so everything that it signed: a key does not bind the time", a.Name(), clock(before))
+				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and so all of them: a key does not prove the time", a.Name(), clock(before))
 			case s.bindsTime():
-				return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s", a.Name(), clock(before))
+				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s", a.Name(), clock(before))
 			default:
-				return reject(ReasonWithdrawn, "the trust policy withdraws what %q signed before %s, and so everything by this certificate, which is valid from %s on", a.Name(), clock(before), clock(s.Certificate.NotBefore))
+				return reject(ReasonWithdrawn, "the trust policy revokes signatures of %q before %s, and so all by this certificate, which is valid from %s", a.Name(), clock(before), clock(s.Certificate.NotBefore))
 			}
 			if v.policy.CertificateRevoked(s.Certificate.Fingerprint) {
 				return reject(ReasonWithdrawn, "the trust policy withdraws the certificate that %q signed with", a.Name())

@@ -184,7 +184,7 @@ const (
 )
 
 func altered(differences []seal.Difference) error {
-	detail, hint := "it is not what was signed: ", " (Helm, Flux commonMetadata and kustomize do this); list it under allowedMetadata in the trust policy"
+	detail, hint := "it differs from its signed content: ", " (Helm, Flux commonMetadata and kustomize do this); list it under allowedMetadata in the trust policy"
 	for i, d := range differences {
 		// Where anything else differs, to allow this would be of no use.
 		if field, key, value := d.AddedMetadata(); field == "" || trust.CheckAdded(field, key, value) != nil {

@@ -60,7 +60,7 @@ func checkProof(entry *protorekor.TransparencyLogEntry) error {
 	}
 	leaf := rfc6962.DefaultHasher.HashLeaf(entry.GetCanonicalizedBody())
 	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, uint64(entry.GetLogIndex()), size, leaf, p.GetHashes(), root); err != nil { //nolint:gosec // not negative
-		return rejectCause(ReasonUnprovenLogEntry, err, "what the bundle says was logged is not what the proof is for")
+		return rejectCause(ReasonUnprovenLogEntry, err, "the log entry of the bundle is not the one of the proof")
 	}
 	return nil
 }

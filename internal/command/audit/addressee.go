@@ -35,7 +35,7 @@ func (n *notification) addressees() error {
 		kind, where, named := strings.Cut(from, ":")
 		if !ok || !named || where == "" || kind != "env" && kind != "file" {
 			// The value may be a secret that somebody has put there.
-			return &cli.UsageError{Err: errors.New("a value of --to is not written as whom=env:NAME or whom=file:PATH"), Hint: "a secret does not belong on a command line, where others see it"}
+			return &cli.UsageError{Err: errors.New("invalid --to: expected ADDRESSEE=env:NAME or ADDRESSEE=file:PATH"), Hint: "a secret does not belong on a command line, where others see it"}
 		}
 		a := addressee{name: whom}
 		secret, err := n.secret(kind, where)

@@ -45,7 +45,7 @@ func (r *run) clusterFile() (ledger.Cluster, error) {
 	there, err := cluster.Parse(raw)
 	if err != nil {
 		return there, cli.Hint(fmt.Errorf("read the cluster from %s: %w", name, err),
-			"it is what kubectl get policyexceptions.kyverno.io,policyexceptions.policies.kyverno.io -A -o yaml writes")
+			"write it with kubectl get policyexceptions.kyverno.io,policyexceptions.policies.kyverno.io -A -o yaml")
 	}
 	return there, nil
 }

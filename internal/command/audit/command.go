@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/trustflags"
 )
 
-const help = `Tell what became of every exception, from a repository's history and the seals
+const help = `Report the history and state of every exception, from a repository's history and the seals
 in it: who asked for it and why, who approved it, which workflow run signed which
 commit and when, until when it counts, and how it left.
 
@@ -84,7 +84,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o := &options{}
 	cmd := &cobra.Command{
 		Use:                   "polex-audit [flags] | polex-audit notify [flags]",
-		Short:                 "Tell what became of every exception",
+		Short:                 "Report the history and state of every exception",
 		Long:                  help,
 		Example:               example,
 		DisableFlagsInUseLine: true,
@@ -100,11 +100,11 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringSliceVar(&o.failOn, "fail-on", nil, "exit with 1 for findings of these `kinds`: drift, expired, any, or the name of one; can be repeated")
 	flags.IntVar(&o.often, "often", 10, "`number` of open exceptions of one policy from which it is said to need another look; 0 says it of none")
 	flags.IntVar(&o.renewed, "renewed", 0, "`number` of renewals in a row from which an exception under signed/ is a finding, renewed-often; 0 makes it none")
-	flags.BoolVar(&o.all, "all", false, "list what has gone as well, in a table or Markdown")
+	flags.BoolVar(&o.all, "all", false, "list removed exceptions too, in a table or Markdown")
 	flags.StringVar(&o.seen, "seen", "", "`hash` of the commit that an earlier ledger ended at: a finding if the history does not lead from there (default: that of the last run here)")
 	flags.BoolVar(&o.acceptRewritten, "accept-rewritten", false, "go on from here where the history was rewritten since the last run, and say nothing of it again")
 	flags.BoolVar(&o.allowShallow, "allow-shallow", false, "let a clone pass that does not have all of the history")
-	flags.StringVar(&o.cacheDir, "cache-dir", "", "`folder` for what is remembered from run to run (default: polex in the user's cache)")
+	flags.StringVar(&o.cacheDir, "cache-dir", "", "`folder` of the cache (default: polex in the user's cache folder)")
 	flags.BoolVar(&o.noCache, "no-cache", false, "remember nothing, and use nothing that is remembered")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := &run{options: o, streams: streams, format: format}

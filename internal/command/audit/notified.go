@@ -69,7 +69,7 @@ func (n *notification) events() ([]notify.Event, error) {
 		}
 		if o.changes {
 			if l.Shallow {
-				return nil, cli.Hint(errors.New("the clone does not have all of the history, so what the commit changed is not known"), "git fetch --unshallow, or fetch-depth: 0")
+				return nil, cli.Hint(errors.New("the clone is shallow, so the changes of the commit are not known"), "git fetch --unshallow, or fetch-depth: 0")
 			}
 			events = append(events, notify.Changes(l)...)
 		}

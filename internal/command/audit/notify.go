@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/lifetime"
 )
 
-const notifyHelp = `Tell people what became of exceptions: in the pull request that asked for one, and
+const notifyHelp = `Notify people about changes of exceptions: in the pull request that asked for one, and
 by webhooks for Slack, Teams and whatever reads JSON.
 
 --changes tells what the commit that --ref names has put under signed/, and what had
@@ -67,7 +67,7 @@ func Notify(streams cli.Streams) *cobra.Command {
 	o := &notifyOptions{}
 	cmd := &cobra.Command{
 		Use:                   "notify [flags]",
-		Short:                 "Tell people what became of exceptions",
+		Short:                 "Notify people about changes of exceptions",
 		Long:                  notifyHelp,
 		Example:               notifyExample,
 		DisableFlagsInUseLine: true,
@@ -77,16 +77,16 @@ func Notify(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	o.noCache = true
 	o.addHistory(cmd)
-	flags.BoolVar(&o.changes, "changes", false, "tell what the commit has put under signed/, and what had ended and left with it")
-	flags.StringVar(&o.ending, "ending", "", "tell what ends within this `duration`, such as 72h or 2w")
+	flags.BoolVar(&o.changes, "changes", false, "report exceptions that the commit added to signed/, and expired ones that it removed")
+	flags.StringVar(&o.ending, "ending", "", "report exceptions that expire within this `duration`, such as 72h or 2w")
 	flags.StringVar(&o.refused, "refused", "", "tell the refusals of a report: `file` that a command wrote with -o json")
-	flags.StringArrayVar(&o.to, "to", nil, "who is told, as `whom=env:NAME` or whom=file:PATH, of github, json, slack and teams; can be repeated")
+	flags.StringArrayVar(&o.to, "to", nil, "an `addressee=env:NAME` or addressee=file:PATH to send to: github, json, slack or teams; can be repeated")
 	flags.IntVar(&o.pullRequest, "pull-request", 0, "`number` of the pull request that --refused is about")
 	flags.StringVar(&o.merged, "merged", "", "`hash` of the merge that --refused is about, to find its pull request by")
 	flags.StringVar(&o.repository, "github-repository", "", "`owner/name` of the repository that is commented in (default: $GITHUB_REPOSITORY)")
 	flags.StringVar(&o.login, "github-login", "", "`account` that the token writes as (default: github-actions[bot])")
 	flags.StringVar(&o.timeout, "timeout", "", "longest `duration` that telling one addressee everything may take, such as 90s (default: 3m)")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be sent, and send nothing")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the messages, and send nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		n, err := o.load(streams, format)
 		if err != nil {
@@ -108,15 +108,15 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 	n := &notification{options: o, streams: streams, format: format, report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToTell}}
 	switch {
 	case !o.changes && o.ending == "" && o.refused == "":
-		return nil, &cli.UsageError{Err: errors.New("nothing says what is told"), Hint: "--changes, --ending or --refused"}
+		return nil, &cli.UsageError{Err: errors.New("missing --changes, --ending or --refused"), Hint: "--changes, --ending or --refused"}
 	case len(o.to) == 0:
-		return nil, &cli.UsageError{Err: errors.New("nothing says who is told"), Hint: "name somebody with --to"}
+		return nil, &cli.UsageError{Err: errors.New("missing --to"), Hint: "name somebody with --to"}
 	case o.pullRequest < 0:
 		return nil, cli.Usagef("--pull-request %d is no number of one", o.pullRequest)
 	case o.pullRequest != 0 && o.merged != "":
 		return nil, cli.Usagef("--pull-request and --merged name two pull requests")
 	case (o.pullRequest != 0 || o.merged != "") && o.refused == "":
-		return nil, &cli.UsageError{Err: errors.New("--pull-request and --merged are for --refused"), Hint: "what was signed names its pull request itself"}
+		return nil, &cli.UsageError{Err: errors.New("--pull-request and --merged are for --refused"), Hint: "a signed exception names its pull request itself"}
 	}
 	if o.ending != "" {
 		var err error

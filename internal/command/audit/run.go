@@ -206,7 +206,7 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	}
 	if err := r.memory.save(tip); err != nil {
 		// The ledger is right without it, and the next run slower.
-		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: what was read is not remembered: %s\n", plain.Line(err.Error()))
+		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: the cache cannot be written: %s\n", plain.Line(err.Error()))
 	}
 	return l, nil
 }
@@ -221,10 +221,10 @@ func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 		say("there is nothing to tell: no exception was ever in %s or %s", plain.Line(r.signed), plain.Line(r.unsigned))
 		say("hint: name other folders with --path, or with directories in --config, or another --ref")
 	case v.Status == cli.Undecided && l.Shallow:
-		say("the clone does not have all of the history, so this is not all that happened")
-		say("hint: git fetch --unshallow, or --allow-shallow if what is there now is all that is asked about")
+		say("the clone is shallow, so this is not all that happened")
+		say("hint: git fetch --unshallow, or --allow-shallow for a report on the current state only")
 	case v.Status == cli.Undecided:
-		say("a part of what the cluster holds could not be read")
+		say("some exceptions of the cluster could not be read")
 	default:
 		say("--fail-on: %s", strings.Join(v.Failed, ", "))
 	}

@@ -33,7 +33,7 @@ func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 	flags.BoolVar(&f.Commit, "commit", false, "commit "+what)
 	flags.StringVar(&f.Author, "author", "", "`name` <address> of the commit (default: the one that Git would write, by user.name and user.email)")
 	flags.BoolVar(&f.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey); commit.gpgSign does so, too")
-	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on what the remote has, and push it")
+	flags.BoolVar(&f.Push, "push", false, "commit "+what+" on top of the remote branch, and push it")
 	flags.StringVar(&f.Remote, "remote", "", "`name` of the remote that has the target branch (default: the one that HEAD's branch follows, or origin)")
 	flags.StringVar(&f.Branch, "branch", "", "target `branch` (default: the one that HEAD's branch follows)")
 	flags.IntVar(&f.Attempts, "push-attempts", 0, "`number` of times that a push is tried while others push (default: 10)")

@@ -48,7 +48,7 @@ func newCheckCommand(streams cli.Streams) *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use:                   "check --config FILE",
-		Short:                 "Say what is wrong with how the guard is installed",
+		Short:                 "Check how the guard is installed",
 		Long:                  checkHelp,
 		Example:               "  kubectl exec -n polex-system deploy/polex-guard -- /polex-guard check --config /etc/polex/config.yaml",
 		Args:                  noArguments,

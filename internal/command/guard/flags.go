@@ -108,7 +108,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.TLSKey, "tls-key", "", "`file` with its key")
 	flags.StringVar(&f.SelfManaged, "self-managed-certificate", "", "`name` of a Secret that is mounted where --tls-cert and --tls-key are, and that the guard keeps a certificate of its own in")
 	flags.StringVar(&f.DNSName, "dns-name", "", "`name` in that certificate (default: polex-guard.NAMESPACE.svc)")
-	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration that is told who certified it")
+	flags.StringVar(&f.WebhookName, "webhook-name", defaultWebhook, "`name` of the ValidatingWebhookConfiguration whose caBundle the guard keeps")
 	flags.StringVar(&f.ClientCA, "client-ca", "", "`file` with the authorities, in PEM, that sign the API server's client certificate: "+admitPath+" and "+deletedPath+" then answer nobody without one; taken up when it changes")
 	flags.StringArrayVar(&f.ClientNames, "client-name", nil, "with --client-ca, the common `name` that the client certificate has to have; can be repeated (default: any)")
 	flags.StringVar(&f.WebhookAddress, "webhook-address", ":9443", "`address` that answers admission reviews, at "+admitPath+" and "+deletedPath+", and questions, at "+verifyPath)

@@ -19,7 +19,7 @@ import (
 func (f *serveFlags) checkGit() error {
 	if !f.given("git") {
 		if f.given("git-ref") || f.given("git-path") {
-			return &cli.UsageError{Err: errors.New("--git-ref and --git-path say what to read of a repository, and none is named"), Hint: "name it with --git"}
+			return &cli.UsageError{Err: errors.New("--git-ref and --git-path require --git"), Hint: "name it with --git"}
 		}
 		return nil
 	}

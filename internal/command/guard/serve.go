@@ -57,7 +57,7 @@ func newServeCommand(streams cli.Streams) *cobra.Command {
 	var flags serveFlags
 	cmd := &cobra.Command{
 		Use:                   "serve --config FILE --tls-cert FILE --tls-key FILE",
-		Short:                 "Answer admission reviews, look again, end what has expired",
+		Short:                 "Answer admission reviews, check stored exceptions again, delete expired ones",
 		Long:                  serveHelp,
 		Example:               serveExample,
 		Args:                  noArguments,

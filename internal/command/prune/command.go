@@ -72,10 +72,10 @@ func New(streams cli.Streams) *cobra.Command {
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
-	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
-	flags.StringVar(&o.warnBefore, "warn-before", "", "name what ends within this `duration`, such as 72h or 2w")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be taken away, and change nothing")
-	o.commit.Add(flags, "what is taken away")
+	flags.StringVar(&o.signed, "signed", "", "`folder` of the signed exceptions (default: signed)")
+	flags.StringVar(&o.warnBefore, "warn-before", "", "list exceptions that expire within this `duration`, such as 72h or 2w")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "list the exceptions to remove, and change nothing")
+	o.commit.Add(flags, "the removal")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r, err := o.load(streams, format)
 		if err != nil {

@@ -77,8 +77,8 @@ func New(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
 	flags.StringVar(&o.from, "from", fromReport, "`what` PATH holds: report, apply or denial")
-	flags.StringSliceVar(&o.policies, "policies", nil, "`paths` of the Kyverno policies: which rules they have, for what (default: directories.policies of the configuration)")
-	flags.StringSliceVar(&o.resources, "resources", nil, "`paths` of manifests: whose Pods, which images, and what would be exempt")
+	flags.StringSliceVar(&o.policies, "policies", nil, "`paths` of the Kyverno policies, for their rules and kinds (default: directories.policies of the configuration)")
+	flags.StringSliceVar(&o.resources, "resources", nil, "`paths` of manifests, to find owners of Pods, images and exempt resources")
 	flags.StringVar(&o.namespace, "namespace", "", "`namespace` that the exceptions live in (default: the one that shape.namespaces names, or that of each resource)")
 	flags.StringVar(&o.renew, "renew", "", "`name` of a signed exception to draft the successor of")
 	flags.BoolVar(&o.merge, "merge", false, "write one exception for the policies that a workload violates, up to shape.maxPolicies")
@@ -107,13 +107,13 @@ func New(streams cli.Streams) *cobra.Command {
 func (o *options) check(paths []string) error {
 	switch {
 	case o.renew != "" && (len(paths) > 0 || o.cluster.on || o.merge || o.choice.any()):
-		return cli.Usagef("--renew says what is asked for, and nothing else may")
+		return cli.Usagef("--renew takes the request from the renewed exception; remove the other flags")
 	case o.cluster.on && len(paths) > 0:
 		return cli.Usagef("--cluster reads the reports of the cluster, and %q is given as well", paths[0])
 	case o.from != fromReport && o.from != fromApply && o.from != fromDenial:
 		return cli.Usagef("--from is %s, %s or %s, and not %q", fromReport, fromApply, fromDenial, o.from)
 	case o.from != fromReport && len(paths) == 0:
-		return cli.Usagef("--from says what PATH holds, and there is none")
+		return cli.Usagef("--from requires PATH")
 	}
 	if err := o.cluster.check(); err != nil {
 		return err

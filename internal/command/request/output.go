@@ -35,7 +35,7 @@ const stdout = "-"
 func (o *output) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.path, "output", "", "`file` or folder to write to, or - for standard output (default: unsigned/ in a repository with "+config.Name+", and - elsewhere)")
 	flags.StringVar(&o.commit.Branch, "branch", "", "`name` of a new branch to commit drafts on; the work tree stays as it is")
-	flags.BoolVar(&o.commit.Push, "push", false, "make the branch on what the remote has, and push it")
+	flags.BoolVar(&o.commit.Push, "push", false, "make the branch on top of the remote branch, and push it")
 	flags.StringVar(&o.commit.Remote, "remote", "", "`name` of the remote to push to (default: the one that the branch follows, or origin)")
 	flags.StringVar(&o.commit.Author, "author", "", "`name` <address> of the commit (default: Git's user.name and user.email)")
 	flags.BoolVar(&o.commit.SignCommit, "sign-commit", false, "sign the commit, as Git is configured to (gpg.format, user.signingKey)")

@@ -45,7 +45,7 @@ func (r *run) renew(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !verified:
-		draft.Notes = append(draft.Notes, "nobody has verified who signed the predecessor: the configuration has no trust policy")
+		draft.Notes = append(draft.Notes, "the signature of the renewed exception was not verified: the configuration has no trust policy")
 	}
 	return r.put(ctx, []request.Draft{*draft})
 }
@@ -61,7 +61,7 @@ func (r *run) signed(name string) (*exception.Document, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, cli.Hint(fmt.Errorf("%s has no exception %q", folder, name), "what was withdrawn or has been pruned is requested anew, and not renewed")
+		return nil, cli.Hint(fmt.Errorf("%s has no exception %q", folder, name), "a revoked or removed exception cannot be renewed; request a new one")
 	case len(found) > 1:
 		return nil, cli.Usagef("%q is at %s and at %s: name it as namespace/name", name, found[0].Position(), found[1].Position())
 	}

@@ -49,7 +49,7 @@ func (r *run) fromFlags() ([]request.Violation, error) {
 		return []request.Violation{c.violation()}, nil
 	}
 	if c.any() || !cli.IsTerminal(r.streams.In) {
-		return nil, &cli.UsageError{Err: errors.New("nothing says what is violated"), Hint: "give a report, or --policy, --rule and --about"}
+		return nil, &cli.UsageError{Err: errors.New("no violation given"), Hint: "give a report, or --policy, --rule and --about"}
 	}
 	if err := ask(missing, r.streams); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (r *run) fromReports(paths []string) []request.Violation {
 	}
 	for _, result := range aside.Results() {
 		if result.Reason == cli.ReasonMalformed && result.Hint == "" {
-			result.Hint = "for what kyverno printed, say so: --from apply or --from denial"
+			result.Hint = "for output of kyverno, add --from apply or --from denial"
 		}
 		r.add(result)
 	}

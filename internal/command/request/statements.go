@@ -22,7 +22,7 @@ type statements struct{ request.Statements }
 func (s *statements) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Reason, "reason", "", "`why` it is needed")
 	flags.StringVar(&s.Ticket, "ticket", "", "`ticket` that it is decided in")
-	flags.StringVar(&s.Owner, "owner", "", "`who` answers for it")
+	flags.StringVar(&s.Owner, "owner", "", "`name` of the person or team that owns it")
 	flags.StringVar(&s.ExpiresIn, "for", "", "`duration` from its signing to its end, such as 4h or 7d")
 	flags.StringVar(&s.Category, "category", "", "`category`: waiver, where the risk is accepted, or mitigated")
 }
@@ -52,7 +52,7 @@ func (s *statements) questions(required []string) []question {
 	all := []question{
 		{"reason", "why is it needed?", &s.Reason, slices.Contains(required, shape.RequireReason)},
 		{"ticket", "in which ticket is it decided?", &s.Ticket, slices.Contains(required, shape.RequireTicket)},
-		{"owner", "who answers for it?", &s.Owner, slices.Contains(required, shape.RequireOwner)},
+		{"owner", "owner (a person or team):", &s.Owner, slices.Contains(required, shape.RequireOwner)},
 		{"category", "waiver (the risk is accepted) or mitigated?", &s.Category, slices.Contains(required, shape.RequireCategory)},
 		{"for", "for how long, from its signing (4h, 7d, 2w)?", &s.ExpiresIn, true},
 	}

@@ -52,8 +52,8 @@ type Options struct {
 func New(o Options) (*record.Recorder, error) {
 	p := o.Config.Promote
 	if p.Renewals.RequireNewApprover && o.Verify == nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("%s.renewals.requireNewApprover: who approved a predecessor is what was signed of it, and nothing says whose signature counts", section),
-			Hint: "name who signs in the section trust of the configuration, or with --certificate-identity and --certificate-oidc-issuer"}
+		return nil, &cli.UsageError{Err: fmt.Errorf("%s.renewals.requireNewApprover: the approvers of the renewed exception are read from its signed file, and there is no trusted signer", section),
+			Hint: "name the signer in the section trust of the configuration, or with --certificate-identity and --certificate-oidc-issuer"}
 	}
 	source, err := o.source(p.Review, p.AsksApprovals())
 	if err != nil || source == "" {
@@ -77,7 +77,7 @@ func New(o Options) (*record.Recorder, error) {
 	}
 	reviewer, err := review.New(c)
 	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/approvals.md says what goes together"}
+		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/approvals.md lists the valid combinations"}
 	}
 	recorder := &record.Recorder{Reviewer: reviewer, Repository: o.Repository, Source: o.Source}
 	if p.Renewals.RequireNewApprover {

@@ -29,7 +29,7 @@ func AddFlags(cmd *cobra.Command) {
 	flags.String(flagPreset, "", "`name` of the settings to start from: baseline or strict; the settings of a preset win over those of the configuration (default: baseline)")
 	flags.String(flagMaxLifetime, "", "longest `duration` that an exception may live, such as 90d (default: no limit)")
 	flags.Bool(flagAllowUnbounded, false, "permit exceptions that never expire")
-	flags.StringSlice(flagRequire, nil, "`what` an exception has to say, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
+	flags.StringSlice(flagRequire, nil, "`statements` that an exception must have, of "+strings.Join(shape.Statements(), ", ")+" (default: nothing)")
 	flags.String(flagKyvernoVersion, "", "`release` of Kyverno, such as 1.19, that has to serve and heed the exception (default: not asked)")
 }
 

@@ -108,7 +108,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.output, "output", "", "`file` to write the sealed documents to (default: standard output)")
 	flags.StringVar(&o.bundle, "bundle", "", "`file` to write the Sigstore bundle (v0.3) of the one document to, which signs the message in its seal")
-	flags.BoolVar(&o.promote, "promote", false, "seal what waits in the repository's unsigned folder and move it to the signed one")
+	flags.BoolVar(&o.promote, "promote", false, "sign the pending exceptions of the repository and move them to the signed folder")
 	cmd.AddCommand(newTrustedRoot(streams))
 	return cmd
 }
@@ -116,7 +116,7 @@ func New(streams cli.Streams) *cobra.Command {
 // Promote makes the command that is polex-sign --promote.
 func Promote(streams cli.Streams) *cobra.Command {
 	cmd := newCommand(streams, &options{promote: true})
-	cmd.Use, cmd.Short = "polex-sign --promote [flags]", "Seal what waits in the unsigned folder and move it to the signed one"
+	cmd.Use, cmd.Short = "polex-sign --promote [flags]", "Sign the pending exceptions and move them to the signed folder"
 	cmd.Long, cmd.Example = "E"+promoting+"\n\n"+identity+"\n\n"+statuses, promoteExample
 	return cmd
 }
@@ -216,7 +216,7 @@ func (o *options) check(paths []string) error {
 	}
 	switch {
 	case o.promote && len(paths) > 0:
-		return cli.Usagef("--promote takes what waits in the repository, and no paths")
+		return cli.Usagef("--promote signs the pending exceptions of the repository; remove the paths")
 	case o.bundle != "" && o.promote:
 		return cli.Usagef("--bundle is about one document, and --promote takes everything that waits")
 	case o.bundle != "" && o.bundle == o.output:

@@ -133,7 +133,7 @@ func explain(err error) error {
 	case errors.Is(err, commit.ErrBranchBelow):
 		return cli.Hint(err, "nothing was signed or pushed; name another branch with --pull-request-branch")
 	case errors.Is(err, promote.ErrBranchTaken):
-		return cli.Hint(err, "nothing was signed or pushed; find out whose branch that is, then delete it, or name another with --pull-request-branch")
+		return cli.Hint(err, "nothing was signed or pushed; find out who made that branch, then delete it, or name another with --pull-request-branch")
 	}
 	return commitflags.Hint(err, " or use --pull-request-mode")
 }

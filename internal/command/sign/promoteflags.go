@@ -26,10 +26,10 @@ type promoteOptions struct {
 }
 
 func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
-	flags.StringVar(&o.unsigned, "unsigned", "", "`folder` that holds what waits (default: unsigned)")
-	flags.StringVar(&o.signed, "signed", "", "`folder` that holds what is sealed (default: signed)")
+	flags.StringVar(&o.unsigned, "unsigned", "", "`folder` of the pending exceptions (default: unsigned)")
+	flags.StringVar(&o.signed, "signed", "", "`folder` of the signed exceptions (default: signed)")
 	flags.StringVar(&o.source, "source", "", "`commit` to read the unsigned folder from: HEAD, a branch, a tag or a whole hash (default: HEAD)")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything and say what would be done; sign and write nothing")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "check everything and print the plan; sign and write nothing")
 	flags.BoolVar(&o.keepGoing, "keep-going", false, "leave out the files that cannot be promoted, promote the others and exit 1 (default: promote all or none)")
 	o.Add(flags, "the promotion")
 	flags.BoolVar(&o.pullRequest, "pull-request-mode", false, "push the commit to a branch of its own, for a pull request, and leave the work tree as it is")
@@ -53,13 +53,13 @@ func (o *promoteOptions) checkPromote(promote bool) error {
 	given.replace = false
 	switch {
 	case !promote && given != promoteOptions{}:
-		return cli.Usagef("--commit, --push, --source, --dry-run and what else is about a promotion go with --promote")
+		return cli.Usagef("the flags of a promotion (--commit, --push, --source, --dry-run and others) require --promote")
 	case o.pullRequestName != "" && !o.pullRequest:
 		return cli.Usagef("--pull-request-branch goes with --pull-request-mode")
 	case o.sealedOutput != "" && (commits || o.sealedInput != "" || o.dryRun):
 		return cli.Usagef("--sealed-output leaves the commit to another job: choose one")
 	case o.sealedInput != "" && o.dryRun:
-		return cli.Usagef("--dry-run is about what would be signed, and --sealed-input signs nothing")
+		return cli.Usagef("--dry-run prints a plan for signing, and --sealed-input signs nothing: remove one")
 	case o.Attempts != 0 && !pushes:
 		return cli.Usagef("--push-attempts requires --push or --pull-request-mode")
 	}

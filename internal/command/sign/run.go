@@ -89,7 +89,7 @@ func (r *run) sign(ctx context.Context, docs []*exception.Document) ([]*exceptio
 		return sealed, err
 	case errors.As(err, &unverified) && errors.As(err, &rejected) && rejected.IsPolicy():
 		return nil, exception.Refusals{{Position: unverified.Position, Reason: rejected.Reason,
-			Message: "the trust policy would not accept it: " + rejected.Detail, Hint: "nothing was written; have it signed by whom the trust policy names, or change the policy"}}
+			Message: "the trust policy would not accept it: " + rejected.Detail, Hint: "nothing was written; sign with an identity that the trust policy names, or change the policy"}}
 	}
 	return nil, undone(err)
 }

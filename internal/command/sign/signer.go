@@ -70,7 +70,7 @@ func (r *run) token(ctx context.Context) (string, error) {
 	if !cli.IsTerminal(r.streams.In) {
 		return "", cli.Hint(err, "in GitHub Actions, give the job the permission id-token: write; elsewhere pass --identity-token, or --key")
 	}
-	_, _ = fmt.Fprintln(r.streams.Err, "Sign in to say who signs. Your address becomes part of a certificate that is recorded in a public log.")
+	_, _ = fmt.Fprintln(r.streams.Err, "Sign in to sign with your identity. Your address becomes part of a certificate that is recorded in a public log.")
 	return sign.InteractiveToken(ctx, sign.Flow{Issuer: r.options.oidcIssuer, ClientID: client, Device: r.options.device, In: r.streams.In, Out: r.streams.Err})
 }
 

@@ -141,7 +141,7 @@ func fetchHint(err error) string {
 	const stays = "the file stays as it was; "
 	switch {
 	case errors.Is(err, tufroot.ErrExpired):
-		return stays + "is this machine's clock right? If so, the repository is not kept up, or somebody holds back what is newer"
+		return stays + "is this machine's clock right? If so, the repository is not kept up, or somebody holds back newer versions"
 	case errors.Is(err, tufroot.ErrUntrusted):
 		return stays + "somebody may be meddling with the repository; if it is a private one, is --root its root.json?"
 	case errors.Is(err, tufroot.ErrUnusable):

@@ -98,7 +98,7 @@ func (f *Flags) Policy(cfg *config.Config) (*trust.Policy, error) {
 	policy, err := trust.Load(c)
 	switch {
 	case errors.Is(err, trust.ErrNoAuthority):
-		return nil, &cli.UsageError{Err: errors.New("nothing says who has to have signed"), Hint: whoHint()}
+		return nil, &cli.UsageError{Err: errors.New("no trusted signer configured"), Hint: whoHint()}
 	case err != nil:
 		return nil, &cli.UsageError{Err: err}
 	}
@@ -120,5 +120,5 @@ func whoHint() string {
 	if _, err := os.Lstat(config.Name); errors.Is(err, fs.ErrNotExist) {
 		return flags
 	}
-	return flags + "; there is a " + config.Name + " here, which is not read on its own account: a gate must not take its trust from what it judges"
+	return flags + "; there is a " + config.Name + " here, which is not read unless --config names it: a gate must not take its trust policy from the files that it verifies"
 }

@@ -88,7 +88,7 @@ func New(streams cli.Streams) *cobra.Command {
 	o.around.addFlags(cmd)
 	flags.BoolVar(&o.split, "split", false, "replace each file that holds several documents or a list by one file for each of them, such as web-1.yaml, instead of checking")
 	flags.BoolVar(&o.fix, "fix", false, "print the policies.kyverno.io form of kyverno.io exceptions, where one exempts just the same, instead of checking")
-	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from the whole of a policy whose rules are named, for the new form knows no rules")
+	flags.BoolVar(&o.wholePolicy, "whole-policy", false, "with --fix: exempt from whole policies, since the new form has no rules")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if o.wholePolicy && !o.fix {
 			return cli.Usagef("--whole-policy goes with --fix")

@@ -23,7 +23,7 @@ func (s *surroundings) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&s.policies, "policies", nil, "`paths` of the Kyverno policies that exceptions are from: do the policies and rules exist? (default: directories.policies of the configuration)")
 	flags.StringSliceVar(&s.resources, "resources", nil, "`paths` of manifests: which of them would be exempt?")
 	flags.StringSliceVar(&s.crds, "crds", nil, "`paths` of the cluster's own definitions of PolicyException (default: those of Kyverno 1.19.1)")
-	flags.StringSliceVar(&s.signed, "signed", nil, "`paths` of the live exceptions: what is replaced, widened or doubled? (default: the signed folder, when PATH is in the pending one)")
+	flags.StringSliceVar(&s.signed, "signed", nil, "`paths` of the live exceptions, to find replaced, widened and duplicate ones (default: the signed folder, when PATH is in the pending one)")
 }
 
 // read puts what the paths hold into the configuration and the set. What cannot

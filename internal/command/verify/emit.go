@@ -27,7 +27,7 @@ type emission struct {
 // addEmitFlag gives the command --emit, which is --emit=message without a value.
 func addEmitFlag(cmd *cobra.Command) *emission {
 	e := &emission{stream: exception.Stream{Limit: maxEmitted}}
-	cmd.Flags().Var(e, "emit", "if everything passes, print what was verified as YAML, and the results on standard error: the `form` is message, what was signed, or sealed, with its seal")
+	cmd.Flags().Var(e, "emit", "if everything passes, print the verified documents as YAML, and the results on standard error: the `form` is message, without the signature, or sealed, with it")
 	cmd.Flags().Lookup("emit").NoOptDefVal = "message"
 	_ = cmd.RegisterFlagCompletionFunc("emit", cobra.FixedCompletions([]string{"message", "sealed"}, cobra.ShellCompDirectiveNoFileComp))
 	return e

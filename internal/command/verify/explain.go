@@ -16,7 +16,7 @@ type explanation struct{ on bool }
 
 func addExplainFlag(cmd *cobra.Command) *explanation {
 	e := &explanation{}
-	cmd.Flags().BoolVar(&e.on, "explain", false, "say below each line of text what was verified: who signed, from which run and commit, who witnessed it, until when it counts")
+	cmd.Flags().BoolVar(&e.on, "explain", false, "print the verified facts below each line of text: signer, run, commit, log entry or timestamp, and expiry")
 	return e
 }
 
@@ -31,14 +31,14 @@ func (e *explanation) check(format *cli.Format) error {
 // explain writes the facts in words, for a document that counts or does not.
 func explain(facts verify.Facts, counts bool) []cli.Fact {
 	if len(facts.Signatures) == 0 {
-		return []cli.Fact{{Label: "verified", Value: "nothing: who signed it, if anybody did, is not known"}}
+		return []cli.Fact{{Label: "verified", Value: "nothing: the signer is not known"}}
 	}
 	var said []cli.Fact
 	say := func(label, format string, args ...any) {
 		said = append(said, cli.Fact{Label: label, Value: fmt.Sprintf(format, args...)})
 	}
 	if !counts {
-		say("verified", "what follows, and it does not count all the same")
+		say("verified", "the facts below; the exception is rejected all the same")
 	}
 	for _, s := range facts.Signatures {
 		said = append(said, explainSignature(s)...)

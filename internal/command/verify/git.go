@@ -32,7 +32,7 @@ type gitFlags struct {
 func addGitFlags(cmd *cobra.Command) *gitFlags {
 	flags := cmd.Flags()
 	f := &gitFlags{given: flags.Changed}
-	flags.StringVar(&f.dir, "git", "", "`folder` of a Git repository, with or without a work tree: verify what a commit of it holds")
+	flags.StringVar(&f.dir, "git", "", "`folder` of a Git repository, with or without a work tree: verify the files of a commit")
 	flags.StringVar(&f.revision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
 	flags.StringArrayVar(&f.paths, "path", nil, "with --git, a `file` or folder in the commit, or . for all of it; can be repeated (default: directories.signed of --config)")
 	return f
@@ -45,12 +45,12 @@ func (f *gitFlags) on() bool { return f.given("git") }
 func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 	if !f.on() {
 		if f.given("ref") || f.given("path") {
-			return &cli.UsageError{Err: errors.New("--ref and --path say what to verify of a repository, and none is named"), Hint: "name it with --git"}
+			return &cli.UsageError{Err: errors.New("--ref and --path require --git"), Hint: "name it with --git"}
 		}
 		return cli.AtLeastOnePath(cmd, args)
 	}
 	if len(args) > 0 {
-		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]), Hint: "name what to verify in the commit with --path"}
+		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]), Hint: "name the path in the commit with --path"}
 	}
 	var bad *git.RevisionError
 	if err := git.CheckRevision(f.revision); errors.As(err, &bad) {
@@ -64,7 +64,7 @@ func (f *gitFlags) inCommit(cfg *config.Config) ([]string, error) {
 	paths := f.paths
 	if len(paths) == 0 {
 		if cfg.Directories.Signed == "" {
-			return nil, &cli.UsageError{Err: errors.New("nothing says what to verify in the commit"),
+			return nil, &cli.UsageError{Err: errors.New("no path in the commit given"),
 				Hint: "name it with --path, or with directories.signed in --config; --path . is all of it"}
 		}
 		paths = []string{cfg.Directories.Signed}

@@ -8,7 +8,7 @@ var hints = map[string]string{
 	verify.ReasonAltered:              "restore the file that was signed, or have the change reviewed and signed anew",
 	verify.ReasonBadMessage:           "remove the annotations under cosign.sigstore.dev/ and sign the file again",
 	verify.ReasonWrongIdentity:        "if this signer is meant to count, say so in the trust policy",
-	verify.ReasonBeyondLimits:         "narrow it to what the signer may sign, or have somebody sign who may",
+	verify.ReasonBeyondLimits:         "narrow it to the limits of its signer, or have an authority sign that may",
 	verify.ReasonExpired:              "remove it, or have a renewal reviewed and signed",
 	verify.ReasonNoExpiry:             "have it signed with an expiry, or pass --allow-unbounded",
 	verify.ReasonUntrustedCertificate: "if a private Sigstore signed it, name its root with --trusted-root",

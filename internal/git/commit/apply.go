@@ -71,10 +71,10 @@ func (c *Clone) recover() (string, error) {
 		return "", err
 	}
 	// HEAD is what counts, whether the change has reached it or not.
-	target, said := head.Commit, "took back what a run that was cut off had begun"
+	target, said := head.Commit, "undid the changes of an interrupted run"
 	switch {
 	case j.filesOnly && head == j.head:
-		target, said = j.commit, "finished what a run that was cut off had begun"
+		target, said = j.commit, "finished the changes of an interrupted run"
 	case !j.filesOnly && (head == j.head || head.Commit == j.commit):
 		target, said = j.commit, fmt.Sprintf("finished the commit %s of a run that was cut off", j.commit)
 	}

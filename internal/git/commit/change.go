@@ -38,7 +38,7 @@ func effect(tree *git.Tree, change Change) (Change, error) {
 			return left, err
 		}
 		if !old.Absent() && !old.IsFile() {
-			return left, fmt.Errorf("write %q: what is there is no regular file", name)
+			return left, fmt.Errorf("write %q: it exists and is not a regular file", name)
 		}
 		if old.Mode != filemode.Regular || old.Hash() != plumbing.ComputeHash(plumbing.BlobObject, change.Write[name]) {
 			left.Write[name] = change.Write[name]

@@ -37,7 +37,7 @@ func TestRecoverElsewhere(t *testing.T) {
 			later := r.commit("Later")
 			_, _ = r.try("stash", "pop", "--quiet", "--index")
 			got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1})
-			if got.Err != "" || got.Recovered != "took back what a run that was cut off had begun" {
+			if got.Err != "" || got.Recovered != "undid the changes of an interrupted run" {
 				t.Fatalf("the next run says %+v", got)
 			}
 			r.clean()
@@ -64,7 +64,7 @@ func TestRecoverElsewhere(t *testing.T) {
 		r := cutOff(t, "write the files")
 		r.must(os.Remove(r.path(".git/index.lock")))
 		r.git("checkout", "--quiet", "-b", "topic")
-		if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.HasPrefix(got.Recovered, "took back") {
+		if got := start(t, order{Dir: r.dir, Mode: "nothing", KillAt: -1}); !strings.HasPrefix(got.Recovered, "undid") {
 			t.Fatalf("the next run says %+v", got)
 		}
 		r.clean()

@@ -141,7 +141,7 @@ func (s *Store) tell(ctx context.Context, gk exception.GroupKind, err error) {
 }
 
 // errAgain is returned where everything has to be listed again, and nothing is wrong.
-var errAgain = errors.New("what was watched is too old")
+var errAgain = errors.New("the watch is too old")
 
 func (s *Store) listAndWatch(ctx context.Context, gk exception.GroupKind, f *followed) error {
 	where, err := s.api.find(ctx, gk)

@@ -41,7 +41,7 @@ func (k *checkup) certificate(ctx context.Context, subject string, w *admissionr
 	defer conn.Close() //nolint:errcheck // nothing was written
 	for _, cert := range conn.ConnectionState().PeerCertificates {
 		if left := cert.NotAfter.Sub(k.Now()); left < soon {
-			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the certificate of %q ends at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew it; what renews it should have done so by now"})
+			k.add(Finding{Subject: subject, Reason: ReasonCertificateEnds, Message: fmt.Sprintf("the certificate of %q ends at %s", cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339)), Hint: "renew it; the program that renews it should have done so by now"})
 		}
 	}
 }

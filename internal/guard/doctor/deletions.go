@@ -21,7 +21,7 @@ func (k *checkup) deletions(ctx context.Context) {
 		k.unknown(policies, err)
 		return
 	}
-	defer k.unlessFound("what is asked about deletions", "nothing but the guard")()
+	defer k.unlessFound("the webhook about deletions", "nothing but the guard")()
 	for _, config := range configs.Items {
 		for _, w := range config.Webhooks {
 			if config.Name != k.Webhook {

@@ -29,7 +29,7 @@ func (k *checkup) kyverno(ctx context.Context) {
 		}
 	}
 	if seen && k.Guards != nil && !k.Guards(k.Kyverno) {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNamespaceNotGuarded, Message: "exceptions may be for what runs in the namespace of Kyverno", Hint: "add it to guard.guardNamespaces of the configuration"})
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNamespaceNotGuarded, Message: "exceptions may exempt objects in the namespace of Kyverno", Hint: "add it to guard.guardNamespaces of the configuration"})
 	}
 	switch {
 	case !seen:

@@ -39,7 +39,7 @@ func (k *checkup) mutating(ctx context.Context) {
 		k.unknown("namespaces/"+k.Namespace, err)
 		return
 	}
-	defer k.unlessFound("what changes objects on their way", "nothing is asked about exceptions, or about "+k.Namespace)()
+	defer k.unlessFound("mutating webhooks and policies", "nothing is asked about exceptions, or about "+k.Namespace)()
 	for _, m := range mutators {
 		if k.asksAbout(m.rules, admissionregistrationv1.Create) || k.asksAbout(m.rules, admissionregistrationv1.Update) {
 			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutates,
@@ -53,9 +53,9 @@ func (k *checkup) mutating(ctx context.Context) {
 		if what := m.changes(believed); len(what) > 0 {
 			k.add(Finding{Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, by which the guard decides", strings.Join(what, ", "), k.Namespace), Hint: hint})
 		} else if what := m.changes(running); len(what) > 0 {
-			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, and so what runs there", strings.Join(what, ", "), k.Namespace), Hint: hint})
+			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: fmt.Sprintf("it can change %s of %s, and so the programs that run there", strings.Join(what, ", "), k.Namespace), Hint: hint})
 		} else if m.authored {
-			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: "whoever writes a policy that mutates can have it change the ConfigMap and Secret of " + k.Namespace, Hint: hint})
+			k.add(Finding{Outcome: Doubtful, Subject: m.subject, Reason: ReasonMutatesGuard, Message: "everybody who can write a mutating policy can change the ConfigMap and Secret of " + k.Namespace, Hint: hint})
 		}
 	}
 }

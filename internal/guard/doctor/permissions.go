@@ -57,7 +57,7 @@ func (k *checkup) permissions(ctx context.Context) {
 		}
 		needs = append(needs, need{gk.Group, mapping.Resource.Resource, "", "", []string{"get", "list", "watch", "delete"}})
 	}
-	defer k.unlessFound("permissions", "it may watch, delete what has expired, and say so")()
+	defer k.unlessFound("permissions", "it may watch, delete expired exceptions, and write Events")()
 	for _, n := range needs {
 		lacking, err := k.lacking(ctx, n)
 		if err != nil {

@@ -46,7 +46,7 @@ func (k *checkup) protect(ctx context.Context) {
 	}
 	names := slices.Collect(maps.Keys(delivered))
 	if !slices.ContainsFunc(names, func(name string) bool { return there[name] != nil || bound[name] }) {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNotProtected, Message: "whoever may write the guard's webhook, configuration or Deployment, or Kyverno's, can switch it off",
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonNotProtected, Message: "everybody who can write the guard's webhook, configuration or Deployment, or Kyverno's, can switch it off",
 			Hint: "name administrators, and apply policies/guard/protect"})
 		return
 	}
@@ -65,7 +65,7 @@ func (k *checkup) protect(ctx context.Context) {
 		case p == nil:
 			wrong(name, "it is not there")
 		case p.Spec.FailurePolicy != nil && *p.Spec.FailurePolicy != admissionregistrationv1.Fail:
-			wrong(name, "what it cannot evaluate is let through: its failurePolicy is not Fail")
+			wrong(name, "it admits requests that it cannot evaluate: its failurePolicy is not Fail")
 		case len(p.Spec.Validations) == 0:
 			wrong(name, "it validates nothing")
 		case !bound[name]:

@@ -42,7 +42,7 @@ func (k *checkup) webhook(ctx context.Context) {
 
 // registered looks at the webhooks that the API server asks.
 func (k *checkup) registered(ctx context.Context, subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
-	defer k.unlessFound(subject, "every version, namespace and object; what is created or changed fails closed, and deletions fail open")()
+	defer k.unlessFound(subject, "every version, namespace and object; creations and changes fail closed, and deletions fail open")()
 	k.covers(subject, webhooks)
 	for i := range webhooks {
 		w := &webhooks[i]
@@ -100,7 +100,7 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 				f := Finding{Subject: subject, Reason: ReasonVersionNotAsked, Message: fmt.Sprintf("%s of %s in %s is let through unasked", operation, gk, m.GroupVersionKind.Version),
 					Hint: `write apiVersions: ["*"], operations: [CREATE, UPDATE], scope: "*"`}
 				if operation == admissionregistrationv1.Delete {
-					f.Outcome, f.Reason, f.Message = Doubtful, ReasonDeleteNotAsked, fmt.Sprintf("who deletes a %s in %s is not written down", gk, m.GroupVersionKind.Version)
+					f.Outcome, f.Reason, f.Message = Doubtful, ReasonDeleteNotAsked, fmt.Sprintf("the audit log does not name the user who deletes a %s in %s", gk, m.GroupVersionKind.Version)
 					f.Hint = "add the webhook for deletions of the guard's manifests"
 				}
 				k.add(f)
@@ -123,7 +123,7 @@ func asks(rules []admissionregistrationv1.RuleWithOperations, m *meta.RESTMappin
 	})
 }
 
-// open: what is asked about deletions keeps nobody from one while no guard answers.
+// open: the webhook about deletions keeps nobody from one while no guard answers.
 func (k *checkup) open(subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Ignore {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonDeletesFailClosed, Message: "without an answer of the guard, no exception can be deleted, and no namespace that holds one",
@@ -144,7 +144,7 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 		wrong(ReasonObjectHole, "objects choose by their labels whether they are looked at", "remove the objectSelector")
 	}
 	if len(w.MatchConditions) > 0 {
-		wrong(ReasonConditionHole, "what its matchConditions leave out is not guarded", "remove them")
+		wrong(ReasonConditionHole, "objects that its matchConditions exclude are not guarded", "remove them")
 	}
 	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Fail {
 		wrong(ReasonFailsOpen, "without an answer of the guard, everything is admitted", "write failurePolicy: Fail")
@@ -156,7 +156,7 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 		wrong(ReasonSideEffects, "a dry run is refused without being asked about", "write sideEffects: NoneOnDryRun")
 	}
 	if w.MatchPolicy == nil || *w.MatchPolicy != admissionregistrationv1.Exact {
-		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonMatchPolicy, Message: "what is written in a version that no rule names is converted first, and refused", Hint: "write matchPolicy: Exact, and every version"})
+		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonMatchPolicy, Message: "an object in a version that no rule names is converted first, and refused", Hint: "write matchPolicy: Exact, and every version"})
 	}
 }
 

@@ -61,7 +61,7 @@ func checkPatterns(e ast.Expr) error {
 		}
 	}))
 	if total > maxPatternSize {
-		return fmt.Errorf("its patterns are of size %d with what they repeat, and %d is allowed", total, maxPatternSize)
+		return fmt.Errorf("its patterns have size %d with repetitions; at most %d is allowed", total, maxPatternSize)
 	}
 	return nil
 }

@@ -28,15 +28,15 @@ const (
 var assumptionTexts = [...]string{
 	"that the request comes from those that the match asks for",
 	"that the conditions hold",
-	"that objects whose files do not say a namespace are in one that matches",
+	"that objects without a namespace in their file are in one that matches",
 	"that namespaces which are in no file have the labels",
 	"that generated names match",
 	"that objects are created, updated or deleted as the conditions ask, and are then as in their files",
-	"that what the API server adds to objects and requests is as the conditions ask",
+	"that values which the API server adds to objects and requests match",
 	"that custom kinds are called in URLs as the conditions ask",
-	"that functions which are not evaluated here give what the conditions ask",
+	"that functions which are not evaluated here return matching values",
 	"that conditions hold where evaluating them costs too much",
-	"that a policy leaves alone what a condition cannot be evaluated on, as those that mutate, generate or delete may",
+	"that policies which mutate, generate or delete skip objects on which a condition cannot be evaluated",
 	"that no controller makes more of these objects, such as the Pods of a Deployment",
 }
 

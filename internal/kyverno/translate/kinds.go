@@ -27,7 +27,7 @@ func (t *translator) ofKinds(kinds []kyverno.Located) []string {
 	for _, k := range kinds {
 		s := kyverno.ParseKind(k.Text)
 		if s.Subresource != "" {
-			t.note(k.Path, fmt.Sprintf("%q speaks of a subresource, whose object does not say what it belongs to", k.Text), "write the new form by hand with request.resource and request.subResource")
+			t.note(k.Path, fmt.Sprintf("%q is a subresource, and its object does not name the object that it belongs to", k.Text), "write the new form by hand with request.resource and request.subResource")
 			continue
 		}
 		if s.Kind == "" {

@@ -32,7 +32,7 @@ func (t *translator) policies() {
 		kind, known := t.how.PolicyKinds[ref.Name.Text]
 		switch {
 		case !known:
-			t.note(ref.Name.Path, fmt.Sprintf("the new form says which kind of policy %q is", ref.Name.Text), "say what has become of it: ValidatingPolicy, MutatingPolicy, …")
+			t.note(ref.Name.Path, fmt.Sprintf("the new form says which kind of policy %q is", ref.Name.Text), "name its new kind: ValidatingPolicy, MutatingPolicy, …")
 			continue
 		case !knownPolicyKind(kind):
 			t.note(ref.Name.Path, fmt.Sprintf("%q is no kind of policy that takes the place of %q", kind, ref.Name.Text), "say one of "+strings.Join(translated, ", ")+", or its Namespaced form")

@@ -14,7 +14,7 @@ import (
 func (t *translator) byUser(f kyverno.Filter) []string {
 	for field, roles := range map[string][]kyverno.Located{"roles": f.Roles, "clusterRoles": f.ClusterRoles} {
 		if len(roles) > 0 {
-			t.note(f.Path.With(field), field+" have no counterpart: the request says who its user is, and not which roles they have", "name subjects: users, groups or service accounts")
+			t.note(f.Path.With(field), field+" have no counterpart: the request names its user, and not their roles", "name subjects: users, groups or service accounts")
 		}
 	}
 	if len(f.Subjects) == 0 {

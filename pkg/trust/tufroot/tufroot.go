@@ -34,7 +34,7 @@ var (
 	ErrUntrusted = errors.New("the repository is not to be trusted")
 	// ErrUnusable says that what the repository holds is no trusted root that
 	// could verify anything.
-	ErrUnusable = errors.New("what the repository holds is of no use")
+	ErrUnusable = errors.New("the content of the repository is invalid")
 )
 
 // ErrNotFound is what a [Download] returns for a file that is not there.

@@ -39,12 +39,12 @@ var before = map[string]string{
 
 // added is what the API server changes before it asks: it adds what nobody has signed.
 var added = map[string]string{
-	"the namespace of the address": "[altered] it is not what was signed: metadata.namespace was added",
-	"a default":                    `[altered] it is not what was signed: spec.reportResult was added ("skip")`,
+	"the namespace of the address": "[altered] it differs from its signed content: metadata.namespace was added",
+	"a default":                    `[altered] it differs from its signed content: spec.reportResult was added ("skip")`,
 	// What it leaves out, which was signed.
-	"a field that nobody knows": "[altered] it is not what was signed: items was removed",
-	"a null in an annotation":   `[altered] it is not what was signed: metadata.annotations["polex.dev/expires-at"] is "", signed as null`,
-	"a null in a field":         "[altered] it is not what was signed: spec.expiresAt was removed (signed as null)",
+	"a field that nobody knows": "[altered] it differs from its signed content: items was removed",
+	"a null in an annotation":   `[altered] it differs from its signed content: metadata.annotations["polex.dev/expires-at"] is "", signed as null`,
+	"a null in a field":         "[altered] it differs from its signed content: spec.expiresAt was removed (signed as null)",
 }
 
 // mended are the files in which the API server reads what was signed though the file

@@ -107,7 +107,7 @@ func TestUnknownToGit(t *testing.T) {
 	is(i, "the report", "in verified pass", "out unknown-to-git fail")
 	readable(i, 1)
 	i.until(t, "an Event", func(ctx context.Context) error {
-		return contains(ctx, "/apis/events.k8s.io/v1/namespaces/"+ns+"/events", `"note":"[unknown-to-git] no file of the repository holds what was signed`)
+		return contains(ctx, "/apis/events.k8s.io/v1/namespaces/"+ns+"/events", `"note":"[unknown-to-git] no file of the repository has this signed content`)
 	})
 	i.until(t, "the metrics", func(ctx context.Context) error {
 		return i.measures(ctx, `polex_guard_exceptions{kind="PolicyException.policies.kyverno.io",reason="unknown-to-git"} 1`)
