@@ -58,7 +58,7 @@ func TestCertificateEndsHalfWay(t *testing.T) {
 				}
 				return
 			}
-			f.refuses(t, out, err, refusal{"does not verify, and is not handed out", tc.reason})
+			f.refuses(t, out, err, refusal{"does not verify, and is not written", tc.reason})
 			if !strings.Contains(err.Error(), "the certificate was valid from") {
 				t.Errorf("error %v does not say until when", err)
 			}

@@ -39,7 +39,7 @@ func TestCertificateFaults(t *testing.T) {
 		{name: "403", fault: answer(http.StatusForbidden, "no"), asked: 1, want: "Fulcio returned 403: no"},
 		{name: "404", fault: answer(http.StatusNotFound, "page not found"), asked: 1, want: "Fulcio returned 404"},
 		{name: "a way to somebody else", fault: answer(http.StatusTemporaryRedirect, "", "Location", "/elsewhere"), asked: 1,
-			want: "it returned 307, and what it leads to is not followed"},
+			want: "it returned 307; redirects are not followed"},
 		{name: "a page", fault: answer(http.StatusOK, "<html>sign in to the proxy</html>"), asked: 1, want: "invalid character '<'"},
 		{name: "empty", fault: answer(http.StatusOK, ""), asked: 1, want: "unexpected end of JSON"},
 		{name: "null", fault: answer(http.StatusOK, "null"), asked: 1, want: "no certificates"},

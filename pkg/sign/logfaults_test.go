@@ -51,7 +51,7 @@ func TestLogFaults(t *testing.T) {
 		{name: "400", fault: answer(http.StatusBadRequest, `{"code":400,"message":"no thanks"}`), asked: 1, want: "it returned 400: {\"code\":400,\"message\":\"no thanks\"}"},
 		{name: "404", fault: answer(http.StatusNotFound, `nothing here`), asked: 1, want: "it returned 404: nothing here"},
 		{name: "a way to somebody else", fault: answer(http.StatusPermanentRedirect, "", "Location", "/elsewhere"), asked: 1,
-			want: "it returned 308, and what it leads to is not followed"},
+			want: "it returned 308; redirects are not followed"},
 		{name: "a page", fault: answer(http.StatusCreated, "<html>sign in to the proxy</html>"), asked: 1, want: "its answer is not a log entry: invalid character '<'"},
 		{name: "empty", fault: answer(http.StatusCreated, ""), asked: 1, want: "its answer is not a log entry"},
 		{name: "null", fault: answer(http.StatusCreated, "null"), asked: 1, want: "not a complete log entry"},

@@ -35,7 +35,7 @@ func TestTokenFaults(t *testing.T) {
 		{name: "503 that looks like a token", fault: answer(http.StatusServiceUnavailable, `{"value":"a.b.c"}`), asked: 4, want: "it returned 503"},
 		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "3600"), asked: 1, want: "asks not to be asked again for 1h0m0s"},
 		{name: "403", fault: answer(http.StatusForbidden, `{"message":"no id-token permission"}`), asked: 1, want: "no id-token permission"},
-		{name: "a way to somebody else", fault: answer(http.StatusFound, "", "Location", "/elsewhere"), asked: 1, want: "what it leads to is not followed"},
+		{name: "a way to somebody else", fault: answer(http.StatusFound, "", "Location", "/elsewhere"), asked: 1, want: "redirects are not followed"},
 		{name: "a page", fault: answer(http.StatusOK, "<html>sign in"), asked: 1, want: "its answer holds no token"},
 		{name: "nothing", fault: answer(http.StatusOK, "{}"), asked: 1, want: "its answer holds no token"},
 		{name: "too big", fault: tooBig, asked: 1, want: "its answer is larger than 1024 KiB"},

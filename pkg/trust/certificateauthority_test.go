@@ -213,7 +213,7 @@ func TestCertified(t *testing.T) {
 		{name: "a mailbox", authorities: with(func(*trust.AuthorityConfig) {})},
 		{name: "an address", authorities: with(func(a *trust.AuthorityConfig) { a.Subject = "https://builds.acme.example/a" })},
 		{name: "a pattern", authorities: with(func(a *trust.AuthorityConfig) { a.Subject, a.SubjectRegexp = "", ".*@acme.example" })},
-		{name: "a pattern for anybody", authorities: with(func(a *trust.AuthorityConfig) { a.Subject, a.SubjectRegexp = "", ".*" }), want: "anybody"},
+		{name: "a pattern for anybody", authorities: with(func(a *trust.AuthorityConfig) { a.Subject, a.SubjectRegexp = "", ".*" }), want: "any host"},
 		{name: "no subject", authorities: with(func(a *trust.AuthorityConfig) { a.Subject = "" }), want: "names no subject"},
 		{name: "a host", authorities: with(func(a *trust.AuthorityConfig) { a.Subject = "builds.acme.example" }), want: "neither an address"},
 		{name: "an issuer", authorities: with(func(a *trust.AuthorityConfig) { a.Issuer = issuer }), want: "issuer and claims are Fulcio's"},

@@ -267,7 +267,7 @@ func TestAssignSays(t *testing.T) {
 		{[][]*trust.Authority{{anna}, {carl}, {dora}}, `1 of the group "platform" signed it, and 2 have to`},
 		{[][]*trust.Authority{{anna}, {ben}, {dora}}, `0 of the group "security" signed it, and 1 have to`},
 		{[][]*trust.Authority{{anna}, {ben, carl}}, "2 of the authorities signed it, and 3 have to"},
-		{[][]*trust.Authority{{anna}, {ben, carl}, {dora}}, "cannot stand for all the groups at once"},
+		{[][]*trust.Authority{{anna}, {ben, carl}, {dora}}, "do not satisfy all groups at once"},
 		{[][]*trust.Authority{{anna}, {ben}, {carl}}, ""},
 		{make([][]*trust.Authority, 9), "9 signers are more than 8"},
 	} {

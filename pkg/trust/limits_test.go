@@ -158,7 +158,7 @@ func TestWithin(t *testing.T) {
 		{"renewals, none may be, by the other half", swap(legacyException, "annotations: {", "annotations: {polex.dev/renews: web, "), renewals(trust.RenewalLimitsConfig{Forbid: true}), at, "it renews another"},
 		{"renewals, as many as may be", renewal, renewals(trust.RenewalLimitsConfig{Max: 2}), at, ""},
 		{"renewals, one too many", renewal, renewals(trust.RenewalLimitsConfig{Max: 1}), at, "limits.renewals.max is 1, and it is renewal 2"},
-		{"renewals, a number that is none", swap(renewal, `renewal: "2"`, `renewal: "two"`), renewals(trust.RenewalLimitsConfig{Max: 3}), at, "what it says of its predecessor cannot be read"},
+		{"renewals, a number that is none", swap(renewal, `renewal: "2"`, `renewal: "two"`), renewals(trust.RenewalLimitsConfig{Max: 3}), at, "its reference to the renewed exception cannot be read"},
 		{"renewals, no number", swap(renewal, `polex.dev/renewal: "2", `, ""), renewals(trust.RenewalLimitsConfig{Max: 3}), at, "cannot be read"},
 		{"renewals of the other group", swap(currentException, "namespace: exceptions}", "namespace: exceptions, annotations: {polex.dev/renewal: \"2\", polex.dev/renews: \"a@sha256:"+strings.Repeat("0", 64)+"\"}}"), renewals(trust.RenewalLimitsConfig{Max: 1}), at, "it is renewal 2"},
 		{"renewals, short enough", renewal, renewals(trust.RenewalLimitsConfig{MaxLifetime: "1d"}), at, ""},
@@ -241,7 +241,7 @@ func TestLimitsRefused(t *testing.T) {
 	for _, l := range []trust.LimitsConfig{{MaxLifetime: "4h"}, {Renewals: &trust.RenewalLimitsConfig{MaxLifetime: "4h"}}} {
 		config := limited(&l)
 		config.Authorities[0] = trust.AuthorityConfig{Key: keyPEM(t, elliptic.P256()), InsecureWithoutLog: true, Limits: config.Authorities[0].Limits}
-		if _, err := trust.New(config, root(t, "tlogs", "timestampAuthorities")); err == nil || !strings.Contains(err.Error(), "witness") {
+		if _, err := trust.New(config, root(t, "tlogs", "timestampAuthorities")); err == nil || !strings.Contains(err.Error(), "cannot be proven") {
 			t.Errorf("a lifetime that nothing would witness: %v", err)
 		}
 	}
