@@ -112,6 +112,8 @@ func TestCost(t *testing.T) {
 		want  string // of the problem
 	}{
 		"a patch with aliases":    {patched(fmt.Sprintf(attacked, ", labels: {a: "+aliases+"}"), ""), lengthy},
+		"aliases in the second":   {patched(exceptionFile+"---\n"+fmt.Sprintf(attacked, ", labels: {a: "+aliases+"}"), ""), lengthy},
+		"aliases not counted":     {patched(exceptionFile+"---\na: *b\nb: &b 1\n", ""), lengthy},
 		"operations with aliases": {patched("[{op: add, path: /spec/x, value: {a: "+aliases+"}}]", ofExceptions), lengthy},
 		"a large file often":      {large(11), "files and KiB"},
 		"a large patch for many": {map[string]string{"k/kustomization.yaml": "resources: [e.yaml]\npatches: [{path: p.yaml, target: {kind: PolicyException}}]", "k/e.yaml": many,

@@ -211,7 +211,8 @@ func (r *repository) reduced(k *kustomization) (object map[string]any, unknown s
 		if !known {
 			unknown = fmt.Sprintf("%s has the patch %s, which is not in the repository", k.file, p.file)
 		}
-		if exception.ExpandsTooFar([]byte(content)) || copies(content) {
+		tooFar := func(c chunk) bool { return exception.CheckAliases(c.text) != nil }
+		if slices.ContainsFunc(split([]byte(content)), tooFar) || copies(content) {
 			unknown = k.file + " has a patch that copies or repeats values, which can be of any length: polex adopt does not apply it"
 		}
 		entry, _ := k.object[p.key].([]any)[p.index].(map[string]any)

@@ -42,8 +42,8 @@ func object(text []byte) (map[string]any, error) {
 	if exception.TooManyNodes(text, maxNodes) {
 		return nil, fmt.Errorf("the document has more than %d values", maxNodes)
 	}
-	if exception.ExpandsTooFar(text) {
-		return nil, errors.New("the document is too large when its aliases are written out")
+	if err := exception.CheckAliases(text); err != nil {
+		return nil, err
 	}
 	raw, err := yaml.YAMLToJSON(text)
 	if err != nil {

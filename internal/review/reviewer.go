@@ -93,7 +93,7 @@ func New(c Config) (*Reviewer, error) {
 		}
 	case SourceTrailers:
 		if c.RequireCodeOwners || c.asksApprovals() && !c.InsecureCountTrailers {
-			return nil, errors.New("required approvals need record: api, since any author can write names into a commit message")
+			return nil, errors.New("required approvals need promote.record: api, since any author can write names into a commit message; promote.approvalsFrom: trailers counts them without code owners")
 		}
 	default:
 		return nil, fmt.Errorf("there is no source %q of records: api, event and trailers are known", c.Source)

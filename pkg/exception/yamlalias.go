@@ -2,6 +2,7 @@ package exception
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 
 	"go.yaml.in/yaml/v3"
@@ -58,12 +59,16 @@ func (b *yamlBuilder) merge(out *node, seen map[string]int, n *yaml.Node, depth 
 	return nil
 }
 
-// ExpandsTooFar reports whether the aliases of a YAML document stand for more text than
-// [Reader.Aliases] takes. It is for what another reader is to read, which writes them out.
-func ExpandsTooFar(raw []byte) bool {
+// CheckAliases is for a YAML document that another reader is to read, which writes aliases
+// out. It returns an error where they stand for more than 8 MiB of text, as [Reader.Aliases]
+// does, and where they cannot be counted.
+func CheckAliases(raw []byte) error {
+	if bytes.IndexByte(raw, '*') < 0 || bytes.IndexByte(raw, '&') < 0 {
+		return nil
+	}
 	var doc yaml.Node
-	if bytes.IndexByte(raw, '*') < 0 || bytes.IndexByte(raw, '&') < 0 || yaml.Unmarshal(raw, &doc) != nil {
-		return false
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		return fmt.Errorf("its aliases cannot be counted: %w", err)
 	}
 	sizes, aliases := map[*yaml.Node]int{}, false
 	var size func(n *yaml.Node) int
@@ -81,5 +86,8 @@ func ExpandsTooFar(raw []byte) bool {
 		}
 		return sum
 	}
-	return size(&doc) > maxExpanded && aliases
+	if size(&doc) > maxExpanded && aliases {
+		return fmt.Errorf("it has more than %d MiB of text when its aliases are written out", maxExpanded>>20)
+	}
+	return nil
 }

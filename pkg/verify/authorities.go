@@ -114,7 +114,7 @@ func (v *Verifier) mismatches(signatures []Signature) string {
 	for _, s := range signatures {
 		for _, a := range v.policy.Authorities() {
 			_, why := a.Matches(s.Identity)
-			said = append(said, fmt.Sprintf("not %q, for %s", a.Name(), why))
+			said = append(said, fmt.Sprintf("authority %q does not match: %s", a.Name(), why))
 		}
 	}
 	return several(said)

@@ -108,9 +108,9 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 	n := &notification{options: o, streams: streams, format: format, report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToTell}}
 	switch {
 	case !o.changes && o.ending == "" && o.refused == "":
-		return nil, &cli.UsageError{Err: errors.New("missing --changes, --ending or --refused"), Hint: "--changes, --ending or --refused"}
+		return nil, &cli.UsageError{Err: errors.New("missing --changes, --ending or --refused"), Hint: "add one, e.g. --ending 72h"}
 	case len(o.to) == 0:
-		return nil, &cli.UsageError{Err: errors.New("missing --to"), Hint: "name somebody with --to"}
+		return nil, &cli.UsageError{Err: errors.New("missing --to"), Hint: "add one, e.g. --to slack=env:SLACK_URL"}
 	case o.pullRequest < 0:
 		return nil, cli.Usagef("--pull-request %d is no number of one", o.pullRequest)
 	case o.pullRequest != 0 && o.merged != "":

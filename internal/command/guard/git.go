@@ -19,7 +19,7 @@ import (
 func (f *serveFlags) checkGit() error {
 	if !f.given("git") {
 		if f.given("git-ref") || f.given("git-path") {
-			return &cli.UsageError{Err: errors.New("--git-ref and --git-path require --git"), Hint: "name it with --git"}
+			return &cli.UsageError{Err: errors.New("--git-ref and --git-path require --git"), Hint: "add --git FOLDER, the clone to read"}
 		}
 		return nil
 	}

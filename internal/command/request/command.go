@@ -107,7 +107,7 @@ func New(streams cli.Streams) *cobra.Command {
 func (o *options) check(paths []string) error {
 	switch {
 	case o.renew != "" && (len(paths) > 0 || o.cluster.on || o.merge || o.choice.any()):
-		return cli.Usagef("--renew takes the request from the renewed exception; remove the other flags")
+		return cli.Usagef("--renew takes the violation from the renewed exception: remove PATH, --cluster, --merge and the flags of a violation")
 	case o.cluster.on && len(paths) > 0:
 		return cli.Usagef("--cluster reads the reports of the cluster, and %q is given as well", paths[0])
 	case o.from != fromReport && o.from != fromApply && o.from != fromDenial:

@@ -45,7 +45,7 @@ func (f *gitFlags) on() bool { return f.given("git") }
 func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 	if !f.on() {
 		if f.given("ref") || f.given("path") {
-			return &cli.UsageError{Err: errors.New("--ref and --path require --git"), Hint: "name it with --git"}
+			return &cli.UsageError{Err: errors.New("--ref and --path require --git"), Hint: "add --git FOLDER, the clone to read"}
 		}
 		return cli.AtLeastOnePath(cmd, args)
 	}
