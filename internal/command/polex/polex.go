@@ -1,4 +1,6 @@
 // Package polex is the command polex, which contains the other commands.
+//
+//go:generate go test -run ^TestReference$ . -update
 package polex
 
 import (
