@@ -18,7 +18,7 @@ const configName = ".polex.yaml"
 // of adopted exceptions that each would reject as an error.
 func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Duration, eased map[string]int) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by polex adopt. docs/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
+	fmt.Fprintf(&b, "# Written by polex adopt. docs/how-to/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
 		r.options.Unsigned, r.options.Signed)
 	trust, note := r.trust(longest)
 	if note != "" {
@@ -110,7 +110,7 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
 		expiry = fmt.Sprintf("  expiryKeys: [%s]\n", quoted(keys))
 	}
 	if issuer == "" {
-		section = "# trust: docs/trust.md says how to name the trusted signer\n"
+		section = "# trust: docs/reference/trust.md says how to name the trusted signer\n"
 		if expiry != "" {
 			section += "trust:\n" + expiry
 		}

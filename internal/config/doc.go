@@ -6,7 +6,7 @@
 // trust to pkg/trust. A command reads those with [Config.Section] or trust.Read, so that no binary
 // links an unused package.
 //
-// docs/polex.schema.json and docs/configuration.md are generated from tags of the types:
+// docs/polex.schema.json and docs/reference/configuration.md are generated from tags of the types:
 //
 //	json     the key
 //	doc      a sentence about it

@@ -57,7 +57,7 @@ verified before it is handed out, by the trust policy of the configuration where
 it has one.
 
 The public Sigstore, which signs by default, publishes who signs for ever: an e-mail
-address, or the name of the repository and the workflow (docs/privacy.md). On a
+address, or the name of the repository and the workflow (docs/explanation/privacy.md). On a
 terminal, polex-sign asks before that; --yes answers. A private Sigstore (--fulcio-url,
 --rekor-url) publishes nothing.`
 
