@@ -8,8 +8,9 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 FUZZTIME ?= 30s
 TOOLS    := bin/tools
 E2E      := bin/e2e
+SITE     ?= bin/site
 
-.PHONY: help build generate test lint fuzz bench demo dist e2e e2e-tools e2e-up refresh-root sizes clean
+.PHONY: help build generate docs test lint fuzz bench demo dist e2e e2e-tools e2e-up refresh-root sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +20,10 @@ build: ## build every command into bin/
 
 generate: ## write the generated pages and schemas of docs/
 	go generate ./...
+
+docs: ## build the documentation into bin/site, as a site with search (needs mkdocs-material)
+	@{ command -v mkdocs && { test -d /usr/share/mkdocs/themes/material || python3 -c 'import material'; }; } >/dev/null 2>&1 || { echo "make docs needs MkDocs and its theme: apt-get install mkdocs mkdocs-material" >&2; exit 1; }
+	PYTHONDONTWRITEBYTECODE=1 mkdocs build --quiet --strict --site-dir $(abspath $(SITE))
 
 test: ## run the tests
 	go test ./...
@@ -47,7 +52,7 @@ demo: build ## show a seal made, verified and broken, on loopback
 dist: ## build what is released into dist/: archives, checksums, and what the image holds
 	go run ./internal/release -version $(VERSION) -out dist
 
-e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis and Chromium)
+e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis, Chromium and mkdocs-material)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./internal/report
 
 e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller helm promtool) ## build the programs that those tests run

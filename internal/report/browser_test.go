@@ -3,20 +3,17 @@
 package report
 
 import (
-	"bufio"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/polex-dev/polex/test/e2e/browser"
 )
 
 // TestBrowser opens the page in Chromium, with the width of a phone and of a screen, in light and
@@ -27,34 +24,34 @@ func TestBrowser(t *testing.T) {
 	if err := os.WriteFile(path, []byte(written(t, "html", large(120))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := startBrowser(t)
+	b := browser.Start(t)
 	for _, width := range []int{390, 1280} {
 		for _, scheme := range []string{"light", "dark"} {
 			t.Run(fmt.Sprintf("%d %s", width, scheme), func(t *testing.T) {
-				b.noise = nil
-				b.call("Emulation.setDeviceMetricsOverride", object{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
-				b.call("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": scheme}}})
-				b.open("file://" + path)
-				if got := b.evaluate(`document.title + "|" + document.querySelectorAll("tbody").length + "|" + document.querySelectorAll("svg").length`); got != "Exceptions as of 2026-11-22|120|8" {
+				b.Noise = nil
+				b.Call("Emulation.setDeviceMetricsOverride", browser.Object{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+				b.Call("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{{"name": "prefers-color-scheme", "value": scheme}}})
+				b.Open("file://" + path)
+				if got := b.Evaluate(`document.title + "|" + document.querySelectorAll("tbody").length + "|" + document.querySelectorAll("svg").length`); got != "Exceptions as of 2026-11-22|120|8" {
 					t.Errorf("the page is %v", got)
 				}
 				// Also with all records open.
-				b.evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`)
-				if got := b.evaluate(`document.documentElement.scrollWidth`); got != float64(width) {
+				b.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`)
+				if got := b.Evaluate(`document.documentElement.scrollWidth`); got != float64(width) {
 					t.Errorf("it is %v wide in a window of %d", got, width)
 				}
-				if got := b.evaluate(contrast); got != "" {
+				if got := b.Evaluate(contrast); got != "" {
 					t.Errorf("hard to read: %v", got)
 				}
-				if got := b.evaluate(headings); got != "" {
+				if got := b.Evaluate(headings); got != "" {
 					t.Errorf("headings: %v", got)
 				}
-				for _, line := range b.noise {
+				for _, line := range b.Noise {
 					t.Error(line)
 				}
-				b.evaluate(`document.querySelectorAll("details").forEach((d, i) => d.open = i == 1)`)
+				b.Evaluate(`document.querySelectorAll("details").forEach((d, i) => d.open = i == 1)`)
 				for i, part := range []string{"h1", "#time", ".chains", "#entries"} {
-					b.keep(t, part, width, fmt.Sprintf("ledger-%d-%s-%d.png", width, scheme, i))
+					b.Keep(t, part, width, fmt.Sprintf("ledger-%d-%s-%d.png", width, scheme, i))
 				}
 			})
 		}
@@ -77,13 +74,13 @@ func TestBrowserNotices(t *testing.T) {
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := startBrowser(t)
-	b.call("Emulation.setDeviceMetricsOverride", object{"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": false})
-	b.open("file://" + path)
-	if asked.Load() == 0 || !strings.Contains(strings.Join(b.noise, "\n"), server.URL) {
-		t.Errorf("a request is not noticed: %q", b.noise)
+	b := browser.Start(t)
+	b.Call("Emulation.setDeviceMetricsOverride", browser.Object{"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": false})
+	b.Open("file://" + path)
+	if asked.Load() == 0 || !strings.Contains(strings.Join(b.Noise, "\n"), server.URL) {
+		t.Errorf("a request is not noticed: %q", b.Noise)
 	}
-	if b.evaluate(contrast) == "" || b.evaluate(headings) == "" || b.evaluate(`document.documentElement.scrollWidth`) == float64(390) {
+	if b.Evaluate(contrast) == "" || b.Evaluate(headings) == "" || b.Evaluate(`document.documentElement.scrollWidth`) == float64(390) {
 		t.Error("what is pale, out of order or wide is not noticed")
 	}
 }
@@ -116,162 +113,3 @@ const headings = `(() => {
 	if (!document.documentElement.lang) bad.push("no language")
 	return bad.join(", ")
 })()`
-
-type object = map[string]any
-
-// browser is a Chromium controlled by the DevTools protocol over pipes.
-type browser struct {
-	t       *testing.T
-	in      *os.File
-	out     *bufio.Reader
-	session string
-	id      int
-	loaded  bool
-	noise   []string // requests, errors and violations of the page's policy
-}
-
-func startBrowser(t *testing.T) *browser {
-	t.Helper()
-	name := ""
-	for _, candidate := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(candidate); err == nil {
-			name = path
-			break
-		}
-	}
-	if name == "" {
-		t.Fatal("this test needs Chromium on the path (apt-get install chromium), or Chrome")
-	}
-	theirIn, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, theirOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(name, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
-		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe")
-	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	theirIn.Close()
-	theirOut.Close()
-	b := &browser{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20)}
-	t.Cleanup(func() {
-		b.call("Browser.close", nil)
-		cmd.Wait() //nolint:errcheck // it was told to end
-		in.Close()
-		out.Close()
-	})
-	// A browser that hangs is killed, and then the test fails.
-	timer := time.AfterFunc(3*time.Minute, func() { cmd.Process.Kill() })
-	t.Cleanup(func() { timer.Stop() })
-	target := b.call("Target.createTarget", object{"url": "about:blank"})
-	attached := b.call("Target.attachToTarget", object{"targetId": target["targetId"], "flatten": true})
-	b.session, _ = attached["sessionId"].(string)
-	for _, domain := range []string{"Page", "Network", "Log", "Runtime", "Audits"} {
-		b.call(domain+".enable", nil)
-	}
-	return b
-}
-
-// call sends a command to the browser, and records events until the answer.
-func (b *browser) call(method string, params object) object {
-	b.t.Helper()
-	b.id++
-	message := object{"id": b.id, "method": method}
-	if params != nil {
-		message["params"] = params
-	}
-	if b.session != "" && method != "Browser.close" {
-		message["sessionId"] = b.session
-	}
-	raw, err := json.Marshal(message)
-	if err == nil {
-		_, err = b.in.Write(append(raw, 0))
-	}
-	if err != nil {
-		b.t.Fatalf("%s: %v", method, err)
-	}
-	for {
-		answer := b.read()
-		if id, ok := answer["id"].(float64); ok && int(id) == b.id {
-			if answer["error"] != nil {
-				b.t.Fatalf("%s: %v", method, answer["error"])
-			}
-			result, _ := answer["result"].(map[string]any)
-			return result
-		}
-		b.event(answer)
-	}
-}
-
-func (b *browser) read() object {
-	b.t.Helper()
-	raw, err := b.out.ReadBytes(0)
-	if err != nil {
-		b.t.Fatalf("the browser is gone: %v", err)
-	}
-	var message object
-	if err := json.Unmarshal(raw[:len(raw)-1], &message); err != nil {
-		b.t.Fatal(err)
-	}
-	return message
-}
-
-func (b *browser) event(message object) {
-	params, _ := message["params"].(map[string]any)
-	switch message["method"] {
-	case "Page.loadEventFired":
-		b.loaded = true
-	case "Network.requestWillBeSent":
-		request, _ := params["request"].(map[string]any)
-		if url, _ := request["url"].(string); !strings.HasPrefix(url, "file:///") && url != "about:blank" {
-			b.noise = append(b.noise, "it asks for "+url)
-		}
-	case "Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Audits.issueAdded":
-		raw, _ := json.Marshal(params)
-		b.noise = append(b.noise, fmt.Sprintf("%s: %.500s", message["method"], raw))
-	}
-}
-
-func (b *browser) open(url string) {
-	b.t.Helper()
-	b.loaded = false
-	b.call("Page.navigate", object{"url": url})
-	for !b.loaded {
-		b.event(b.read())
-	}
-}
-
-// evaluate runs a script in the page. The policy of the page forbids scripts of its own.
-func (b *browser) evaluate(script string) any {
-	b.t.Helper()
-	answer := b.call("Runtime.evaluate", object{"expression": script, "returnByValue": true})
-	if answer["exceptionDetails"] != nil {
-		b.t.Fatalf("%v", answer["exceptionDetails"])
-	}
-	result, _ := answer["result"].(map[string]any)
-	return result["value"]
-}
-
-// keep makes a screenshot that begins at an element, and stores it if a folder is set.
-func (b *browser) keep(t *testing.T, from string, width int, name string) {
-	t.Helper()
-	dir := os.Getenv("POLEX_TEST_SCREENSHOTS")
-	top := b.evaluate(`document.querySelector("` + from + `").getBoundingClientRect().top + scrollY - 10`)
-	picture := b.call("Page.captureScreenshot", object{"captureBeyondViewport": true, "clip": object{"x": 0, "y": top, "width": width, "height": 1500, "scale": 1}})
-	data, _ := picture["data"].(string)
-	raw, err := base64.StdEncoding.DecodeString(data)
-	if err != nil || len(raw) == 0 {
-		t.Fatalf("no picture: %v", err)
-	}
-	if dir == "" {
-		return
-	}
-	if err := os.WriteFile(filepath.Join(dir, name), raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
