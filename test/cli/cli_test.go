@@ -75,7 +75,8 @@ func TestScripts(t *testing.T) {
 			"keypair":    keypair,
 			"reported":   reported(t),
 			"told":       told(t),
-			"documented": documented(t),
+			"documented": documented(t, "\x00"),
+			"line":       documented(t, "\n"),
 			"shell":      shell,
 		},
 	})

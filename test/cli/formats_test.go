@@ -9,27 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/polex-dev/polex/internal/guard"
 	"github.com/polex-dev/polex/internal/promote/commitmessage"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 )
-
-// documented runs the shell that a page shows.
-func documented(t *testing.T) func(*testscript.TestScript, bool, []string) {
-	return func(ts *testscript.TestScript, _ bool, args []string) {
-		if len(args) != 1 {
-			ts.Fatalf("usage: documented PAGE")
-		}
-		shown := blocks(page(t, strings.TrimPrefix(args[0], "../../")), "sh")
-		if len(shown) != 1 {
-			ts.Fatalf("%s shows %d blocks of shell", args[0], len(shown))
-		}
-		ts.Check(ts.Exec("sh", "-e", "-c", shown[0]))
-	}
-}
 
 // named are the first columns of a page's rows that fit a pattern.
 func named(t *testing.T, page, pattern string) []string {
