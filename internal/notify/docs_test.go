@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/notify"
 )
 
-// TestDocs: docs/notices.md names every kind of event, and every field of JSON.
+// TestDocs: docs/notices.md documents every kind of event and every field of JSON.
 func TestDocs(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/notices.md")
 	if err != nil {
