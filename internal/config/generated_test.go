@@ -14,15 +14,15 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/configuration.md anew")
+var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/reference/configuration.md anew")
 
-// TestGenerated holds what is generated against the types.
+// TestGenerated compares the generated files with the types.
 func TestGenerated(t *testing.T) {
 	text, err := json.MarshalIndent(schema(t), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"polex.schema.json": string(text) + "\n", "configuration.md": page(t)} {
+	for name, want := range map[string]string{"polex.schema.json": string(text) + "\n", "reference/configuration.md": page(t)} {
 		path := filepath.Join("..", "..", "docs", name)
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // it goes to Git
@@ -39,7 +39,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsExplained: each key has a sentence, and each tag is one that is known.
+// TestEveryKeyIsExplained: each key has a description, and each tag is known.
 func TestEveryKeyIsExplained(t *testing.T) {
 	var explained func(above string, in reflect.Type)
 	explained = func(above string, in reflect.Type) {

@@ -23,7 +23,7 @@ const (
 )
 
 // Event is a notice about one exception. Its texts are untrusted, and the renderers make them
-// inert. docs/notices.md describes its form in [JSON].
+// inert. docs/how-to/notices.md describes its form in [JSON].
 type Event struct {
 	Kind     Kind               `json:"event"`
 	Identity exception.Identity `json:"-"`

@@ -5,11 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// Version is the release that the binary was built as, set by the linker.
+// Version is the release of the binary. The linker sets it.
 var Version = ""
 
-// VersionText returns the release, or the module's version when the binary was
-// built with go install, or "devel".
+// VersionText returns the release, the module version of a binary from go install, or "devel".
 func VersionText() string {
 	if Version != "" {
 		return Version
@@ -20,18 +19,17 @@ func VersionText() string {
 	return "devel"
 }
 
-// asked is the value of --version, which ends the reading of the flags. Cobra's own
-// prints by a template, and with text/template in it the linker keeps every method that
-// there is: 2.6 MB of polex-validate.
+// asked is the value of --version. Cobra's own version flag uses text/template, and then the linker
+// keeps every exported method: 2.6 MB of polex-validate.
 type asked struct{}
 
 var errVersion = errors.New("the version is asked for")
 
-// String returns what help shows as the default.
+// String returns the default value for the help text.
 func (asked) String() string { return "false" }
 
-// Type names no value in help texts.
+// Type makes the flag a switch without a value in help texts.
 func (asked) Type() string { return "bool" }
 
-// Set ends the reading of the flags.
+// Set stops the parsing of the flags.
 func (asked) Set(string) error { return errVersion }

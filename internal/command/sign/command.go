@@ -1,4 +1,5 @@
-// Package sign is the command polex-sign.
+// Package sign is the command polex-sign. It signs files, or promotes the pending exceptions of a
+// repository.
 package sign
 
 import (
@@ -34,7 +35,7 @@ polex-verify --bundle.
 
 ` + statuses
 
-// The parts of the help that promotion has, too.
+// The parts of the help that both commands share.
 const (
 	promoting = `verything that waits under unsigned/ in the commit that HEAD or
 --source names, and that still waits on the target branch, which is fetched first,
@@ -57,7 +58,7 @@ verified before it is handed out, by the trust policy of the configuration where
 it has one.
 
 The public Sigstore, which signs by default, publishes who signs for ever: an e-mail
-address, or the name of the repository and the workflow (docs/privacy.md). On a
+address, or the name of the repository and the workflow (docs/explanation/privacy.md). On a
 terminal, polex-sign asks before that; --yes answers. A private Sigstore (--fulcio-url,
 --rekor-url) publishes nothing.`
 
@@ -113,7 +114,7 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// Promote makes the command that is polex-sign --promote.
+// Promote makes the command polex-sign --promote.
 func Promote(streams cli.Streams) *cobra.Command {
 	cmd := newCommand(streams, &options{promote: true})
 	cmd.Use, cmd.Short = "polex-sign --promote [flags]", "Sign the pending exceptions and move them to the signed folder"
@@ -121,9 +122,9 @@ func Promote(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// newCommand makes what signing files and promoting have in common.
+// newCommand makes the common part of signing files and promotion.
 func newCommand(streams cli.Streams, o *options) *cobra.Command {
-	cmd := &cobra.Command{DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs} // paths, and no misspelt commands
+	cmd := &cobra.Command{DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs} // arguments are paths, not commands
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
@@ -161,7 +162,7 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	return cmd
 }
 
-// prepare reads the configuration, and what it and the flags say of rules and trust.
+// prepare reads the configuration, the rules and the trust policy.
 func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, error) {
 	cfg, err := o.load()
 	if err != nil {
@@ -182,7 +183,7 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 	return r, r.trust(trusted)
 }
 
-// trust reads the trust policy, which says what may be signed, and whose signatures count.
+// trust reads the trust policy: the allowed kinds, and the trusted signers.
 func (r *run) trust(flags *trustflags.Flags) error {
 	c, err := flags.Config(r.config)
 	if err != nil {
@@ -201,7 +202,7 @@ func (r *run) trust(flags *trustflags.Flags) error {
 		return &cli.UsageError{Err: err}
 	}
 	if len(c.Authorities) == 0 && r.options.sealedInput == "" {
-		return nil // what is sealed only has to verify as the signer's own
+		return nil // then signed documents only have to verify with the signer's own identity
 	}
 	if r.policy, err = flags.Policy(r.config); err == nil {
 		r.verifier, err = verify.New(r.policy)
@@ -209,7 +210,7 @@ func (r *run) trust(flags *trustflags.Flags) error {
 	return err
 }
 
-// check refuses flags that contradict each other, before anything is done.
+// check rejects flags that contradict each other, before any other work.
 func (o *options) check(paths []string) error {
 	if err := o.checkPromote(o.promote); err != nil {
 		return err
@@ -266,13 +267,13 @@ func (o *options) load() (*config.Config, error) {
 	return cfg, nil
 }
 
-// sigstore is where and how it is signed.
+// sigstore returns the configuration of the signing services.
 func (o *options) sigstore() sign.Config {
 	return sign.Config{RekorURL: o.rekorURL, RekorVersion: o.rekorVersion, TimestampURL: o.timestampURL,
 		BundleFormat: sign.BundleFormat(o.bundleFormat), Concurrency: o.concurrency}
 }
 
-// checkSigstore refuses what no log would serve.
+// checkSigstore rejects settings that contradict each other.
 func (o *options) checkSigstore() error {
 	cosign := sign.BundleFormat(o.bundleFormat) == sign.BundleCosign
 	if o.bundle != "" && cosign {

@@ -12,7 +12,7 @@ import (
 type promoteOptions struct {
 	unsigned, signed string
 	source           string
-	replace          bool // of the configuration
+	replace          bool // from the configuration
 
 	commitflags.Flags
 
@@ -38,7 +38,8 @@ func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
 	flags.StringVar(&o.sealedInput, "sealed-input", "", "`folder` that --sealed-output wrote, to verify and commit instead of signing")
 }
 
-// way is where the promotion goes: to a branch of the remote also with --pull-request-mode.
+// way returns the destination of the promotion. --pull-request-mode pushes to a branch of the
+// remote too.
 func (o *promoteOptions) way() deliver.Way {
 	if o.pullRequest {
 		return deliver.Push
@@ -46,7 +47,7 @@ func (o *promoteOptions) way() deliver.Way {
 	return o.Way()
 }
 
-// checkPromote refuses flags that contradict each other, and all of them without --promote.
+// checkPromote rejects flags that contradict each other, and all of them without --promote.
 func (o *promoteOptions) checkPromote(promote bool) error {
 	commits, pushes := o.way() != deliver.WorkTree, o.way() == deliver.Push
 	given := *o
@@ -66,6 +67,6 @@ func (o *promoteOptions) checkPromote(promote bool) error {
 	if err := commitflags.CheckBranch("pull-request-branch", o.pullRequestName); err != nil {
 		return err
 	}
-	// --remote and --branch name the target branch, which every promotion asks.
+	// Every promotion fetches the target branch, so --remote and --branch are always allowed.
 	return o.CheckFor(commits, promote)
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-var update = flag.Bool("update", false, "write docs/reasons.md anew")
+var update = flag.Bool("update", false, "write docs/reference/reasons.md anew")
 
-// TestAttacks gives the command every file of the attack corpus: it finds what
-// is expected of each document, and exits accordingly.
+// TestAttacks runs the command on every case of the attack corpus. It must report the expected
+// result of each document, with the matching exit code.
 func TestAttacks(t *testing.T) {
 	for _, c := range corpus(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -52,8 +52,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// judge runs the command on a case, in a folder of the case's files and at its
-// time.
+// judge runs the command on a case, in a folder with its files and at its time.
 func judge(t *testing.T, c *attacks.Case, flags ...string) (out []byte, status int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,10 +80,10 @@ func corpus(t *testing.T) []*attacks.Case {
 	return cases
 }
 
-const reasonsPage = "../../../docs/reasons.md"
+const reasonsPage = "../../../docs/reference/reasons.md"
 
-// TestReasonsPage holds docs/reasons.md against the attack corpus: what is shown
-// there is what the command says.
+// TestReasonsPage compares docs/reference/reasons.md with the attack corpus: the page shows the
+// output of the command.
 func TestReasonsPage(t *testing.T) {
 	page, err := filepath.Abs(reasonsPage)
 	if err != nil {
@@ -101,16 +100,16 @@ func TestReasonsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/reasons.md is out of date; go test ./internal/command/verify -run TestReasonsPage -update (-want +got):\n%s", diff)
+		t.Errorf("docs/reference/reasons.md is out of date; go test ./internal/command/verify -run TestReasonsPage -update (-want +got):\n%s", diff)
 	}
 }
 
 const pageIntro = `# Rejection reasons of polex-verify
 
 Every rejection has a reason: one word that is the same in text, JSON, SARIF, admission messages and metrics. The list is closed, and
-a reason never changes its meaning. The first of the [verification steps](../pkg/verify/doc.go) that fails gives the reason.
+a reason never changes its meaning. The first of the [verification steps](../../pkg/verify/doc.go) that fails gives the reason.
 
-The examples are cases of the [attack corpus](../internal/attacks/corpus), with the output of the command. Encoded values are cut.
+The examples are cases of the [attack corpus](../../internal/attacks/corpus), with the output of the command. Encoded values are cut.
 
 `
 
@@ -131,8 +130,7 @@ func reasonsText(t *testing.T) string {
 		"\n# Before a document is verified\n" + reading.String()
 }
 
-// section writes what a reason means, the shortest of its cases, and the names of
-// the others.
+// section writes the description of a reason, its shortest case, and the names of its other cases.
 func section(t *testing.T, b *strings.Builder, cases []*attacks.Case, reason, doc string) {
 	t.Helper()
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n", reason, strings.ToUpper(doc[:1])+doc[1:])
@@ -149,7 +147,7 @@ func section(t *testing.T, b *strings.Builder, cases []*attacks.Case, reason, do
 		return len(a.Expect)*1_000_000 + len(a.Input) - len(b.Expect)*1_000_000 - len(b.Input)
 	})
 	out, _ := judge(t, shown)
-	fmt.Fprintf(b, "\n[%s](../internal/attacks/corpus/%s.txtar):\n\n```yaml\n%s```\n\n```text\n$ polex-verify --config %s %s\n%s```\n",
+	fmt.Fprintf(b, "\n[%s](../../internal/attacks/corpus/%s.txtar):\n\n```yaml\n%s```\n\n```text\n$ polex-verify --config %s %s\n%s```\n",
 		title(shown), shown.Name, abridged(string(shown.Input)), attacks.PolicyFile, shown.File, out)
 	if len(of) == 1 {
 		return
@@ -157,7 +155,7 @@ func section(t *testing.T, b *strings.Builder, cases []*attacks.Case, reason, do
 	fmt.Fprintf(b, "\nOther cases:\n\n")
 	for _, c := range of {
 		if c != shown {
-			fmt.Fprintf(b, "- [%s](../internal/attacks/corpus/%s.txtar)\n", title(c), c.Name)
+			fmt.Fprintf(b, "- [%s](../../internal/attacks/corpus/%s.txtar)\n", title(c), c.Name)
 		}
 	}
 }
@@ -171,7 +169,7 @@ func title(c *attacks.Case) string {
 
 var encoded = regexp.MustCompile(`[A-Za-z0-9+/=]{48,}`)
 
-// abridged cuts what no person reads.
+// abridged shortens encoded text and long files for readers.
 func abridged(text string) string {
 	text = encoded.ReplaceAllStringFunc(text, func(long string) string { return long[:24] + "…" })
 	const most = 60
