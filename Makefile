@@ -21,8 +21,8 @@ build: ## build every command into bin/
 generate: ## write the generated pages and schemas of docs/
 	go generate ./...
 
-docs: ## build the documentation into bin/site, as a site with search (needs mkdocs-material)
-	@{ command -v mkdocs && { test -d /usr/share/mkdocs/themes/material || python3 -c 'import material'; }; } >/dev/null 2>&1 || { echo "make docs needs MkDocs and its theme: apt-get install mkdocs mkdocs-material" >&2; exit 1; }
+docs: ## build the documentation into bin/site, as a site with search (needs mkdocs-material and graphviz)
+	@{ command -v mkdocs && command -v dot && { test -d /usr/share/mkdocs/themes/material || python3 -c 'import material'; }; } >/dev/null 2>&1 || { echo "make docs needs MkDocs, its theme and Graphviz: apt-get install mkdocs mkdocs-material graphviz" >&2; exit 1; }
 	PYTHONDONTWRITEBYTECODE=1 mkdocs build --quiet --strict --site-dir $(abspath $(SITE))
 
 test: ## run the tests
@@ -52,7 +52,7 @@ demo: build ## show a seal made, verified and broken, on loopback
 dist: ## build what is released into dist/: archives, checksums, and what the image holds
 	go run ./internal/release -version $(VERSION) -out dist
 
-e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis, Chromium and mkdocs-material)
+e2e: e2e-tools ## run the tests against the real API server, Kyverno, Sigstore, Argo CD, Flux and a workflow runner (needs PostgreSQL, Redis, Chromium, mkdocs-material and graphviz)
 	go test -tags e2e -count=1 -p 1 -timeout 30m -v ./test/e2e/... ./internal/report
 
 e2e-tools: $(addprefix $(E2E)/,kube-apiserver etcd kubectl kube-controller-manager kyverno kubectl-kyverno background-controller cleanup-controller reports-controller act cosign rekor-tiles kubectl-sigstore argocd kustomize-controller helm promtool) ## build the programs that those tests run

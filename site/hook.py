@@ -50,11 +50,16 @@ def navigation(docs):
 def on_page_markdown(markdown, page, config, files):
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]
-    text = "\n".join(lists(without_diagrams(markdown, page).split("\n")))
+    text = "\n".join(lists(markdown.split("\n")))
     parts = re.split(r"(?ms)(^ *```.*?^ *```)", text)
     for i in range(0, len(parts), 2):
         parts[i] = LINK.sub(lambda m: m[1] + outside(m[2], page, config), parts[i])
     return "".join(parts)
+
+
+def on_page_content(html, page, config, files):
+    """Lets a long key in a table break after a dot."""
+    return re.sub(r"<td><code>[^<]{24,}</code>", lambda m: m[0].replace(".", ".<wbr>"), html)
 
 
 def outside(target, page, config):
@@ -66,12 +71,6 @@ def outside(target, page, config):
     if not os.path.exists(local):
         raise PluginError(f"{page.file.src_path}: there is no {path}")
     return f"{REPOSITORY}/{'tree' if os.path.isdir(local) else 'blob'}/main/{path}"
-
-
-def without_diagrams(markdown, page):
-    """A diagram as a link: the theme would fetch Mermaid from another host."""
-    link = f"[The diagram on GitHub]({REPOSITORY}/blob/main/docs/{page.file.src_path})"
-    return re.sub(r"(?ms)^```mermaid\n.*?^```$", link, markdown)
 
 
 def lists(lines):

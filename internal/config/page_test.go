@@ -32,9 +32,9 @@ shape:
 
 // more contains the page that explains a section.
 var more = map[string]string{
-	"statements": "[validate.md](../how-to/validate.md#statements-under-your-own-keys) explains it.",
-	"shape":      "[checks.md](checks.md) explains the checks, and [lifetimes.md](../explanation/lifetimes.md) the maximum lifetimes.", "promote": "[promote.md](../how-to/promote.md) and [approvals.md](../explanation/approvals.md) explain it.",
-	"lifetime": "[lifetimes.md](../explanation/lifetimes.md) explains it.", "sigstore": "[privacy.md](../explanation/privacy.md) says what signing publishes.", "trust": "[trust.md](trust.md) explains it.", "guard": "[guard.md](guard.md) explains it.",
+	"statements": "[Validation](../how-to/validate.md#statements-under-your-own-keys) explains it.",
+	"shape":      "[Checks](checks.md) explains the checks, and [Lifetime and expiry](../explanation/lifetimes.md) the maximum lifetimes.", "promote": "[Promotion](../how-to/promote.md) and [Approvals](../explanation/approvals.md) explain it.",
+	"lifetime": "[Lifetime and expiry](../explanation/lifetimes.md) explains it.", "sigstore": "[Privacy](../explanation/privacy.md) says what signing publishes.", "trust": "[Trust policy](trust.md) explains it.", "guard": "[The guard](guard.md) explains it.",
 }
 
 // page returns docs/reference/configuration.md.
