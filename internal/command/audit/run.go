@@ -78,7 +78,7 @@ func (r *run) prepare() error {
 	cluster := o.given("cluster-file") || o.given("kubeconfig")
 	switch {
 	case o.given("cluster-file") && o.given("kubeconfig"):
-		return cli.Usagef("--cluster-file and --kubeconfig are two clusters, and one is compared")
+		return cli.Usagef("--live does not go with --kubeconfig")
 	case cluster && !r.at.IsZero():
 		return &cli.UsageError{Err: errors.New("a cluster is as it is now, and --at asks about another time"), Hint: "leave one of them away"}
 	case o.often < 0, o.renewed < 0:
@@ -139,7 +139,7 @@ func (r *run) failures(cluster bool) error {
 		return &cli.UsageError{Err: errors.New("--fail-on asks how often an exception was renewed, and nothing says how often is too often"), Hint: "say it with --renewed"}
 	}
 	if drift && !cluster {
-		return &cli.UsageError{Err: errors.New("--fail-on asks about a cluster, and none is compared"), Hint: "name one with --cluster-file or --kubeconfig"}
+		return &cli.UsageError{Err: errors.New("--fail-on drift requires a cluster"), Hint: "name it with --live or --kubeconfig"}
 	}
 	return nil
 }

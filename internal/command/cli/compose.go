@@ -10,7 +10,7 @@ import (
 
 // Part is a command that is a program of its own, too.
 type Part struct {
-	Alone   string // how that program is called, such as "polex-sign --promote"
+	Alone   string // how that program is called, such as "polex-sign promote"
 	Command *cobra.Command
 }
 
@@ -19,7 +19,7 @@ type Part struct {
 const composed = "polex_composed"
 
 // Compose adds parts to a command. Their help names each of them as it is called there:
-// the last word of "polex-sign --promote" or "polex-sign" without dashes is its name.
+// the last word of "polex-sign promote" or "polex-sign" without dashes is its name.
 func Compose(root *cobra.Command, parts []Part) {
 	called := make([]string, 0, 2*len(parts))
 	for _, p := range parts {

@@ -12,7 +12,7 @@ import (
 // AddConfigFlag gives a command of a repository the flag --config, for
 // [LoadRepositoryConfig].
 func AddConfigFlag(flags *pflag.FlagSet, path *string) {
-	flags.StringVar(path, "config", "", "`file` with the configuration (default: "+config.Name+" of the repository, if there is one)")
+	flags.StringVar(path, "config", "", "configuration `file` (default: "+config.Name+" of the repository)")
 }
 
 // LoadConfig is [config.Load], and its errors are usage errors.

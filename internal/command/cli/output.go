@@ -35,9 +35,10 @@ type file[T any] struct {
 // that is taken where -o is not given.
 func AddOutputFlags[T any](cmd *cobra.Command, what string, writers []Writer[T]) *Output[T] {
 	o := &Output[T]{what: what, writers: writers, chosen: writers[0]}
-	cmd.Flags().VarP(o, "output-format", "o", "`format` of the "+what+": "+strings.Join(o.names(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions(o.names(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.Flags().Var(reports[T]{o}, "report", "write the "+what+" to a file as well, as `format=file`; can be repeated")
+	cmd.Flags().VarP(o, "output", "o", "`format` of the "+what+": "+strings.Join(o.names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().Var(reports[T]{o}, "report", "also write the "+what+" to a file; can be repeated: `format=file`")
+	Rare(cmd.Flags(), "report")
 	return o
 }
 

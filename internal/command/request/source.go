@@ -13,9 +13,10 @@ import (
 
 // What a path can hold. The user says which: what a text looks like does not.
 const (
-	fromReport = "report"
-	fromApply  = "apply"
-	fromDenial = "denial"
+	fromReport  = "report"
+	fromApply   = "apply"
+	fromDenial  = "denial"
+	fromCluster = "cluster"
 )
 
 // maxText is the most bytes of what a command printed.
@@ -24,7 +25,7 @@ const maxText = 64 << 20
 // violations reads them from wherever the flags say.
 func (r *run) violations(ctx context.Context, paths []string) ([]request.Violation, error) {
 	switch {
-	case r.options.cluster.on:
+	case r.options.from == fromCluster:
 		return r.fromCluster(ctx)
 	case len(paths) == 0:
 		return r.fromFlags()
