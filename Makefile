@@ -17,7 +17,7 @@ help: ## list the targets
 build: ## build every command into bin/
 	CGO_ENABLED=0 go build -tags $(TAGS) -trimpath -ldflags="-s -w -X $(CLI).Version=$(VERSION)" -o bin/ ./cmd/...
 
-generate: ## write anew what is made from the code: docs/checks.md, docs/polex.schema.json, docs/configuration.md
+generate: ## write the generated pages and schemas of docs/
 	go generate ./...
 
 test: ## run the tests

@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Make plans the adoption of the exceptions of a repository. What cannot be adopted is among
-// the plan's problems. An error is a stream that cannot be read, or a setting that is invalid.
+// Make plans the adoption of the exceptions of a repository. The plan lists exceptions that cannot
+// be adopted as problems. Make returns an error for an unreadable stream or an invalid setting.
 func Make(in Input, o Options) (*Plan, error) {
 	rendered, others, err := stream(in.Rendered, false)
 	if err != nil {
@@ -37,7 +37,7 @@ func Make(in Input, o Options) (*Plan, error) {
 	if note := r.elsewhere(); note != "" {
 		plan.Notes = append(plan.Notes, note)
 	}
-	left := map[string][]string{} // files, by the reason
+	left := map[string][]string{} // file names, by reason
 	deployers := slices.ContainsFunc(r.sources, func(s *source) bool { return !s.isException() })
 	for i, s := range r.sources {
 		if !s.isException() {
@@ -95,10 +95,10 @@ func (p *Plan) refuse(c *candidate, problem *Problem) {
 	p.Problems = append(p.Problems, *problem)
 }
 
-// without returns the exceptions of a stream that no file of the repository has.
+// without returns the exceptions of a stream that are in no file of the repository.
 func (r *repository) without(all []*given, file string, chosen []*candidate) (more []*candidate) {
 	for _, g := range all {
-		// What is signed already is adopted already.
+		// A signed exception is already adopted.
 		if !g.used && text(g.object, "metadata", "annotations", "cosign.sigstore.dev/message") == "" &&
 			!slices.ContainsFunc(chosen, func(c *candidate) bool { return identity(c.object) == identity(g.object) }) {
 			more = append(more, &candidate{object: inNamespace(g.object, r.options.Namespace), Adopted: &Adopted{File: file, Line: g.line, Notes: g.notes}})
@@ -107,11 +107,11 @@ func (r *repository) without(all []*given, file string, chosen []*candidate) (mo
 	return more
 }
 
-// dnsName is what the API server takes for the name of an exception or a namespace, as far as
-// file systems take it for the name of a file with the group and .yaml behind it.
+// dnsName matches the names of exceptions and namespaces that the API server allows. It leaves room
+// for the group and .yaml, since file systems limit the length of a file name.
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,228}[a-z0-9])?$`)
 
-// namesNone reports whether the list of policies of an exception is there and empty.
+// namesNone reports whether the exception has a list of policies and the list is empty.
 func namesNone(object map[string]any) bool {
 	key := "exceptions"
 	if groupKind(object).Group != exception.KyvernoGroup {
@@ -121,8 +121,8 @@ func namesNone(object map[string]any) bool {
 	return there && len(list) == 0
 }
 
-// distinct leaves out what has no valid name, what names no policy, and those of one identity that differ. Those that
-// are the same become one.
+// distinct refuses exceptions with an invalid name, without a policy, or with the identity of
+// another one but a different content. It merges equal exceptions into one.
 func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) {
 	same := map[exception.Identity][]*candidate{}
 	for _, c := range all {
@@ -152,7 +152,7 @@ func (r *repository) distinct(plan *Plan, all []*candidate) (left []*candidate) 
 	return left
 }
 
-// limited gives each exception its expiry, and leaves out those that have expired.
+// limited gives each exception its expiry and refuses expired ones.
 func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 	var open []*candidate
 	for _, c := range all {
@@ -191,9 +191,9 @@ func (r *repository) limited(plan *Plan, all []*candidate) (left []*candidate) {
 	return left
 }
 
-// finish writes the documents, and leaves out those that must not be signed. Two of the same
-// name in both API groups have files that name the group, and so has what would be read as a
-// kustomization.
+// finish writes the documents and refuses those that must not be signed. The file name contains the
+// API group if both groups have an exception of that name. It also does if the file would otherwise
+// have the name of a kustomization.
 func (r *repository) finish(plan *Plan, all []*candidate) (adopted []*candidate, err error) {
 	documents := map[string]*exception.Document{}
 	for _, c := range all {

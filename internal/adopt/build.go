@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// tag is the field that follows a source through kustomize. It is in nothing that is
-// written. The name has a random part for each repository, so that no patch sets it.
+// tag is the field that marks a source while kustomize runs. It is removed before an exception is
+// written. A random suffix for each run keeps a patch from setting it.
 const tag = "adopt.polex.dev/source-"
 
-// build has kustomize build what a deployer renders: the settings of the deployer over those
-// of the folder's kustomization, or over one of the files of the folder.
+// build renders the folder of a deployer with kustomize. It applies the settings of the deployer to
+// the kustomization of the folder. A folder without one gets a kustomization of its files.
 func (r *repository) build(d deployment) (all []form, err error) {
-	// Kustomize's reader is known to panic.
+	// Kustomize's parser can panic on hostile input.
 	defer func() {
 		if p := recover(); p != nil {
 			all, err = nil, fmt.Errorf("kustomize failed: %v", p)
@@ -71,7 +71,7 @@ func (r *repository) build(d deployment) (all []form, err error) {
 	options := krusty.MakeDefaultOptions() // no plugins, no Helm
 	options.LoadRestrictions = types.LoadRestrictionsNone
 	resources, err := krusty.MakeKustomizer(options).Run(r.fs, path.Join("/", d.dir))
-	if own != nil { // others list the folder without the settings of the deployer
+	if own != nil { // other kustomizations list the folder without these settings
 		err = errors.Join(err, r.write(d.dir, own.object))
 	}
 	if err != nil {
@@ -101,21 +101,21 @@ func (r *repository) build(d deployment) (all []form, err error) {
 	return all, nil
 }
 
-// copied is a file or a folder that leads to exceptions and deployers, in kustomize's files.
-// Every entry of a kustomization is written anew, as a path that begins with a dot: kustomize
-// takes it for no address, so that it fetches nothing.
+// copied is a file or folder in the file system of kustomize that leads to exceptions or deployers.
+// Each entry of a kustomization is rewritten as a path that begins with a dot, so that kustomize
+// does not read it as an address and fetches nothing.
 type copied struct {
-	object map[string]any // of a folder: its kustomization
-	visits int            // what kustomize reads for it, as often as it is listed
+	object map[string]any // the kustomization of a folder
+	visits int            // files and KiB that kustomize reads for it, counted once per listing
 	err    error
 }
 
-// maxVisits is the most that kustomize reads for one folder, in files and KiB: folders that
-// list others twice, of which each does, double that with each. A patch may be written into
-// all that it reads.
+// maxVisits is the maximum that kustomize reads for one folder, in files and KiB. The limit stops
+// folders that each list the next one twice, because every level doubles the work. Kustomize can
+// also add a patch to each object that it reads.
 const maxVisits = 50_000
 
-// length is that of the patches of a kustomization, in KiB.
+// length returns the length of a kustomization's patches in KiB.
 func length(object map[string]any) (sum int) {
 	for _, p := range list(object, "patches") {
 		sum += len(text(p, "patch"))
@@ -123,7 +123,7 @@ func length(object map[string]any) (sum int) {
 	return sum >> 10
 }
 
-// copy copies a file or a folder that is listed.
+// copy copies a listed file or folder.
 func (r *repository) copy(target string) (visits int, err error) {
 	if sources := r.byFile[target]; len(sources) > 0 {
 		content := r.tagged(sources)
@@ -131,7 +131,7 @@ func (r *repository) copy(target string) (visits int, err error) {
 	}
 	c := r.copies[target]
 	if c == nil {
-		c = &copied{err: fmt.Errorf("the kustomization of %s leads to itself", target)} // until it is done
+		c = &copied{err: fmt.Errorf("the kustomization of %s leads to itself", target)} // until it is copied
 		r.copies[target] = c
 		if c.object, c.visits, c.err = r.settings(r.folders[target]); c.err == nil {
 			c.err = r.write(target, c.object)
@@ -161,7 +161,7 @@ func (r *repository) settings(k *kustomization) (object map[string]any, visits i
 	return object, visits + visits*length(object), nil
 }
 
-// scanned is the kustomization of a folder that has none.
+// scanned returns a kustomization for a folder that has none.
 func (r *repository) scanned(d deployment) (object map[string]any, visits int, err error) {
 	object = map[string]any{}
 	skip := ""
@@ -188,7 +188,7 @@ func (r *repository) scanned(d deployment) (object map[string]any, visits int, e
 	return object, visits, nil
 }
 
-// relative is how a kustomization in a folder names another path of the repository.
+// relative returns the target as a path relative to the folder of a kustomization.
 func relative(dir, target string) string {
 	name, err := filepath.Rel(dir, target)
 	if err != nil || strings.HasPrefix(name, "..") {
@@ -205,8 +205,8 @@ func (r *repository) write(dir string, kustomization map[string]any) error {
 	return r.fs.WriteFile(path.Join("/", dir, kustomizationNames[0]), raw)
 }
 
-// tagged writes sources as a file for kustomize. JSON is YAML, and says the type of
-// each value.
+// tagged writes sources as a file for kustomize. It writes JSON, which is YAML and keeps the type
+// of each value.
 func (r *repository) tagged(sources []int) []byte {
 	var out []byte
 	for _, i := range sources {

@@ -10,26 +10,26 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// candidate is an exception on its way to the pending folder.
+// candidate is an exception that may become a pending one.
 type candidate struct {
 	*Adopted
-	sources []int // of this object; none where it is from no file of the repository
+	sources []int // of this object; empty if no file of the repository has it
 	object  map[string]any
 	text    []byte
 	forms   []form
 }
 
-// given are the exceptions of a stream.
+// given is an exception of a stream.
 type given struct {
 	object map[string]any
 	line   int
-	chart  string // the file of a chart that Helm says it is from
+	chart  string // the file of the Helm chart, from Helm's comment
 	notes  []string
 	used   bool
 }
 
-// stream reads the exceptions of a stream. others counts, by the file of a chart that Helm names, the documents
-// that are not exceptions.
+// stream reads the exceptions of a stream. others counts the other documents by the file of the
+// Helm chart.
 func stream(content []byte, trackers bool) (all []*given, others map[string]int, err error) {
 	others = map[string]int{}
 	for _, chunk := range split(content) {
@@ -60,8 +60,8 @@ func stream(content []byte, trackers bool) (all []*given, others map[string]int,
 	return all, others, nil
 }
 
-// find returns the exceptions of a stream that have the group and name of an object, and
-// its namespace where it says one.
+// find returns the exceptions of a stream with the group, kind and name of one of the objects. The
+// namespace must match too if the object has one.
 func find(all []*given, forms ...map[string]any) (found []*given) {
 	for _, g := range all {
 		if slices.ContainsFunc(forms, func(object map[string]any) bool {
@@ -75,7 +75,7 @@ func find(all []*given, forms ...map[string]any) (found []*given) {
 	return found
 }
 
-// take takes the form of the one object that is found.
+// take uses the form of the found object if there is exactly one.
 func (c *candidate) take(found []*given, note string) bool {
 	for _, g := range found {
 		g.used = true
@@ -87,7 +87,7 @@ func (c *candidate) take(found []*given, note string) bool {
 	return true
 }
 
-// choose takes the one form of an exception, or returns why there is none.
+// choose selects the only form of an exception, or returns a problem.
 func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
 	if c.take(find(rendered, r.sources[c.sources[0]].object), "its form is that of the rendered manifests") {
 		c.object = inNamespace(c.object, r.options.Namespace)
@@ -144,7 +144,7 @@ func (r *repository) choose(c *candidate, rendered, live []*given) *Problem {
 	}
 }
 
-// identity returns what the API server tells an exception apart by.
+// identity returns the identity of an exception in the API server.
 func identity(object map[string]any) exception.Identity {
 	return exception.Identity{GroupKind: groupKind(object), Namespace: text(object, "metadata", "namespace"), Name: text(object, "metadata", "name")}
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// serverFields are those fields of metadata that the API server and its controllers set.
+// serverFields are the fields of metadata that the API server and its controllers set.
 var serverFields = []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "ownerReferences", "selfLink"}
 
-// tracking are the labels and annotations by which a server or a deployer keeps track of an
-// object. Those that end in a slash or a dot are beginnings.
+// tracking are the labels and annotations with which servers and deployers track an object. A key
+// that ends in a slash is a prefix.
 var tracking = []string{
 	"kubectl.kubernetes.io/last-applied-configuration",
 	"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/checksum", "reconcile.fluxcd.io/",
@@ -19,8 +19,8 @@ var tracking = []string{
 	"config.kubernetes.io/", "internal.config.kubernetes.io/",
 }
 
-// clean removes what no person wrote: a null, which the API server drops, the status, and
-// what servers and deployers added. trackers removes their labels and annotations too.
+// clean removes the fields that no person wrote: nulls, which the API server drops, the status, and
+// fields that servers added. trackers also removes the labels and annotations of deployers.
 func clean(object map[string]any, trackers bool) {
 	dropNulls(object)
 	delete(object, "status")
@@ -47,8 +47,8 @@ func clean(object map[string]any, trackers bool) {
 	}
 }
 
-// leaveKyverno removes the namespace kyverno from lists of namespaces that have others, and
-// reports whether there was one. No exception may exempt what is in there.
+// leaveKyverno removes the namespace kyverno from lists that have other namespaces, and reports
+// whether it did. No exception may exempt resources of that namespace.
 func leaveKyverno(object map[string]any) (found bool) {
 	for _, of := range []string{"any", "all"} {
 		for _, filter := range list(object, "spec", "match", of) {

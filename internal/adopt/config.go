@@ -11,14 +11,14 @@ import (
 	"github.com/polex-dev/polex/internal/lifetime"
 )
 
-// configName is the configuration's name at a repository's root.
+// configName is the name of the configuration at the root of a repository.
 const configName = ".polex.yaml"
 
-// config writes the configuration. eased says how many exceptions a check would refuse
-// that is a warning from now on.
+// config writes the configuration. eased contains the reasons that become warnings, with the number
+// of adopted exceptions that each would reject as an error.
 func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Duration, eased map[string]int) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by polex adopt. docs/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
+	fmt.Fprintf(&b, "# Written by polex adopt. docs/how-to/adopt.md says how to tighten it.\napiVersion: polex.dev/v1alpha1\nkind: Config\ndirectories:\n  unsigned: %+q\n  signed: %+q\n",
 		r.options.Unsigned, r.options.Signed)
 	trust, note := r.trust(longest)
 	if note != "" {
@@ -36,7 +36,7 @@ func (r *repository) config(plan *Plan, adopted []*candidate, longest time.Durat
 	return []byte(b.String())
 }
 
-// statementEnds are the ends of keys under which teams state something.
+// statementEnds match the last part of keys under which teams state a reason, ticket or owner.
 var statementEnds = []struct {
 	name string
 	end  *regexp.Regexp
@@ -46,8 +46,8 @@ var statementEnds = []struct {
 	{"owner", regexp.MustCompile(`(?i)(^|[/._-])(owner|team|contact)$`)},
 }
 
-// statements writes the section about the keys under which exceptions state a reason, a
-// ticket or an owner.
+// statements writes the section with the keys under which exceptions state a reason, ticket or
+// owner.
 func statements(adopted []*candidate) string {
 	own := map[string]bool{}
 	for _, c := range adopted {
@@ -84,12 +84,12 @@ func quoted(texts []string) string {
 	return strings.Join(all, ", ")
 }
 
-// trust writes the section about the signer, where the forge is known.
+// trust writes the section that names the trusted signer, if the forge is known.
 func (r *repository) trust(longest time.Duration) (section, note string) {
 	name := Repository(r.options.Origin)
 	host, project, ok := strings.Cut(name, "/")
 	if at := strings.Index(strings.ToLower(r.options.Origin), project); at >= 0 {
-		project = r.options.Origin[at : at+len(project)] // as it is written: a certificate has that case
+		project = r.options.Origin[at : at+len(project)] // with the case of the address: certificates keep it
 	}
 	branch := r.options.Branch
 	if branch == "" {
@@ -110,7 +110,7 @@ func (r *repository) trust(longest time.Duration) (section, note string) {
 		expiry = fmt.Sprintf("  expiryKeys: [%s]\n", quoted(keys))
 	}
 	if issuer == "" {
-		section = "# trust: docs/trust.md says how to name the trusted signer\n"
+		section = "# trust: docs/reference/trust.md says how to name the trusted signer\n"
 		if expiry != "" {
 			section += "trust:\n" + expiry
 		}

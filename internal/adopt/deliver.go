@@ -11,11 +11,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// signedName is the name of the deployer of the signed folder, where one is written.
+// signedName is the name of a new deployer of the signed folder.
 const signedName = "polex-signed"
 
-// deliver has the signed folder deployed where the exceptions were: in each cluster, by a deployer whose folder is empty now, or
-// by a new one beside a deployer that had some.
+// deliver deploys the signed folder to each cluster that had the exceptions. It redirects a
+// deployer that deploys an empty folder now. If there is none, it adds a new deployer.
 func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 	clusters := map[string][]*deployer{}
 	for _, c := range adopted {
@@ -38,7 +38,7 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 			return err
 		}
 		for _, d := range clusters[name] {
-			// One that deploys the signed folder from now on fails until that is there.
+			// A deployer of the signed folder fails until the folder exists, so it prunes nothing.
 			if (at(d.object, "spec", "prune") == true || at(d.object, "spec", "syncPolicy", "automated", "prune") == true) && e.text[d.source] == nil {
 				pruning = append(pruning, fmt.Sprintf("%s %s/%s (%s)", text(d.object, "kind"), text(d.object, "metadata", "namespace"), text(d.object, "metadata", "name"), e.sources[d.source].file))
 			}
@@ -56,8 +56,8 @@ func (e *edits) deliver(plan *Plan, adopted []*candidate) error {
 	return nil
 }
 
-// clusterOf names the cluster of a deployer: the destination of an Application. A Flux
-// Kustomization has that of its kubeConfig, or of the folder that everything begins in.
+// clusterOf names the cluster of a deployer. For an Application, this is the destination. For a
+// Flux Kustomization, it is the folder of the topmost deployer and the secret of its kubeConfig.
 func (r *repository) clusterOf(d *deployer) string {
 	if isArgo(d.object) {
 		return "argocd " + text(d.object, "spec", "destination", "server") + text(d.object, "spec", "destination", "name")
@@ -65,7 +65,8 @@ func (r *repository) clusterOf(d *deployer) string {
 	return "flux " + path.Dir(r.sources[d.top].file) + " " + text(d.object, "spec", "kubeConfig", "secretRef", "name")
 }
 
-// spreads notes which exceptions more clusters have from now on: each deploys the whole signed folder.
+// spreads adds a note to exceptions that more clusters receive after the adoption, because each
+// cluster deploys the whole signed folder.
 func (r *repository) spreads(adopted []*candidate) {
 	all, of := map[string]bool{}, make([]map[string]bool, len(adopted))
 	for i, c := range adopted {
@@ -98,7 +99,7 @@ func (e *edits) cluster(deployers []*deployer) error {
 		switch {
 		case !e.empty(d):
 		case done:
-			empty[d.source] = true // two that deploy the same objects would fight
+			empty[d.source] = true // two deployers of the same objects would conflict
 		default:
 			done = true
 			if err := e.redirect(d); err != nil {
@@ -114,7 +115,7 @@ func (e *edits) cluster(deployers []*deployer) error {
 	return e.remove(empty)
 }
 
-// empty reports whether nothing is left of the one folder that a deployer deploys.
+// empty reports whether a deployer deploys only one folder and this folder is now empty.
 func (e *edits) empty(d *deployer) bool {
 	all := e.deployments(d.object)
 	if len(all) != 1 || isArgo(d.object) && mapping(d.object, "spec", "source") == nil {
@@ -127,8 +128,8 @@ func (e *edits) empty(d *deployer) bool {
 	return !slices.ContainsFunc(e.names, func(name string) bool { return within(dir, name) && !e.gone[name] })
 }
 
-// signedFields are what a deployer of the signed folder has instead of what another one has,
-// and where. A nil is removed.
+// signedFields returns the fields to set for a deployer of the signed folder, and their path. A nil
+// value removes a field.
 func (e *edits) signedFields(object map[string]any) (fields map[string]any, at []string) {
 	if isArgo(object) {
 		return map[string]any{"path": e.options.Signed, "kustomize": nil, "directory": map[string]any{"recurse": true}}, []string{"spec", "source"}
@@ -140,7 +141,7 @@ func (e *edits) signedFields(object map[string]any) (fields map[string]any, at [
 	return fields, []string{"spec"}
 }
 
-// redirect points a deployer to the signed folder.
+// redirect changes a deployer to deploy the signed folder.
 func (e *edits) redirect(d *deployer) error {
 	s := e.sources[d.source]
 	if s.text == nil {
@@ -159,8 +160,8 @@ func (e *edits) redirect(d *deployer) error {
 	return nil
 }
 
-// beside writes a deployer of the signed folder beside another, and lists it where that is
-// listed.
+// beside adds a deployer of the signed folder next to another one, and adds it to the
+// kustomizations that list the other one.
 func (e *edits) beside(d *deployer) error {
 	s := e.sources[d.source]
 	metadata := map[string]any{"name": signedName}

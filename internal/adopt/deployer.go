@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// deployment is how a deployer renders a folder.
+// deployment is a folder that a deployer renders, with its settings.
 type deployment struct {
 	dir       string
 	over      map[string]any // settings of a kustomization
-	flat      bool           // a folder without a kustomization is the files in it, and not all below it
-	namespace string         // of what has none
+	flat      bool           // without a kustomization: only the files in the folder itself, not below it
+	namespace string         // for objects without one
 	variables variables
 }
 
-// deployments returns what a Flux Kustomization or an Argo CD Application renders from
+// deployments returns the folders that a Flux Kustomization or an Argo CD Application renders from
 // this repository.
 func (r *repository) deployments(object map[string]any) []deployment {
 	if isFlux(object) {
@@ -61,8 +61,8 @@ func (r *repository) fluxDeployment(object map[string]any) []deployment {
 	return []deployment{d}
 }
 
-// gitURL returns the address of the GitRepository of a Flux Kustomization, or "" where the
-// repository does not hold it.
+// gitURL returns the address of the GitRepository of a Flux Kustomization, or "" if the repository
+// does not contain it.
 func (r *repository) gitURL(flux map[string]any) string {
 	name, namespace := text(flux, "spec", "sourceRef", "name"), text(flux, "spec", "sourceRef", "namespace")
 	if namespace == "" {
@@ -76,8 +76,8 @@ func (r *repository) gitURL(flux map[string]any) string {
 	return ""
 }
 
-// elsewhere notes deployers of another repository whose folders hold exceptions here: the clone may be a fork.
-// It names no credentials of an address.
+// elsewhere returns a note about deployers of other repositories with paths that contain exceptions
+// here: the clone may be a fork. The note contains no credentials of an address.
 func (r *repository) elsewhere() string {
 	n, first := 0, ""
 	for _, s := range r.sources {
@@ -100,14 +100,14 @@ func (r *repository) elsewhere() string {
 	return fmt.Sprintf("left out: %s of other repositories. %s, and the remote origin is %s. In a fork, set the address of origin first", count(n, "deployer"), first, Repository(r.options.Origin))
 }
 
-// isOwn reports whether an address may be that of this repository: nothing says that
-// it is another one.
+// isOwn reports whether an address can be the address of this repository. An unknown address counts
+// as its own.
 func (r *repository) isOwn(url string) bool {
 	return url == "" || r.options.Origin == "" || strings.Contains(url, "$") || Repository(url) == Repository(r.options.Origin)
 }
 
-// Repository returns the host and path of a Git address, in lower case: https, ssh and
-// scp forms of one repository are the same.
+// Repository returns the host and path of a Git address, in lower case. The https, ssh and scp
+// forms of an address give the same result.
 func Repository(url string) string {
 	if _, rest, ok := strings.Cut(url, "://"); ok {
 		url = rest
@@ -120,10 +120,10 @@ func Repository(url string) string {
 	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git"))
 }
 
-// folder returns a deployer's path as it is in the repository, or false where it leads out.
+// folder returns a deployer's path within the repository, or false if the path leaves it.
 func folder(said string) (string, bool) {
 	if strings.Contains(said, "$") {
-		return "", false // a parent substitutes it
+		return "", false // a parent deployer substitutes the variable
 	}
 	dir := path.Join("/", said)
 	if dir == "/" {
@@ -132,8 +132,8 @@ func folder(said string) (string, bool) {
 	return dir[1:], !strings.HasPrefix(path.Clean(said), "..")
 }
 
-// render returns what becomes of the sources that a deployer reaches. What cannot be
-// told of one stands in its place.
+// render returns the deployed forms of the sources that a deployer reaches. A form that cannot be
+// determined contains an error.
 func (r *repository) render(object map[string]any) (all []form, err error) {
 	for _, d := range r.deployments(object) {
 		out, err := r.build(d)
@@ -149,7 +149,7 @@ func (r *repository) render(object map[string]any) (all []form, err error) {
 	return all, nil
 }
 
-// inNamespace puts an exception without a namespace into one.
+// inNamespace sets the namespace of an exception that has none.
 func inNamespace(object map[string]any, namespace string) map[string]any {
 	if object != nil && isException(object) && namespace != "" && text(object, "metadata", "namespace") == "" {
 		set(object, namespace, "metadata", "namespace")

@@ -1,23 +1,19 @@
-// Package adopt plans how a repository that has exceptions already starts to use
-// polex: each exception moves to the folder of pending exceptions, in the form in which
-// it is deployed, with an expiry.
+// Package adopt plans how a repository with existing exceptions starts to use polex. Each exception
+// moves to the folder of pending exceptions, in its deployed form and with an expiry.
 //
-//  1. Each YAML and JSON file is read leniently, document by document, and lists are
-//     taken apart. What a deployer uses as a patch is not an exception.
-//  2. The Flux Kustomizations and Argo CD Applications of the repository are rendered as
-//     their controllers render them: kustomize in memory, then Flux's substitution. A
-//     parent renders its children first. Nothing is fetched and no plugin runs: only
-//     what leads to an exception or a deployer is given to kustomize. What no deployer
-//     reaches is built from the topmost kustomizations that reach it, or is deployed as
-//     it is written.
-//  3. An exception with one deployed form is adopted. One with several, or with none that
-//     is known, takes the form of the one live object of its name, or is listed with the
-//     flag that decides. Nothing is guessed.
-//  4. It is written with the comments and in the order of its text.
-//  5. A stated expiry stays. The others get expiries that are spread over a window.
-//  6. The old documents leave their files, and files that are empty then leave the
-//     kustomizations that list them. A deployer is pointed to the signed folder, or a new
-//     one is written beside it.
+//  1. adopt reads each YAML and JSON file document by document, tolerates errors, and splits
+//     lists. A patch of a deployer is not an exception.
+//  2. It renders the Flux Kustomizations and Argo CD Applications of the repository as their
+//     controllers do: kustomize in memory, then Flux's substitution. Parents are rendered
+//     before their children. It fetches nothing and runs no plugins. Kustomize reads only
+//     files that lead to an exception or a deployer. Other exceptions are built from the
+//     topmost kustomizations that reach them, or keep the form of their file.
+//  3. It adopts an exception with one deployed form. If there are several or none, it uses the
+//     only live object of that name, or reports the flag that decides. It never guesses.
+//  4. It keeps the comments and the field order of the original text.
+//  5. It keeps a stated expiry. It spreads the other expiries over a window.
+//  6. It removes the old documents from their files, and empty files from the kustomizations
+//     that list them. It redirects a deployer to the signed folder, or adds a new one.
 //
-// The package does no I/O and knows no clock: files come in, and a [Plan] comes out.
+// The package does no I/O and reads no clock: its input is files, its output is a [Plan].
 package adopt

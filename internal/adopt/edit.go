@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// edits are what becomes of the files of the repository.
+// edits are the changes to the files of the repository.
 type edits struct {
 	*repository
 	changed map[string][]byte
-	cut     map[int]bool        // sources that leave
-	text    map[int][]byte      // of sources that are changed
-	gone    map[string]bool     // files, and folders whose kustomization is gone
-	said    map[string][]string // by file
+	cut     map[int]bool        // sources to remove
+	text    map[int][]byte      // changed text, by source
+	gone    map[string]bool     // removed files, and folders whose kustomization builds nothing any more
+	said    map[string][]string // sentences for the plan, by file
 }
 
 func (e *edits) content(name string) []byte {
@@ -24,8 +24,8 @@ func (e *edits) content(name string) []byte {
 	return e.files[name]
 }
 
-// remove takes sources out of their files, and those files that are empty then out of the
-// kustomizations that list them.
+// remove removes sources from their files, and then empty files from the kustomizations that list
+// them.
 func (e *edits) remove(sources map[int]bool) error {
 	files := map[string]int{}
 	for i := range sources {
@@ -56,8 +56,8 @@ func (e *edits) remove(sources map[int]bool) error {
 	return nil
 }
 
-// rewrite writes a file without the documents and items that are cut, and with the
-// deployers that are changed. It reports whether the file still holds a document.
+// rewrite writes a file without its removed documents and items, and with its changed deployers. It
+// reports whether the file still contains a document.
 func (e *edits) rewrite(name string) (holds bool, err error) {
 	var out []byte
 	for n, chunk := range e.chunks[name] {
@@ -91,7 +91,7 @@ func (e *edits) rewrite(name string) (holds bool, err error) {
 	return holds, nil
 }
 
-// say notes what becomes of a file.
+// say records a change of a file.
 func (e *edits) say(name, what string) {
 	if !slices.Contains(e.said[name], what) {
 		e.said[name] = append(e.said[name], what)
@@ -112,7 +112,7 @@ func (e *edits) leave(name string) {
 	e.said[name] = []string{"removed"}
 }
 
-// unlist takes what is gone out of a kustomization.
+// unlist removes the entries of removed files from a kustomization.
 func (e *edits) unlist(k *kustomization) (changed bool, err error) {
 	if e.gone[k.file] {
 		return false, nil
@@ -139,7 +139,7 @@ func (e *edits) unlist(k *kustomization) (changed bool, err error) {
 			e.leave(k.file)
 			return true, nil
 		}
-		// Without it, Flux would take every file below the folder.
+		// Without a kustomization, Flux would deploy every file below the folder.
 		content = append(content, "resources: []\nbuildMetadata: [originAnnotations]\n"...)
 	}
 	e.changed[k.file] = content
@@ -147,8 +147,8 @@ func (e *edits) unlist(k *kustomization) (changed bool, err error) {
 	return true, nil
 }
 
-// builds reports whether a kustomization has anything to build: a component may only change
-// what others list.
+// builds reports whether a kustomization builds any objects. A component may only change objects
+// that other kustomizations list.
 func (r *repository) builds(k *kustomization, seen map[string]bool) bool {
 	if k == nil || seen[k.dir] {
 		return false
@@ -161,12 +161,12 @@ func (r *repository) builds(k *kustomization, seen map[string]bool) bool {
 		})
 }
 
-// alone reports whether no other file that stays lies below a kustomization's folder.
+// alone reports whether no other file remains below the folder of a kustomization.
 func (e *edits) alone(k *kustomization) bool {
 	return !slices.ContainsFunc(e.names, func(name string) bool { return name != k.file && within(k.dir, name) && !e.gone[name] })
 }
 
-// dropPatches removes patches that are about adopted exceptions alone: kustomize refuses one
+// dropPatches removes patches that change only adopted exceptions: kustomize rejects a patch
 // without its target.
 func (e *edits) dropPatches(k *kustomization, content []byte) ([]byte, error) {
 	leaves := map[string]map[int]bool{"patches": {}, "patchesJson6902": {}, "patchesStrategicMerge": {}}
@@ -191,7 +191,7 @@ func (e *edits) dropPatches(k *kustomization, content []byte) ([]byte, error) {
 	return content, nil
 }
 
-// stays reports whether a patch may be about something that is not adopted.
+// stays reports whether a patch may change an object that is not adopted.
 func (e *edits) stays(patch map[string]any) bool {
 	leaves := false
 	for i, s := range e.sources {
@@ -205,7 +205,7 @@ func (e *edits) stays(patch map[string]any) bool {
 	return !leaves || !isException(patch)
 }
 
-// move plans the edits of the repository for exceptions that are adopted.
+// move plans the edits for adopted exceptions.
 func (r *repository) move(plan *Plan, adopted []*candidate, rendered []*given, others map[string]int) error {
 	e := &edits{repository: r, changed: map[string][]byte{}, cut: map[int]bool{}, text: map[int][]byte{}, said: map[string][]string{}, gone: map[string]bool{}}
 	leave := map[int]bool{}
@@ -234,8 +234,8 @@ func (r *repository) move(plan *Plan, adopted []*candidate, rendered []*given, o
 	return nil
 }
 
-// templates removes the templates of a chart of which all that they render is adopted. The
-// others are left for people: what is rendered of them is in the plan already.
+// templates removes the templates of a chart if all objects that they render are adopted. The plan
+// notes the other templates for people to edit: their rendered exceptions are adopted already.
 func (e *edits) templates(plan *Plan, rendered []*given, others map[string]int) {
 	for _, p := range e.problems {
 		from, n, left := e.template(p.File), 0, 0

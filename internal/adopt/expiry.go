@@ -13,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// expiry reads the expiry that an exception states, or zero where it states none. Kyverno's
-// relative label, which begins anew with each object, becomes a time.
+// expiry returns the stated expiry of an exception, or zero if there is none. It converts Kyverno's
+// relative label to a time, because that label starts again with each new object.
 func expiry(object map[string]any, terms lifetime.Terms, now time.Time) (end time.Time, note string, err error) {
 	labels := mapping(object, "metadata", "labels")
 	ttl, _ := labels[exception.LabelTTL].(string)
@@ -48,11 +48,11 @@ func lifetimeOf(object map[string]any, terms lifetime.Terms) (lifetime.Lifetime,
 	return lifetime.Of(doc, terms)
 }
 
-// endKey is the end of keys under which teams state an expiry.
+// endKey matches the last part of keys under which teams state an expiry.
 var endKey = regexp.MustCompile(`(?i)(^|[/._-])(expir(es|y|ation)([-_]?(at|on|date))?|(valid[-_]?)?until|review[-_]?(by|date))$`)
 
-// unlisted says which labels and annotations look like an expiry under a key that the trust
-// policy does not list. They do not count.
+// unlisted returns notes about labels and annotations that look like an expiry but have a key that
+// the trust policy does not list. They do not count.
 func unlisted(object map[string]any, configured bool) (notes []string) {
 	for _, field := range []string{"annotations", "labels"} {
 		of := mapping(object, "metadata", field)
@@ -70,7 +70,7 @@ func unlisted(object map[string]any, configured bool) (notes []string) {
 	return notes
 }
 
-// ttlLength reads a relative label as Kyverno does.
+// ttlLength parses a relative label as Kyverno does.
 func ttlLength(label string) (time.Duration, bool) {
 	length, err := strfmt.ParseDuration(label)
 	return length, err == nil && length > 0
@@ -84,8 +84,8 @@ func keys(path exception.Path) []string {
 	return all
 }
 
-// spread returns n ends between two durations from now, evenly, each at 12:00 UTC of a
-// weekday. None is later than last.
+// spread returns n expiries evenly between two durations from now, each at 12:00 UTC on a weekday.
+// None is later than last.
 func spread(n int, now time.Time, first, last time.Duration) []time.Time {
 	ends := make([]time.Time, n)
 	for i := range ends {
@@ -102,8 +102,8 @@ func spread(n int, now time.Time, first, last time.Duration) []time.Time {
 	return ends
 }
 
-// weekday returns 12:00 UTC of the nearest weekday that is not after a time or, with later,
-// not before it.
+// weekday returns 12:00 UTC of the nearest weekday: with later = 0 not after t, with later = 1 not
+// before t.
 func weekday(t time.Time, later int) time.Time {
 	noon := time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, time.UTC)
 	for later == 0 && noon.After(t) || later == 1 && noon.Before(t) || noon.Weekday() == time.Saturday || noon.Weekday() == time.Sunday {

@@ -14,11 +14,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// source is a document of the repository that is an exception or deploys something.
+// source is a document of the repository that is an exception or a deployer.
 type source struct {
 	file   string
 	chunk  int
-	item   int // of a list; -1 for a document of its own
+	item   int // index in a list; -1 for a document of its own
 	line   int
 	object map[string]any
 	text   []byte // nil for an item of a list
@@ -49,32 +49,32 @@ func isArgo(object map[string]any) bool {
 	return groupKind(object) == exception.GroupKind{Group: argoGroup, Kind: "Application"}
 }
 
-// repository is what the files hold. A source is known by its place in sources.
+// repository is the parsed content of the files. Sources are identified by their index.
 type repository struct {
 	options    *Options
 	files      map[string][]byte
-	names      []string // of the files, in order
+	names      []string // of the files, sorted
 	chunks     map[string][]chunk
 	sources    []*source
 	byFile     map[string][]int
 	values     []map[string]any          // ConfigMaps and Secrets
 	gitSources []map[string]any          // Flux GitRepositories
 	folders    map[string]*kustomization // by folder
-	patches    map[string]int            // how many kustomizations use a file as a patch
+	patches    map[string]int            // number of kustomizations that use a file as a patch
 	reached    map[string][]int          // see leads
 	altering   map[string]bool           // see changes
-	fs         filesys.FileSystem        // what kustomize reads
+	fs         filesys.FileSystem        // input of kustomize
 	copies     map[string]*copied        // in fs
-	deployed   int                       // how many forms of deployers were rendered
-	removed    map[int]bool              // sources that a kustomization lists and removes
+	deployed   int                       // number of rendered forms of deployers
+	removed    map[int]bool              // sources that a kustomization lists and also removes
 	tag        string
-	substitute bool                          // whether a Flux Kustomization substitutes, as it is applied
-	known      map[exception.Identity]string // the file of each exception that is pending or signed
+	substitute bool                          // whether a Flux Kustomization substitutes variables
+	known      map[exception.Identity]string // the file of each pending or signed exception
 	problems   []Problem
-	sets       []string // notes of ApplicationSets, whose Applications are not known
+	sets       []string // notes about ApplicationSets: their Applications are not known
 }
 
-// interesting are the words of which a file has one that is read.
+// interesting are the words that a file must contain one of to be parsed.
 var interesting = [][]byte{[]byte("PolicyException"), []byte("fluxcd.io/"), []byte(argoGroup + "/"), []byte("ConfigMap"), []byte("kind: Secret")}
 
 func read(files map[string][]byte, o *Options) *repository {
@@ -94,7 +94,7 @@ func read(files map[string][]byte, o *Options) *repository {
 	return r
 }
 
-// remember notes the exceptions of a file that is pending or signed.
+// remember records the exceptions of a pending or signed file.
 func (r *repository) remember(name string) {
 	for _, chunk := range split(r.files[name]) {
 		if object, err := object(chunk.text); err == nil && isException(object) {
@@ -103,7 +103,7 @@ func (r *repository) remember(name string) {
 	}
 }
 
-// within reports whether a path is a folder or lies in it.
+// within reports whether a path is the folder itself or is below it.
 func within(folder, name string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
 }
@@ -134,7 +134,8 @@ func (r *repository) file(name string) {
 	}
 }
 
-// template returns how Helm names a template, by the name of its chart, or "" for what is none.
+// template returns Helm's name for a template, which begins with the name of its chart, or "" for
+// other files.
 func (r *repository) template(name string) string {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if chart := r.files[path.Join(dir, "Chart.yaml")]; chart != nil && within(path.Join(dir, "templates"), name) {
@@ -147,10 +148,10 @@ func (r *repository) template(name string) string {
 	}
 }
 
-// testNames are files that say that a folder is a test of Kyverno's CLI or of Chainsaw.
+// testNames are the files that mark a folder as a test of Kyverno's CLI or of Chainsaw.
 var testNames = []string{"kyverno-test.yaml", "kyverno-test.yml", "chainsaw-test.yaml", "chainsaw-test.yml"}
 
-// isTest reports whether a file lies in the folder of a test, which nobody deploys.
+// isTest reports whether a file is in the folder of a test. Tests are not deployed.
 func (r *repository) isTest(name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if slices.ContainsFunc(testNames, func(test string) bool { return r.files[path.Join(dir, test)] != nil }) {
@@ -160,8 +161,8 @@ func (r *repository) isTest(name string) bool {
 	return false
 }
 
-// isOmitted reports whether no kustomization lists the file of an exception, not even the one
-// above it, which a deployer builds, or built before other exceptions were adopted.
+// isOmitted reports whether no kustomization lists the file of an exception, although a deployer
+// builds the kustomization above it, or did so before other exceptions were adopted.
 func (r *repository) isOmitted(s *source) bool {
 	dir := path.Dir(s.file)
 	for r.folders[dir] == nil && dir != "." {
@@ -180,7 +181,7 @@ func (r *repository) isOmitted(s *source) bool {
 	})
 }
 
-// add keeps a document that matters. What has no name cannot be deployed.
+// add keeps a document that adopt needs. An object without a name cannot be deployed.
 func (r *repository) add(s *source) {
 	switch kind := groupKind(s.object); {
 	case kind.IsException() || isFlux(s.object) || isArgo(s.object):

@@ -10,26 +10,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// form is a form in which a source is deployed, and by which deployer. A form that cannot be
-// told has an error instead.
+// form is a deployed form of a source and its deployer. A form that cannot be determined has an
+// error instead.
 type form struct {
 	source int
 	object map[string]any
-	by     *deployer // nil for what no deployer reaches
+	by     *deployer // nil if no deployer reaches the source
 	err    error
 }
 
-// deployer is a Flux Kustomization or an Argo CD Application as it is applied.
+// deployer is a Flux Kustomization or an Argo CD Application in its applied form.
 type deployer struct {
 	source int
 	object map[string]any
-	top    int // the source of the deployer that everything begins with
+	top    int // the source of the topmost deployer
 }
 
-// maxDeployers bounds what deployers that render each other can become.
+// maxDeployers limits the number of forms of deployers that deploy each other.
 const maxDeployers = 50_000
 
-// forms returns the forms of each exception, by its source.
+// forms returns the forms of each exception, by source.
 func (r *repository) forms() (map[int][]form, error) {
 	forms := map[int][]form{}
 	below, visited := map[int]bool{}, map[int]bool{}
@@ -37,12 +37,12 @@ func (r *repository) forms() (map[int][]form, error) {
 		if s.isException() {
 			continue
 		}
-		out, _ := r.render(s.object) // it is rendered again, and an error is reported then
+		out, _ := r.render(s.object) // deploy renders it again and reports the error
 		for _, f := range out {
 			below[f.source] = below[f.source] || f.source != i
 		}
 	}
-	for _, parents := range []bool{true, false} { // and then those that deploy each other
+	for _, parents := range []bool{true, false} { // parents first, then deployers that deploy each other
 		for i, s := range r.sources {
 			if !s.isException() && !visited[i] && (!parents || !below[i]) {
 				r.deploy(i, forms, visited)
@@ -56,7 +56,7 @@ func (r *repository) forms() (map[int][]form, error) {
 	return forms, nil
 }
 
-// deploy renders a deployer and all that it deploys.
+// deploy renders a deployer and all deployers below it.
 func (r *repository) deploy(top int, forms map[int][]form, visited map[int]bool) {
 	queue := []*deployer{{source: top, object: r.sources[top].object, top: top}}
 	seen := map[string]bool{}
@@ -85,9 +85,8 @@ func (r *repository) deploy(top int, forms map[int][]form, visited map[int]bool)
 	}
 }
 
-// undeployed gives what no deployer reaches the form that the topmost kustomizations give
-// it, or that of its file. Flux's variables are substituted, where a deployer of another
-// repository may do so.
+// undeployed gives exceptions that no deployer reaches the form of the topmost kustomizations, or
+// of their file. It substitutes Flux's variables if a deployer of another repository may do so.
 func (r *repository) undeployed(forms map[int][]form) {
 	listed := map[string]bool{}
 	for _, k := range r.folders {
@@ -133,7 +132,7 @@ func (r *repository) undeployed(forms map[int][]form) {
 	}
 }
 
-// key stands for an object: two with the same key are the same.
+// key returns a text that is equal for equal objects.
 func key(object map[string]any) string {
 	raw, err := json.Marshal(object)
 	if err != nil {

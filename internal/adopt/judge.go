@@ -11,9 +11,9 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// judge has the shape checks look at what would be signed. A finding that no configuration
-// can change keeps an exception out, and so does one of the configuration that is there.
-// Where adopt writes the configuration, other reasons become warnings in it.
+// judge runs the shape checks on the documents to sign. It refuses an exception for a finding that
+// no configuration can change, or that an existing configuration treats as an error. If adopt
+// writes the configuration, other reasons become warnings there.
 func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*exception.Document) (adopted []*candidate, err error) {
 	config := r.options.Shape
 	config.Levels = maps.Clone(config.Levels)
@@ -30,7 +30,7 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 	}
 	fixed := map[string]bool{}
 	for _, reason := range shape.Reasons() {
-		// A warning would hide from the reviewer that a text is not what it looks like.
+		// A warning would hide deceptive text from the reviewer.
 		fixed[reason.Name] = reason.Fixed || reason.Name == "hidden-character" || reason.Name == "look-alike"
 	}
 	set := shape.Set{Terms: r.options.Shape.Terms}
@@ -38,7 +38,7 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 	for i, c := range all {
 		found[i] = slices.Concat(checker.Check(documents[c.To], r.options.Now), checker.Weigh(set.Add(documents[c.To])))
 	}
-	eased := map[string]int{} // how many adopted exceptions a reason would refuse
+	eased := map[string]int{} // number of adopted exceptions that a reason would reject
 	for i, c := range all {
 		refused := map[string]bool{}
 		bad := slices.IndexFunc(found[i], func(f shape.Finding) bool {
@@ -68,12 +68,12 @@ func (r *repository) judge(plan *Plan, all []*candidate, documents map[string]*e
 		delete(plan.Write, c.To)
 	}
 	if !r.options.Configured && len(adopted) > 0 {
-		plan.Write[configName] = r.config(plan, adopted, r.longest(adopted), eased) // none that was refused has a say
+		plan.Write[configName] = r.config(plan, adopted, r.longest(adopted), eased) // refused exceptions do not count
 	}
 	return adopted, nil
 }
 
-// longest is the time to the last end, in whole days.
+// longest returns the time until the last expiry, rounded up to whole days.
 func (r *repository) longest(all []*candidate) time.Duration {
 	longest := r.options.Last
 	for _, c := range all {

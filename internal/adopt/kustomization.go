@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// kustomizationNames are the names that kustomize reads, in its order.
+// kustomizationNames are the file names that kustomize tries, in this order.
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
 func (r *repository) isKustomization(name string) bool {
@@ -25,7 +25,7 @@ type kustomization struct {
 	object    map[string]any
 }
 
-// kustomization reads a file that is one, and notes which files it uses as patches.
+// kustomization parses a kustomization file and records the files that it uses as patches.
 func (r *repository) kustomization(name string) {
 	if !r.isKustomization(name) {
 		return
@@ -43,10 +43,10 @@ func (r *repository) kustomization(name string) {
 	}
 }
 
-// lists are the keys under which a kustomization names files and folders.
+// lists are the keys under which a kustomization lists files and folders.
 var lists = []string{"resources", "bases", "components"}
 
-// entries returns what a kustomization lists under a key.
+// entries returns the texts that a kustomization lists under a key.
 func (k *kustomization) entries(key string) []string {
 	list, _ := k.object[key].([]any)
 	var all []string
@@ -58,7 +58,7 @@ func (k *kustomization) entries(key string) []string {
 	return all
 }
 
-// targets returns the paths of all that a kustomization lists.
+// targets returns all paths that a kustomization lists.
 func (k *kustomization) targets() (all []string) {
 	for _, key := range lists {
 		for _, entry := range k.entries(key) {
@@ -68,7 +68,7 @@ func (k *kustomization) targets() (all []string) {
 	return all
 }
 
-// target returns the path of a local entry, as it is in the repository, or "" for an address.
+// target returns the path of a local entry within the repository, or "" for an address.
 func (k *kustomization) target(entry string) string {
 	if strings.Contains(entry, "://") {
 		return ""
@@ -76,12 +76,11 @@ func (k *kustomization) target(entry string) string {
 	return path.Join(k.dir, entry)
 }
 
-// cycle stands among the sources that a folder leads to for a kustomization that leads to
-// itself, which is refused when it is built.
+// cycle marks a kustomization that leads to itself. The build rejects it.
 const cycle = -1
 
-// leads returns the exceptions and deployers that a file, or a folder with a kustomization,
-// leads to, in order.
+// leads returns the exceptions and deployers that a file or a folder with a kustomization leads to,
+// in order.
 func (r *repository) leads(target string) []int {
 	all, known := r.reached[target]
 	if k := r.folders[target]; k != nil && !known {
@@ -98,7 +97,8 @@ func (r *repository) leads(target string) []int {
 
 func (r *repository) reaches(target string) bool { return len(r.leads(target)) > 0 }
 
-// below returns the exceptions that a folder leads to, or that lie in one without a kustomization.
+// below returns the exceptions that a folder leads to, or those in a folder without a
+// kustomization.
 func (r *repository) below(dir string) (all []int) {
 	leads := r.leads(dir)
 	for i, s := range r.sources {
@@ -109,13 +109,13 @@ func (r *repository) below(dir string) (all []int) {
 	return all
 }
 
-// patch is a patch of a kustomization. key and index say where it stands.
+// patch is a patch of a kustomization. key and index give its position.
 type patch struct {
 	key    string
 	index  int
-	file   string // "" where it is written inline
+	file   string // "" for an inline patch
 	inline string
-	kind   string // of the target, a regular expression; "" where there is none
+	kind   string // of the target, a regular expression; "" if there is none
 	target bool
 }
 
@@ -144,8 +144,8 @@ func (k *kustomization) patches() []patch {
 
 var kinds = []string{"PolicyException", "Kustomization", "Application"}
 
-// concerns reports whether a patch may change an exception or a deployer, the documents that
-// it is, and its text, which is not known for a file that is not in the repository.
+// concerns reports whether a patch may change an exception or a deployer, and returns its documents
+// and text. The text of a file outside the repository is not known.
 func (r *repository) concerns(k *kustomization, p patch) (concerns bool, docs []map[string]any, content string, known bool) {
 	content, known = p.inline, true
 	if p.file != "" {
@@ -168,7 +168,7 @@ func (r *repository) concerns(k *kustomization, p patch) (concerns bool, docs []
 	return about, docs, content, known
 }
 
-// copies reports whether a JSON patch has a copy in it: each can double what is there.
+// copies reports whether a JSON patch contains a copy operation. Each can double the content.
 func copies(content string) bool {
 	var operations []map[string]any
 	err := yaml.Unmarshal([]byte(content), &operations)
@@ -178,11 +178,11 @@ func copies(content string) bool {
 // kept are the settings of a kustomization that change exceptions or deployers.
 var kept = []string{"apiVersion", "kind", "namespace", "namePrefix", "nameSuffix", "labels", "commonAnnotations"}
 
-// opaque are those whose effect is not known without everything that is left out.
+// opaque are the settings whose effect depends on files that adopt leaves out.
 var opaque = []string{"transformers", "replacements", "vars", "configurations", "openapi"}
 
-// reduced returns a kustomization with what leads to exceptions and deployers alone, and the
-// setting that may change them in a way that is not known.
+// reduced returns a kustomization with only the entries that lead to exceptions and deployers.
+// unknown names a setting that may change them in an unknown way.
 func (r *repository) reduced(k *kustomization) (object map[string]any, unknown string) {
 	object = map[string]any{}
 	for _, key := range kept {
@@ -232,7 +232,7 @@ func (r *repository) reduced(k *kustomization) (object map[string]any, unknown s
 	return object, unknown
 }
 
-// changes reports whether a component changes what others list.
+// changes reports whether a component changes objects that others list.
 func (r *repository) changes(target string) bool {
 	k := r.folders[target]
 	if k == nil {
@@ -242,7 +242,7 @@ func (r *repository) changes(target string) bool {
 	if visited {
 		return known
 	}
-	r.altering[target] = true // in a cycle, which is refused
+	r.altering[target] = true // a cycle counts as a change; the build rejects it
 	object, unknown := r.reduced(k)
 	delete(object, "apiVersion")
 	delete(object, "kind")
@@ -250,15 +250,15 @@ func (r *repository) changes(target string) bool {
 	return r.altering[target]
 }
 
-// put adds an entry to a list of a kustomization. Kustomize warns of the old names of settings
-// on the terminal: they get the new ones.
+// put adds an entry to a list of a kustomization. Callers use the new names of settings, since
+// kustomize warns about the old names on the terminal.
 func put(object map[string]any, key string, entry any) {
 	before, _ := object[key].([]any)
 	object[key] = append(slices.Clone(before), entry)
 }
 
-// mayConcern reports whether a setting may be about exceptions: it names a file, or no
-// kind, or theirs.
+// mayConcern reports whether a setting may change exceptions: it names a file, no kind, or one of
+// the kinds.
 func (r *repository) mayConcern(value []any) bool {
 	raw, err := yaml.Marshal(value)
 	said := string(raw)

@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// change returns a document after a change of its nodes, which reports whether there is one.
-// Comments stay.
+// change returns a document after a change of its nodes. The function reports whether it changed
+// any. Comments stay.
 func change(content []byte, change func(root *yaml.RNode) (bool, error)) ([]byte, error) {
 	root, err := yaml.Parse(string(content))
 	if errors.Is(err, io.EOF) {
-		return content, nil // nothing but comments
+		return content, nil // only comments
 	} else if err != nil {
 		return nil, err
 	}
@@ -33,12 +33,12 @@ func change(content []byte, change func(root *yaml.RNode) (bool, error)) ([]byte
 	if bytes.HasPrefix(content, []byte("---")) {
 		out = append([]byte("---\n"), out...)
 	}
-	_, err = yaml.Parse(string(out)) // an anchor may have gone
+	_, err = yaml.Parse(string(out)) // fails if an anchor was removed but its alias was not
 	return out, err
 }
 
-// dropEntries removes those entries of a top-level list that leaves says. A list that is
-// empty then goes with its key.
+// dropEntries removes the entries of a top-level list for which leaves returns true. It removes the
+// key of an empty list too.
 func dropEntries(content []byte, name string, leaves func(i int) bool) ([]byte, error) {
 	return change(content, func(root *yaml.RNode) (bool, error) {
 		list := root.Field(name)
@@ -55,7 +55,7 @@ func dropEntries(content []byte, name string, leaves func(i int) bool) ([]byte, 
 	})
 }
 
-// addEntry adds an entry behind another one of a top-level list.
+// addEntry inserts an entry after another one of a top-level list.
 func addEntry(content []byte, name, behind, entry string) ([]byte, error) {
 	return change(content, func(root *yaml.RNode) (bool, error) {
 		node := root.Field(name).Value.YNode()
@@ -65,7 +65,7 @@ func addEntry(content []byte, name, behind, entry string) ([]byte, error) {
 	})
 }
 
-// edited sets fields below a path, and removes those whose value is nil.
+// edited sets fields below a path, and removes the fields with a nil value.
 func edited(content []byte, fields map[string]any, path ...string) ([]byte, error) {
 	return change(content, func(root *yaml.RNode) (bool, error) {
 		of, err := root.Pipe(yaml.Lookup(path...))

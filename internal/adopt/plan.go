@@ -6,7 +6,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// Reasons of a [Problem], besides those of [shape.Reasons].
+// Reasons of a [Problem], in addition to those of [shape.Reasons].
 const (
 	ReasonTemplate    = "template"
 	ReasonUnreadable  = "unreadable"
@@ -20,54 +20,54 @@ const (
 	ReasonLifetime    = shape.ReasonBadLifetime
 )
 
-// Options say how exceptions are adopted.
+// Options configure the adoption.
 type Options struct {
-	Unsigned, Signed string // folders, from the root of the repository
-	// Namespace is that of exceptions for which nothing says one. Of several deployed forms
-	// it selects those in this namespace.
+	Unsigned, Signed string // paths from the root of the repository
+	// Namespace applies to exceptions without a known namespace. If an exception has several
+	// deployed forms, it selects the forms in this namespace.
 	Namespace string
-	// Substitute are values of Flux variables, before those of the repository.
+	// Substitute are values of Flux variables. They override those of the repository.
 	Substitute map[string]string
-	// First and Last are the window for the expiry of exceptions that state none.
+	// First and Last are the window for the expiry of exceptions without one.
 	First, Last time.Duration
 	Now         time.Time
-	// Origin is the address of the repository, and Branch its branch; they may be empty.
+	// Origin is the address of the remote, and Branch the default branch; both may be empty.
 	Origin, Branch string
 	Shape          shape.Config
-	// Configured says that the repository has a configuration. Then none is written, and
-	// Shape is not changed.
+	// Configured means that the repository has a configuration. The plan then writes none and does
+	// not change Shape.
 	Configured bool
 }
 
-// Input is what is read.
+// Input is the input of [Make].
 type Input struct {
-	Files    map[string][]byte // YAML and JSON of the repository, by path
-	Rendered []byte            // a stream of manifests that were rendered elsewhere
+	Files    map[string][]byte // YAML and JSON files of the repository, by path
+	Rendered []byte            // a stream of manifests that another tool rendered
 	Live     []byte            // objects of a cluster
 }
 
-// Plan is what adopting changes.
+// Plan is the result of [Make]: the changes, and the problems.
 type Plan struct {
 	Adopted  []Adopted // in the order of their sources
 	Problems []Problem
-	Edits    []string // each in a sentence
-	Notes    []string // what is left for people
+	Edits    []string // one sentence each
+	Notes    []string // tasks for people
 	Write    map[string][]byte
 	Remove   []string
 }
 
 // Adopted is an exception that becomes a pending one.
 type Adopted struct {
-	File      string // where it is from
-	Line      int    // of the stream, where File is <rendered> or <live>
+	File      string // the source
+	Line      int    // in the stream, if File is <rendered> or <live>
 	To        string
 	Identity  string
 	ExpiresAt time.Time
-	Stated    bool     // the expiry was stated before
-	Notes     []string // what was rewritten, and why
+	Stated    bool     // the expiry was stated before the adoption
+	Notes     []string // the rewritten parts, with reasons
 }
 
-// Problem is why something is not adopted.
+// Problem describes an exception that is not adopted.
 type Problem struct {
 	File                          string
 	Line                          int

@@ -11,18 +11,18 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// maxNodes is the most values of a document that is read, where it is not an exception:
-// a list of all exceptions of a cluster is one document.
+// maxNodes is the maximum number of values in a document. It is high because a list of all
+// exceptions of a cluster is one document.
 const maxNodes = 2_000_000
 
-// chunk is a document of a file as it is written, its separator line included. The chunks
-// of a file are the file.
+// chunk is the text of one document with its separator line. The chunks of a file together are the
+// whole file.
 type chunk struct {
 	line int // from 1
 	text []byte
 }
 
-// split cuts a file at the lines at which Kubernetes' own splitter cuts.
+// split cuts a file at the same lines as Kubernetes' splitter.
 func split(content []byte) []chunk {
 	var chunks []chunk
 	number := 0
@@ -37,7 +37,7 @@ func split(content []byte) []chunk {
 	return chunks
 }
 
-// object reads a document as kubectl reads it. Comments alone are no document: nil.
+// object parses a document as kubectl does. It returns nil for a document with only comments.
 func object(text []byte) (map[string]any, error) {
 	if exception.TooManyNodes(text, maxNodes) {
 		return nil, fmt.Errorf("the document has more than %d values", maxNodes)
@@ -63,7 +63,7 @@ func object(text []byte) (map[string]any, error) {
 	}
 }
 
-// items takes a list apart, or returns nil for what is not a list.
+// items returns the items of a list, or nil if the object is not a list.
 func items(object map[string]any) []map[string]any {
 	list, ok := object["items"].([]any)
 	if !ok {
@@ -96,12 +96,12 @@ func mapping(object map[string]any, path ...string) map[string]any {
 	return m
 }
 
-// list returns the mappings of a list.
+// list returns the mappings in a list.
 func list(object map[string]any, path ...string) []map[string]any {
 	return items(map[string]any{"items": at(object, path...)})
 }
 
-// set puts a value at a path, and makes the mappings on the way.
+// set sets a value at a path and creates missing mappings.
 func set(object map[string]any, value any, path ...string) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := object[key].(map[string]any)

@@ -15,17 +15,17 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// variables are what a Flux Kustomization substitutes.
+// variables are the variables that a Flux Kustomization substitutes.
 type variables struct {
 	values map[string]string
-	given  map[string]string // by --substitute, before all others
-	hidden map[string]string // where the value of a variable is from that is not known
-	// unknown names a source of values that is not in the repository: a variable that no
-	// later source has may have any value.
+	given  map[string]string // by --substitute; overrides all others
+	hidden map[string]string // the source of each variable without a known value
+	// unknown is a source of values outside the repository. A variable that no later source sets
+	// may have any value.
 	unknown string
 }
 
-// variables reads postBuild as Flux does: substituteFrom in its order, then substitute.
+// variables reads postBuild in Flux's order: the entries of substituteFrom, then substitute.
 func (r *repository) variables(flux map[string]any) variables {
 	v := variables{values: map[string]string{}, given: r.options.Substitute, hidden: map[string]string{}}
 	for _, from := range list(flux, "spec", "postBuild", "substituteFrom") {
@@ -33,7 +33,7 @@ func (r *repository) variables(flux map[string]any) variables {
 		data, differs := r.data(kind, name, text(flux, "metadata", "namespace"))
 		if data == nil {
 			v.unknown = kind + " " + name
-			// It may replace what was read before.
+			// The unknown source may replace earlier values.
 			clear(v.values)
 		}
 		for key, value := range data {
@@ -55,9 +55,9 @@ func (r *repository) variables(flux map[string]any) variables {
 	return v
 }
 
-// data returns the data of the ConfigMaps or Secrets of a name, or nil where there is none. Each cluster may have
-// its own: differs holds the keys that they do not all have with the same value. SOPS encrypts the values of a
-// Secret, and not its keys.
+// data returns the data of the ConfigMaps or Secrets with a name, or nil if there are none. Each
+// cluster may have its own. differs contains the keys whose values differ between them. SOPS
+// encrypts the values of a Secret, but not its keys.
 func (r *repository) data(kind, name, namespace string) (data map[string]any, differs map[string]bool) {
 	differs = map[string]bool{}
 	for _, object := range r.values {
@@ -85,24 +85,24 @@ func (r *repository) data(kind, name, namespace string) (data map[string]any, di
 	return data, differs
 }
 
-// substituteKey is the label or annotation that keeps Flux from substituting in an object.
+// substituteKey is the label or annotation that disables Flux's substitution for an object.
 const substituteKey = fluxGroup + "/substitute"
 
-// UnknownVariableError names the variables whose values the repository does not have.
+// UnknownVariableError lists variables without a known value.
 type UnknownVariableError struct {
 	Names []string
 	From  string
 }
 
-// Error names them.
+// Error returns the names of the variables and their source.
 func (e *UnknownVariableError) Error() string {
 	return fmt.Sprintf("the value of %s is not known: it is from %s", strings.Join(e.Names, ", "), e.From)
 }
 
-// replaces finds Flux's ${name/old/new}, which can make a text of any length.
+// replaces finds Flux's ${name/old/new}, which can create a text of any length.
 var replaces = regexp.MustCompile(`\$\{[\pL\pN_]*/`)
 
-// apply substitutes in an object as Flux does: in its text, unless it says otherwise.
+// apply substitutes variables in the text of an object as Flux does, unless the object disables it.
 func (v variables) apply(in map[string]any) (map[string]any, error) {
 	text, err := yaml.Marshal(in)
 	if err != nil || len(v.values)+len(v.given)+len(v.hidden) == 0 && v.unknown == "" || !strings.Contains(string(text), "${") ||
@@ -124,7 +124,7 @@ func (v variables) apply(in map[string]any) (map[string]any, error) {
 		if length += len(value); length > exception.MaxDocument {
 			return "", true
 		}
-		return strings.ReplaceAll(value, "\n", ""), true // an unknown one is empty to Flux
+		return strings.ReplaceAll(value, "\n", ""), true // Flux replaces an unknown variable with an empty text
 	})
 	switch {
 	case err != nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// write writes an exception, with the comments and the order of its source where it has one.
+// write writes an exception with the comments and field order of its source, if it has one.
 func write(source []byte, object map[string]any) ([]byte, error) {
 	content, err := exception.Readable(object)
 	if err != nil {
@@ -28,7 +28,7 @@ func write(source []byte, object map[string]any) ([]byte, error) {
 	return content, nil
 }
 
-// like returns content with the comments and the order of a source.
+// like returns content with the comments and field order of a source.
 func like(source, content []byte) ([]byte, error) {
 	from, err := yaml.Parse(string(source))
 	if err != nil {

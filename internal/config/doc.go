@@ -6,7 +6,7 @@
 // internal/guard and trust to pkg/trust. A command reads those with [Config.Section], or
 // with trust.Read, so that no binary links a package that it does not use.
 //
-// docs/polex.schema.json and docs/configuration.md are generated from the types:
+// docs/polex.schema.json and docs/reference/configuration.md are generated from the types:
 //
 //	json     the key
 //	doc      a sentence about it

@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/configuration.md anew")
+var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/reference/configuration.md anew")
 
 // TestGenerated holds what is generated against the types.
 func TestGenerated(t *testing.T) {
@@ -22,7 +22,7 @@ func TestGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"polex.schema.json": string(text) + "\n", "configuration.md": page(t)} {
+	for name, want := range map[string]string{"polex.schema.json": string(text) + "\n", "reference/configuration.md": page(t)} {
 		path := filepath.Join("..", "..", "docs", name)
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // it goes to Git

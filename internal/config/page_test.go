@@ -27,17 +27,17 @@ shape:
 - An unknown key, a value of another type, a value beyond its limits and a key without a value are errors: exit status 2, with the position of the key.
 - A file has at most 1 MiB. It is one YAML document.
 - A duration is whole weeks, days, hours, minutes and seconds, the longest first: ` + "`4h`, `90d`, `1d12h`" + `.
-- [polex.schema.json](polex.schema.json) is the JSON Schema of the file. A file of ` + "`kind: TrustPolicy`" + ` holds the section ` + "`trust`" + ` alone and has [its own](trustpolicy.schema.json).
+- [polex.schema.json](../polex.schema.json) is the JSON Schema of the file. A file of ` + "`kind: TrustPolicy`" + ` holds the section ` + "`trust`" + ` alone and has [its own](../trustpolicy.schema.json).
 `
 
 // more names the page that explains a section.
 var more = map[string]string{
-	"statements": "[validate.md](validate.md#statements-under-your-own-keys) explains it.",
-	"shape":      "[checks.md](checks.md) explains the checks, and [lifetimes.md](lifetimes.md) the maximum lifetimes.", "promote": "[promote.md](promote.md) and [approvals.md](approvals.md) explain it.",
-	"lifetime": "[lifetimes.md](lifetimes.md) explains it.", "sigstore": "[privacy.md](privacy.md) says what signing publishes.", "trust": "[trust.md](trust.md) explains it.", "guard": "[guard.md](guard.md) explains it.",
+	"statements": "[validate.md](../how-to/validate.md#statements-under-your-own-keys) explains it.",
+	"shape":      "[checks.md](checks.md) explains the checks, and [lifetimes.md](../explanation/lifetimes.md) the maximum lifetimes.", "promote": "[promote.md](../how-to/promote.md) and [approvals.md](../explanation/approvals.md) explain it.",
+	"lifetime": "[lifetimes.md](../explanation/lifetimes.md) explains it.", "sigstore": "[privacy.md](../explanation/privacy.md) says what signing publishes.", "trust": "[trust.md](trust.md) explains it.", "guard": "[guard.md](guard.md) explains it.",
 }
 
-// page is docs/configuration.md.
+// page is docs/reference/configuration.md.
 func page(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

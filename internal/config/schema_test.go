@@ -33,7 +33,7 @@ func schema(t *testing.T) object {
 	delete(section, "kind")
 	properties["trust"] = object{"type": "object", "description": properties["trust"].(object)["description"], "properties": section, "additionalProperties": false}
 	root["$schema"], root["$id"] = "https://json-schema.org/draft/2020-12/schema", "https://polex.dev/schemas/v1alpha1/config.json"
-	root["title"], root["description"] = "The configuration of polex: .polex.yaml (kind: Config)", "docs/configuration.md is the reference. What this schema refuses, polex refuses too; polex also checks what a schema cannot."
+	root["title"], root["description"] = "The configuration of polex: .polex.yaml (kind: Config)", "docs/reference/configuration.md is the reference. What this schema refuses, polex refuses too; polex also checks what a schema cannot."
 	root["required"], root["$defs"] = []string{"apiVersion", "kind"}, trust["$defs"]
 	return root
 }

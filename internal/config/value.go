@@ -54,7 +54,7 @@ func checkValue(doc *exception.Document, path exception.Path, value any, t refle
 	if problem == "" {
 		return nil
 	}
-	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " " + problem, Hint: "docs/configuration.md lists the keys"}
+	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " " + problem, Hint: "docs/reference/configuration.md lists the keys"}
 }
 
 // addressForm is that of an address which sends no token or signature over an open line;

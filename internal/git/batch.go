@@ -10,10 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// batch asks a running git cat-file --batch for objects: "<hash>" and a line break, to which
-// the answer is "<hash> <kind> <size>" or "<hash> missing" and a line break, and behind the
-// former the content and another. What is answered is held against its hash, as what is read
-// here is.
+// batch requests objects from a running git cat-file --batch. The request is "<hash>" and a line
+// break. The answer is "<hash> missing", or "<hash> <kind> <size>", a line break, the content and
+// another line break. The caller checks the content against its hash.
 type batch struct {
 	in  io.Writer
 	out *bufio.Reader

@@ -13,8 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// Commit is what a commit says of itself. Its hash holds for all of it, and
-// nothing for its truth: who made it and when is what somebody wrote into it.
+// Commit is the content of a commit. The hash proves that nobody changed it afterwards. It does not
+// prove the names and times: the author of a commit can write any.
 type Commit struct {
 	Hash      plumbing.Hash
 	Tree      plumbing.Hash
@@ -24,20 +24,20 @@ type Commit struct {
 	Message   string
 }
 
-// Stamp is who did something to a commit, and when. What cannot be read of it is
-// empty or zero.
+// Stamp is the name, address and time of an author or committer. Unreadable parts are empty or
+// zero.
 type Stamp struct {
 	Name  string
 	Email string
 	When  time.Time // UTC
-	// Offset says where the clock stood, in seconds east of UTC.
+	// Offset is the offset of the local time in seconds east of UTC.
 	Offset int
 }
 
-// Local returns the time as the clock said it.
+// Local returns the time in the time zone of the author.
 func (s Stamp) Local() time.Time { return s.When.In(time.FixedZone("", s.Offset)) }
 
-// Commit returns a commit. One of more than [MaxParents] parents is an error.
+// Commit returns a commit. More than [MaxParents] parents are an error.
 func (r *Repository) Commit(hash plumbing.Hash) (*Commit, error) {
 	content, err := r.read(plumbing.CommitObject, hash, maxCommit)
 	if err != nil {
@@ -51,10 +51,10 @@ func (r *Repository) Commit(hash plumbing.Hash) (*Commit, error) {
 	return c, nil
 }
 
-// TreeOf returns what a commit holds that was read before.
+// TreeOf returns the tree of a commit without reading the commit again.
 func (r *Repository) TreeOf(c *Commit) *Tree { return &Tree{commit: c.Hash, root: c.Tree, objects: r} }
 
-// root is the folder that a commit holds, or nothing for one that is not there.
+// root returns the root folder of a commit, or an absent entry for an empty Commit.
 func (c *Commit) root() Entry {
 	if c.Tree.IsZero() {
 		return Entry{}
@@ -62,9 +62,8 @@ func (c *Commit) root() Entry {
 	return Entry{Path: ".", Mode: filemode.Dir, hash: c.Tree}
 }
 
-// parseCommit reads the lines that Git reads, in their one order: the tree, the
-// parents, the author, the committer. Others follow up to an empty line, and the
-// message behind that.
+// parseCommit parses the header lines in Git's fixed order: tree, parents, author, committer. Other
+// lines may follow. The message follows the first empty line.
 func parseCommit(content []byte) (*Commit, error) {
 	tree, err := header(content, "tree ")
 	if err != nil {
@@ -102,11 +101,10 @@ func parseCommit(content []byte) (*Commit, error) {
 	return c, nil
 }
 
-// lastSecond is the end of the year 9999: what lies beyond cannot be written as a
-// time of four digits.
+// lastSecond is the last second of the year 9999. Later times have no four-digit year.
 const lastSecond = 253402300799
 
-// parseStamp reads "Ann <ann@example.com> 1700000000 +0100".
+// parseStamp parses "Ann <ann@example.com> 1700000000 +0100".
 func parseStamp(text string) Stamp {
 	name, rest, ok := strings.Cut(text, "<")
 	if !ok {
@@ -128,9 +126,8 @@ func parseStamp(text string) Stamp {
 	return s
 }
 
-// Shallow returns the commits of which the parents are not here, because the
-// repository was cloned without them (git clone --depth). None means that it is
-// whole.
+// Shallow returns the commits whose parents are missing because of git clone --depth. The list is
+// empty if the history is complete.
 func (r *Repository) Shallow() ([]plumbing.Hash, error) {
 	content, err := readFile(r.root, "shallow", maxShallow)
 	if errors.Is(err, fs.ErrNotExist) {

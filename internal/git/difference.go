@@ -12,17 +12,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// Change is a path that two trees hold differently. Where one of them holds
-// nothing there, its entry has a zero hash.
+// Change is a path that differs between two trees. An entry has a zero hash if its tree does not
+// contain the path.
 type Change struct {
 	Path     string
 	Old, New Entry
 }
 
-// Differences calls visit for everything that two trees hold differently below a
-// path and that is no folder, and ends with the first error. A nil tree holds
-// nothing. What both hold alike is not looked into: it takes the time of what
-// differs, and of the folders that it lies in.
+// Differences calls visit for each entry below a path that differs between two trees, except
+// folders. It stops at the first error. A nil tree is empty. It does not read equal folders, so the
+// time depends on the number of differences.
 func Differences(old, changed *Tree, name string, visit func(Change) error) error {
 	d := &differing{visit: visit}
 	var err error
@@ -40,8 +39,8 @@ func Differences(old, changed *Tree, name string, visit func(Change) error) erro
 	return d.entries(name, sides[0], sides[1], 0)
 }
 
-// DifferencesAt is [Differences] for files by their paths: it looks into no folder that none of
-// them lies in. visit is called for what else differs on the way, too.
+// DifferencesAt is [Differences] for the paths of files: it reads only the folders that contain
+// them. It also calls visit for other differences in these folders.
 func DifferencesAt(old, changed *Tree, paths []string, visit func(Change) error) error {
 	d := &differing{visit: visit, into: foldersOf(paths)}
 	sides := [2]Entry{}
@@ -53,7 +52,7 @@ func DifferencesAt(old, changed *Tree, paths []string, visit func(Change) error)
 	return d.entries(".", sides[0], sides[1], 0)
 }
 
-// foldersOf returns the folders that paths lie in, up to the root.
+// foldersOf returns all parent folders of paths, up to the root.
 func foldersOf(paths []string) map[string]bool {
 	folders := map[string]bool{}
 	for _, name := range paths {
@@ -66,7 +65,7 @@ func foldersOf(paths []string) map[string]bool {
 
 type differing struct {
 	objects *Repository
-	into    map[string]bool // the folders that are looked into; nil is all
+	into    map[string]bool // the folders to read; nil means all
 	visit   func(Change) error
 	met     int
 }
@@ -99,7 +98,7 @@ func (d *differing) entries(name string, old, changed Entry, depth int) error {
 	return d.visit(Change{Path: name, Old: old, New: changed})
 }
 
-// folders compares what lies in two folders, one of which may be none.
+// folders compares the entries of two folders. One of them may be absent.
 func (d *differing) folders(name string, old, changed Entry, depth int) error {
 	a, err := d.scan(old)
 	if err != nil {
@@ -133,7 +132,7 @@ func (d *differing) folders(name string, old, changed Entry, depth int) error {
 	return nil
 }
 
-// scan begins to read a folder; of nothing, and of a file, it is at its end.
+// scan starts to read a folder. For an absent entry or a file it is empty.
 func (d *differing) scan(e Entry) (*scan, error) {
 	s := &scan{}
 	if e.Mode != filemode.Dir {
@@ -146,19 +145,18 @@ func (d *differing) scan(e Entry) (*scan, error) {
 	return s, s.next()
 }
 
-// scan reads a tree's entries one by one and makes nothing of them, since folders
-// of thousands of files are compared thousands of times. Git keeps them in the
-// order of their names, where a folder's ends in "/"; with it two trees are
-// compared in one go, and a name that stands twice is met. A tree in another order
-// is an error: git fsck has it as one, too.
+// scan reads the entries of a tree one by one without allocating, because histories compare large
+// folders thousands of times. Git sorts entries by name, with a "/" after the names of folders. The
+// order allows a comparison of two trees in one pass and exposes duplicate names. A tree in another
+// order is an error, as in git fsck.
 type scan struct {
 	rest []byte
 
 	entry []byte // nil at the end
 	name  []byte
 	mode  filemode.FileMode
-	// within are the files whose names the present one begins with: of these a
-	// folder may follow that is called the same.
+	// within are the files with names that are prefixes of the present name. A folder with the same
+	// name as one of them may follow.
 	within [][]byte
 }
 
@@ -168,7 +166,7 @@ func (s *scan) hash() plumbing.Hash {
 	return h
 }
 
-// at is the present entry, of a tree that is the folder.
+// at returns the present entry, with its path below the folder.
 func (s *scan) at(folder string) Entry {
 	return Entry{Path: path.Join(folder, string(s.name)), Mode: s.mode, hash: s.hash()}
 }
@@ -213,8 +211,8 @@ func (s *scan) next() error {
 	return nil
 }
 
-// modeOf reads a mode. Those of files and folders are known without being parsed: a
-// history has them by the million.
+// modeOf parses a mode. It compares the frequent modes first, because a history contains millions
+// of them.
 func modeOf(digits []byte) (filemode.FileMode, error) {
 	switch string(digits) {
 	case "100644":

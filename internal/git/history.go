@@ -10,14 +10,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// MaxHistory is how many commits are looked at in one walk through history.
+// MaxHistory is the maximum number of commits of one walk through history.
 const MaxHistory = 200_000
 
-// ErrHistory says that history goes on beyond [MaxHistory].
+// ErrHistory means that the history is longer than [MaxHistory].
 var ErrHistory = fmt.Errorf("there are more than %d commits to look at", MaxHistory)
 
-// known returns the parents of a commit that the repository has: a shallow clone has none
-// of those where it begins.
+// known returns the parents of a commit that are in the repository. The first commits of a shallow
+// clone have none.
 func (r *Repository) known(commit *Commit) ([]plumbing.Hash, error) {
 	if len(commit.Parents) == 0 {
 		return nil, nil
@@ -29,13 +29,13 @@ func (r *Repository) known(commit *Commit) ([]plumbing.Hash, error) {
 	return commit.Parents, nil
 }
 
-// Contains reports whether a commit is another, or has it in its history.
+// Contains reports whether a commit is another one or has it in its history.
 func (r *Repository) Contains(commit, other plumbing.Hash) (bool, error) {
 	return r.ContainsSince(commit, other, plumbing.ZeroHash)
 }
 
-// ContainsSince is [Repository.Contains] for a commit that is known not to be in the
-// history of since: it looks no further back than that.
+// ContainsSince is [Repository.Contains] for a commit that is not in the history of since. It does
+// not search that history.
 func (r *Repository) ContainsSince(commit, other, since plumbing.Hash) (bool, error) {
 	found := false
 	err := r.ancestors(commit, since, func(hash plumbing.Hash) bool {
@@ -45,9 +45,9 @@ func (r *Repository) ContainsSince(commit, other, since plumbing.Hash) (bool, er
 	return found, err
 }
 
-// ancestors calls visit for a commit and all that lead to it, each once, the nearer ones
-// first, until visit returns false. It goes no further back than since, where that is not
-// zero. History beyond [MaxHistory] is [ErrHistory].
+// ancestors calls visit for a commit and all its ancestors, each once and the nearer ones first,
+// until visit returns false. It stops at since, if set. More than [MaxHistory] commits are
+// [ErrHistory].
 func (r *Repository) ancestors(commit, since plumbing.Hash, visit func(plumbing.Hash) bool) error {
 	defer r.wholeHistory()()
 	met := map[plumbing.Hash]bool{commit: true}
@@ -79,16 +79,16 @@ func (r *Repository) ancestors(commit, since plumbing.Hash, visit func(plumbing.
 	return nil
 }
 
-// wholeHistory lifts the bound on the work for one tree, until what it returns is called:
-// a walk through history has a bound of its own.
+// wholeHistory removes the limit on the work for one tree until the returned function is called. A
+// walk through history has its own limit.
 func (r *Repository) wholeHistory() func() {
 	left, bounded := r.made.left, r.made.bounded
 	r.made.bounded = false
 	return func() { r.made.left, r.made.bounded = left, bounded }
 }
 
-// Origin is the commit that gave a file its present content: of the first
-// parents of a commit, as merges make them, the last that changed the file.
+// Origin is the commit that gave a file its present content: the last one that changed it, among
+// the first parents of a commit.
 type Origin struct {
 	Commit      plumbing.Hash
 	Author      string // "Name <address>", untrusted
@@ -96,9 +96,8 @@ type Origin struct {
 	Message     string // untrusted
 }
 
-// Origins returns where files of a commit come from. A file is missing in the
-// answer when history does not go back far enough, as that of a shallow clone.
-// It is one walk for all of them, and ends with the last that is found.
+// Origins returns the origins of files of a commit. A file is missing in the result if the history
+// does not reach far enough, for example in a shallow clone. One walk finds all files.
 func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]Origin, error) {
 	defer r.wholeHistory()()
 	at, err := r.Commit(commit)
@@ -119,7 +118,7 @@ func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]O
 			return nil, err
 		}
 		if len(parents) == 0 && len(at.Parents) > 0 {
-			return origins, nil // a shallow clone begins here
+			return origins, nil // a shallow clone starts here
 		}
 		parent := &Commit{}
 		if len(parents) > 0 {
@@ -143,11 +142,11 @@ func (r *Repository) Origins(commit plumbing.Hash, paths []string) (map[string]O
 	return nil, ErrHistory
 }
 
-// ErrShallow says that the history of a repository is not whole.
+// ErrShallow means that the history of a repository is incomplete.
 var ErrShallow = errors.New("the clone does not have the whole history (git fetch --unshallow; in GitHub Actions, check out with fetch-depth: 0)")
 
-// Ever calls visit for each file that a folder holds in a commit or held in its history, at
-// least once for each content. In a shallow clone it returns [ErrShallow].
+// Ever calls visit for each file of a folder in a commit or its history, at least once for each
+// content. In a shallow clone it returns [ErrShallow].
 func (r *Repository) Ever(commit plumbing.Hash, folder string, visit func(*Tree, Entry) error) error {
 	defer r.wholeHistory()()
 	if cut, err := r.Shallow(); err != nil || len(cut) > 0 {
@@ -161,8 +160,7 @@ func (r *Repository) Ever(commit plumbing.Hash, folder string, visit func(*Tree,
 	return cmp.Or(failed, err)
 }
 
-// brought calls visit for the files of a folder that the first parent of a commit holds
-// differently.
+// brought calls visit for the files of a folder that differ from the first parent of a commit.
 func (r *Repository) brought(hash plumbing.Hash, folder string, visit func(*Tree, Entry) error) error {
 	var before *Tree
 	tree, err := r.Tree(hash)
@@ -184,11 +182,11 @@ func (r *Repository) brought(hash plumbing.Hash, folder string, visit func(*Tree
 	})
 }
 
-// ErrMerge says that a commit has several parents.
+// ErrMerge means that a commit has several parents.
 var ErrMerge = errors.New("it is a merge")
 
-// Between returns the commits that head has and another commit has not, the oldest
-// first. A merge among them is [ErrMerge].
+// Between returns the commits of head that another commit does not contain, oldest first. A merge
+// among them is [ErrMerge].
 func (r *Repository) Between(other, head plumbing.Hash) ([]plumbing.Hash, error) {
 	there := map[plumbing.Hash]bool{}
 	if err := r.ancestors(other, plumbing.ZeroHash, func(hash plumbing.Hash) bool {

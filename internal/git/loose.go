@@ -12,8 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// loose reads an object that lies in a file of its own. It returns an error that
-// is [fs.ErrNotExist] when there is none.
+// loose reads an object from its own file. If there is none, the error is [fs.ErrNotExist].
 func (r *Repository) loose(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
 	name := hash.String()
 	f, err := open(r.store, name[:2]+"/"+name[2:])
@@ -47,7 +46,7 @@ func (r *Repository) loose(hash plumbing.Hash, most int64) (plumbing.ObjectType,
 	return kind, content, nil
 }
 
-// looseHeader reads "blob 12" and the zero byte behind it.
+// looseHeader reads "blob 12" and the zero byte after it.
 func looseHeader(in *bufio.Reader) (plumbing.ObjectType, int64, error) {
 	malformed := errors.New("unpack it: this is no object of Git's")
 	header, err := in.ReadSlice(0)

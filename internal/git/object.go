@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// read returns an object of a kind, once its content is what its name promises.
+// read returns an object of a kind after it checks the content against the hash.
 func (r *Repository) read(kind plumbing.ObjectType, hash plumbing.Hash, most int64) ([]byte, error) {
 	found, content, err := r.readAny(hash, most)
 	if err == nil && found != kind {
@@ -28,7 +28,7 @@ func (r *Repository) readAny(hash plumbing.Hash, most int64) (plumbing.ObjectTyp
 	return kind, content, nil
 }
 
-// header returns the hash on the first line of a commit or a tag.
+// header returns the hash on the first line of a commit or tag.
 func header(content []byte, key string) (plumbing.Hash, error) {
 	line, _, _ := bytes.Cut(content, []byte("\n"))
 	text, ok := strings.CutPrefix(string(line), key)
@@ -38,8 +38,7 @@ func header(content []byte, key string) (plumbing.Hash, error) {
 	return plumbing.NewHash(text), nil
 }
 
-// plainName refuses the names that lead elsewhere when a tree is checked out,
-// and .git, which would be a repository.
+// plainName rejects names that lead elsewhere in a checkout, and .git, which would be a repository.
 func plainName(name []byte) bool {
 	return len(name) > 0 && string(name) != "." && string(name) != ".." && bytes.IndexByte(name, '/') < 0 && !bytes.EqualFold(name, []byte(".git"))
 }

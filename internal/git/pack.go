@@ -14,23 +14,22 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// pack is a file of many objects, and its index (Git's gitformat-pack, version 2
-// of pack-*.idx): 256 counts by first byte, then the objects' names in order,
-// their checksums, and where each begins in the pack.
+// pack is a file of many objects and its index (gitformat-pack, version 2 of pack-*.idx). The index
+// has 256 counts by first byte, the sorted object names, their checksums and their offsets.
 type pack struct {
 	name    string
 	index   *os.File
 	objects *os.File
 	scanner *packfile.Scanner
-	counts  [256]uint32 // how many names begin with this byte or a lower one
+	counts  [256]uint32 // number of names that begin with this byte or a lower one
 	size    int64       // of the pack
-	made    *made       // of all packs
+	made    *made       // shared by all packs
 }
 
 const (
 	indexHeader  = 8 + 256*4
 	indexTrailer = 2 * 20
-	// perObject is a name, a checksum and a place.
+	// perObject is the size of a name, a checksum and an offset.
 	perObject = 20 + 4 + 4
 )
 
@@ -55,7 +54,7 @@ func (r *Repository) openPacks() error {
 		}
 		p, err := r.openPack("pack/" + base)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a pack without its index is one that is being written, or thrown away
+			continue // a pack without an index is being written or deleted
 		}
 		if err == nil {
 			packs = append(packs, p)
@@ -100,7 +99,7 @@ func (r *Repository) openPack(base string) (p *pack, err error) {
 	return p, p.readCounts()
 }
 
-// readCounts reads the index's header. What it counts has to fit into the file.
+// readCounts reads the header of the index. The number of objects must fit into the file.
 func (p *pack) readCounts() error {
 	info, err := p.index.Stat()
 	if err != nil {
@@ -132,8 +131,8 @@ func (p *pack) close() error {
 	return errors.Join(errs...)
 }
 
-// find returns where an object begins in the pack. The names are searched by halves,
-// and the last of them read at once.
+// find returns the offset of an object in the pack. It does a binary search and reads the last
+// names at once.
 func (p *pack) find(hash plumbing.Hash) (offset int64, found bool, err error) {
 	low, high := uint32(0), p.counts[hash[0]]
 	if hash[0] > 0 {
@@ -169,8 +168,8 @@ func nameAt(number uint32) int64 {
 	return indexHeader + int64(len(plumbing.Hash{}))*int64(number)
 }
 
-// place returns where an object begins, by its number in the index. What lies
-// beyond two gigabytes stands in a table of its own.
+// place returns the offset of an object by its number in the index. Offsets above two gigabytes are
+// in a separate table.
 func (p *pack) place(number uint32) (int64, error) {
 	count := int64(p.counts[255])
 	var raw [8]byte
@@ -191,13 +190,12 @@ func (p *pack) place(number uint32) (int64, error) {
 	return place, nil
 }
 
-// object reads the object that begins at offset. Most are stored as changes to
-// another, and that as changes to a third: these are read from the object on to
-// the one that is whole, and applied on the way back.
+// object reads the object at an offset. Most objects are deltas of another object, which can be a
+// delta too. The deltas are read down to the whole object, and then applied in reverse order.
 func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 	var changes [][]byte
 	held := int64(0)
-	var asked []place // what the changes make, the last of them first
+	var asked []place // the offsets of the deltas' results, the last result first
 	for len(changes) <= maxChain {
 		at := place{p, offset}
 		if whole := p.made.at[at]; whole != nil {
@@ -247,15 +245,14 @@ func (p *pack) object(offset, most int64) (plumbing.ObjectType, []byte, error) {
 	return 0, nil, fmt.Errorf("%w: an object has more than %d bases", errPack, maxChain)
 }
 
-// made are objects that were made of changes, by where they begin in which pack:
-// others are made of them. They were not held against their names: that is done
-// with each that is handed out, and so with what is made of them.
+// made caches the results of deltas by pack and offset, because other objects use them as a base.
+// They are not checked against their hashes. The check of each returned object covers them.
 type made struct {
 	at   map[place][]byte
 	kind map[place]plumbing.ObjectType
 	size int
-	// left is how much may still be made for the tree at hand, kept or not, where that
-	// is bounded: a whole history has no bound but its own length.
+	// left is the remaining work for the present tree, if bounded. A walk through history has no
+	// such limit.
 	left    int64
 	bounded bool
 }
@@ -272,7 +269,7 @@ type place struct {
 	offset int64
 }
 
-// keep keeps an object. Where there is no room, all others are forgotten.
+// keep caches an object. If the cache is full, it is cleared first.
 func (m *made) keep(at place, kind plumbing.ObjectType, content []byte) {
 	if m.at[at] != nil || len(content) == 0 || len(content) > maxKept {
 		return
@@ -284,9 +281,8 @@ func (m *made) keep(at place, kind plumbing.ObjectType, content []byte) {
 	m.size += len(content)
 }
 
-// apply applies changes to a whole object, the last first, and keeps what they make.
-// Each begins with the sizes of what it is made from and of what comes out. What is
-// returned is the caller's own.
+// apply applies deltas to a whole object, the last one first, and caches the results. Each delta
+// begins with the sizes of its base and its result. The returned slice belongs to the caller.
 func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, at []place, most int64) ([]byte, error) {
 	made, held := uint64(0), uint64(0)
 	for _, change := range changes {
@@ -319,7 +315,8 @@ func (p *pack) apply(whole []byte, kind plumbing.ObjectType, changes [][]byte, a
 	return bytes.Clone(whole), nil
 }
 
-// unexpected keeps the end of a file from being taken for the end of the input.
+// unexpected returns an unexpected end of a pack as [io.ErrUnexpectedEOF], so that callers do not
+// read it as the end of the input.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -11,11 +11,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// maxSymbolic is how many references may lead to one another.
+// maxSymbolic is the maximum number of symbolic references in a row.
 const maxSymbolic = 5
 
-// reference returns the object that a reference names, given as HEAD or in full
-// (refs/heads/main), or an error that is [fs.ErrNotExist].
+// reference returns the object of a reference, given as HEAD or in full (refs/heads/main). A
+// missing reference is [fs.ErrNotExist].
 func (r *Repository) reference(name string) (plumbing.Hash, error) {
 	for range maxSymbolic {
 		content, err := r.referenceText(name)
@@ -34,8 +34,8 @@ func (r *Repository) reference(name string) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, fmt.Errorf("%s leads from one reference to another without an end", name)
 }
 
-// Branch returns the reference that HEAD leads to, in full (refs/heads/main), whether
-// there is a commit yet or not. It is "" where HEAD is a commit itself.
+// Branch returns the full reference that HEAD leads to (refs/heads/main), even without a commit. It
+// returns "" if HEAD is detached.
 func (r *Repository) Branch() (string, error) {
 	const head = "HEAD"
 	content, err := r.referenceText(head)
@@ -45,15 +45,14 @@ func (r *Repository) Branch() (string, error) {
 	return targetOf(head, content)
 }
 
-// Head is where a work tree is in history.
+// Head is the position of a work tree in history.
 type Head struct {
-	// Branch is the reference that the work tree is on, in full, or HEAD where it
-	// is on none.
+	// Branch is the full reference of the work tree's branch, or HEAD if there is none.
 	Branch plumbing.ReferenceName
 	Commit plumbing.Hash
 }
 
-// Head returns where the work tree is.
+// Head returns the position of the work tree.
 func (r *Repository) Head() (Head, error) {
 	branch, err := r.Branch()
 	if err != nil {
@@ -73,14 +72,13 @@ func (r *Repository) Head() (Head, error) {
 	return Head{Branch: plumbing.ReferenceName(branch), Commit: hash}, err
 }
 
-// Reference returns the object that a reference names, given in full (refs/heads/main), or
-// an error that is [fs.ErrNotExist].
+// Reference returns the object of a full reference (refs/heads/main). A missing reference is
+// [fs.ErrNotExist].
 func (r *Repository) Reference(name plumbing.ReferenceName) (plumbing.Hash, error) {
 	return r.reference(string(name))
 }
 
-// targetOf returns the reference that another one with this content leads to, or ""
-// where it leads to none.
+// targetOf returns the target of a symbolic reference with this content, or "" for a hash.
 func targetOf(name, content string) (string, error) {
 	target, symbolic := strings.CutPrefix(content, "ref: ")
 	if symbolic && (!strings.HasPrefix(target, "refs/") || !plainReference(target)) {
@@ -92,8 +90,8 @@ func targetOf(name, content string) (string, error) {
 	return target, nil
 }
 
-// referenceText returns what a reference's file holds, or its line of
-// packed-refs, which counts where there is no file.
+// referenceText returns the content of a reference's file. Without a file, it returns the hash from
+// packed-refs.
 func (r *Repository) referenceText(name string) (string, error) {
 	root := r.root
 	if !strings.HasPrefix(name, "refs/") || strings.HasPrefix(name, "refs/worktree/") {
@@ -134,9 +132,8 @@ func hashOf(name, text string) (plumbing.Hash, error) {
 	}
 }
 
-// plainReference reports whether Git would make a reference of this name
-// (git-check-ref-format), so that it is no path to another file and no
-// expression.
+// plainReference reports whether Git allows this reference name (git-check-ref-format). Such a name
+// is neither a path to another file nor an expression.
 func plainReference(name string) bool {
 	if name == "@" || len(name) > maxReference || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") {
 		return false

@@ -12,31 +12,29 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Repository is a repository on disk. It is not for several goroutines at once.
-// Nothing that it opens lies outside of its folders.
+// Repository is a repository on disk. It is not safe for concurrent use. It opens no files outside
+// its folders.
 type Repository struct {
-	root  *os.Root // the .git folder: references, where a shallow clone begins
-	own   *os.Root // that of the work tree, which is another for a linked one: HEAD
+	root  *os.Root // the .git folder: references, shallow
+	own   *os.Root // the .git folder of the work tree, which differs for a linked one: HEAD
 	store *os.Root // the folder of objects
-	packs []*pack  // nil until they are looked for
+	packs []*pack  // nil before they are opened
 	made  made
-	batch *batch // where it is not nil, Git reads the objects
+	batch *batch // if not nil, Git reads the objects
 	trees trees
 }
 
-// Folders say where the parts of a repository lie.
+// Folders are the paths of the parts of a repository.
 type Folders struct {
 	Own, Common string
-	// Objects, where it is not nil, is a git cat-file --batch that runs in the repository:
-	// Git reads the objects, from wherever it has them. Only a caller that trusts the
-	// configuration of the repository names one.
+	// Objects, if not nil, is a git cat-file --batch in the repository. Git then reads the objects
+	// from all its sources. Set it only if you trust the repository's configuration.
 	Objects io.ReadWriter
 }
 
-// Open opens the repository in dir: a folder with a .git folder in it, or a bare
-// repository. The folders above dir are not looked at: a commit can hold files
-// that look like a bare repository, and which of the two is meant is the
-// caller's to say.
+// Open opens the repository in dir: a folder that contains .git, or a bare repository. It does not
+// search the folders above. A commit can contain files that look like a bare repository, so the
+// caller must choose.
 func Open(dir string) (*Repository, error) {
 	path := filepath.Join(dir, ".git")
 	switch info, err := os.Lstat(path); {
@@ -50,8 +48,7 @@ func Open(dir string) (*Repository, error) {
 	return OpenFolders(Folders{Own: path, Common: path})
 }
 
-// OpenFolders opens the repository that has these folders, as a work tree's .git file and
-// Git itself name them.
+// OpenFolders opens the repository with these folders, which Git or a work tree's .git file names.
 func OpenFolders(f Folders) (r *Repository, err error) {
 	r = &Repository{}
 	defer func() {
@@ -93,8 +90,8 @@ func (r *Repository) Close() error {
 
 var errNoObject = errors.New("the repository does not have it: is it a partial or shallow clone, or one that borrows objects of another?")
 
-// object returns an object of at most most bytes, packed or loose: as in Git, what is
-// packed is not looked for elsewhere.
+// object returns a packed or loose object of at most most bytes. As in Git, a packed object comes
+// first.
 func (r *Repository) object(hash plumbing.Hash, most int64) (plumbing.ObjectType, []byte, error) {
 	if r.batch != nil {
 		return r.batch.object(hash, most)
@@ -123,14 +120,13 @@ func (r *Repository) object(hash plumbing.Hash, most int64) (plumbing.ObjectType
 	return kind, content, err
 }
 
-// trees are those that were read last, each held against its hash.
+// trees caches verified trees.
 type trees struct {
 	content map[plumbing.Hash][]byte
 	size    int
 }
 
-// tree returns a tree. Where there is no room for it beside the others, they are
-// forgotten.
+// tree returns a tree. If the cache is full, it is cleared first.
 func (r *Repository) tree(hash plumbing.Hash) ([]byte, error) {
 	if content := r.trees.content[hash]; content != nil {
 		return content, nil

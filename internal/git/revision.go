@@ -10,24 +10,23 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// RevisionError says that a revision names no commit, or more than one.
+// RevisionError means that a revision names no commit, or more than one.
 type RevisionError struct {
 	Revision string
-	// Malformed says that no repository could have it.
+	// Malformed means that the revision is invalid in every repository.
 	Malformed bool
 
 	message, hint string
 }
 
-// Error returns the revision, quoted, and what is wrong with it.
+// Error returns the quoted revision and the problem.
 func (e *RevisionError) Error() string { return fmt.Sprintf("revision %q: %s", e.Revision, e.message) }
 
-// Hint says what to do about it; it may be empty.
+// Hint returns a correction; it may be empty.
 func (e *RevisionError) Hint() string { return e.hint }
 
-// CheckRevision returns a *[RevisionError] for what cannot be a revision,
-// whatever the repository holds: an expression such as main~2, or a name that
-// Git would not make.
+// CheckRevision returns a *[RevisionError] for a text that is invalid in every repository: an
+// expression such as main~2, or a name that Git does not allow.
 func CheckRevision(revision string) error {
 	if plainReference(revision) {
 		return nil
@@ -38,10 +37,9 @@ func CheckRevision(revision string) error {
 
 var abbreviation = regexp.MustCompile(`^[0-9a-f]{4,39}$`)
 
-// Resolve returns the commit that a revision names: HEAD, a branch, a tag, a
-// remote branch (origin/main), a reference in full (refs/heads/main), or a whole
-// hash. A name that several have counts when they all lead to one commit. What
-// cannot be told is a *[RevisionError].
+// Resolve returns the commit of a revision: HEAD, a branch, a tag, a remote branch (origin/main), a
+// full reference (refs/heads/main) or a whole hash. Several references of one name must lead to the
+// same commit. Otherwise the error is a *[RevisionError].
 func (r *Repository) Resolve(revision string) (plumbing.Hash, error) {
 	if err := CheckRevision(revision); err != nil {
 		return plumbing.ZeroHash, err
@@ -86,11 +84,10 @@ func unknown(revision string) error {
 	return e
 }
 
-// maxTags is how many tags may stand for one another.
+// maxTags is the maximum number of tags in a row.
 const maxTags = 5
 
-// peel returns the commit that a hash names, or that the tag which it names is
-// about.
+// peel returns the commit of a hash. It follows tags.
 func (r *Repository) peel(hash plumbing.Hash) (plumbing.Hash, error) {
 	for range maxTags {
 		kind, content, err := r.readAny(hash, maxCommit)

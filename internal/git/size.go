@@ -7,14 +7,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// size is what lies below a folder.
+// size is the size of a folder.
 type size struct {
-	entries int // files and folders, MaxEntries+1 for any more
-	levels  int // of folders in each other, itself included
+	entries int // files and folders; MaxEntries+1 means more than MaxEntries
+	levels  int // depth of nested folders, including itself
 }
 
-// size looks into a folder and those below it, each of them once, however often they
-// are held: 40 trees that hold each other twice are a million million folders.
+// size measures a folder and those below it. It reads each folder once: 40 trees that each contain
+// the next one twice are a million million folders.
 func (t *Tree) size(folder Entry, depth int) (size, error) {
 	s, known := t.sized[folder.hash]
 	if !known {

@@ -12,20 +12,20 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// Tree is what a commit holds. It is not for several goroutines at once.
+// Tree is the content of a commit. It is not safe for concurrent use.
 type Tree struct {
 	commit  plumbing.Hash
 	root    plumbing.Hash
 	objects *Repository
-	met     int                    // entries, of all walks together
-	read    int64                  // bytes of files, all together
-	sized   map[plumbing.Hash]size // of the folders that were walked
-	counted map[plumbing.Hash]bool // the folders that were looked into
-	trees   int64                  // bytes of these, each once
+	met     int                    // entries of all walks together
+	read    int64                  // bytes of all read files
+	sized   map[plumbing.Hash]size // of the measured folders
+	counted map[plumbing.Hash]bool // the read folders
+	trees   int64                  // bytes of the read folders, each once
 }
 
-// Entry is a file, a folder, a link or a submodule of a tree. What its mode says
-// and its path are as hostile as whoever made the commit.
+// Entry is a file, folder, link or submodule of a tree. Its mode and path are untrusted: the author
+// of the commit chooses them.
 type Entry struct {
 	Path string // from the root, with slashes
 	Mode filemode.FileMode
@@ -33,15 +33,15 @@ type Entry struct {
 	hash plumbing.Hash
 }
 
-// NewEntry returns an entry that something else than a tree has, such as the index.
+// NewEntry returns an entry from another source than a tree, such as the index.
 func NewEntry(path string, mode filemode.FileMode, hash plumbing.Hash) Entry {
 	return Entry{Path: path, Mode: mode, hash: hash}
 }
 
-// Hash returns the name of the entry's object.
+// Hash returns the hash of the entry's object.
 func (e Entry) Hash() plumbing.Hash { return e.hash }
 
-// Absent reports whether there is nothing.
+// Absent reports whether the entry does not exist.
 func (e Entry) Absent() bool { return e.hash.IsZero() }
 
 // IsFile reports whether the entry is a regular file, executable or not.
@@ -50,7 +50,7 @@ func (e Entry) IsFile() bool { return e.Mode == filemode.Regular || e.Mode == fi
 // IsLink reports whether the entry is a symbolic link.
 func (e Entry) IsLink() bool { return e.Mode == filemode.Symlink }
 
-// Tree returns what a commit holds.
+// Tree returns the content of a commit.
 func (r *Repository) Tree(commit plumbing.Hash) (*Tree, error) {
 	r.made.left, r.made.bounded = maxSpent, true
 	content, err := r.read(plumbing.CommitObject, commit, maxCommit)
@@ -67,15 +67,14 @@ func (r *Repository) Tree(commit plumbing.Hash) (*Tree, error) {
 // Commit returns the hash of the commit.
 func (t *Tree) Commit() string { return t.commit.String() }
 
-// Find returns the entry at a path from the root, with slashes; "." is the root.
-// No link is followed on the way. It returns an error that is [fs.ErrNotExist]
-// when there is none.
+// Find returns the entry at a path from the root, with slashes; "." is the root. It follows no
+// links. A missing entry is [fs.ErrNotExist].
 func (t *Tree) Find(name string) (Entry, error) {
 	at := Entry{Path: ".", Mode: filemode.Dir, hash: t.root}
 	if name == "." {
 		return at, nil
 	}
-	// Names in a tree are bytes, and need not be UTF-8.
+	// Names in a tree are bytes and can be invalid UTF-8.
 	if !fs.ValidPath(strings.ToValidUTF8(name, "?")) || strings.Count(name, "/") >= MaxDepth {
 		return Entry{}, fmt.Errorf("find %q: it does not lie inside of the repository", name)
 	}
@@ -97,7 +96,7 @@ func (t *Tree) Find(name string) (Entry, error) {
 	return at, nil
 }
 
-// At is [Tree.Find] for a file that may not be there: nothing is an [Entry] without a hash.
+// At is [Tree.Find] for a file that may be missing: it then returns an [Entry] without a hash.
 func (t *Tree) At(name string) (Entry, error) {
 	e, err := t.Find(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFolder) {
@@ -108,10 +107,9 @@ func (t *Tree) At(name string) (Entry, error) {
 
 var errNoFolder = errors.New("it is no folder")
 
-// Walk calls visit for the entry at a path, as [Tree.Find] finds it, or for
-// everything below it that is no folder, in the order of the names. It ends with
-// the first error. More than [MaxEntries] files and folders, or more than [MaxDepth]
-// in each other, is an error before anything is visited.
+// Walk calls visit for the entry at a path, or for all entries below a folder except folders,
+// sorted by name. It stops at the first error. More than [MaxEntries] entries or [MaxDepth] levels
+// are an error before the first visit.
 func (t *Tree) Walk(name string, visit func(Entry) error) error {
 	start, err := t.Find(name)
 	if err != nil {
@@ -145,7 +143,7 @@ func (t *Tree) walk(at Entry, visit func(Entry) error) error {
 	return nil
 }
 
-// entries returns what lies in a folder, in the order of the names.
+// entries returns the entries of a folder, sorted by name.
 func (t *Tree) entries(folder Entry) ([]Entry, error) {
 	var entries []Entry
 	err := t.each(folder, func(s *scan) { entries = append(entries, s.at(folder.Path)) })
@@ -153,8 +151,8 @@ func (t *Tree) entries(folder Entry) ([]Entry, error) {
 	return entries, err
 }
 
-// each calls visit for each entry of a folder, in Git's order. The bytes of a folder count
-// once, however many paths lead through it.
+// each calls visit for each entry of a folder, in Git's order. The bytes of a folder count once,
+// even if several paths lead to it.
 func (t *Tree) each(folder Entry, visit func(*scan)) error {
 	if folder.Mode != filemode.Dir {
 		return fmt.Errorf("%q: %w", folder.Path, errNoFolder)
@@ -189,9 +187,8 @@ func (t *Tree) each(folder Entry, visit func(*scan)) error {
 	}
 }
 
-// Read returns the content of a regular file. One of more than [MaxFile] bytes
-// is an error that is [ErrTooLarge]. More than [MaxFiles] bytes of files in all is
-// another error.
+// Read returns the content of a regular file. A file of more than [MaxFile] bytes is [ErrTooLarge].
+// More than [MaxFiles] bytes in all files together is another error.
 func (t *Tree) Read(file Entry) ([]byte, error) {
 	if !file.IsFile() {
 		return nil, fmt.Errorf("read %q: it is no regular file", file.Path)
@@ -206,8 +203,8 @@ func (t *Tree) Read(file Entry) ([]byte, error) {
 	return content, nil
 }
 
-// Follow returns the entry that a link leads to, inside of the tree and in one
-// step: a link to a link, or one through a link, is an error.
+// Follow returns the target of a link within the tree. A link to a link, or through a link, is an
+// error.
 func (t *Tree) Follow(link Entry) (Entry, error) {
 	if link.Mode != filemode.Symlink {
 		return Entry{}, fmt.Errorf("follow %q: it is no link", link.Path)
@@ -229,11 +226,11 @@ func (t *Tree) Follow(link Entry) (Entry, error) {
 	return at, nil
 }
 
-// Documents calls visit for every entry at a path or below it that is to be read for
-// documents: the one that the path names, and those that holds says it of by their names.
-// problem is what keeps an entry from being read, after "it", or "". A link to a file is
-// passed over under a name that holds no documents, as whoever applies the folder does;
-// a link to anything else, a submodule and an unknown mode could hide documents.
+// Documents calls visit for every entry at or below a path that may contain documents: the entry
+// with that path, and entries with a name for which holds returns true. problem explains why an
+// entry cannot be read, as a text after "it", or is empty. Links to files are skipped if holds
+// returns false for their name, since deployers ignore such files. A link to anything else, a
+// submodule and an unknown mode could hide documents.
 func (t *Tree) Documents(name string, holds func(path string) bool, visit func(e Entry, problem string) error) error {
 	return t.Walk(name, func(e Entry) error {
 		wanted := e.Path == name || holds(e.Path)
@@ -254,8 +251,8 @@ func (t *Tree) Documents(name string, holds func(path string) bool, visit func(e
 	})
 }
 
-// Blob returns the content of a file by its hash. One of more than [MaxFile]
-// bytes is an error that is [ErrTooLarge].
+// Blob returns the content of a file by its hash. A file of more than [MaxFile] bytes is
+// [ErrTooLarge].
 func (r *Repository) Blob(hash plumbing.Hash) ([]byte, error) {
 	return r.read(plumbing.BlobObject, hash, MaxFile)
 }

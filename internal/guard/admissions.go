@@ -13,9 +13,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// content is the digest of an object without its status and what the API server
-// writes with every change: of nothing that the verdict depends on. Two objects with
-// the same content get the same verdict under the same rules at the same time.
+// content is the digest of an object without its status and without the fields that the API server
+// writes with every change. The verdict depends on none of these fields: under the same rules and
+// at the same time, equal contents get the same verdict.
 type content [sha256.Size]byte
 
 func contentOf(doc *exception.Document) content {
@@ -24,7 +24,6 @@ func contentOf(doc *exception.Document) content {
 	return content(d.Sum(nil))
 }
 
-// digester digests values, with one buffer for all texts.
 type digester struct {
 	hash.Hash
 	buffer []byte
@@ -41,8 +40,8 @@ func (d *digester) text(s string) {
 	_, _ = d.Write(d.buffer)
 }
 
-// value writes a value so that no two values are written alike: each begins with
-// its type and, where it has one, its length.
+// value writes a value unambiguously: each value begins with its type and, if it has one, its
+// length.
 func (d *digester) value(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -68,18 +67,18 @@ func (d *digester) value(value any) {
 		} else {
 			d.head('n', 0)
 		}
-	default: // null; a document has nothing else
+	default: // null; a document has no other types
 		d.head('0', 0)
 	}
 }
 
-// maxAdmitted bounds how many verdicts wait for the news that what they are about is
-// stored. The oldest is forgotten first; what was forgotten is judged again.
+// maxAdmitted limits the verdicts that wait for the news that their object is stored. The oldest
+// verdict is dropped first, and its object is verified again.
 const maxAdmitted = 512
 
-// admissions remembers what was just verified for a request, so that the same content
-// is not verified again when it is stored. It belongs to the rules by which it was
-// verified, and remembers nothing that was refused.
+// admissions remembers the contents that were just verified for a request, so that the controller
+// does not verify them again once they are stored. It belongs to one set of rules. It does not
+// remember rejected objects.
 type admissions struct {
 	mu    sync.Mutex
 	held  map[admitted]verdict
@@ -117,8 +116,8 @@ func (a *admissions) keep(doc *exception.Document, cluster string, facts Facts, 
 	a.held[key] = verdict{facts, at}
 }
 
-// verified returns what was verified of a content, if that is still so now: a clock
-// that was set back, a beginning and an end need another look.
+// verified returns the facts of a content that was verified, if they are still valid. They are not
+// if the clock was set back, or if the start or the expiry says otherwise.
 func (a *admissions) verified(c content, cluster string, now time.Time) (Facts, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,42 +10,41 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Tell is who is told what the controller finds and does.
+// Tell receives the findings and actions of the controller.
 type Tell interface {
-	// Found is told of an object that is judged otherwise than before.
+	// Found reports an object with a new finding.
 	Found(ctx context.Context, f *Finding)
-	// Removed is told of an object that the controller deleted, and why.
+	// Removed reports an object that the controller deleted, with the reason.
 	Removed(ctx context.Context, f *Finding)
-	// Failed is told of what could not be done; it is tried again.
+	// Failed reports an operation that failed and will be retried.
 	Failed(ctx context.Context, what string, err error)
-	// Report is told of everything that is known, whenever that has changed.
+	// Report receives all findings whenever one of them has changed.
 	Report(ctx context.Context, findings []*Finding) error
 }
 
-// Controller looks again at what is stored: at start, whenever it changes, and at an
-// interval. It deletes an exception when its time has come, and what must not be
-// there if it is told to.
+// Controller verifies the stored objects: at its start, when one changes, and at an interval. It
+// deletes expired exceptions and, with Enforce, rejected ones.
 //
-// An exception is deleted for its time alone when its seal verifies but for that:
-// who signed it said when it ends. What cannot be verified might say anything, and
-// is only told of. Other kinds are never deleted.
+// The expiry alone is a reason to delete an exception only if its signature verifies in every other
+// respect: then the signer has set the expiry. Anybody can write the expiry of an exception that
+// does not verify, so such an exception is only reported. Objects of other kinds are never deleted.
 //
-// It is for one at a time: whoever holds the lease runs it. What it knows it has
-// read, so that the next one knows the same.
+// Only the guard that holds the lease runs the controller. All its state is read from the cluster,
+// so the next holder of the lease reaches the same findings.
 type Controller struct {
 	Store   Store
 	Rules   *Current
 	Cluster string
-	Git     *Git // nil where nobody asks what the repository holds
-	// Definitions is nil where nobody asks how exceptions are converted.
+	Git     *Git // nil: exceptions are not compared with Git
+	// Definitions is nil if the conversion of exceptions is not checked.
 	Definitions *Definitions
 	Clock       clock.WithTicker
 	Tell        Tell
 	Metrics     *Metrics
-	// Every is how often everything is looked at again.
+	// Every is the interval between two checks of all objects.
 	Every time.Duration
-	// Enforce deletes exceptions that were refused for as long as Every, so that a
-	// configuration that was a mistake can be told before it costs anything.
+	// Enforce deletes exceptions that have been rejected for at least Every. The delay leaves time
+	// to correct a wrong configuration.
 	Enforce bool
 
 	mu    sync.Mutex
@@ -53,29 +52,30 @@ type Controller struct {
 	wake  chan struct{}
 
 	known    map[exception.Identity]*stored
-	due      schedule // of what has to be done about each
-	ends     schedule // of exceptions
+	due      schedule // the next action on each object
+	ends     schedule // the expiry of each exception
 	changed  bool
-	reported time.Time     // when the last report was made, or tried
-	took     time.Duration // by that
-	rules    *Rules        // the findings are by these
-	commit   *Commit       // and by this one; nil when it is not known
-	// And by these; nil when they are not known.
+	reported time.Time     // the time of the last report or attempt
+	took     time.Duration // the duration of the last report
+	rules    *Rules        // of the findings
+	commit   *Commit       // of the findings; nil: not known
+	// Of the findings; nil: not known.
 	conversions *Conversions
 }
 
-// longest is the longest that the controller waits without looking at the clock: a
-// clock may be set, and what has expired then has expired.
+// longest is the longest pause between two looks at the clock. Somebody may set the clock, and then
+// exceptions expire at once.
 const longest = time.Second
 
-// There is at least betweenReports from one report to the next, and so many times as
-// long as one took. Each is written whole, and thousands of changes may come in a row.
+// The pause between two reports is at least betweenReports, and at least restsFor times the
+// duration of the last report. A report is written as a whole, and thousands of changes can follow
+// one another.
 const (
 	betweenReports = time.Second
 	restsFor       = 50
 )
 
-// Touch says that an object was changed. It never waits.
+// Touch records that an object has changed. It never blocks.
 func (c *Controller) Touch(id exception.Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *Controller) waker() chan struct{} {
 	return c.wake
 }
 
-// Run keeps the cluster until the context ends.
+// Run verifies the stored objects and deletes expired ones until the context ends.
 func (c *Controller) Run(ctx context.Context) error {
 	c.mu.Lock()
 	wake := c.waker()
@@ -104,9 +104,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.known, c.due, c.ends = map[exception.Identity]*stored{}, nil, nil
 	c.rules, c.commit, c.conversions = nil, nil, nil
 	c.took = 0
-	var again time.Time // when everything is looked at
+	var again time.Time // the time of the next check of all objects
 	for ctx.Err() == nil {
-		now := c.Clock.Now().Round(0) // the wall's time alone, which shows that the clock was set
+		now := c.Clock.Now().Round(0) // wall time only, so that a change of the clock is visible
 		rules, commit, conversions := c.Rules.Rules(), c.Git.Commit(), c.Definitions.known()
 		if rules != c.rules || commit != c.commit || conversions != c.conversions || !now.Before(again) || again.Sub(now) > c.Every {
 			c.rules, c.commit, c.conversions = rules, commit, conversions
@@ -130,7 +130,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// pause is how long there is nothing to do, as the clock goes now.
+// pause returns the time until the next action.
 func (c *Controller) pause(again time.Time) time.Duration {
 	now := c.Clock.Now()
 	wait := min(longest, again.Sub(now))
@@ -143,14 +143,14 @@ func (c *Controller) pause(again time.Time) time.Duration {
 	return max(wait, time.Millisecond)
 }
 
-// fewAtOnce is how many objects are read one by one. More are read together.
+// fewAtOnce is the largest number of objects that are read one by one. More are read in one scan.
 const fewAtOnce = 16
 
-// lookAtAll looks at everything, and forgets what is not there. What has not changed
-// since it was judged by the same rules is not read again. It reports whether it could.
+// lookAtAll checks all objects and forgets the deleted ones. It does not read an object again that
+// has not changed since the same rules judged it. It reports whether it succeeded.
 func (c *Controller) lookAtAll(ctx context.Context) bool {
 	if c.rules == nil {
-		return true // there is nothing to judge by
+		return true // there are no rules yet
 	}
 	there, err := c.Store.States(ctx, c.rules.kinds)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *Controller) lookAtAll(ctx context.Context) bool {
 			if anew[o.Identity] && ctx.Err() == nil {
 				delete(anew, o.Identity)
 				c.show(ctx, o)
-				c.expire(ctx) // which must not wait for thousands
+				c.expire(ctx) // an expiry must not wait for thousands of objects
 			}
 		})
 		if err != nil {
@@ -209,7 +209,7 @@ func (c *Controller) lookAtChanged(ctx context.Context) {
 	}
 }
 
-// finding is what is known of an object, or nil.
+// finding returns the finding of an object, or nil.
 func (c *Controller) finding(id exception.Identity) *Finding {
 	if s := c.known[id]; s != nil {
 		return &s.finding
@@ -229,8 +229,8 @@ func (c *Controller) forget(id exception.Identity) {
 	c.changed = true
 }
 
-// report tells what stands where, once in a while: of many changes in a row, the
-// first and what the others have come to.
+// report sends all findings, at most once in every rest: the first change of a series is reported
+// at once, and the others together.
 func (c *Controller) report(ctx context.Context) {
 	now := c.Clock.Now()
 	if !c.changed || !c.mayReport(now) {
@@ -246,19 +246,19 @@ func (c *Controller) report(ctx context.Context) {
 	c.took = c.Clock.Since(now)
 	if err != nil {
 		c.Tell.Failed(ctx, "write the reports", err)
-		return // and again in a while
+		return // a later turn retries
 	}
 	c.changed = false
 }
 
-// mayReport says whether the last report was long enough ago, or by a clock that was
-// set since.
+// mayReport reports whether the last report is old enough. A report in the future means that the
+// clock was set back, and allows a new one.
 func (c *Controller) mayReport(now time.Time) bool {
 	ago := now.Sub(c.reported)
 	return ago >= c.rest() || ago < 0
 }
 
-// rest is how long there is to be until the next report.
+// rest is the shortest time between two reports.
 func (c *Controller) rest() time.Duration {
 	return max(betweenReports, min(restsFor*c.took, longestRetry))
 }

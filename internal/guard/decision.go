@@ -14,19 +14,19 @@ type Decision struct {
 	UID       string // of the request
 	Operation string
 	Object    exception.Identity // as the request names it
-	User      string             // who asks
+	User      string             // of the request
 	DryRun    bool
 
 	Reason string // stable; see the reasons of this package and of pkg/verify
 	Detail string // for people; untrusted text is quoted
-	Hint   string // what to do about a refusal
+	Hint   string // the next step after a rejection
 	Facts  Facts
 }
 
-// Allowed reports whether the request may go on.
+// Allowed reports whether the request is allowed.
 func (d *Decision) Allowed() bool { return allows(d.Reason) }
 
-// Code is the status of HTTP that the client of the API server is told.
+// Code is the HTTP status that the API server returns to its client.
 func (d *Decision) Code() int32 {
 	if code, ok := codes[d.Reason]; ok {
 		return code
@@ -34,7 +34,7 @@ func (d *Decision) Code() int32 {
 	return 403
 }
 
-// Authority names whose signatures count for the object, or is "".
+// Authority returns the names of the authorities that signed the object, or "".
 func (d *Decision) Authority() string {
 	var names []string
 	for _, s := range d.Facts.Signers {
@@ -45,12 +45,12 @@ func (d *Decision) Authority() string {
 	return strings.Join(names, ",")
 }
 
-// maxMessage is the most bytes of a message: it is printed by clients, logged
-// and kept in events, which take no more.
+// maxMessage is the maximum number of bytes of a message. Clients print messages, logs keep them,
+// and an Event holds at most 1024 bytes.
 const maxMessage = 1024
 
-// Message is the answer in a line: the reason, what was found, who signed, what
-// to do. It is safe to print.
+// Message is the answer in one line: the reason, the finding, the signer and a hint. It is safe to
+// print.
 func (d *Decision) Message() string {
 	hint := ""
 	if d.Hint != "" {
@@ -60,12 +60,12 @@ func (d *Decision) Message() string {
 	if signer := d.signer(); signer != "" && !d.Allowed() {
 		text += "; signed by " + signer
 	}
-	// What to do is the last to be cut off.
+	// The hint is never cut off.
 	return escape(text, maxMessage-len(hint)) + hint
 }
 
-// Summary says in a line what is known: of what is refused the [Decision.Message],
-// and of anything else who signed it and until when it counts.
+// Summary describes the decision in one line. For a rejection it is [Decision.Message]. For a
+// verified object it names the signer, the signing time and the expiry.
 func (d *Decision) Summary() string {
 	switch {
 	case d.Reason == ReasonDeleted:
@@ -83,7 +83,7 @@ func (d *Decision) Summary() string {
 	return escape(text, maxMessage)
 }
 
-// signer names who made the first signature that was verified.
+// signer describes the signer of the first verified signature, and counts the others.
 func (d *Decision) signer() string {
 	if len(d.Facts.Signers) == 0 || d.Reason == verify.ReasonWrongIdentity {
 		return ""
@@ -102,7 +102,7 @@ func (d *Decision) signer() string {
 	return name
 }
 
-// escape makes hostile text safe to print on one line, in at most so many bytes.
+// escape makes hostile text safe to print on one line of at most that many bytes.
 func escape(text string, most int) string {
 	const cut = " …"
 	var b strings.Builder

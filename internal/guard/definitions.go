@@ -11,26 +11,25 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Conversions say of the kinds that the cluster defines what makes one version of an
-// object from another: "" for the API server itself, which changes nothing but the
-// apiVersion, or else what does.
+// Conversions lists the kinds that the cluster defines. The value names the webhook that converts a
+// kind between versions. It is "" if the API server converts objects itself and changes only the
+// apiVersion.
 type Conversions map[exception.GroupKind]string
 
-// Definitions is what is known of the cluster's definitions of exceptions. Where a
-// webhook converts objects, each reader is shown what the webhook wants: Kyverno
-// another exception than the guard, which reads the version that was signed.
+// Definitions holds the cluster's definitions of exceptions. A conversion webhook decides what each
+// client sees. It can show the guard the version that was signed, and Kyverno another exception.
 type Definitions struct {
 	Read  func(context.Context) (Conversions, error)
-	Every time.Duration // how often they are looked at
+	Every time.Duration // the interval between two reads
 	Clock clock.WithTicker
-	// Failed is told why they could not be read, once for each that differs.
+	// Failed receives the error of a failed read, once for each new text.
 	Failed func(error)
 
 	current atomic.Pointer[Conversions]
 	failure string
 }
 
-// Run looks at the definitions again and again, until the context ends.
+// Run reads the definitions at the interval, until the context ends.
 func (d *Definitions) Run(ctx context.Context) error {
 	ticker := d.Clock.NewTicker(d.Every)
 	defer ticker.Stop()
@@ -44,8 +43,7 @@ func (d *Definitions) Run(ctx context.Context) error {
 	}
 }
 
-// Once looks at the definitions. What was known before counts on where they cannot be
-// read.
+// Once reads the definitions. If that fails, the last ones stay valid.
 func (d *Definitions) Once(ctx context.Context) {
 	read, err := d.Read(ctx)
 	if ctx.Err() != nil {
@@ -64,8 +62,7 @@ func (d *Definitions) Once(ctx context.Context) {
 	}
 }
 
-// known is what was read last, or nil. It is another pointer once it says something
-// else.
+// known returns the last definitions, or nil. The pointer changes only with their content.
 func (d *Definitions) known() *Conversions {
 	if d == nil {
 		return nil
@@ -73,7 +70,7 @@ func (d *Definitions) known() *Conversions {
 	return d.current.Load()
 }
 
-// shown refuses an exception that others may be shown otherwise than the guard is.
+// shown rejects an exception that a conversion webhook may show differently to Kyverno.
 func (c *Controller) shown(kind exception.GroupKind) error {
 	switch {
 	case c.Definitions == nil || !kind.IsException():

@@ -7,16 +7,16 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// ServeDeletion writes one review of a DELETE down, and allows it. It waits for no
-// turn, and what could not be read or judged is allowed like the rest: an exception
-// less is a policy more, and a guard that is busy or away must not keep anybody, itself
-// included, from deleting one. Its webhook therefore fails open.
+// ServeDeletion logs the review of a DELETE and allows it, also if it cannot be read or judged. It
+// does not wait for a turn. Without the exception, the policy applies again, so a deletion does no
+// harm. A guard that is busy or absent must not prevent anybody, itself included, from deleting an
+// exception. Therefore this webhook fails open.
 func (h *Handler) ServeDeletion(w http.ResponseWriter, r *http.Request) {
 	h.serve(w, r, deletion{}, noted)
 }
 
-// noted decides a review of a DELETE. One of something else has to be judged, and is
-// refused here.
+// noted decides the review of a DELETE. It rejects other operations, because they have to be
+// verified.
 func noted(_ context.Context, raw []byte, f form) *Decision {
 	request, err := f.read(raw)
 	if err != nil {
@@ -30,7 +30,7 @@ func noted(_ context.Context, raw []byte, f form) *Decision {
 	return d
 }
 
-// deletion is the form of a review of a DELETE.
+// deletion is the form of the review of a DELETE.
 type deletion struct{ review }
 
 func (deletion) operation(*admissionv1.AdmissionRequest) string { return string(admissionv1.Delete) }

@@ -1,35 +1,33 @@
-// Package guard is the last gate: in the cluster, it decides whether an object
-// may be stored, looks again at what is stored, and ends what has expired.
+// Package guard is the admission webhook and the controller of polex-guard. The webhook decides
+// whether the API server may store an object. The controller verifies the stored objects again and
+// deletes expired exceptions.
 //
-// [Handler] answers the API server's admission reviews. A request goes through
-// these steps, in this order, and stops at the first that fails:
+// [Handler] answers the admission reviews of the API server. A request passes these steps in this
+// order and stops at the first one that fails:
 //
-//  1. It is bounded: its bytes, the requests at once, and the time. What is beyond
-//     a bound is denied, and so is what panics.
-//  2. A DELETE is allowed; CREATE and UPDATE go on; nothing else is allowed.
-//  3. The object is parsed as strictly as a file, and is the one that the request
-//     names, in the version that the request was written in.
-//  4. An object that is being deleted may lose finalizers and change in nothing
-//     else; a status may change and nothing beside it.
-//  5. The verifier accepts it (pkg/verify).
-//  6. It stands where it may, and in the cluster that it names.
-//  7. It does not exempt exceptions from what guards them.
-//  8. It is not older than what it replaces.
-//  9. There are not too many in its namespace.
+//  1. The guard limits the bytes, the concurrent requests and the time. A request
+//     beyond a limit is denied, and so is a request that causes a panic.
+//  2. A DELETE is allowed. CREATE and UPDATE continue. All other operations are denied.
+//  3. The object is parsed as strictly as a file. It has to be the object that the
+//     request names, in the version in which the request was written.
+//  4. An object that is being deleted may only lose finalizers. An update of the
+//     status may change only the status.
+//  5. The verifier accepts the object (pkg/verify).
+//  6. Its namespace is allowed, and it names no other cluster.
+//  7. It does not exempt exceptions from the policies that protect them.
+//  8. It was not signed before the object that it replaces.
+//  9. Its namespace has fewer exceptions than the limit.
 //
-// An update that is refused in the steps from 5 on, and that leaves the object as it
-// is, is allowed all the same.
+// An update that step 5 or a later step rejects is still allowed if it changes nothing.
 //
-// [Handler.ServeDeletion] answers the reviews of DELETE that have a webhook of their
-// own, and allows every one.
+// [Handler.ServeDeletion] answers the reviews of the webhook for DELETE. It allows all of them.
 //
-// [Controller] asks the same of what is stored, and of an exception whether [Git]
-// holds it, which no request is asked.
+// [Controller] applies the same rules to stored objects. It also checks that [Git] holds each
+// exception. The webhook does not check that.
 //
-// [Handler.ServeVerify] answers others than the API server, such as a policy of
-// Kyverno's, by the same steps.
+// [Handler.ServeVerify] answers other clients than the API server, for example a Kyverno policy. It
+// follows the same steps.
 //
-// What is decided by, [Rules], is made of files and replaced as a whole while the
-// guard runs. There is no state beside it: what the guard knows of the cluster it
-// has read from the cluster, and any number of them run side by side.
+// [Rules] come from files and are replaced as a whole while the guard runs. The guard keeps no
+// other state: it reads the rest from the cluster. Several guards can run at the same time.
 package guard

@@ -16,7 +16,7 @@ import (
 
 func page(t *testing.T) string {
 	t.Helper()
-	raw, err := os.ReadFile("../../docs/guard.md")
+	raw, err := os.ReadFile("../../docs/reference/guard.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestDocumentedReasons(t *testing.T) {
 	text := page(t)
 	for _, reason := range guard.Reasons() {
 		if !strings.Contains(text, "\n| `"+reason.Name+"` | ") {
-			t.Errorf("docs/guard.md has no line for %q", reason.Name)
+			t.Errorf("docs/reference/guard.md has no line for %q", reason.Name)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestDocumentedMetrics(t *testing.T) {
 	}
 	for name := range names {
 		if !said[name] {
-			t.Errorf("docs/guard.md does not name %s", name)
+			t.Errorf("docs/reference/guard.md does not name %s", name)
 		}
 	}
 }

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// longestRetry is the longest that what failed waits to be tried again.
+	// longestRetry is the longest pause before a retry.
 	longestRetry = 15 * time.Second
-	// removedAtOnce is how many objects are being deleted at once. The API server
-	// says what is too much for it.
+	// removedAtOnce is the number of concurrent deletions. The API server throttles more if it has
+	// to.
 	removedAtOnce = 64
-	// contested is how long an object waits to be deleted that is changed again and
-	// again in the moment in which it is to be.
+	// contested is the pause before the next attempt to delete an object that changes again and
+	// again during the deletion.
 	contested = 100 * time.Millisecond
-	// batch is how many are deleted before anything else is looked at.
+	// batch is the number of deletions before the controller does anything else.
 	batch = 1024
 )
 
-// expire does what has to be done by now: it deletes the exceptions whose time has
-// come, and those that must not be there, and looks again at others. It leaves each
-// planned for later or not at all, so that it ends.
+// expire does all the work that is due. It deletes expired exceptions and those that Enforce
+// removes, and checks other objects again. It ends, because it leaves each object with a later time
+// or none.
 func (c *Controller) expire(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := c.Clock.Now()
@@ -50,7 +50,7 @@ func (c *Controller) expire(ctx context.Context) {
 	}
 }
 
-// remove deletes objects, many at once.
+// remove deletes objects concurrently.
 func (c *Controller) remove(ctx context.Context, all []*Finding) {
 	outcomes := make([]error, len(all))
 	turns := make(chan struct{}, removedAtOnce)
@@ -59,8 +59,8 @@ func (c *Controller) remove(ctx context.Context, all []*Finding) {
 		turns <- struct{}{}
 		state := f.state
 		if f.dying {
-			// It goes in any state. And the API server answers a conflict to whoever names
-			// the state of an object that only its way of being deleted keeps.
+			// Its state does not matter any more. The API server answers a conflict if a request
+			// names the state of an object that only its deletion policy keeps.
 			state.ResourceVersion = ""
 		}
 		group.Go(func() {
@@ -74,12 +74,12 @@ func (c *Controller) remove(ctx context.Context, all []*Finding) {
 	}
 }
 
-// removed says what became of deleting an object in the state that it was judged in.
+// removed handles the outcome of deleting an object in the state in which it was judged.
 func (c *Controller) removed(ctx context.Context, f *Finding, outcome error) {
 	id := f.Object
 	if errors.Is(outcome, ErrGone) {
-		// It has changed, or is gone. What is deleted is what is there now, and only if
-		// that is to be deleted.
+		// The object has changed or is gone. It is deleted in its new state only if that state has
+		// to be deleted too.
 		tried := c.known[id].failures + 1
 		c.look(ctx, id)
 		if s := c.known[id]; s != nil && (s.finding.doomed || s.finding.hasEnded(c.rules, c.Clock.Now())) {
@@ -102,7 +102,7 @@ func (c *Controller) removed(ctx context.Context, f *Finding, outcome error) {
 	c.forget(id)
 }
 
-// expired is what is known of an exception once its end has come.
+// expired returns the finding of an exception after its expiry.
 func (f *Finding) expired() Finding {
 	ended := *f
 	ended.answer("", f.Facts, &refusal{verify.ReasonExpired, "it expired at " + timestamp(f.Facts.ExpiresAt), f.Facts})
@@ -110,7 +110,7 @@ func (f *Finding) expired() Finding {
 	return ended
 }
 
-// postpone tries again, after longer and longer times.
+// postpone plans a retry with increasing pauses.
 func (c *Controller) postpone(ctx context.Context, s *stored, what string, err error) {
 	c.Tell.Failed(ctx, what+" "+s.finding.Object.String(), err)
 	at := c.Clock.Now().Add(min(time.Second<<min(s.failures, 10), longestRetry))

@@ -7,25 +7,24 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Facts are what an answer tells of what was verified, and all that is kept of it for a
-// stored object. The certificates and the log entries are not.
+// Facts are the verified facts that an answer reports and that the controller keeps for a stored
+// object. Certificates and log entries are not among them.
 type Facts struct {
-	MessageDigest string   // as verify.Facts has it
+	MessageDigest string   // as in verify.Facts
 	Signers       []Signer // in the order of the signatures
-	// StartsAt and ExpiresAt are the times between which the message counts; zero is
-	// always and never.
+	// The message is valid from StartsAt until ExpiresAt; zero sets no limit.
 	StartsAt, ExpiresAt time.Time
 }
 
-// Signer is who made one signature that was verified.
+// Signer is the signer of one verified signature.
 type Signer struct {
-	Authority   string // of the trust policy; "" where the signature counts for none
-	Subject     string // that the certificate names; "" for a key
+	Authority   string // of the trust policy; "": the signature belongs to none
+	Subject     string // of the certificate; "" for a key
 	WitnessedAt time.Time
 }
 
-// factsOf leaves of what was verified what is told. Thousands of exceptions have the
-// same few signers, whose names are kept once.
+// factsOf reduces verified facts to those that are kept. Thousands of exceptions have the same few
+// signers, so each name is stored once.
 func factsOf(verified verify.Facts) Facts {
 	facts := Facts{MessageDigest: verified.MessageDigest, StartsAt: verified.StartsAt, ExpiresAt: verified.ExpiresAt}
 	if n := len(verified.Signatures); n > 0 {
@@ -37,8 +36,8 @@ func factsOf(verified verify.Facts) Facts {
 	return facts
 }
 
-// witnessed is the time from which the authorities' signatures count: the
-// earliest that was witnessed, or zero when nobody witnessed one of them.
+// witnessed returns the earliest log entry or timestamp of the authorities' signatures. It is zero
+// if one of these signatures has neither.
 func (f Facts) witnessed() time.Time {
 	var earliest time.Time
 	for _, s := range f.Signers {

@@ -8,40 +8,40 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// StateDeleting is the state of an object that verifies and is being deleted. It
-// counts until it is gone.
+// StateDeleting is the state of an object that verifies and is being deleted. Kyverno applies it
+// until it is gone.
 const StateDeleting = "deleting"
 
-// Finding is what is known of a stored object. There is one for each object, so it
-// holds digests and times, and neither the object nor its seal.
+// Finding is the verdict on one stored object. To save memory it holds digests and times, not the
+// object or its signature annotations.
 type Finding struct {
 	Decision
-	Version string // of the object, as it was judged
+	Version string // of the object that was judged
 	Since   time.Time
 
 	state   State
-	content content      // of what was judged; zero where the verdict is not about that alone
-	rules   *Rules       // that it was judged by
-	shown   *Conversions // that it was shown through
+	content content      // of the judged object; zero: the verdict depends on more than that
+	rules   *Rules       // at the time of the verdict
+	shown   *Conversions // at the time of the verdict
 	asOf    time.Time
-	turns   time.Time // from when on the same rules say something else; zero is never
-	sound   string    // the reason where the seal verifies and nothing but Git or its definition is against it, or ""
-	dying   bool      // somebody has deleted it
+	turns   time.Time // when the same rules give another verdict; zero: never
+	sound   string    // the reason if the signature verifies and only Git or the definition can object; else ""
+	dying   bool      // its deletion was requested
 	doomed  bool      // to be removed for its reason
 }
 
-// Passed reports whether nothing is wrong with the object.
+// Passed reports whether the object is accepted.
 func (f *Finding) Passed() bool { return f.Reason == ReasonVerified || f.Reason == StateDeleting }
 
-// sameAs reports whether another finding says no more than this one. A renewal in place has
-// the same reason, and another end.
+// sameAs reports whether another finding has the same content. A renewal in place keeps the reason
+// and changes the expiry.
 func (f *Finding) sameAs(other *Finding) bool {
 	return other != nil && f.Reason == other.Reason && f.UID == other.UID &&
 		f.Facts.MessageDigest == other.Facts.MessageDigest && f.Summary() == other.Summary()
 }
 
-// like is the finding with the texts of the one before where they are the same, so that
-// they are not held twice.
+// like returns the finding with the texts of the previous one where they are equal, so that memory
+// holds them once.
 func (f *Finding) like(before *Finding) Finding {
 	same := *f
 	if before == nil {
@@ -57,30 +57,29 @@ func (f *Finding) like(before *Finding) Finding {
 	return same
 }
 
-// continues reports whether what is wrong is what was wrong before. A message that
-// Git does not know has its own time to come to be known.
+// continues reports whether the problem is the same as before. For unknown-to-git, a new message
+// starts a new waiting time.
 func (f *Finding) continues(before *Finding) bool {
 	return before != nil && before.Reason == f.Reason && before.UID == f.UID &&
 		(f.Reason != ReasonUnknownToGit || before.Facts.MessageDigest == f.Facts.MessageDigest)
 }
 
-// holds reports whether the rules would say the same of the same state now. Another
-// conversion shows another content of it.
+// holds reports whether the finding is still valid for the same state. Another conversion may show
+// another content of that state.
 func (f *Finding) holds(rules *Rules, shown *Conversions, now time.Time) bool {
 	return f != nil && f.rules == rules && f.shown == shown && !now.Before(f.asOf) && (f.turns.IsZero() || now.Before(f.turns))
 }
 
-// hasEnded reports whether an exception is to be deleted for its time: its seal
-// verifies by the rules but for its end, which has come.
+// hasEnded reports whether an exception has to be deleted because it has expired. Its signature has
+// to verify by these rules in every other respect.
 func (f *Finding) hasEnded(rules *Rules, now time.Time) bool {
 	end := f.Facts.ExpiresAt
 	return f.Object.IsException() && f.rules == rules && (f.sound != "" || f.Reason == verify.ReasonExpired) &&
 		!end.IsZero() && !now.Before(end)
 }
 
-// settle says what is known of the object now that the repository holds what it does,
-// and its definition shows it as it does. shown is nil where every reader is shown what
-// was judged.
+// settle completes the finding with the commit and the definition. shown is nil if every client
+// sees the object that was judged.
 func (f *Finding) settle(commit *Commit, shown error) {
 	if f.sound == "" {
 		return
@@ -91,10 +90,10 @@ func (f *Finding) settle(commit *Commit, shown error) {
 	}
 	f.Detail = ""
 	f.answer(f.sound, facts, shown)
-	f.Facts = facts // the end is kept whatever the answer is
+	f.Facts = facts // the expiry is kept with every answer
 }
 
-// stored judges an object that is in the cluster already, but for what Git holds.
+// stored judges a stored object. It does not compare it with Git.
 func (j *judge) stored(doc *exception.Document) (Facts, error) {
 	verified, err := j.rules.verifier.Verify(doc, j.now)
 	if err != nil {
@@ -107,9 +106,9 @@ func (j *judge) stored(doc *exception.Document) (Facts, error) {
 	return factsOf(verified.Facts()), err
 }
 
-// knownToGit refuses an exception whose message no file of the repository holds. It
-// is asked of what is stored and never of a request: Git comes to a cluster by
-// several ways, and the guard may be told of a commit last.
+// knownToGit rejects an exception if no file of the repository holds its message. It applies to
+// stored objects, not to requests: an exception can reach the cluster before the guard has read its
+// commit.
 func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts Facts) error {
 	if commit == nil || commit.Messages[facts.MessageDigest] || !kind.IsException() || rules.mayStandOutsideGit(facts) {
 		return nil
@@ -117,9 +116,9 @@ func knownToGit(rules *Rules, commit *Commit, kind exception.GroupKind, facts Fa
 	return &refusal{reason: ReasonUnknownToGit, detail: "no file of the repository has this signed content", facts: facts}
 }
 
-// removable are the reasons for which an object may be removed that was there
-// before it could be refused: what somebody did to it, and not what a clock, a
-// definition or a kind's absence from the trust policy makes of it.
+// removable reports whether a stored object may be removed for a reason. The reasons that allow it
+// are changes that a person made. A clock, a definition or a kind that the trust policy does not
+// list is no cause for removal.
 func removable(reason string) bool {
 	switch reason {
 	case ReasonVerified, StateDeleting, ReasonUndecided, ReasonConversion,

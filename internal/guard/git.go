@@ -9,45 +9,43 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Commit is what one commit of the repository of exceptions holds, as far as the
-// guard asks. Nothing of it is verified: what is stored is, and then held against
-// the messages.
+// Commit is the content of one commit of the exceptions repository. Its messages are not verified:
+// the guard verifies stored objects and looks up their messages here.
 type Commit struct {
-	// Hash names the commit, for logs.
+	// Hash is the commit's hash, for logs.
 	Hash string
-	// State differs between commits that hold something else where it is looked.
+	// State changes when a folder that the guard reads changes.
 	State string
-	// Messages are the digests of the signed messages, as [verify.Facts] has them.
+	// Messages are the digests of the signed messages, as in [verify.Facts].
 	Messages map[string]bool
 }
 
-// ReadCommit reads what the repository holds by now, or returns nil when it is
-// still what the state tells. An error means that this cannot be said as a whole.
+// ReadCommit reads the repository. It returns nil if the repository still has the given state. An
+// error means that the content is not completely known.
 type ReadCommit func(ctx context.Context, state string) (*Commit, error)
 
-// Git is what is known of the repository of exceptions. It is read beside the
-// [Controller], since it may take longer than an exception may outlive its end.
+// Git holds the last known content of the exceptions repository. A goroutine of its own reads it,
+// because a read may take too long for the [Controller] to delete an expired exception in time.
 //
-// As long as it cannot be read, nothing is known, and nothing is unknown to it:
-// what was read before may lack what came since.
+// If a read fails, the content is unknown and no exception is reported as missing: the previous
+// content may lack newer exceptions.
 type Git struct {
 	Read    ReadCommit
-	Every   time.Duration // how often it is looked whether the repository has moved
+	Every   time.Duration // the interval between two reads
 	Clock   clock.WithTicker
 	Metrics *Metrics
 
-	// Moved is told of what counts from now on, Unreadable of why nothing does,
-	// once for each that differs.
+	// Moved receives the commit that is valid from now on. Unreadable receives the error after
+	// which none is valid, once for each new text.
 	Moved      func(*Commit)
 	Unreadable func(error)
 
 	current atomic.Pointer[Commit]
-	last    *Commit // that could be read
+	last    *Commit // the last commit that could be read
 	failure string
 }
 
-// Commit returns what the repository holds, or nil as long as that is not known.
-// A nil Git knows nothing.
+// Commit returns the content of the repository, or nil if it is unknown. A nil Git returns nil.
 func (g *Git) Commit() *Commit {
 	if g == nil {
 		return nil
@@ -55,8 +53,7 @@ func (g *Git) Commit() *Commit {
 	return g.current.Load()
 }
 
-// Run looks at the repository, at once and then again and again, until the context
-// ends.
+// Run reads the repository at once and then at the interval, until the context ends.
 func (g *Git) Run(ctx context.Context) error {
 	ticker := g.Clock.NewTicker(g.Every)
 	defer ticker.Stop()
@@ -70,7 +67,7 @@ func (g *Git) Run(ctx context.Context) error {
 	}
 }
 
-// Once looks at the repository.
+// Once reads the repository.
 func (g *Git) Once(ctx context.Context) {
 	state := ""
 	if g.last != nil {
@@ -78,7 +75,7 @@ func (g *Git) Once(ctx context.Context) {
 	}
 	read, err := g.read(ctx, state)
 	if ctx.Err() != nil {
-		return // it was told to end, which says nothing of the repository
+		return // the read was cancelled; the repository may be fine
 	}
 	g.Metrics.readGit(g.Clock.Now(), err == nil)
 	if err != nil {
@@ -99,8 +96,8 @@ func (g *Git) Once(ctx context.Context) {
 	}
 }
 
-// read turns a panic into an error: whoever may push decides what the libraries
-// have to parse, and must not be able to end the guard.
+// read turns a panic into an error. Everybody with write access to the repository chooses the input
+// of the Git parser, and must not be able to stop the guard.
 func (g *Git) read(ctx context.Context, state string) (read *Commit, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,63 +12,60 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Bounds of what is read and done at once, where a [Config] says nothing.
+// Limits of a [Handler]. A [Config] may replace the Default values.
 const (
-	// MaxReview is the most bytes of a review. Two objects of the size that etcd
-	// stores at most go into it.
+	// MaxReview is the maximum number of bytes of a review: enough for two objects of the largest
+	// size that etcd stores.
 	MaxReview = 4 * exception.MaxDocument
-	// DefaultDeadline is how long a request may take, and less than the ten
-	// seconds that the API server waits for an answer unless it is told otherwise.
+	// DefaultDeadline limits the time for one request. It is shorter than the ten seconds that the
+	// API server waits by default.
 	DefaultDeadline = 5 * time.Second
-	// DefaultConcurrent is how many requests are judged at once, and how many large
-	// ones are read at once.
+	// DefaultConcurrent is the number of requests that are judged at once, and the number of large
+	// ones that are read at once.
 	DefaultConcurrent = 8
-	// DefaultWaiting is how many more wait for their turn. What is still being read
-	// is not among them, so that a slow client takes no place.
+	// DefaultWaiting is the number of other requests that wait for their turn. Requests that are
+	// still being read do not count, so a slow client occupies no place.
 	DefaultWaiting = 256
-	// DefaultReading is how many requests are read at once, of at most 64 KiB each.
+	// DefaultReading is the number of requests of up to 64 KiB that are read at once.
 	DefaultReading = 512
-	// small is the most bytes of a review that is read as soon as it comes. An
-	// exception has a few KiB, so that who sends much, and slowly, keeps none out.
+	// small is the maximum number of bytes of a review that is read at once. An exception has a few
+	// KiB, so a client that sends much data slowly does not block exceptions.
 	small = 64 << 10
-	// largeWithin is how long the rest of a large request may take once it has the
-	// place of one.
+	// largeWithin limits the time to read the rest of a large request after it has a place.
 	largeWithin = 2 * time.Second
 )
 
-// Config is what a [Handler] is made of.
+// Config is the configuration of a [Handler].
 type Config struct {
 	Rules   *Current
-	Cluster string           // the name of this cluster; "" is not to know
-	Now     func() time.Time // the clock
-	Count   Count            // for limits by count; nil is to refuse where there is one
+	Cluster string // the name of this cluster; "": unknown
+	Now     func() time.Time
+	Count   Count // counts objects for the limits; nil rejects if there is a limit
 
-	Deadline   time.Duration // 0 is [DefaultDeadline]
-	Concurrent int           // 0 is [DefaultConcurrent]
-	Waiting    int           // 0 is [DefaultWaiting]
-	Reading    int           // 0 is [DefaultReading]
+	Deadline   time.Duration // 0: [DefaultDeadline]
+	Concurrent int           // 0: [DefaultConcurrent]
+	Waiting    int           // 0: [DefaultWaiting]
+	Reading    int           // 0: [DefaultReading]
 
-	// Observe is told of every decision and how long it took, for the log and the
-	// metrics; it may be nil.
+	// Observe receives every decision and its duration, for the log and the metrics. It may be nil.
 	Observe func(*Decision, time.Duration)
 }
 
-// Handler answers admission reviews (admission.k8s.io/v1), and with
-// [Handler.ServeVerify] the questions of others than the API server. It denies
-// whatever it cannot decide. With [Handler.ServeDeletion] it writes deletions down,
-// and allows every one. It is safe for use by many goroutines.
+// Handler answers admission reviews (admission.k8s.io/v1). It denies all requests that it cannot
+// decide. [Handler.ServeVerify] answers other clients than the API server. [Handler.ServeDeletion]
+// logs deletions and allows them all. A Handler is safe for concurrent use.
 type Handler struct {
 	config  Config
 	reading readers
-	large   chan struct{} // as many as may have more bytes than what is small
-	waiting chan struct{} // as many as may be judged or wait for it
-	turns   chan struct{} // as many as may be judged at once
+	large   chan struct{} // one for each request beyond small
+	waiting chan struct{} // one for each request that is judged or waits
+	turns   chan struct{} // one for each request that is judged
 
-	// Questions have at most half of each, for nobody has to be known to ask one.
+	// Questions get at most half of each, because they need no authentication.
 	questionsWaiting, questionsTurns chan struct{}
 }
 
-// NewHandler makes a handler. One without rules or a clock is an error.
+// NewHandler returns a handler. It returns an error if there are no rules or no clock.
 func NewHandler(c Config) (*Handler, error) {
 	if c.Rules == nil || c.Now == nil {
 		return nil, errors.New("guard: no rules or no clock")
@@ -93,20 +90,19 @@ func NewHandler(c Config) (*Handler, error) {
 	}, nil
 }
 
-// form is how a request to decide is put, and how it is answered.
+// form is the encoding of a request and its answer.
 type form interface {
-	// read returns the request that a body holds, or why it holds none.
+	// read decodes the request from a body.
 	read(raw []byte) (*admissionv1.AdmissionRequest, error)
-	// uidOf finds what has to be in the answer, in a body or the beginning of one.
+	// uidOf finds the uid for the answer in a body or in its beginning.
 	uidOf(raw []byte) string
-	// operation is what the log and the metrics call a request, or nil for one that
-	// was not read.
+	// operation names a request in the log and the metrics; nil is a request that was not read.
 	operation(request *admissionv1.AdmissionRequest) string
 	write(w http.ResponseWriter, d *Decision)
 }
 
-// ServeHTTP answers one review. What is no review is answered by a status of
-// HTTP, which the API server takes for a failure of the webhook.
+// ServeHTTP answers one review. If the body is not a review, it answers with an HTTP error, which
+// the API server counts as a failure of the webhook.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serve(w, r, review{}, h.inTurn)
 }
@@ -117,13 +113,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide d
 		http.Error(w, "an admission review is sent by POST", http.StatusMethodNotAllowed)
 		return
 	}
-	// A server that is told to end cancels what it still has to answer, and that is
-	// answered all the same. The deadline bounds it.
+	// A server that stops cancels the contexts of open requests. They still get an answer before
+	// the deadline.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.deadline(r))
 	defer cancel()
 	controller := http.NewResponseController(w)
 	if until, ok := ctx.Deadline(); ok {
-		// A body that never ends must not be read for ever.
+		// A body that never ends must not be read forever.
 		_ = controller.SetReadDeadline(until)
 	}
 	d := h.handle(ctx, incoming{r.Body, controller.SetReadDeadline, make(chan struct{})}, f, decide)
@@ -136,8 +132,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, f form, decide d
 	}
 }
 
-// deadline is the configured one, or less where the API server, which says in the
-// address how long it waits, waits less: it has to get an answer.
+// deadline returns the configured deadline, or a shorter one if the API server waits less: it needs
+// an answer in time. The query of the address contains its timeout.
 func (h *Handler) deadline(r *http.Request) time.Duration {
 	const share = 0.8
 	waits, err := time.ParseDuration(r.URL.Query().Get("timeout"))
@@ -147,8 +143,7 @@ func (h *Handler) deadline(r *http.Request) time.Duration {
 	return min(h.config.Deadline, time.Duration(share*float64(waits)))
 }
 
-// decide judges a request. Should anything panic, it is denied, and the guard
-// lives on to say so.
+// decide judges a request. It denies a request that causes a panic, and the guard continues.
 func (h *Handler) decide(ctx context.Context, raw []byte, f form) (d *Decision) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -172,7 +167,7 @@ func (h *Handler) decide(ctx context.Context, raw []byte, f form) (d *Decision) 
 	return d
 }
 
-// about is a decision on a request that is still to be made.
+// about returns a decision with the facts of a request and no verdict yet.
 func about(request *admissionv1.AdmissionRequest, f form) *Decision {
 	return &Decision{
 		UID: string(request.UID), Operation: f.operation(request), User: request.UserInfo.Username, DryRun: request.DryRun != nil && *request.DryRun,
@@ -180,7 +175,7 @@ func about(request *admissionv1.AdmissionRequest, f form) *Decision {
 	}
 }
 
-// denied is the answer to what could not be judged.
+// denied returns the answer to a request that was not judged.
 func denied(uid, reason, detail string) *Decision {
 	return &Decision{UID: uid, Reason: reason, Detail: detail, Hint: hints[reason]}
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Count returns how many objects of a kind stand in a namespace.
+// Count returns the number of objects of a kind in a namespace.
 type Count func(ctx context.Context, kind exception.GroupKind, namespace string) (int, error)
 
-// judge decides requests under the rules of one moment.
+// judge decides requests by the rules of one moment.
 type judge struct {
 	rules   *Rules
 	cluster string
-	count   Count // of a request
+	count   Count // for requests only
 	now     time.Time
 }
 
-// refusal is a denial with its reason. Facts are those of a document that was
-// verified, and is refused all the same.
+// refusal is a denial with its reason. Its facts come from a document that verifies and is rejected
+// for another reason.
 type refusal struct {
 	reason, detail string
 	facts          Facts
@@ -37,7 +37,7 @@ func refuse(reason, format string, args ...any) error {
 	return &refusal{reason: reason, detail: fmt.Sprintf(format, args...)}
 }
 
-// answer turns the outcome of a request into what is said of it.
+// answer sets the verdict, the facts and the hint from the outcome of a request.
 func (d *Decision) answer(reason string, facts Facts, err error) {
 	var rejected *verify.Rejected
 	var refused *refusal
@@ -54,8 +54,7 @@ func (d *Decision) answer(reason string, facts Facts, err error) {
 	d.Hint = hints[d.Reason]
 }
 
-// decide goes through the steps of the package's documentation, from the second
-// on.
+// decide follows the steps of the package documentation, from the second one on.
 func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionRequest) (reason string, facts Facts, err error) {
 	switch request.Operation {
 	case admissionv1.Delete:
@@ -85,15 +84,15 @@ func (j *judge) decide(ctx context.Context, request *admissionv1.AdmissionReques
 	return ReasonVerified, facts, err
 }
 
-// change is what a request would do.
+// change is the change that a request would make.
 type change struct {
-	doc, old    *exception.Document // old is nil where there is none, or it cannot be read
-	unreadable  error               // why it cannot
+	doc, old    *exception.Document // nil: there is no old object, or it cannot be read
+	unreadable  error               // the error of reading old
 	update      bool
 	subresource string
 }
 
-// signed asks for the seal of what would be stored, and what it may not say.
+// signed verifies the object that would be stored, and applies the rules of the cluster.
 func (j *judge) signed(ctx context.Context, c change) (Facts, error) {
 	verified, err := j.rules.verifier.Verify(c.doc, j.now)
 	if err != nil {
@@ -111,7 +110,7 @@ func (j *judge) signed(ctx context.Context, c change) (Facts, error) {
 	return facts, nil
 }
 
-// beyondTheSeal asks of a verified object what only this cluster knows.
+// beyondTheSeal applies the rules to a verified object that only this cluster can check.
 func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, c change) error {
 	if verified.Message().Identity().Name == "" {
 		return refuse(ReasonGeneratedName, "it has no name yet")
@@ -128,7 +127,7 @@ func (j *judge) beyondTheSeal(ctx context.Context, verified *verify.Verified, c 
 	return j.tooMany(ctx, verified.Message())
 }
 
-// parseObject reads an object of a request as strictly as a file.
+// parseObject parses an object of a request as strictly as a file.
 func parseObject(raw []byte, name string) (*exception.Document, error) {
 	doc, err := exception.Parse(raw, name)
 	var syntax *exception.SyntaxError
@@ -138,9 +137,9 @@ func parseObject(raw []byte, name string) (*exception.Document, error) {
 	return doc, err
 }
 
-// isRequested refuses an object that is not the one that the request is about,
-// or not in the version that it was written in: of what the API server made of
-// it on the way here, nobody signed anything.
+// isRequested rejects an object that is not the one that the request names. It also rejects an
+// object in another version than the written one: the API server has then converted it, and the
+// signature does not cover the result.
 func isRequested(doc *exception.Document, request *admissionv1.AdmissionRequest) error {
 	if asked := request.RequestKind; asked != nil && *asked != request.Kind {
 		return refuse(ReasonConverted, "it was written as %s and shown as %s", asked, request.Kind.String())

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// LogDecision writes a line about a decision: who asked for what, and why it was
-// allowed or not. What the object itself says is not logged.
+// LogDecision logs a decision with its user, object and reason. It does not log the content of the
+// object.
 func LogDecision(log *slog.Logger, d *Decision, took time.Duration) {
 	level := slog.LevelInfo
 	if !d.Allowed() {
@@ -21,5 +21,5 @@ func LogDecision(log *slog.Logger, d *Decision, took time.Duration) {
 		slog.Duration("took", took))
 }
 
-// maxLogged is the most bytes of a name in the log.
+// maxLogged is the maximum number of bytes of a name in the log.
 const maxLogged = 600

@@ -10,26 +10,25 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Metrics are the guard's, in Prometheus' form.
+// Metrics are the Prometheus metrics of the guard.
 type Metrics struct {
 	decisions  *prometheus.CounterVec
 	latency    *prometheus.HistogramVec
 	reloaded   prometheus.Gauge
 	reloadedAt prometheus.Gauge
-	git        *prometheus.GaugeVec // without a label, and without a value where nobody asks Git
+	git        *prometheus.GaugeVec // has no label, and no value without --git
 	gitAt      *prometheus.GaugeVec
-	certified  *prometheus.GaugeVec // without a label, and without a value until there is a certificate
+	certified  *prometheus.GaugeVec // has no label, and no value without a certificate
 
-	// Of the one that holds the lease.
+	// Of the guard that holds the lease.
 	leads      prometheus.Gauge
 	exceptions *prometheus.GaugeVec
 	deletions  *prometheus.CounterVec
 	lookedAt   prometheus.Gauge
-	expiry     atomic.Int64 // Unix seconds; 0 is none
+	expiry     atomic.Int64 // Unix seconds; 0: none
 }
 
-// NewMetrics makes the metrics and registers them. The clock says how far away
-// the nearest expiry is.
+// NewMetrics registers the metrics. The clock gives the time until the next expiry.
 func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics, error) {
 	m := &Metrics{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "polex_guard_decisions_total",
@@ -73,14 +72,13 @@ func NewMetrics(registry prometheus.Registerer, now func() time.Time) (*Metrics,
 	return m, nil
 }
 
-// expectRefusals begins to count at 0 what may be refused. A counter that is not there
-// before it is 1 has not risen, as Prometheus sees it, and nobody would be told of the
-// first refusal.
+// expectRefusals starts the counters of rejections at 0. Prometheus sees no increase if a counter
+// first appears with the value 1, so the first rejection would cause no alert.
 func (m *Metrics) expectRefusals() {
 	for _, r := range append(Reasons(), verify.Reasons()...) {
 		reason := r.Name
 		if reason == ReasonUnknownToGit || reason == ReasonUnreadable || reason == ReasonConversion {
-			continue // no request is refused for it
+			continue // no request is rejected for this reason
 		}
 		for _, operation := range []string{"CREATE", "UPDATE"} {
 			m.decisions.WithLabelValues(operation, reason, "")
@@ -92,11 +90,9 @@ func gauge(name, help string) prometheus.Gauge {
 	return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
-// operations are the values of the label; what a request says is not trusted to
-// be one.
+// operations are the values of the label. A request is not trusted to contain one of them.
 var operations = map[string]string{"CREATE": "CREATE", "UPDATE": "UPDATE", "DELETE": "DELETE", OperationVerify: OperationVerify}
 
-// Decided counts a decision.
 func (m *Metrics) Decided(d *Decision, took time.Duration) {
 	operation := operations[d.Operation]
 	if operation == "" {
@@ -115,13 +111,13 @@ func (m *Metrics) readGit(at time.Time, ok bool) {
 	}
 }
 
-// CertifiedUntil says when the certificate ends that the webhook is served with.
+// CertifiedUntil records the expiry of the certificate of the webhook.
 func (m *Metrics) CertifiedUntil(end time.Time) {
 	m.certified.WithLabelValues().Set(float64(end.Unix()))
 }
 
-// Leads says whether this guard holds the lease. What only that one knows is
-// forgotten by another.
+// Leads records whether this guard holds the lease. A guard without it drops the metrics that only
+// the holder knows.
 func (m *Metrics) Leads(leads bool) {
 	m.leads.Set(number(leads))
 	if !leads {

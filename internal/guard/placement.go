@@ -7,12 +7,12 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// AnnotationCluster names the one cluster that an exception is for. It stands in
-// the message, so that what was approved for one cluster counts in no other.
+// AnnotationCluster names the cluster of an exception. It is part of the signed message, so an
+// exception that was approved for one cluster is valid in no other.
 const AnnotationCluster = "polex.dev/cluster"
 
-// place refuses what does not belong here. A document that names a cluster is
-// refused where nobody told the guard which one this is.
+// place rejects an exception in a namespace or cluster that is not allowed. A document that names a
+// cluster is rejected if the guard does not know the name of its own cluster.
 func (j *judge) place(message *exception.Document) error {
 	if namespace := message.Identity().Namespace; !j.rules.settings.allowsNamespace(namespace) {
 		return refuse(ReasonNamespaceNotAllowed, "the namespace %q is not in the configuration (guard.namespaces)", namespace)
@@ -29,8 +29,8 @@ func (j *judge) place(message *exception.Document) error {
 	}
 }
 
-// reachesGuard refuses an exception that would exempt exceptions from what
-// guards them, whoever signed it.
+// reachesGuard rejects an exception that would exempt exceptions from the policies that protect
+// them. The signer makes no difference.
 func (j *judge) reachesGuard(message *exception.Document) error {
 	if !message.GroupKind().IsException() {
 		return nil
@@ -43,9 +43,8 @@ func (j *judge) reachesGuard(message *exception.Document) error {
 	return refuse(ReasonReachesGuard, "%s: %s", way.Path, way.Message)
 }
 
-// tooMany refuses what would be one more than may stand in a namespace. Two that
-// are created at once can both be counted as the last: the limit keeps a
-// namespace from filling up, and is no lock.
+// tooMany rejects an exception beyond the limit of its namespace. Two exceptions that are created
+// at the same time can both pass: the limit prevents accumulation and is not a lock.
 func (j *judge) tooMany(ctx context.Context, message *exception.Document) error {
 	most := j.rules.settings.MaxPerNamespace
 	if most == 0 {

@@ -13,12 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// OperationVerify is what the log and the metrics call a [Question].
+// OperationVerify names a [Question] in the log and the metrics.
 const OperationVerify = "VERIFY"
 
-// Question asks how a request to create or to update would be decided. Its fields
-// are those of an admission request by the same names, and decided as such: what is
-// left out is empty, and does not fit an object that has it.
+// Question asks for the decision on a CREATE or UPDATE. Its fields have the names and meanings of
+// an admission request. A missing field is empty, so an object that has a value for it is rejected.
 type Question struct {
 	Operation   admissionv1.Operation    `json:"operation"`
 	Kind        metav1.GroupVersionKind  `json:"kind"`
@@ -29,8 +28,8 @@ type Question struct {
 	User        string                   `json:"user,omitempty"`
 	DryRun      bool                     `json:"dryRun,omitempty"`
 
-	// Object and OldObject are JSON in a string: who hands them on as a value may
-	// make another number or type of what is in them.
+	// Object and OldObject are JSON in a string. A client that passes them on as values may change
+	// numbers and types.
 	Object    string `json:"object"`
 	OldObject string `json:"oldObject,omitempty"`
 }
@@ -39,24 +38,23 @@ type Question struct {
 type Answer struct {
 	Allowed bool   `json:"allowed"`
 	Reason  string `json:"reason"`
-	// Message is one line of at most a KiB, as in the answer to an admission review;
-	// of what is verified, it says who signed and until when it counts.
+	// Message is one line of at most 1 KiB, as in the answer to an admission review. For a verified
+	// object it names the signer and the expiry.
 	Message string `json:"message"`
-	// Signer is who made the first signature that was verified, if one was, in at
-	// most a KiB.
+	// Signer describes the signer of the first verified signature, in at most 1 KiB.
 	Signer string `json:"signer,omitempty"`
-	// Until is when the exception ends (RFC 3339), where its seal says so and verifies.
+	// Until is the expiry (RFC 3339) of an exception that verifies.
 	Until string `json:"until,omitempty"`
 }
 
-// ServeVerify answers one [Question] by an [Answer]: with status 200 whatever the
-// verdict, and with another one, and no less a denial, for what cannot be decided.
-// It shares its bounds with the admission reviews, and has at most half of them.
+// ServeVerify answers one [Question] with an [Answer]. The status is 200 for every verdict. Another
+// status means that the guard could not decide; this is a denial too. Questions share the limits of
+// the admission reviews and get at most half of them.
 func (h *Handler) ServeVerify(w http.ResponseWriter, r *http.Request) {
 	h.serve(w, r, question{}, h.asked)
 }
 
-// asked decides a question within the half of the bounds that questions have.
+// asked decides a question within the half of the limits that questions get.
 func (h *Handler) asked(ctx context.Context, raw []byte, f form) *Decision {
 	return h.queue(ctx, raw, f, []chan struct{}{h.questionsWaiting, h.waiting}, []chan struct{}{h.questionsTurns, h.turns})
 }
@@ -76,7 +74,7 @@ func (question) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
 		return nil, refuse(ReasonMalformed, "the body is not a question: %s", err)
 	}
 	if q.Operation != admissionv1.Create && q.Operation != admissionv1.Update {
-		// A DELETE would be written down as if it had happened.
+		// The log and the metrics would count a DELETE as if it had happened.
 		return nil, refuse(ReasonOperationNotAllowed, "%q is not asked about", string(q.Operation))
 	}
 	request := &admissionv1.AdmissionRequest{

@@ -10,8 +10,8 @@ func (h *Handler) inTurn(ctx context.Context, raw []byte, f form) *Decision {
 	return h.queue(ctx, raw, f, []chan struct{}{h.waiting}, []chan struct{}{h.turns})
 }
 
-// queue decides a request once it has a place in each of some queues, and a turn of
-// each of some. It answers in time whatever becomes of the work.
+// queue decides a request after it has a place in all queues and a turn from each list. It answers
+// before the deadline even if the work takes longer.
 func (h *Handler) queue(ctx context.Context, raw []byte, f form, places, turns []chan struct{}) *Decision {
 	for _, place := range places {
 		select {
@@ -36,7 +36,7 @@ func (h *Handler) queue(ctx context.Context, raw []byte, f form, places, turns [
 	}
 	decided := make(chan *Decision, 1)
 	go func() {
-		// The turn lasts as long as the work, also when nobody waits for it any more.
+		// The turn lasts as long as the work, even if the client no longer waits.
 		defer release(turns)
 		decided <- h.decide(ctx, raw, f)
 	}()

@@ -10,18 +10,16 @@ import (
 	"time"
 )
 
-// readers bounds how many bodies are read at once. A body of the API server is here
-// within milliseconds, and a slow one is not: where there are too many, the one that
-// has been read for longest gives way to the new one.
+// readers limits the bodies that are read at once. A body from the API server arrives within
+// milliseconds. If there are too many, the oldest read is stopped in favour of the new one.
 type readers struct {
 	mu     sync.Mutex
 	most   int
-	oldest list.List // of func() error, each of which ends the reading of one body
+	oldest list.List // of func() error; each stops the read of one body
 }
 
-// begin makes room for a body. stop ends the reading of it from another goroutine, and
-// is not called any more once end has returned. There is no room when the oldest body
-// cannot be stopped.
+// begin makes room for a body. stop ends the read from another goroutine, and is not called after
+// end has returned. ok is false if the oldest read cannot be stopped.
 func (r *readers) begin(stop func() error) (end func(), ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,18 +34,18 @@ func (r *readers) begin(stop func() error) (end func(), ok bool) {
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.oldest.Remove(mine) // nothing where it gave way before
+		r.oldest.Remove(mine) // no effect if the read was stopped before
 	}, true
 }
 
-// incoming is a body on its way.
+// incoming is a body that is being read.
 type incoming struct {
 	io.Reader
 	readUntil func(time.Time) error
-	stopped   chan struct{} // closed once it gave way
+	stopped   chan struct{} // closed when the read is stopped
 }
 
-// stop ends the reading at once, and the waiting for a place among the large ones.
+// stop ends the read at once, and the wait for a place among the large requests.
 func (i incoming) stop() error {
 	err := i.readUntil(time.Unix(1, 0))
 	if err == nil {
@@ -56,8 +54,8 @@ func (i incoming) stop() error {
 	return err
 }
 
-// handle reads a request and has it decided, in this order, so that a body that
-// comes slowly holds no place of one that is here.
+// handle reads a request before it waits for a turn, so a slow body does not occupy the place of a
+// complete one.
 func (h *Handler) handle(ctx context.Context, body incoming, f form, decide decider) *Decision {
 	end, ok := h.reading.begin(body.stop)
 	if !ok {
@@ -68,17 +66,17 @@ func (h *Handler) handle(ctx context.Context, body incoming, f form, decide deci
 		select {
 		case h.large <- struct{}{}:
 			defer func() { <-h.large }()
-			end() // it counts among the large ones from here on
+			end() // from here on it counts as a large request
 		case <-body.stopped:
 			return denied(f.uidOf(raw), ReasonOverloaded, "it gave way to newer requests")
 		case <-ctx.Done():
 			end()
 			return denied(f.uidOf(raw), ReasonOverloaded, "too many large requests are here")
 		}
-		_ = body.readUntil(time.Now().Add(largeWithin)) // by the clock of the connection
+		_ = body.readUntil(time.Now().Add(largeWithin)) // connections use the wall clock
 		raw, err = io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(raw), body), MaxReview+1))
 	}
-	end() // after which it is known whether it gave way
+	end() // no stop follows, so the result is final
 	if err != nil {
 		select {
 		case <-body.stopped:
@@ -93,10 +91,10 @@ func (h *Handler) handle(ctx context.Context, body incoming, f form, decide deci
 	return decide(ctx, raw, f)
 }
 
-// prefix is how much of a request is looked at to answer it without reading it.
+// prefix is the number of bytes that are read of a request that is denied unread.
 const prefix = 4 << 10
 
-// unread denies a request that there is no room to read.
+// unread denies a request for which there is no room.
 func unread(body io.Reader, f form, detail string) *Decision {
 	raw, _ := io.ReadAll(io.LimitReader(body, prefix))
 	return denied(f.uidOf(raw), ReasonOverloaded, detail)

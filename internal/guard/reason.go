@@ -8,14 +8,14 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// The reasons that are the guard's own. What the verifier refuses has the
-// verifier's, and what reaches the guard has the one that polex-validate has.
+// The reasons of the guard. A rejection by the verifier has the reason of pkg/verify.
+// ReasonReachesGuard is the reason of polex-validate.
 const (
 	ReasonVerified  = "verified"
 	ReasonDeleted   = "deleted"   // a DELETE, which is allowed
-	ReasonReleased  = "released"  // a finalizer of what is being deleted
-	ReasonStatus    = "status"    // nothing but the status
-	ReasonUnchanged = "unchanged" // an UPDATE that leaves everything as it is
+	ReasonReleased  = "released"  // an object that is being deleted loses a finalizer
+	ReasonStatus    = "status"    // only the status changes
+	ReasonUnchanged = "unchanged" // an UPDATE that changes nothing
 
 	ReasonMalformed             = "malformed"
 	ReasonTooLarge              = "too-large"
@@ -33,13 +33,12 @@ const (
 	ReasonOverloaded            = "overloaded"
 	ReasonUndecided             = "undecided"
 	ReasonSubresourceNotAllowed = "subresource-not-allowed"
-	ReasonUnknownToGit          = "unknown-to-git"     // of what is stored alone
-	ReasonUnreadable            = "unreadable"         // likewise
-	ReasonConversion            = "conversion-webhook" // likewise
+	ReasonUnknownToGit          = "unknown-to-git"     // for stored objects only
+	ReasonUnreadable            = "unreadable"         // for stored objects only
+	ReasonConversion            = "conversion-webhook" // for stored objects only
 )
 
-// hints say what to do about a refusal, for who sees it in the answer to a
-// kubectl apply.
+// hints name the next step after a rejection. The user of kubectl apply sees them.
 var hints = map[string]string{
 	verify.ReasonUnsigned:             "commit it to the repository of exceptions, where the merge workflow signs it",
 	verify.ReasonAltered:              "apply the file as it was signed, or have the change reviewed and signed",
@@ -75,14 +74,14 @@ var hints = map[string]string{
 	ReasonConversion:            "apply the definition of Kyverno again, with spec.conversion.strategy: None, and find out who changed it; polex-guard check says more",
 }
 
-// Codes of HTTP that a denial has where it is no plain refusal.
+// codes are the HTTP status codes of the denials that are not 403.
 var codes = map[string]int32{
 	ReasonTooLarge:   413,
 	ReasonOverloaded: 429,
 	ReasonUndecided:  500,
 }
 
-// permitted are the reasons of an answer that allows.
+// permitted returns the reasons of answers that allow a request.
 func permitted() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonVerified, Doc: "the exception verifies", Severity: exception.SeverityNote},
@@ -93,12 +92,12 @@ func permitted() []exception.Reason {
 	}
 }
 
-// allows reports whether a reason is that of an answer that allows.
+// allows reports whether an answer with this reason allows the request.
 func allows(reason string) bool {
 	return slices.ContainsFunc(permitted(), func(r exception.Reason) bool { return r.Name == reason })
 }
 
-// Reasons returns the reasons that only the guard refuses for.
+// Reasons returns the reasons for which only the guard rejects.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonMalformed, Doc: "the object, or the review, cannot be read without guessing"},

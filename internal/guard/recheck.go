@@ -31,12 +31,12 @@ func (c *Controller) look(ctx context.Context, id exception.Identity) {
 	c.postpone(ctx, c.known[id], "read", err)
 }
 
-// show judges an object as far as that was not done before, tells what is new of it,
-// and plans when its time comes.
+// show judges an object unless its verdict is known, reports a new finding, and plans the next
+// action.
 func (c *Controller) show(ctx context.Context, o *Object) {
 	before := c.finding(o.Identity)
 	if before != nil && before.UID != o.UID && before.UID != "" {
-		c.forget(o.Identity) // and another one has its name
+		c.forget(o.Identity) // another object has the same name now
 		before = nil
 	}
 	f, err := c.judged(ctx, o, before)
@@ -50,7 +50,7 @@ func (c *Controller) show(ctx context.Context, o *Object) {
 	}
 }
 
-// settle makes a finding the one that is known.
+// settle stores the finding of an object.
 func (c *Controller) settle(ctx context.Context, f, before *Finding) {
 	shown := c.shown(f.Object.GroupKind)
 	f.settle(c.commit, shown)
@@ -61,7 +61,7 @@ func (c *Controller) settle(ctx context.Context, f, before *Finding) {
 		c.changed = true
 		c.Tell.Found(ctx, f)
 	}
-	// What a conversion keeps from being read is nobody's fault who wrote the exception.
+	// The author of an exception is not responsible for a failed conversion.
 	unreadable := f.Reason == ReasonUnreadable && shown != nil
 	f.doomed = c.Enforce && f.Object.IsException() && removable(f.Reason) && !unreadable && f.Reason != verify.ReasonExpired && c.Clock.Now().Sub(f.Since) >= c.Every
 	s := c.known[f.Object]
@@ -74,17 +74,17 @@ func (c *Controller) settle(ctx context.Context, f, before *Finding) {
 	c.plan(s)
 }
 
-// judged is what is to be said of an object, but for what Git holds. What was found
-// before, or was just verified for a request, is not judged again.
+// judged returns the finding of an object without the comparison with Git. It uses a verdict that
+// is known, or that a request just got.
 func (c *Controller) judged(ctx context.Context, o *Object, before *Finding) (*Finding, error) {
 	now := c.Clock.Now()
 	f := &Finding{Decision: Decision{UID: o.UID, Object: o.Identity}, Version: o.Version, state: o.State, rules: c.rules, shown: c.conversions, asOf: now, dying: o.Dying}
 	if o.Unreadable != nil {
 		if before != nil {
-			f.Facts = before.Facts // its end is kept
+			f.Facts = before.Facts // its expiry is kept
 		}
 		f.answer("", f.Facts, &refusal{ReasonUnreadable, o.Unreadable.Error(), f.Facts})
-		f.turns = now // another attempt may say something else
+		f.turns = now // the next attempt may give another result
 		return f, nil
 	}
 	doc := o.Document
@@ -111,7 +111,7 @@ func (c *Controller) judged(ctx context.Context, o *Object, before *Finding) (*F
 			reason = ""
 			f.answer("", facts, err)
 			if f.Facts.MessageDigest == "" {
-				f.Facts = facts // what this cluster refuses has a seal that verifies
+				f.Facts = facts // it is signed, and a rule of this cluster rejects it
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (c *Controller) judged(ctx context.Context, o *Object, before *Finding) (*F
 	return f, nil
 }
 
-// turning is when the same rules say something else of the same content.
+// turning returns the time when the same rules give another verdict on the same content.
 func (f *Finding) turning() time.Time {
 	switch f.Reason {
 	case verify.ReasonExpired:
@@ -130,16 +130,15 @@ func (f *Finding) turning() time.Time {
 	case verify.ReasonNotYetValid:
 		return f.Facts.StartsAt
 	case verify.ReasonSignedInFuture, ReasonUndecided, ReasonUnreadable:
-		return f.asOf // at every look
+		return f.asOf // check again every time
 	default:
 		return f.Facts.ExpiresAt
 	}
 }
 
-// judge judges what the API server shows, and where that is another version than was
-// signed, the version that was signed. What cannot be read in that has its end all the
-// same. It counts for this state alone then: what is shown does not tell what the other
-// version holds.
+// judge judges the version that the API server returned. If another version was signed, it judges
+// that one. An exception that cannot be read in the signed version still expires. The verdict is
+// then valid for this state only: the returned version does not show changes of the signed one.
 func (c *Controller) judge(ctx context.Context, f *Finding, o *Object, doc *exception.Document) (Facts, error) {
 	j := judge{rules: c.rules, cluster: c.Cluster, now: c.Clock.Now()}
 	facts, err := j.stored(doc)
@@ -147,7 +146,7 @@ func (c *Controller) judge(ctx context.Context, f *Finding, o *Object, doc *exce
 	if !errors.As(err, &rejected) || rejected.Reason != verify.ReasonAltered {
 		return facts, err
 	}
-	// The signatures verify, so the message may say what is read.
+	// The signatures verify, so the version that the message names can be trusted.
 	version := signedVersion(doc, o.Identity)
 	if version == "" || version == o.Version {
 		return facts, err
@@ -160,7 +159,7 @@ func (c *Controller) judge(ctx context.Context, f *Finding, o *Object, doc *exce
 	case failure == nil && signed.Unreadable != nil:
 		failure = signed.Unreadable
 	case failure == nil && signed.UID != o.UID:
-		return facts, ErrGone // and the news of another one is on its way
+		return facts, ErrGone // the news of the other object will follow
 	case failure == nil:
 		if signed.Dying {
 			return j.stored(undying(signed.Document))
@@ -175,8 +174,8 @@ func (c *Controller) judge(ctx context.Context, f *Finding, o *Object, doc *exce
 	return facts, &refusal{ReasonUnreadable, "it was signed as version " + version + ", which cannot be read: " + failure.Error(), facts}
 }
 
-// signedVersion is the version that an object's message names, or "" where it has
-// none, or one for another object.
+// signedVersion returns the version that the signed message names. It is "" if there is no message
+// or the message is for another object.
 func signedVersion(doc *exception.Document, id exception.Identity) string {
 	sealed, err := seal.Read(doc)
 	if err != nil {
@@ -189,9 +188,9 @@ func signedVersion(doc *exception.Document, id exception.Identity) string {
 	return message.Version()
 }
 
-// undying is an object as it was before it was being deleted: the API server has written
-// since when, and for how long, and has made of the way of deleting a finalizer. Others
-// go by and by. It counts all that time.
+// undying returns an object as it was before its deletion began, because Kyverno applies it until
+// it is gone. The API server has added a deletion time, a grace period and a finalizer for the
+// deletion policy, and controllers remove other finalizers one by one.
 func undying(doc *exception.Document) *exception.Document {
 	tree := doc.Object()
 	metadata, _ := tree["metadata"].(map[string]any)
@@ -212,8 +211,7 @@ func undying(doc *exception.Document) *exception.Document {
 	return before
 }
 
-// plan puts an exception where its time comes: the end that was signed, or the
-// beginning of one that is still to come, when it is looked at again.
+// plan sets the next action on an exception: its expiry, or its start if that is still to come.
 func (c *Controller) plan(s *stored) {
 	f := s.finding
 	at, end, now := f.Facts.ExpiresAt, f.Facts.ExpiresAt, c.Clock.Now()
@@ -226,7 +224,7 @@ func (c *Controller) plan(s *stored) {
 		at = time.Time{}
 	}
 	c.due.set(&s.due, at)
-	if f.Object.IsException() { // nothing else is deleted when it ends
+	if f.Object.IsException() { // objects of other kinds do not expire
 		c.ends.set(&s.end, end)
 	}
 	c.Metrics.nextExpiry(c.ends.next())

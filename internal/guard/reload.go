@@ -7,33 +7,31 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Load returns the rules that the configuration makes as it is now, or nil when
-// it is still the one that the digest tells.
+// Load reads the configuration and returns its rules, or nil if its digest is still the given one.
 type Load func(digest string) (*Rules, error)
 
-// Reloader takes up a configuration that has changed. It is read from files, and
-// not from the API server: what the guard trusts must not hang on whether that
-// answers, and whoever mounts a file can be told apart from whoever may write
-// through the API. A ConfigMap that is mounted is replaced as a whole.
+// Reloader replaces the rules when the configuration changes. It reads files, not the API server.
+// The trust of the guard must not depend on whether the API server answers, and the right to mount
+// a file is separate from the right to write through the API. Kubernetes replaces a mounted
+// ConfigMap as a whole.
 //
-// An invalid one is refused as a whole, and what was decided by until then
-// stays.
+// An invalid configuration is rejected as a whole, and the previous rules stay valid.
 type Reloader struct {
 	Current *Current
 	Load    Load
-	Every   time.Duration // how often the files are looked at
+	Every   time.Duration // the interval between two reads
 	Clock   clock.WithTicker
 	Metrics *Metrics
 
-	// Changed is told of new rules that count from now on, Refused of a
-	// configuration that does not count, once for each that differs.
+	// Changed receives new rules that are valid from now on. Refused receives the error of a
+	// rejected configuration, once for each new text.
 	Changed func(*Rules)
 	Refused func(error)
 
 	refused string
 }
 
-// Run looks at the files again and again until the context ends.
+// Run reads the files at the interval until the context ends.
 func (r *Reloader) Run(ctx context.Context) error {
 	ticker := r.Clock.NewTicker(r.Every)
 	defer ticker.Stop()
@@ -47,8 +45,8 @@ func (r *Reloader) Run(ctx context.Context) error {
 	}
 }
 
-// Once looks at the files. An error means that they were refused; then, and when
-// they have not changed, what was decided by still is.
+// Once reads the files. An error means that they are invalid. Then, and if they have not changed,
+// the previous rules stay valid.
 func (r *Reloader) Once() error {
 	digest := ""
 	if rules := r.Current.Rules(); rules != nil {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// review is the form of admission.k8s.io/v1, in which the API server asks.
+// review is the form of admission.k8s.io/v1, the requests of the API server.
 type review struct{}
 
 func (review) read(raw []byte) (*admissionv1.AdmissionRequest, error) {
@@ -31,7 +31,7 @@ func (review) operation(request *admissionv1.AdmissionRequest) string {
 
 func (review) write(w http.ResponseWriter, d *Decision) {
 	if d.UID == "" {
-		// Without its uid there is nothing to answer.
+		// The API server cannot match an answer without the uid.
 		http.Error(w, d.Message(), max(int(d.Code()), http.StatusBadRequest))
 		return
 	}
@@ -49,7 +49,7 @@ func (review) write(w http.ResponseWriter, d *Decision) {
 	})
 }
 
-// statusReasons are what Kubernetes calls the codes of a denial.
+// statusReasons are the names of the status codes in Kubernetes.
 var statusReasons = map[int32]metav1.StatusReason{
 	http.StatusForbidden:             metav1.StatusReasonForbidden,
 	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
@@ -57,7 +57,7 @@ var statusReasons = map[int32]metav1.StatusReason{
 	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
 }
 
-// audit is what the API server writes into its audit log beside the request.
+// audit returns the annotations that the API server adds to its audit log.
 func (d *Decision) audit() map[string]string {
 	said := map[string]string{"reason": d.Reason}
 	if authority := d.Authority(); authority != "" {

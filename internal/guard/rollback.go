@@ -8,13 +8,13 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// rollback refuses to replace an object by one that was signed before it: what
-// was narrowed since would be wide again.
+// rollback rejects an update to an object that was signed earlier: it would undo a later
+// restriction.
 //
-// Of the old object its seal counts and not its state, which an API server shows
-// in another version when the request is in another one. A seal that does not
-// verify, or is another object's, says nothing of when anything was signed: who
-// made that must not keep an honest one out.
+// It compares the signed messages and not the stored state, because the API server may convert the
+// state to the version of the request. The old object has no influence if its signature does not
+// verify or belongs to another object. Otherwise a forged signing time could keep out a valid
+// exception.
 func (j *judge) rollback(verified *verify.Verified, old *exception.Document) error {
 	if old == nil {
 		return nil
@@ -25,7 +25,7 @@ func (j *judge) rollback(verified *verify.Verified, old *exception.Document) err
 	}
 	was, is := before.SignedAt(), verified.SignedAt()
 	if was.IsZero() && is.IsZero() {
-		// Of two whose evidence can be made again, this is all that is known.
+		// Both can get new evidence later, so the log entry or timestamp is the best known time.
 		was, is = factsOf(before.Facts()).witnessed(), factsOf(verified.Facts()).witnessed()
 	}
 	switch {
@@ -39,8 +39,8 @@ func (j *judge) rollback(verified *verify.Verified, old *exception.Document) err
 	return nil
 }
 
-// sealed verifies the message of an object's seal by itself. It returns nil when
-// that is not about the object.
+// sealed verifies the signed message of an object without its other fields. It returns nil if the
+// message is for another object.
 func (j *judge) sealed(doc *exception.Document, id exception.Identity) (*verify.Verified, error) {
 	opened, err := seal.Read(doc)
 	if err != nil {

@@ -15,44 +15,43 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Settings are what a cluster asks beyond the trust policy: the section guard of
-// a configuration.
+// Settings are the rules of a cluster in addition to the trust policy: the section guard of the
+// configuration.
 type Settings struct {
-	// Namespaces are where exceptions may stand, names or patterns; none is any.
+	// Namespaces are the names or patterns of the namespaces where exceptions may be; empty allows
+	// all.
 	Namespaces wildcard.Names `json:"namespaces" default:"any" doc:"the namespaces where exceptions may be: names, or patterns in which * is any text and ? is one character"`
-	// RequireCluster asks every exception to name the cluster it is for.
+	// RequireCluster requires that every exception names its cluster.
 	RequireCluster bool `json:"requireCluster" default:"false" doc:"true requires the annotation polex.dev/cluster of every exception"`
-	// MaxPerNamespace is how many exceptions of one kind may stand in a
-	// namespace; 0 is no limit.
+	// MaxPerNamespace is the maximum number of exceptions of one kind in a namespace; 0 sets no
+	// limit.
 	MaxPerNamespace int `json:"maxPerNamespace" min:"0" default:"0" doc:"the number of exceptions of one kind in a namespace; 0 sets no limit"`
-	// GuardPolicies and GuardNamespaces are what no exception may reach, on top
-	// of polex's and Kyverno's own.
+	// GuardPolicies and GuardNamespaces protect more policies and namespaces from exceptions,
+	// beside those of polex and Kyverno.
 	GuardPolicies   []string `json:"guardPolicies" default:"none" doc:"names or patterns of policies that no exception may reach, beside those of polex and Kyverno"`
 	GuardNamespaces []string `json:"guardNamespaces" default:"none" doc:"names or patterns of namespaces that no exception may reach, beside those of polex, of Kyverno and of the guard"`
-	// AllowInKyverno is what exceptions may exempt in the namespace kyverno.
+	// AllowInKyverno lists the objects in the namespace kyverno that exceptions may exempt.
 	AllowInKyverno []kyverno.Admission `json:"allowInKyverno" default:"none" doc:"the objects in the namespace kyverno that an exception may exempt; all others there are protected"`
-	// Policies are files of the policies that the cluster has.
+	// Policies are files with the policies of the cluster.
 	Policies []string `json:"policies" default:"none: every policy may match exceptions" doc:"files of the Kyverno policies of this cluster, from the configuration file; an exception from policies that cannot match exceptions may have any match conditions"`
-	// InsecureOutsideGit are the authorities of the trust policy whose exceptions
-	// need not be in Git, where that is asked at all: those for a break-glass.
+	// InsecureOutsideGit are authorities of the trust policy whose exceptions need no file in Git,
+	// for emergencies. It has an effect only with polex-guard --git.
 	InsecureOutsideGit []string `json:"insecureOutsideGit" default:"none" doc:"names of authorities: polex-guard --git keeps their exceptions without a file in Git"`
 }
 
-// Rules are what is decided by. They do not change: a new configuration makes
-// new ones.
+// Rules are the rules of all decisions. They do not change: a new configuration gives new rules.
 type Rules struct {
 	verifier *verify.Verifier
-	allowed  seal.Added    // what tools may add to what was signed
-	reach    kyverno.Guard // what no exception may reach
+	allowed  seal.Added    // the metadata that delivery tools may add
+	reach    kyverno.Guard // the objects that no exception may reach
 	settings Settings
-	kinds    []exception.GroupKind // that are looked at in the cluster
+	kinds    []exception.GroupKind // the kinds that the controller checks
 	digest   string
-	admitted admissions // what was verified by these rules a moment ago
+	admitted admissions // contents that were just verified by these rules
 }
 
-// NewRules checks a configuration as a whole. The kinds of the trust policy are
-// those that are looked at again in the cluster. The digest tells the
-// configuration from others, in logs.
+// NewRules checks the whole configuration. The controller checks the kinds of the trust policy. The
+// digest identifies the configuration in logs.
 func NewRules(config trust.Config, settings Settings, digest string) (*Rules, error) {
 	policy, err := trust.Load(config)
 	if err != nil {
@@ -84,14 +83,14 @@ func NewRules(config trust.Config, settings Settings, digest string) (*Rules, er
 	return &Rules{verifier: verifier, allowed: seal.Added(policy.AllowedMetadata()), reach: reach, settings: settings, kinds: kindsOf(config.Kinds), digest: digest}, nil
 }
 
-// Knowing adds the policies of [Settings.Policies] to rules that nothing is decided by yet.
+// Knowing adds the policies of [Settings.Policies]. Call it before the first decision.
 func (r *Rules) Knowing(policies *kyverno.PolicySet) *Rules {
 	r.reach = r.reach.Knowing(policies)
 	return r
 }
 
-// kindsOf are the kinds that a trust policy lists, and PolicyException of both
-// groups where it lists none, or any.
+// kindsOf returns the kinds that a trust policy lists. If it lists none, or "*", these are the
+// PolicyExceptions of both groups.
 func kindsOf(listed []string) []exception.GroupKind {
 	if len(listed) == 0 || slices.Contains(listed, "*") {
 		return kyverno.Kinds()
@@ -104,7 +103,7 @@ func kindsOf(listed []string) []exception.GroupKind {
 	return kinds
 }
 
-// Kinds are those that are looked at in the cluster.
+// Kinds returns the kinds that the controller checks in the cluster.
 func (r *Rules) Kinds() []exception.GroupKind { return slices.Clone(r.kinds) }
 
 // Guards reports whether no exception may reach a namespace.
@@ -113,29 +112,28 @@ func (r *Rules) Guards(namespace string) bool {
 	return found
 }
 
-// Digest returns what tells the configuration from others.
+// Digest identifies the configuration.
 func (r *Rules) Digest() string { return r.digest }
 
-// allowsNamespace reports whether an exception may stand in a namespace.
+// allowsNamespace reports whether exceptions may be in a namespace.
 func (s *Settings) allowsNamespace(namespace string) bool {
 	return len(s.Namespaces) == 0 || s.Namespaces.Include(namespace)
 }
 
-// mayStandOutsideGit reports whether one of those signed who need not commit it.
+// mayStandOutsideGit reports whether one of the signers is in InsecureOutsideGit.
 func (r *Rules) mayStandOutsideGit(facts Facts) bool {
 	return slices.ContainsFunc(facts.Signers, func(s Signer) bool {
 		return slices.Contains(r.settings.InsecureOutsideGit, s.Authority)
 	})
 }
 
-// Current holds the rules that are decided by now. Its zero value has none, and
-// then nothing can be decided.
+// Current holds the current rules. Its zero value has none, and then nothing can be decided.
 type Current struct{ rules atomic.Pointer[Rules] }
 
 var errNoRules = errors.New("there is no configuration to decide by")
 
-// Replace makes rules the ones that are decided by from now on.
+// Replace makes r the current rules.
 func (c *Current) Replace(r *Rules) { c.rules.Store(r) }
 
-// Rules returns the rules, or nil when there are none yet.
+// Rules returns the current rules, or nil.
 func (c *Current) Rules() *Rules { return c.rules.Load() }

@@ -5,28 +5,27 @@ import (
 	"time"
 )
 
-// stored is what the controller knows of a stored object, and when it has to act on it.
-// There is one for each object, and another finding is written over the one before: what
-// lives for long then stays together, and what was allocated around it can be given back.
+// stored is the state of the controller for one stored object. A new finding overwrites the
+// previous one, so long-lived memory stays together and the rest can be freed.
 type stored struct {
 	finding  Finding
-	due      appointment // when something has to be done
-	end      appointment // of an exception, whatever became of deleting it
-	failures int         // in a row, to read or to delete it
+	due      appointment // the next action
+	end      appointment // the expiry of an exception, also if its deletion failed
+	failures int         // consecutive failures to read or delete it
 }
 
-// appointment is a time at which an object is in a schedule.
+// appointment is an entry of a schedule.
 type appointment struct {
 	of    *stored
 	at    time.Time
-	place int // in the schedule, from 1; 0 is not in it
+	place int // in the schedule, from 1; 0: not in it
 }
 
-// schedule knows when each object's time comes. It holds times of the wall, which
-// may jump: whoever waits for one asks again and again.
+// schedule orders objects by time. The times are wall times, and the clock may jump, so a caller
+// that waits has to ask repeatedly.
 type schedule []*appointment
 
-// set puts an object at a time, wherever it was; the zero time takes it out.
+// set moves or adds an object to a time; the zero time removes it.
 func (s *schedule) set(a *appointment, at time.Time) {
 	switch {
 	case at.IsZero() && a.place > 0:
@@ -41,7 +40,7 @@ func (s *schedule) set(a *appointment, at time.Time) {
 	}
 }
 
-// next returns what is nearest, or nil when there is nothing.
+// next returns the earliest entry, or nil.
 func (s schedule) next() *appointment {
 	if len(s) == 0 {
 		return nil
@@ -49,11 +48,11 @@ func (s schedule) next() *appointment {
 	return s[0]
 }
 
-// Len, Less, Swap, Push and Pop are for container/heap.
+// Len, Less, Swap, Push and Pop implement heap.Interface.
 func (s schedule) Len() int           { return len(s) }
 func (s schedule) Less(i, j int) bool { return s[i].at.Before(s[j].at) }
 
-// Swap keeps the places.
+// Swap updates the places too.
 func (s schedule) Swap(i, j int) {
 	s[i], s[j] = s[j], s[i]
 	s[i].place, s[j].place = i+1, j+1
@@ -65,7 +64,7 @@ func (s *schedule) Push(x any) {
 	(*s)[len(*s)-1].place = len(*s)
 }
 
-// Pop takes the last one off.
+// Pop removes the last appointment.
 func (s *schedule) Pop() any {
 	last := len(*s) - 1
 	a := (*s)[last]

@@ -7,46 +7,42 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ErrGone is returned for an object that is not there, or is another one by now.
+// ErrGone means that the object does not exist, or that another one has its name.
 var ErrGone = errors.New("it is gone")
 
-// ErrNotServed is returned for a version that the API server does not serve.
+// ErrNotServed means that the API server does not serve the version.
 var ErrNotServed = errors.New("the API server does not serve it")
 
-// ErrHeld is returned for an object that is being deleted and stays, since its
-// finalizers keep it.
+// ErrHeld means that the object is being deleted, and finalizers keep it.
 var ErrHeld = errors.New("its finalizers keep it")
 
-// State tells a stored object, and a change of it, from all others.
+// State identifies one state of one stored object.
 type State struct{ UID, ResourceVersion string }
 
-// Object is an object as it is stored, shown in one version.
+// Object is a stored object in one version.
 type Object struct {
 	State
 	Identity exception.Identity
 	Version  string
-	Dying    bool // somebody has deleted it, and it is there until its finalizers are gone
-	// Document is nil for an object that cannot be read, and then Unreadable says why.
+	Dying    bool // its deletion was requested, and finalizers keep it
+	// Document is nil if the object cannot be read; Unreadable is then the error.
 	Document   *exception.Document
 	Unreadable error
 }
 
-// Store is what is stored in the cluster. internal/guard/cluster has the one that is an
-// API server. It is safe for use by many goroutines.
+// Store reads and deletes the stored objects. internal/guard/cluster implements it with an API
+// server. It is safe for concurrent use.
 type Store interface {
-	// States returns which objects there are of some kinds, as they were told last.
-	// A kind that is not served has none.
+	// States returns the last known states of all objects of some kinds. A kind that is not served
+	// has none.
 	States(ctx context.Context, kinds []exception.GroupKind) (map[exception.Identity]State, error)
-	// Scan reads everything of some kinds, in any version, and shows it object by
-	// object. It keeps none of them.
+	// Scan passes all objects of some kinds, in any version, to show one by one. It keeps none.
 	Scan(ctx context.Context, kinds []exception.GroupKind, show func(*Object)) error
-	// Read reads an object in a version; "" is any. It returns [ErrGone] or
-	// [ErrNotServed], or an object that is not nil: beside another error it has the
-	// state that was told last, and no document.
+	// Read reads an object in a version; "" is any. It returns [ErrGone] or [ErrNotServed], or a
+	// non-nil object. With another error, the object has its last known state and no document.
 	Read(ctx context.Context, id exception.Identity, version string) (*Object, error)
-	// Delete deletes the object in this very state, or in any where the state names no
-	// resource version, in the background, so that nothing that depends on it keeps it.
-	// It returns [ErrGone] for one that is in another
-	// state, and [ErrHeld] for one that is there all the same.
+	// Delete deletes an object only in this state, or in any state if the state has no resource
+	// version. It deletes in the background, so dependents do not delay it. It returns [ErrGone]
+	// for an object in another state, and [ErrHeld] for one that finalizers keep.
 	Delete(ctx context.Context, id exception.Identity, state State) error
 }

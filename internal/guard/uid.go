@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// uidOf finds request.uid in what there is of a review, or returns "": it is the
-// first that the API server writes of a request. An answer without it is none to
-// the API server.
+// uidOf finds request.uid in the beginning of a review, or returns "". The API server writes it
+// first, and ignores an answer without it.
 func uidOf(raw []byte) string {
 	dec := json.NewDecoder(bytes.NewReader(raw[:min(len(raw), prefix)]))
 	depth, within, key := 0, false, ""
@@ -25,7 +24,7 @@ func uidOf(raw []byte) string {
 				depth--
 			}
 			if t == '[' || depth > 2 {
-				return "" // beyond where it stands
+				return "" // it would be before this
 			}
 			key = ""
 		case string:

@@ -8,24 +8,22 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// What may change without a signature, since no seal covers it.
+// The changes that need no signature, because no signature covers them.
 
 const statusSubresource = "status"
 
-// unsealed returns the reason for which an update needs no seal, or "" when it
-// needs one.
+// unsealed returns the reason for which an update needs no signature, or "" if it needs one.
 //
-// An object that is being deleted waits for its finalizers, which controllers and
-// the garbage collector take away one by one. It may lose them and change in nothing
-// else: an exception counts until it is gone. The status is what a controller
-// says of an object, and is not covered by its seal.
+// An object that is being deleted waits for its finalizers. Controllers and the garbage collector
+// remove them one by one. No other change is allowed, because Kyverno applies the exception until
+// it is gone. A controller writes the status, which no signature covers.
 func (c change) unsealed() (reason string, err error) {
 	old, doc := c.old, c.doc
 	switch {
 	case c.subresource != "" && c.subresource != statusSubresource:
 		return "", refuse(ReasonSubresourceNotAllowed, "%q changes the object beside what was signed", c.subresource)
 	case old == nil && c.subresource == "":
-		return "", nil // it was stored in other times; nothing is known of it
+		return "", nil // the stored object cannot be read, so the new one is verified
 	case old == nil:
 		return "", c.unreadable
 	case c.subresource == statusSubresource:
@@ -43,12 +41,11 @@ func (c change) unsealed() (reason string, err error) {
 	return ReasonReleased, nil
 }
 
-// unchanged reports whether an update leaves an object as it is, as a migration to
-// another storage version does. It blesses nothing: what is wrong with the object is
-// found where it is stored.
+// unchanged reports whether an update changes nothing. A migration to another storage version makes
+// such updates. The update verifies nothing: the controller still reports an invalid object.
 //
-// Both states are shown in the version of the request. Where that is not the one that
-// was signed, it has to show all that was: what it did not show would be gone.
+// The request shows both states in one version. If another version was signed, this version has to
+// show all signed fields. Otherwise the update would delete the fields that it does not show.
 func (c change) unchanged(allowed seal.Added) bool {
 	doc := c.doc
 	if c.old == nil || c.subresource != "" || differ(c.old, doc, "") {
@@ -56,7 +53,7 @@ func (c change) unchanged(allowed seal.Added) bool {
 	}
 	opened, err := seal.Read(doc)
 	if err != nil {
-		return true // nothing was signed that could go
+		return true // there is no signed field to lose
 	}
 	message, err := seal.ParseMessage(opened.Message)
 	if err != nil || message.GroupKind() != doc.GroupKind() || message.Version() == doc.Version() {
@@ -67,18 +64,17 @@ func (c change) unchanged(allowed seal.Added) bool {
 	return len(found) == 1 && found[0].Path.String() == apiVersion
 }
 
-// written are the fields of metadata that the API server writes with every
-// change.
+// written are the metadata fields that the API server writes with every change.
 var written = []string{"resourceVersion", "generation", "managedFields"}
 
-// differ reports whether two states of an object differ in anything but what the
-// API server writes and one field, of the object or of its metadata, if it is not "".
+// differ reports whether two states of an object differ. It ignores the fields that the API server
+// writes and, unless it is "", one field: the status or a field of the metadata.
 func differ(old, changed *exception.Document, but string) bool {
 	return !reflect.DeepEqual(plain(old, but), plain(changed, but))
 }
 
-// plain is an object without what the API server writes and one field, the status or
-// one of the metadata.
+// plain returns an object without the fields that the API server writes and without one field: the
+// status or a field of the metadata.
 func plain(doc *exception.Document, but string) map[string]any {
 	tree := doc.Object()
 	metadata, _ := tree["metadata"].(map[string]any)

@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// assessment is what a document says, and what its seal is worth.
+// assessment holds the fields of a document and the result of its verification.
 type assessment struct {
 	verified            bool
 	seal                *Seal
@@ -21,10 +21,10 @@ type assessment struct {
 	badRenewal          string
 }
 
-// assess verifies a document as of a time, and as of when it was signed. What it says
-// is taken from what was signed, if one of the two holds.
+// assess verifies a document at the time of the report and at its signing time. If one of the two
+// succeeds, it reads the fields from the signed message, otherwise from the file.
 func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exception.StatementKeys) assessment {
-	// What the time has no say in is verified once, for both.
+	// Examine does the checks that do not depend on the time once, for both times.
 	examined := v.Examine(doc)
 	now, err := examined.At(at)
 	verdict, facts := verdictOf(now, err)
@@ -40,12 +40,12 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exce
 	verified := now
 	switch {
 	case verdict.Holds:
-		// Only its start can have come since.
+		// It is valid now, so it was valid at the signing too, or only its start was still to come.
 		s.AtSigning = verdict
 	case signedAt.IsZero():
 		s.AtSigning = Verdict{Reason: Unwitnessed, Detail: "no trusted timestamp or log entry says when it was signed"}
 		if verdict.Reason != verify.ReasonExpired && verdict.Reason != verify.ReasonNotYetValid {
-			s.AtSigning = verdict // it never held
+			s.AtSigning = verdict // it was never valid
 		}
 	default:
 		then := signedAt
@@ -67,8 +67,8 @@ func assess(v *verify.Verifier, doc *exception.Document, at time.Time, keys exce
 	return a
 }
 
-// verdictOf returns what a verifier answered, with the facts that it verified on
-// its way.
+// verdictOf converts the result of the verifier. A rejection still has the facts that the verifier
+// established before it rejected.
 func verdictOf(verified *verify.Verified, err error) (Verdict, verify.Facts) {
 	var rejected *verify.Rejected
 	switch {
@@ -94,15 +94,15 @@ func signatureOf(s verify.Signature) Signature {
 	return Signature{
 		Authority: s.Authority, Subject: s.Identity.Subject, Issuer: s.Identity.Issuer,
 		Run: first("runInvocationURI"), Runner: first("runnerEnvironment"),
-		// The second names are those that Fulcio gave before 2023.
+		// Fulcio used the second names before 2023.
 		Trigger: first("buildTrigger", "githubWorkflowTrigger"), Source: first("sourceRepositoryURI", "githubWorkflowRepository"),
 		Ref: first("sourceRepositoryRef", "githubWorkflowRef"), Commit: first("sourceRepositoryDigest", "githubWorkflowSHA"),
 		WitnessedAt: inUTC(s.WitnessedAt), LogURL: s.LogURL, LogIndex: LogIndex(s.LogIndex),
 	}
 }
 
-// statements are what a document says, whoever wrote it. What is no PolicyException
-// says it in the annotations alone, and under keys.
+// statements reads the fields of a document without verifying it. For an object that is not a
+// PolicyException, it reads only annotations and the team's own keys.
 func statements(doc *exception.Document, terms lifetime.Terms, keys exception.StatementKeys) assessment {
 	e, ok := doc.Exception()
 	if !ok {

@@ -1,32 +1,30 @@
-// Package ledger is the record of exceptions: who asked for each and why, who
-// approved it, which workflow signed it and when, until when it counts, and how it
-// left. It reads a repository's history, verifies what it finds there, and holds it
-// against a cluster.
+// Package ledger builds the audit report: the history of every exception in a Git repository. The
+// report names the requester, the reason, the approvers, the workflow run that signed, the expiry
+// and the removal of each exception. The package verifies every signed document that it finds in
+// the history, and compares the result with a cluster.
 //
-//  1. The line of a branch is its tip, the first parent of that, and so on: what the
-//     branch held, one step after the other. What a step changed in the two folders
-//     is read from objects that were each held against their hash (internal/git).
-//  2. The commits that were merged into the line are read as well. A document that
-//     was under signed/ there and never on the line is a finding: a merge can
-//     hide a history behind its second parent.
-//  3. Every document that was ever under signed/ is verified, and judged as of two
-//     times: that which was witnessed, and that of the ledger. The trust policy is
-//     the caller's, of today. What lies under unsigned/ is a request, whatever it
-//     carries.
-//  4. The steps are gone through from the oldest on. A document appears, stays, is
-//     replaced by another of the same name, or leaves.
-//  5. What stands in a seal that holds is said as it is. What Git says (who made a
-//     commit, and when) is a claim of whoever made it, and kept apart: [Event].
-//     Of a seal that does not hold, nothing is believed: [Entry.Verified].
-//  6. The time of a step is its commit's, or that of the step before it if that is
-//     later, so that time does not run backwards. A time still to come is none.
-//  7. What was signed as a renewal is held against what was there: the predecessor
-//     that it names, by its message, and the number that it goes on from ([Chain]).
+//  1. The line is the branch tip, its first parent, the first parent of that, and so on. Each
+//     commit of the line is a step. The package reads the changes of a step in the two folders from
+//     Git objects, and internal/git checks the hash of every object.
+//  2. The commits that were merged into the line are read too. A merge can hide a history behind
+//     its second parent, so a document that was under signed/ there and never on the line is a
+//     finding.
+//  3. Every document that was ever under signed/ is verified with the current trust policy of the
+//     caller, for two times: its signing time and the time of the report. A document under
+//     unsigned/ is a request, even if it carries a signature.
+//  4. The steps are applied from the oldest to the newest. A document appears, stays, is replaced
+//     by another one of the same name, or leaves.
+//  5. Fields of a valid signature are reported as facts. The author and the time of a commit are
+//     unverified claims of the committer, so they are kept apart in [Event]. Without a valid
+//     signature, [Entry.Verified] is false, and no field of the document is trusted.
+//  6. The time of a step is the time of its commit, or the time of the previous step if that is
+//     later: time never runs backwards. A commit time in the future is ignored.
+//  7. A renewal names its predecessor by the digest of the signed message, and its number of
+//     renewals. Both are compared with the predecessor in the history ([Chain]).
 //
-// Steps that were read before may be remembered ([Steps]): which commit changed
-// which path, and nothing that is called verified. They are used if they add up to
-// what the tip holds, and forgotten otherwise. With them and without, the ledger is
-// the same.
+// A cache may hold the steps of an earlier run ([Steps]): the paths that each commit changed, and
+// no verification result. The cache is used only if its steps lead to the files of the tip, and is
+// dropped otherwise. The report is the same with and without the cache.
 //
-// The package has no clock and no network. Its work is bounded by counts.
+// The package reads no clock and uses no network. Counts limit its work.
 package ledger

@@ -14,37 +14,37 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// blob is what one object of a file holds.
+// blob holds the parsed documents of a Git object.
 type blob struct {
 	documents []*found
-	// bad are the parts that cannot be read.
+	// bad are the parts that could not be parsed.
 	bad []*exception.SyntaxError
-	// problem says why nothing of it was read.
+	// problem is the reason if the whole object could not be read, or "".
 	problem string
 }
 
-// document tells one from another: which object it is, and every byte.
+// document identifies a document by its identity and the digest of its bytes.
 type document struct {
 	identity exception.IdentityKey
 	digest   [sha256.Size]byte
 }
 
-// found is a document and what is said of it.
+// found is a document with its fields and its verification result.
 type found struct {
 	key      document
 	identity exception.Identity
 	assessment
 }
 
-// source is a content in a folder: of what was signed another question is asked than
-// of what was not, also where both are one object.
+// source is a content together with its folder. The same Git object can be under signed/ and under
+// unsigned/, and only documents under signed/ are verified.
 type source struct {
 	content
 	signed bool
 }
 
-// gather reads the history and every content that it names. Contents are looked at on
-// all workers, while the history is read.
+// gather reads the history and every content in it. The workers verify contents while the history
+// is still being read.
 func (r *reading) gather(tip plumbing.Hash) error {
 	r.blobs = map[source]*blob{}
 	r.workers.SetLimit(r.Workers)
@@ -55,8 +55,8 @@ func (r *reading) gather(tip plumbing.Hash) error {
 	return r.documents()
 }
 
-// documents takes what the steps name. What was read of the history itself has been
-// taken before; what is remembered is believed only now, when it has added up.
+// documents reads the contents of all steps. Contents of steps from Git were read before; contents
+// of cached steps are read only here, after addsUp has checked the cache.
 func (r *reading) documents() error {
 	total := len(r.line) + len(r.beside)
 	for i, s := range slices.Concat(r.line, r.beside) {
@@ -70,8 +70,8 @@ func (r *reading) documents() error {
 	return nil
 }
 
-// take reads the contents that a step brings, each once, and hands them to the
-// workers. Of commits beside the line, what they ask for is no matter.
+// take reads each new content of a step once and gives it to the workers. It skips unsigned/ in
+// merged commits, because requests count only on the line.
 func (r *reading) take(s *step) error {
 	for _, c := range s.changes {
 		if !c.New.File || !c.Signed && s.beside {
@@ -91,8 +91,7 @@ func (r *reading) take(s *step) error {
 		if err != nil {
 			return err
 		}
-		// Counted before they are read: what separates documents stands at the
-		// beginning of a line.
+		// Count before parsing: a document separator is always at the beginning of a line.
 		if r.counted += 1 + bytes.Count(raw, []byte("\n---")); r.counted > MaxDocuments {
 			return tooMuch(MaxDocuments, "documents")
 		}
@@ -104,8 +103,8 @@ func (r *reading) take(s *step) error {
 	return nil
 }
 
-// other reports whether a document is of another kind than exceptions, and of none that the
-// trust policy names: a kustomization.yaml or a policy beside them.
+// other reports whether a document is neither an exception nor of a kind in the trust policy, such
+// as a kustomization.yaml or a policy in the same folder.
 func (r *reading) other(doc *exception.Document) bool {
 	kind := strings.ToLower(doc.GroupKind().Kind)
 	if kind == "" || strings.HasPrefix(kind, "policyexception") || strings.HasSuffix(kind, "list") {
@@ -115,7 +114,7 @@ func (r *reading) other(doc *exception.Document) bool {
 	return verdict.Reason == verify.ReasonKindNotAllowed
 }
 
-// look reads the documents of a content.
+// look parses the documents of a content and verifies those under signed/.
 func (r *reading) look(b *blob, raw []byte, signed bool) {
 	for doc, err := range exception.NewReader(bytes.NewReader(raw), "").All() {
 		var bad *exception.SyntaxError

@@ -10,26 +10,26 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Presence is what a cluster holds of an entry.
+// Presence is the result of comparing an entry with the cluster.
 type Presence string
 
-// What a comparison can find.
+// The results of a comparison.
 const (
 	NotCompared Presence = ""
-	Same        Presence = "same"    // what was signed
-	Other       Presence = "other"   // something else under its name
-	Missing     Presence = "missing" // nothing under its name
+	Same        Presence = "same"    // the signed exception
+	Other       Presence = "other"   // a different object of the same name
+	Missing     Presence = "missing" // no object of this name
 )
 
-// Cluster is what a cluster holds.
+// Cluster holds the exceptions of a cluster.
 type Cluster struct {
 	Objects []*exception.Document
-	// Unreadable says of each object that could not be read why.
+	// Unreadable has the reason for each object that could not be read.
 	Unreadable []string
 }
 
-// Compare holds what a cluster has against what lies under signed/, and adds what
-// differs to the findings. It verifies each object as of the time of the ledger.
+// Compare compares the exceptions of a cluster with those under signed/ and adds the differences to
+// the findings. It verifies each object for the time of the report.
 func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error {
 	if len(cluster.Objects)+len(cluster.Unreadable) > MaxObjects {
 		return tooMuch(MaxObjects, "objects of a cluster")
@@ -47,7 +47,7 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 			e.Cluster = Missing
 			here[e.key.identity] = e
 		case e.Appeared != nil:
-			gone[e.key.identity] = e // the last of them
+			gone[e.key.identity] = e // the latest one
 		}
 	}
 	for _, why := range cluster.Unreadable {
@@ -75,8 +75,8 @@ func (l *Ledger) Compare(cluster Cluster, v *verify.Verifier, workers int) error
 	return nil
 }
 
-// drift says what is wrong with one object of the cluster; an object can be wrong in
-// two ways.
+// drift adds the findings about one object of the cluster. There can be two: one about its
+// signature and one about its presence in Git.
 func (l *Ledger) drift(doc *exception.Document, s *Seal, e, gone, pending *Entry) {
 	say := func(kind Kind, message, hint string) {
 		l.Findings = append(l.Findings, Finding{Kind: kind, Object: doc.Identity().String(), Message: message, Hint: hint})
@@ -120,6 +120,6 @@ func assessAll(docs []*exception.Document, v *verify.Verifier, at time.Time, wor
 			return nil
 		})
 	}
-	_ = all.Wait() // none of them fails
+	_ = all.Wait() // no worker returns an error
 	return seals
 }

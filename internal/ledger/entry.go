@@ -6,84 +6,83 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// State is what has become of an exception at the time of the ledger.
+// State is the state of an exception at the time of the report.
 type State string
 
 // The states.
 const (
-	Waiting    State = "waiting"    // asked for under unsigned/
-	Dropped    State = "dropped"    // asked for, and taken back without being signed
-	Open       State = "open"       // under signed/, and it counts
-	NotYet     State = "not-yet"    // under signed/, and its start has not come
-	Expired    State = "expired"    // under signed/ still, and its end has come
-	Unverified State = "unverified" // under signed/, and its seal does not hold
+	Waiting    State = "waiting"    // a request under unsigned/
+	Dropped    State = "dropped"    // a request that was removed without being signed
+	Open       State = "open"       // under signed/ and valid
+	NotYet     State = "not-yet"    // under signed/, and its start is in the future
+	Expired    State = "expired"    // under signed/ and expired
+	Unverified State = "unverified" // under signed/, and its signature is invalid
 	NotSigned  State = "not-signed" // under signed/ since before the first signature, and not signed yet
-	Removed    State = "removed"    // it was under signed/
+	Removed    State = "removed"    // was under signed/, and is not any more
 )
 
-// States returns all of them, in the order in which they are listed.
+// States returns all states in the order of the report.
 func States() []State {
 	return []State{Unverified, NotSigned, Expired, Open, NotYet, Waiting, Removed, Dropped}
 }
 
-// Here reports whether an exception of this state lies in one of the folders.
+// Here reports whether an exception of this state is in one of the folders.
 func (s State) Here() bool { return s != Removed && s != Dropped }
 
-// Entry is one exception as it was once approved. What is approved again, renewed
-// or changed, is another entry of the same identity. Its JSON, and that of all that it
-// holds, is what docs/ledger.schema.json describes. Times are in UTC, to the second.
+// Entry is one approval of an exception. A second approval, a renewal or a change makes another
+// entry of the same identity. docs/ledger.schema.json describes its JSON. Times are in UTC, to the
+// second.
 type Entry struct {
 	Identity exception.Identity `json:"-"`
-	// Version counts the entries of one identity that were under signed/, from 1 in
-	// the order of their appearance. It is 0 for what never was, or never had a signature.
+	// Version numbers the entries of an identity that were under signed/, from 1 in the order of
+	// their appearance. It is 0 for an entry that was never there or never had a signature.
 	Version int   `json:"version"`
 	State   State `json:"state"`
-	// File is where it lies, or lay last, in the tree.
+	// File is the path in the tree, the last one if the file was removed.
 	File string `json:"file"`
 
-	// Verified says that the seal held, now or when it was signed. Only then is what
-	// follows, up to ExpiresAt, from what was signed; otherwise it is what the file
-	// says, and nobody vouches for it.
+	// Verified reports whether the signature is valid now or was valid at the signing time. Then
+	// the fields up to ExpiresAt come from the signed message. Otherwise they come from the file,
+	// and nothing proves them.
 	Verified  bool      `json:"verified"`
 	Policies  []Policy  `json:"policies"`
 	Said      Said      `json:"said"`
-	StartsAt  time.Time `json:"startsAt,omitzero"`  // zero for always
-	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero for never
+	StartsAt  time.Time `json:"startsAt,omitzero"`  // zero if it is valid from the signing on
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero if it never expires
 
-	Seal    *Seal    `json:"seal,omitempty"`         // nil for what never was under signed/
-	Request *Request `json:"requestByGit,omitempty"` // nil where nothing under unsigned/ came before it
-	// Appeared is the step that brought it to signed/, nil for what never was there.
+	Seal    *Seal    `json:"seal,omitempty"`         // nil if it was never under signed/
+	Request *Request `json:"requestByGit,omitempty"` // nil if there was no request under unsigned/
+	// Appeared is the step that added it to signed/, or nil.
 	Appeared *Appearance `json:"appearedByGit,omitempty"`
 	Left     *Departure  `json:"leftByGit,omitempty"` // nil while it is there
-	// Returned says that this very document had left before.
+	// Returned reports whether the same document had left signed/ before.
 	Returned bool `json:"returned,omitempty"`
 
-	// Cluster is what a comparison found of it, [NotCompared] before one.
+	// Cluster is the result of the comparison with a cluster, or [NotCompared].
 	Cluster Presence `json:"inCluster,omitempty"`
 
-	// Renews is what was signed of the exception that this one takes up after: nil for
-	// one that renews nothing, and for one of which nothing is believed. RenewedBy are
-	// the entries that renew it, and Chain is what all of them make: nil for an entry
-	// that neither renews another nor is renewed.
+	// Renews is the signed reference to the predecessor. It is nil if the entry renews nothing or
+	// is not verified. RenewedBy are the entries that renew this one. Chain is the chain of
+	// renewals that contains the entry, or nil.
 	Renews    *Renewal `json:"-"`
 	RenewedBy []*Entry `json:"-"`
 	Chain     *Chain   `json:"chain,omitempty"`
 
 	key document
-	// early says that it was under signed/ without a seal before anything there had one.
+	// early reports whether it was under signed/ without a signature before the first signature.
 	early bool
-	// badRenewal says why what was signed of a predecessor cannot be read.
+	// badRenewal is the reason if the signed reference to a predecessor is invalid.
 	badRenewal string
 }
 
-// Policy is a policy that an exception is from.
+// Policy is a policy that the exception names.
 type Policy struct {
 	Kind  string   `json:"kind,omitempty"` // "" for kyverno.io
 	Name  string   `json:"name"`
 	Rules []string `json:"rules,omitempty"`
 }
 
-// String returns the name, with the kind before it where there is one.
+// String returns the name, after the kind and a slash if there is a kind.
 func (p Policy) String() string {
 	if p.Kind == "" {
 		return p.Name
@@ -91,8 +90,7 @@ func (p Policy) String() string {
 	return p.Kind + "/" + p.Name
 }
 
-// Said is what people say in an exception, and what was recorded when it was
-// signed.
+// Said holds the statements of an exception and the review record that was added at the signing.
 type Said struct {
 	Reason       string `json:"reason,omitempty"`
 	Ticket       string `json:"ticket,omitempty"`
@@ -105,79 +103,78 @@ type Said struct {
 	RecordedFrom string `json:"recordedFrom,omitempty"`
 }
 
-// Seal is what verifying a document's seal said.
+// Seal is the result of verifying the signature of a document.
 type Seal struct {
-	// Now is the verdict as of the time of the ledger, and AtSigning as of the
-	// witnessed time, or of the start where that is later.
+	// Now is the verdict for the time of the report. AtSigning is the verdict for the signing time,
+	// or for the start of the exception if that is later.
 	Now           Verdict `json:"now"`
 	AtSigning     Verdict `json:"atSigning"`
-	MessageDigest string  `json:"messageDigest,omitempty"` // "" where no signature holds
-	// SignedAt is the earliest witnessed time; zero where nobody witnessed one.
+	MessageDigest string  `json:"messageDigest,omitempty"` // "" if no signature is valid
+	// SignedAt is the earliest signing time, or zero if no trusted source proves one.
 	SignedAt   time.Time   `json:"signedAt,omitzero"`
-	Signatures []Signature `json:"signatures"` // those that hold
+	Signatures []Signature `json:"signatures"` // the valid ones
 }
 
-// Verdict is a verifier's answer.
+// Verdict is the result of the verifier for one time.
 type Verdict struct {
 	Holds bool `json:"holds"`
-	// Reason is one of verify's where it does not, [Unwitnessed] or [Undecided].
+	// Reason is a reason of package verify, [Unwitnessed] or [Undecided], or "" if Holds is true.
 	Reason string `json:"reason,omitempty"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// Reasons of a [Verdict] that are not verify's.
+// The reasons of a [Verdict] that package verify does not have.
 const (
-	Unwitnessed = "unwitnessed" // nobody says when it was signed
+	Unwitnessed = "unwitnessed" // no signing time is proven
 	Undecided   = "undecided"
 )
 
-// Signature is one that was verified. What it leaves out, the certificate does not
-// say.
+// Signature is a verified signature. A field is empty if the certificate does not have it.
 type Signature struct {
-	Authority   string    `json:"authority"`         // of the trust policy; "" where it counts for none
+	Authority   string    `json:"authority"`         // of the trust policy; "" if the signer is not in the trust policy
 	Subject     string    `json:"subject,omitempty"` // "" for a key
 	Issuer      string    `json:"issuer,omitempty"`
-	Run         string    `json:"run,omitempty"` // address of the workflow's run
+	Run         string    `json:"run,omitempty"` // URL of the workflow run
 	Trigger     string    `json:"trigger,omitempty"`
-	Source      string    `json:"repository,omitempty"` // that the workflow ran for
+	Source      string    `json:"repository,omitempty"` // repository of the workflow run
 	Ref         string    `json:"ref,omitempty"`
-	Commit      string    `json:"commit,omitempty"` // that the workflow ran at
+	Commit      string    `json:"commit,omitempty"` // commit of the workflow run
 	Runner      string    `json:"runner,omitempty"`
-	WitnessedAt time.Time `json:"witnessedAt,omitzero"` // zero where there is none
+	WitnessedAt time.Time `json:"witnessedAt,omitzero"` // signing time, or zero
 	LogURL      string    `json:"log,omitempty"`
 	LogIndex    LogIndex  `json:"logIndex,omitzero"`
 }
 
-// LogIndex is the number of a transparency log entry; -1 where there is none.
+// LogIndex is the index of a transparency log entry, or -1.
 type LogIndex int64
 
-// IsZero reports whether there is no entry: the first one of a log has the number 0.
+// IsZero reports whether there is no entry. The first entry of a log has the index 0.
 func (i LogIndex) IsZero() bool { return i < 0 }
 
-// Event is a commit, by what Git says of it: whoever made the commit wrote it
-// there, and nothing verifies it.
+// Event is a commit with the name and time in it. The committer chose both, and nothing verifies
+// them.
 type Event struct {
 	Commit string    `json:"commit"`
 	By     string    `json:"by"` // name <address>
 	At     time.Time `json:"at,omitzero"`
 }
 
-// Appearance is how an exception came to signed/.
+// Appearance is the step that added an exception to signed/.
 type Appearance struct {
 	Event
-	// Before says that it was there already where the history begins.
+	// Before reports whether it was already there in the first known commit.
 	Before bool `json:"beforeHistory,omitempty"`
 }
 
-// Request is the first commit that asked for an exception.
+// Request is the first commit that requested an exception.
 type Request struct {
 	Event
 	File string `json:"file"`
-	// Merged is the step that brought it to the branch, where that is another one.
+	// Merged is the step that merged that commit into the branch, or nil if it is the same commit.
 	Merged *Event `json:"merged,omitempty"`
-	// Before says that it was there already where the history begins.
+	// Before reports whether it was already there in the first known commit.
 	Before bool `json:"beforeHistory,omitempty"`
-	// Moves are how it came from File to where it waits, the oldest first.
+	// Moves are the moves of the request between files, oldest first.
 	Moves []Move `json:"moves,omitempty"`
 }
 
@@ -187,18 +184,18 @@ type Move struct {
 	From string `json:"from"`
 }
 
-// Departure is how an exception left signed/.
+// Departure is the step that removed an exception from signed/.
 type Departure struct {
 	Event
 	How How `json:"how"`
 }
 
-// How an exception left.
+// How is the way in which an exception left.
 type How string
 
 // The ways to leave.
 const (
-	Replaced  How = "replaced"  // by another of the same name, in the same step
-	Pruned    How = "pruned"    // the commit says that it had expired
-	Withdrawn How = "withdrawn" // nothing says why
+	Replaced  How = "replaced"  // the same step added another one of this name
+	Pruned    How = "pruned"    // the commit message names it as expired
+	Withdrawn How = "withdrawn" // removed for another or an unknown reason
 )

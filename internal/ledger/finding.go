@@ -12,35 +12,35 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Kind is the stable name of what a finding is about.
+// Kind is the stable name of a kind of finding.
 type Kind string
 
-// The kinds. Those that begin with "cluster-" are drift.
+// The kinds. Kinds that begin with "cluster-" are drift.
 const (
-	KindExpired     Kind = "expired"            // under signed/, and its end has come
-	KindUnverified  Kind = "unverified"         // under signed/, and its seal does not hold
+	KindExpired     Kind = "expired"            // under signed/ and expired
+	KindUnverified  Kind = "unverified"         // under signed/, and its signature is invalid
 	KindNotSigned   Kind = "not-signed"         // under signed/ since before the first signature, and not signed yet
-	OnceUnverified  Kind = "once-unverified"    // was under signed/, and its seal never held
+	OnceUnverified  Kind = "once-unverified"    // was under signed/, and its signature was never valid
 	KindReturned    Kind = "returned"           // a document that was removed from signed/ is there again
-	NotARenewal     Kind = "not-a-renewal"      // signed as a renewal, and its predecessor is not as it says
-	RenewedOften    Kind = "renewed-often"      // under signed/, and renewed as often as was asked about
+	NotARenewal     Kind = "not-a-renewal"      // signed as a renewal, and its predecessor does not match the reference
+	RenewedOften    Kind = "renewed-often"      // under signed/, and renewed at least as often as the limit
 	Duplicate       Kind = "duplicate-identity" // two documents under signed/ have one name
 	Unreadable      Kind = "unreadable"         // a file that cannot be read
-	Rewritten       Kind = "rewritten"          // the history does not lead from where it led before
-	OffTheLine      Kind = "off-the-line"       // under signed/ in what was merged, and never on the branch
+	Rewritten       Kind = "rewritten"          // the history does not contain the last commit of an earlier report
+	OffTheLine      Kind = "off-the-line"       // under signed/ in merged commits, and never on the branch
 	Cut             Kind = "shallow"            // the clone is shallow
 	ClockSkew       Kind = "clock-skew"         // times that contradict each other
 	NotInGit        Kind = "cluster-not-in-git"
-	NotInCluster    Kind = "cluster-missing" // it counts in Git, and is not in the cluster
+	NotInCluster    Kind = "cluster-missing" // valid in Git, and not in the cluster
 	InCluster       Kind = "cluster-unsigned"
-	AlteredThere    Kind = "cluster-altered"  // not what was signed
-	ExpiredThere    Kind = "cluster-expired"  // in the cluster, and its end has come
-	RefusedThere    Kind = "cluster-refused"  // its seal does not hold for another reason
-	OutdatedThere   Kind = "cluster-outdated" // signed, and another than what Git holds
+	AlteredThere    Kind = "cluster-altered"  // differs from the signed exception
+	ExpiredThere    Kind = "cluster-expired"  // in the cluster and expired
+	RefusedThere    Kind = "cluster-refused"  // its signature is invalid for another reason
+	OutdatedThere   Kind = "cluster-outdated" // signed, and differs from the one in Git
 	UnreadableThere Kind = "cluster-unreadable"
 )
 
-// kinds says what each means.
+// kinds lists every kind with its description, in the order of the report.
 var kinds = []struct {
 	kind Kind
 	doc  string
@@ -68,7 +68,7 @@ var kinds = []struct {
 	{UnreadableThere, "an object of the cluster cannot be read"},
 }
 
-// Kinds returns all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	all := make([]Kind, len(kinds))
 	for i, k := range kinds {
@@ -77,7 +77,7 @@ func Kinds() []Kind {
 	return all
 }
 
-// Doc says in a line what the kind means, or "" for what is none.
+// Doc returns a description of one line, or "" for an unknown kind.
 func (k Kind) Doc() string {
 	for _, known := range kinds {
 		if known.kind == k {
@@ -87,18 +87,17 @@ func (k Kind) Doc() string {
 	return ""
 }
 
-// IsDrift reports whether cluster and Git disagree, or the cluster holds what it
-// should not.
+// IsDrift reports whether the finding is about the cluster.
 func (k Kind) IsDrift() bool { return strings.HasPrefix(string(k), "cluster-") }
 
-// IsUnverified reports whether something under signed/ does not verify.
+// IsUnverified reports whether the finding is about an invalid or missing signature under signed/.
 func (k Kind) IsUnverified() bool { return k == KindUnverified || k == KindNotSigned }
 
-// IsExpired reports whether something has outlived its end.
+// IsExpired reports whether the finding is about an expired exception in signed/ or in the cluster.
 func (k Kind) IsExpired() bool { return k == KindExpired || k == ExpiredThere }
 
-// Select returns the kinds that a name means: any, drift, expired, unverified, or that of one kind.
-// None is a name that means nothing.
+// Select returns the kinds of a name: "any", "drift", "expired", "unverified" or a single kind. It
+// returns no kinds for an unknown name.
 func Select(name string) []Kind {
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
 		meant := name == "any" || name == string(k) || name == "drift" && k.IsDrift() || name == "expired" && k.IsExpired() || name == "unverified" && k.IsUnverified()
@@ -106,11 +105,10 @@ func Select(name string) []Kind {
 	})
 }
 
-// Finding is something that somebody should look at. Message may quote untrusted
-// text.
+// Finding is a problem that needs attention. Message may quote untrusted text.
 type Finding struct {
 	Kind    Kind   `json:"kind"`
-	Object  string `json:"object,omitempty"` // identity, where it is about one
+	Object  string `json:"object,omitempty"` // identity, if it is about one exception
 	File    string `json:"file,omitempty"`
 	Commit  string `json:"commit,omitempty"`
 	Message string `json:"message"`
@@ -129,7 +127,7 @@ func (l *Ledger) sortFindings() {
 	})
 }
 
-// settle says what has become of each entry, and what is to be looked at.
+// settle sets the state of each entry and adds the findings about it.
 func (r *reading) settle() {
 	if r.ledger.Shallow {
 		r.find(Finding{Kind: Cut, Commit: r.ledger.Root,
@@ -183,8 +181,8 @@ func stateOf(e *Entry) State {
 		return NotSigned
 	case e.Seal.Now.Holds:
 		return Open
-	// Beside an end that has come, all else was checked up to there; that it held
-	// before is what makes it no more than expired.
+	// The verifier checks everything except revocation before the expiry. Verified shows that the
+	// exception was valid and not revoked earlier, so now it has only expired.
 	case e.Seal.Now.Reason == verify.ReasonExpired && (e.Verified || e.Seal.AtSigning.Reason == Unwitnessed):
 		return Expired
 	case e.Seal.Now.Reason == verify.ReasonNotYetValid && e.Verified:
@@ -194,8 +192,8 @@ func stateOf(e *Entry) State {
 	}
 }
 
-// unread names what cannot be read at the end of the line, and counts what could
-// not be before.
+// unread adds a finding for each file of the tip that cannot be read, and one with the number of
+// unreadable files in older commits.
 func (f *folding) unread() {
 	there := map[string]source{}
 	past := 0
@@ -217,7 +215,7 @@ func (f *folding) unread() {
 	}
 }
 
-// unreadable says why a content, or a part of it, cannot be read, or "".
+// unreadable returns the reason if a content, or a part of it, cannot be read, or "".
 func (f *folding) unreadable(c source) string {
 	if c.Hash.IsZero() {
 		return ""
@@ -235,7 +233,7 @@ func (f *folding) unreadable(c source) string {
 	return ""
 }
 
-// twice names what lies under signed/ more than once.
+// twice adds a finding for each identity that is under signed/ more than once.
 func (f *folding) twice() {
 	here := map[exception.IdentityKey][]*Entry{}
 	for _, e := range f.ledger.Entries {
@@ -258,7 +256,7 @@ func (f *folding) twice() {
 	}
 }
 
-// offTheLine names documents that were under signed/ in merged commits alone.
+// offTheLine adds a finding for each document that was under signed/ only in merged commits.
 func (f *folding) offTheLine() {
 	said := map[document]bool{}
 	for _, s := range f.beside {

@@ -10,20 +10,20 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// folding goes through the steps and keeps what is there.
+// folding applies the steps in order and keeps the current state of the folders.
 type folding struct {
 	*reading
-	signed   map[string][]*Entry              // what is there, by path
-	asked    map[exception.IdentityKey]*Entry // the request that waits
+	signed   map[string][]*Entry              // current entries under signed/, by path
+	asked    map[exception.IdentityKey]*Entry // the pending request
 	before   map[document]bool                // was under signed/ once
 	left     map[document]bool                // and left it
 	versions map[exception.IdentityKey]int
-	at       int              // the step, by its place in the line
-	adopted  bool             // a document under signed/ had a seal
-	traces   map[int][]*trace // by the step that brought them
+	at       int              // index of the current step in the line
+	adopted  bool             // a document under signed/ had a signature
+	traces   map[int][]*trace // by the index of the step that added them
 }
 
-// fold makes entries of the steps.
+// fold makes entries from the steps.
 func (r *reading) fold() {
 	f := &folding{reading: r, traces: map[int][]*trace{}, signed: map[string][]*Entry{},
 		asked: map[exception.IdentityKey]*Entry{}, before: map[document]bool{}, left: map[document]bool{}, versions: map[exception.IdentityKey]int{}}
@@ -40,10 +40,10 @@ func (r *reading) fold() {
 	f.offTheLine()
 }
 
-// taken is a request that was signed, and is part of another entry now.
+// taken marks a request that was signed: it is part of the entry under signed/ now.
 const taken State = "taken"
 
-// documentsOf are the documents of a content.
+// documentsOf returns the documents of a content.
 func (r *reading) documentsOf(from source) []*found {
 	if b := r.blobs[from]; b != nil {
 		return b.documents
@@ -51,8 +51,8 @@ func (r *reading) documentsOf(from source) []*found {
 	return nil
 }
 
-// requests takes up what a step brings under unsigned/. An identity that is asked
-// for already goes on waiting, whatever else changes about it.
+// requests adds the requests that a step brings under unsigned/. An identity with a pending request
+// keeps that request, even if its fields or its file change.
 func (f *folding) requests(s *step) {
 	for _, c := range s.changes {
 		if c.Signed {
@@ -70,8 +70,8 @@ func (f *folding) requests(s *step) {
 	}
 }
 
-// request is that of a document which a step brings. It may have been moved there:
-// [folding.follow] finds out.
+// request makes the request for a document of a step. The document may have been moved there from
+// another file; [folding.follow] finds that out.
 func (f *folding) request(s *step, c change, d *found) *Request {
 	request := &Request{}
 	f.asks(request, s, c)
@@ -79,7 +79,7 @@ func (f *folding) request(s *step, c change, d *found) *Request {
 	return request
 }
 
-// asks makes a step the first that asks.
+// asks sets the commit that made the request. In a merge, that is the commit that wrote the file.
 func (f *folding) asks(request *Request, s *step, c change) {
 	request.Event, request.File, request.Before, request.Merged = authored(s.commit), c.Path, s.cut, nil
 	if !c.Origin.IsZero() && c.Origin != s.commit.Hash {
@@ -90,7 +90,7 @@ func (f *folding) asks(request *Request, s *step, c change) {
 	}
 }
 
-// authored takes who wrote a commit, which is who asked for what it brings.
+// authored returns the event with the author of a commit: the author is the requester.
 func authored(c *git.Commit) Event {
 	return Event{c.Hash.String(), person(c.Author), inUTC(c.Author.When)}
 }
@@ -105,7 +105,7 @@ func (f *folding) entry(d *found, file string) *Entry {
 	return e
 }
 
-// seals takes up what a step does under signed/.
+// seals applies the changes of a step under signed/.
 func (f *folding) seals(s *step) {
 	var gone []*Entry
 	for _, c := range s.changes {
@@ -133,7 +133,7 @@ func (f *folding) seals(s *step) {
 				e = f.appears(s, c, d, early)
 				for _, before := range gone {
 					if before.early && !d.unsealed() && e.Request == nil && before.key.identity == d.key.identity {
-						e.Request, before.State = before.Request, taken // it was signed where it lay
+						e.Request, before.State = before.Request, taken // it was signed in its old file
 					}
 				}
 				came = append(came, e)
@@ -144,21 +144,22 @@ func (f *folding) seals(s *step) {
 	}
 	for _, e := range gone {
 		if e.early && f.asked[e.key.identity] != nil {
-			e.State = taken // it waits for a signature elsewhere
+			e.State = taken // it was moved to unsigned/ to be signed
 		}
 		e.Left = &Departure{Event: s.event(), How: how(s, e, from[e], came)}
 		f.left[e.key] = true
 	}
 }
 
-// unsealed reports whether a document has no seal. A list has none, since nothing signs lists.
+// unsealed reports whether a document has no signature. A List counts as unsigned, because polex
+// does not sign lists.
 func (d *found) unsealed() bool {
 	return d.seal.Now.Reason == verify.ReasonUnsigned || d.seal.Now.Reason == verify.ReasonKindNotAllowed
 }
 
-// stays takes the entry of a document out of those that are gone, if it is there:
-// it lies in another file, or beside others. Before the first signature, one that is edited
-// stays too.
+// stays removes the entry of a document from gone if the same document is still in the tree, for
+// example in another file. Before the first signature, an edited document of the same name stays
+// too.
 func (f *folding) stays(gone *[]*Entry, d *found, early bool) *Entry {
 	i := slices.IndexFunc(*gone, func(e *Entry) bool { return e.key == d.key || early && e.early && e.key.identity == d.key.identity })
 	if i < 0 {
@@ -190,8 +191,8 @@ func (f *folding) appears(s *step, c change, d *found, early bool) *Entry {
 	return e
 }
 
-// how says how an entry left: what takes its place is seen, and that it had expired
-// is what the commit says.
+// how returns the way in which an entry left. A replacement is visible in the step itself; that the
+// exception had expired is a claim in the commit message.
 func how(s *step, e *Entry, file string, came []*Entry) How {
 	if slices.ContainsFunc(came, func(other *Entry) bool { return other.key.identity == e.key.identity }) {
 		return Replaced
@@ -202,8 +203,8 @@ func how(s *step, e *Entry, file string, came []*Entry) How {
 	return Withdrawn
 }
 
-// drop lets go of what a step takes from unsigned/: what it signs has become an
-// entry of its own, and what is asked for in another file goes on waiting.
+// drop removes the requests that a step deletes from unsigned/. A request that the same step signs
+// is part of another entry. A request that is still in another file stays pending.
 func (f *folding) drop(s *step) {
 	for _, c := range s.changes {
 		if c.Signed || c.Old.Hash.IsZero() {
@@ -229,7 +230,7 @@ func (f *folding) drop(s *step) {
 	}
 }
 
-// order sorts the entries.
+// order sorts the entries by identity and version.
 func (l *Ledger) order() {
 	slices.SortStableFunc(l.Entries, func(a, b *Entry) int {
 		return cmp.Or(cmp.Compare(a.Identity.Namespace, b.Identity.Namespace), cmp.Compare(a.Identity.Name, b.Identity.Name),

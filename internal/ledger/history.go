@@ -16,27 +16,27 @@ import (
 	"github.com/polex-dev/polex/internal/promote/commitmessage"
 )
 
-// step is a commit and what it changed in the two folders.
+// step is a commit with its changes in the two folders.
 type step struct {
 	commit   *git.Commit // without its message
 	trailers []commitmessage.Line
-	at       time.Time // never before that of the step before it
-	cut      bool      // its parents are not here
-	beside   bool      // it was merged into the line
+	at       time.Time // never before the time of the previous step
+	cut      bool      // its parents are missing (shallow clone)
+	beside   bool      // merged into the line
 	changes  []change
 }
 
-// event is what Git says of the step.
+// event returns the commit of the step as an event.
 func (s *step) event() Event { return eventOf(s.commit) }
 
-// eventOf takes who committed, which is who brought it to where it is.
+// eventOf returns the event with the committer: the committer brought the commit to the branch.
 func eventOf(c *git.Commit) Event {
 	return Event{c.Hash.String(), person(c.Committer), inUTC(c.Committer.When)}
 }
 
 func person(s git.Stamp) string { return short(s.Name + " <" + s.Email + ">") }
 
-// history reads the line, from the tip on, and what was merged into it.
+// history reads the line from the tip on, and the commits that were merged into it.
 func (r *reading) history(tip plumbing.Hash) error {
 	cuts, err := r.repository.Shallow()
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *reading) history(tip plumbing.Hash) error {
 		if whole, err := r.addsUp(last); err != nil || whole {
 			return err
 		}
-		// What is remembered is wrong, so nothing of it counts.
+		// The cached steps are wrong: drop all of them.
 		r.Steps.forget()
 	}
 	return errors.New("the steps of the history do not add up to the files of its last commit")
@@ -102,8 +102,8 @@ func (r *reading) step(hash plumbing.Hash, cut map[plumbing.Hash]bool) (*step, e
 	return s, nil
 }
 
-// clocks gives every step of the line a time, and says where that is not the
-// commit's own.
+// clocks sets the time of every step of the line, and adds a finding if commit times are
+// implausible.
 func (r *reading) clocks() {
 	var last time.Time
 	skewed, first := 0, ""
@@ -126,8 +126,8 @@ func (r *reading) clocks() {
 	}
 }
 
-// changes reads what every step changed, from the newest on: that is how Git makes
-// one tree of another.
+// changes reads the changes of every step, newest first. Git stores an older tree as its difference
+// from a newer one, so this order is faster.
 func (r *reading) changes() error {
 	total, made := 0, 0
 	for _, steps := range [][]*step{r.line, r.beside} {
@@ -194,8 +194,9 @@ func (r *reading) differences(s *step) error {
 	return nil
 }
 
-// origin returns the first commit of a merged line that holds a file as it was
-// merged: who wrote it. It is zero where that cannot be told.
+// origin follows the merged branch back to the first commit that contains the file in its merged
+// form: the author of that commit wrote it. It returns a zero hash if a commit is missing or if
+// maxOrigin is reached.
 func (r *reading) origin(from plumbing.Hash, name string, want content) (plumbing.Hash, error) {
 	var origin plumbing.Hash
 	for range maxOrigin {
@@ -222,8 +223,8 @@ func (r *reading) origin(from plumbing.Hash, name string, want content) (plumbin
 	return plumbing.ZeroHash, nil
 }
 
-// addsUp reports whether the steps of the line, one after the other, make what the
-// last of them holds.
+// addsUp reports whether the changes of all steps, applied in order, give exactly the files of the
+// last commit. This detects a wrong cache.
 func (r *reading) addsUp(last *git.Commit) (bool, error) {
 	there := map[string]content{}
 	for _, s := range r.line {
@@ -261,7 +262,7 @@ func (r *reading) addsUp(last *git.Commit) (bool, error) {
 
 var errOther = errors.New("another content")
 
-// content is what a path holds: an object, and whether it is a regular file.
+// content is the content of a path: an object, and whether it is a regular file.
 type content struct {
 	Hash plumbing.Hash
 	File bool
@@ -274,8 +275,8 @@ func contentOf(e git.Entry) content {
 	return content{e.Hash(), e.Mode == filemode.Regular || e.Mode == filemode.Executable}
 }
 
-// change is what a step did to one path. Origin is the commit that wrote it, where
-// the step is a merge.
+// change is the change of one path in a step. If the step is a merge, Origin is the commit that
+// wrote the file.
 type change struct {
 	Signed   bool
 	Path     string
@@ -283,11 +284,11 @@ type change struct {
 	Origin   plumbing.Hash
 }
 
-// brings and takes are what is there after a change, and what was there before.
+// brings and takes return the content after and before the change.
 func (c change) brings() source { return source{c.New, c.Signed} }
 func (c change) takes() source  { return source{c.Old, c.Signed} }
 
-// holdsDocuments reports whether what deploys a folder reads a file of this name.
+// holdsDocuments reports whether a deployment tool reads a file of this name.
 func holdsDocuments(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// approval names an entry in another one.
+// approval is a reference to another entry.
 type approval struct {
 	Object  string `json:"object"`
 	Version int    `json:"version"`
@@ -18,7 +18,7 @@ func approvalOf(e *Entry) *approval {
 	return &approval{e.Identity.String(), e.Version}
 }
 
-// MarshalJSON writes the entry with its identity. Other entries stand in it by name.
+// MarshalJSON writes the entry with its identity, and references instead of other entries.
 func (e *Entry) MarshalJSON() ([]byte, error) {
 	type entry Entry // without this method
 	type renewal struct {
@@ -46,8 +46,8 @@ func (e *Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// MarshalJSON writes the chain with its first and its last entry by name, and how many
-// seconds it is long.
+// MarshalJSON writes the chain with references to its first and last entry, and its length in
+// seconds.
 func (c *Chain) MarshalJSON() ([]byte, error) {
 	type chain Chain // without this method
 	out := struct {
@@ -63,8 +63,8 @@ func (c *Chain) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// inUTC returns a time as the ledger has it: in UTC, to the second, and zero for one
-// that RFC 3339 cannot write.
+// inUTC converts a time to UTC and whole seconds. It returns zero for a year that RFC 3339 cannot
+// write.
 func inUTC(t time.Time) time.Time {
 	if t = t.UTC().Truncate(time.Second); t.Year() > 9999 || t.Year() < 0 {
 		return time.Time{}

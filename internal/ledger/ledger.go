@@ -16,60 +16,57 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Options say what a ledger is made of.
+// Options are the inputs of a report.
 type Options struct {
-	// Signed and Unsigned are the folders, from the tree's root. Both are needed,
-	// and neither lies in the other.
+	// Signed and Unsigned are the folders, relative to the root of the tree. Both are required, and
+	// neither may contain the other.
 	Signed, Unsigned string
 	Verifier         *verify.Verifier
 	// Statements are the team's own keys for the reason, the ticket and the owner.
 	Statements exception.StatementKeys
-	// Now is the time; commits of later times have none.
+	// Now is the current time. Commit times after it are ignored.
 	Now time.Time
-	// At is the time of the ledger: it is made as it would have been then, by the
-	// trust policy of today. Zero means Now, with every commit.
+	// At is the time of the report: it shows the state at that time, with the current trust policy.
+	// Zero means Now, with every commit.
 	At time.Time
-	// Seen is a commit that an earlier ledger of the branch ended at. If the history
-	// does not lead to it any more, it was rewritten. Zero asks for nothing.
+	// Seen is the last commit of an earlier report of the branch. If the history does not contain
+	// it any more, the history was rewritten. Zero skips this check.
 	Seen plumbing.Hash
-	// Steps are remembered ones; nil remembers none. New ones are added.
+	// Steps is the cache of steps, or nil. Read adds new steps to it.
 	Steps *Steps
-	// Renewed is how many renewals in a row make a finding of an exception that lies
-	// under signed/; 0 asks for none.
+	// Renewed is the number of renewals in a row from which an exception under signed/ is a
+	// finding. 0 disables the finding.
 	Renewed int
-	// Workers is how many documents are verified at once; 0 means one for each
-	// processor.
+	// Workers is the number of documents verified in parallel. 0 means one per processor.
 	Workers int
-	// Progress is told how far it is, now and then; nil tells nobody. total is 0 where
-	// it is not known.
+	// Progress receives the progress from time to time; it may be nil. total is 0 if it is not
+	// known.
 	Progress func(doing string, done, total int)
 }
 
-// Ledger is what was found. Entries are in the order of identity and version,
-// requests that were not signed behind the others.
+// Ledger is the report. Entries are sorted by identity and version, with unsigned requests last.
 type Ledger struct {
-	// Tip and Root are the last and the first commit of the line.
+	// Tip and Root are the newest and the oldest commit of the line.
 	Tip, Root string
-	Commits   int // of the line
-	Merged    int // commits beside it
+	Commits   int // commits of the line
+	Merged    int // commits that were merged into the line
 	At        time.Time
-	// Shallow says that the history is cut off before Root: what was before it is not
-	// known.
+	// Shallow reports whether the clone lacks the commits before Root.
 	Shallow  bool
 	Entries  []*Entry
 	Findings []Finding
-	// Chains are the exceptions that were renewed, those of the most renewals first.
+	// Chains are the chains of renewals, those with the most renewals first.
 	Chains []*Chain
-	// Compared says that a cluster was compared, and how many objects it holds.
+	// Compared reports whether a cluster was compared. Objects is the number of its exceptions.
 	Compared bool
 	Objects  int
 }
 
-// ErrFolders says that the folders of the options cannot be meant.
+// ErrFolders means that the folders of the options are invalid.
 var ErrFolders = errors.New("signed and unsigned have to be two folders inside of the repository, and neither in the other")
 
-// Read makes the ledger of the history that leads to a commit. Entries without a
-// document are none: a history without one is a ledger without entries.
+// Read makes the report of the history up to the commit tip. A history without exceptions gives a
+// report without entries.
 func Read(repository *git.Repository, tip plumbing.Hash, o Options) (*Ledger, error) {
 	if o.Verifier == nil {
 		return nil, errors.New("ledger: no verifier")
@@ -98,25 +95,25 @@ func Read(repository *git.Repository, tip plumbing.Hash, o Options) (*Ledger, er
 	return r.ledger, nil
 }
 
-// apart reports whether two folders can be what is signed and what is not.
+// apart reports whether two folders are valid and neither contains the other.
 func apart(a, b string) bool {
 	return a != "." && b != "." && fs.ValidPath(a) && fs.ValidPath(b) &&
 		!inside(a, b) && !inside(b, a)
 }
 
-// reading is a ledger in the making.
+// reading is a report in the making.
 type reading struct {
 	Options
 	repository *git.Repository
 	at         time.Time
 	ledger     *Ledger
 
-	line   []*step // from the oldest on
+	line   []*step // oldest first
 	beside []*step // commits that were merged into the line
 	known  map[plumbing.Hash]*git.Commit
 	blobs  map[source]*blob
-	// workers look at the contents.
+	// workers parse and verify the contents.
 	workers errgroup.Group
-	// counted is how many documents there are, or more.
+	// counted is an upper bound of the number of documents.
 	counted int
 }

@@ -7,39 +7,38 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is read. Beyond them a ledger is not made: [ErrTooMuch].
+// Limits of the input. Beyond them Read returns [ErrTooMuch].
 const (
-	// MaxCommits is how many commits are read.
+	// MaxCommits is the maximum number of commits.
 	MaxCommits = 250_000
-	// MaxChanges is how many changes of files they make in the two folders.
+	// MaxChanges is the maximum number of changed files in the two folders.
 	MaxChanges = 1_000_000
-	// MaxDocuments is how many different documents are verified, and kept a few KiB
-	// of each.
+	// MaxDocuments is the maximum number of different documents. Each needs a few KiB of memory.
 	MaxDocuments = 200_000
-	// MaxObjects is how many objects of a cluster are compared.
+	// MaxObjects is the maximum number of exceptions in a cluster.
 	MaxObjects = 100_000
 
-	// maxOrigin is how many commits of a merged line are asked who wrote a file.
+	// maxOrigin is the maximum number of merged commits to search for the author of a file.
 	maxOrigin = 1000
-	// maxMoved is how many contents are read to find out where exceptions were moved from.
+	// maxMoved is the maximum number of file contents to read when following moved exceptions.
 	maxMoved = 100_000
-	// maxText is how many bytes of something that a document says are kept.
+	// maxText is the maximum number of bytes kept of one text.
 	maxText = 2 << 10
-	// maxListed is how many policies of an exception are kept, and rules of each.
+	// maxListed is the maximum number of policies of an exception, and of rules of each policy.
 	maxListed = 100
 
-	// clockSkew is how far two clocks may be apart before it is said.
+	// clockSkew is the maximum difference between two clocks before it is a finding.
 	clockSkew = 10 * time.Minute
 )
 
-// ErrTooMuch says that a history is beyond the limits.
+// ErrTooMuch means that the history exceeds a limit.
 var ErrTooMuch = errors.New("there is more than a ledger is made of")
 
 func tooMuch(most int, what string) error {
 	return fmt.Errorf("%w: %d %s are the most", ErrTooMuch, most, what)
 }
 
-// short cuts a text that is longer than what is kept.
+// short cuts a text after maxText bytes.
 func short(text string) string {
 	if len(text) <= maxText {
 		return text

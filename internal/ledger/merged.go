@@ -6,7 +6,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// sides reads the commits that were merged into the line.
+// sides reads the commits that were merged into the line, and checks that Options.Seen is part of
+// the history.
 func (r *reading) sides(cut map[plumbing.Hash]bool) error {
 	met := map[plumbing.Hash]bool{}
 	var waiting []plumbing.Hash

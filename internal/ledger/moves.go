@@ -10,17 +10,17 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// trace follows a request back to the commit that wrote its exception first, in another file
-// or another folder. Git follows a file by what is alike in it. An exception has a name: the
-// commit that moves it takes it from one file and brings it to another.
+// trace follows a request back to the commit that first wrote its exception, perhaps in another
+// file or folder. Git detects renames by similar content. An exception has a name, so this is
+// exact: the moving commit removes the name from one file and adds it to another.
 type trace struct {
 	request  *Request
 	identity exception.Identity
 	path     string
 }
 
-// follow goes back through the line once, for all requests. What cannot be read, as the files
-// of other folders in a partial clone, is not followed.
+// follow walks the line back once, for all requests. It does not follow an exception into content
+// that cannot be read, such as other folders in a partial clone.
 func (f *folding) follow() {
 	left := maxMoved
 	var open []*trace
@@ -52,12 +52,12 @@ func (f *folding) follow() {
 		}
 	}
 	for _, t := range open {
-		t.request.Moves = nil // they lead to no commit that could be read
+		t.request.Moves = nil // they lead to no readable commit
 	}
 }
 
-// arrivals tells the exceptions that a step brought to where they are from those that were there
-// before it.
+// arrivals separates the exceptions that a step added to their path from those that were there
+// before.
 func (f *folding) arrivals(open []*trace, before, here *git.Tree, left *int) (arrived, stayed []*trace) {
 	if len(open) == 0 {
 		return nil, nil
@@ -83,7 +83,7 @@ func (f *folding) arrivals(open []*trace, before, here *git.Tree, left *int) (ar
 	return arrived, stayed
 }
 
-// wrote makes a step the one that wrote an exception first.
+// wrote records the step that first wrote an exception.
 func (f *folding) wrote(t *trace, s *step, here *git.Tree) {
 	c := change{Path: t.path}
 	if entry, err := here.At(t.path); err == nil && len(s.commit.Parents) > 1 && !s.cut {
@@ -93,13 +93,13 @@ func (f *folding) wrote(t *trace, s *step, here *git.Tree) {
 	slices.Reverse(t.request.Moves)
 }
 
-// place is where an exception was.
+// place is a file that contained an exception.
 type place struct {
 	identity exception.Identity
 	path     string
 }
 
-// lost returns the exceptions that a step takes from files.
+// lost returns the exceptions that a step removes from files.
 func (f *folding) lost(before, here *git.Tree, left *int) []place {
 	var lost []place
 	if before == nil {
@@ -120,7 +120,7 @@ func (f *folding) lost(before, here *git.Tree, left *int) []place {
 	return lost
 }
 
-// exceptionsIn returns the exceptions of a file, as long as contents are left to be read.
+// exceptionsIn returns the exceptions in a file. It stops reading when left is 0.
 func (f *folding) exceptionsIn(e git.Entry, left *int) []exception.Identity {
 	if !e.IsFile() || *left <= 0 {
 		return nil
@@ -143,8 +143,8 @@ func (f *folding) exceptionsIn(e git.Entry, left *int) []exception.Identity {
 	return found
 }
 
-// sourceOf returns the one place that an exception of this name was taken from, or nil. A
-// namespace may have been left to what deploys the file, or be a variable of Flux.
+// sourceOf returns the only place from which an exception of this name was removed, or nil. The
+// namespace of the source may be missing, if the deployment tool sets it, or be a Flux variable.
 func sourceOf(lost []place, id exception.Identity) *place {
 	var found *place
 	for i, p := range lost {

@@ -9,30 +9,31 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Renewal is which exception another one takes up after, as that was signed.
+// Renewal is the signed reference of an entry to the exception that it renews.
 type Renewal struct {
 	exception.Renewal
-	// Of is the predecessor; nil where the history never had it with a seal that held.
+	// Of is the predecessor, or nil if the history does not have it with a valid signature.
 	Of *Entry
 }
 
-// Chain are exceptions that renew each other.
+// Chain is a sequence of exceptions that renew each other.
 type Chain struct {
-	// Entries are in the order of their numbers. The first is where the chain begins,
-	// as far as the history has it; a predecessor can have several successors.
+	// Entries are in the order of their renewal numbers. The first is the oldest one in the
+	// history. An exception can have several successors.
 	Entries []*Entry `json:"-"`
-	// Renewals is the highest number of renewals in a row that was signed.
+	// Renewals is the highest signed number of renewals in a row.
 	Renewals int `json:"renewals"`
-	// From is the first start and To the last end, as they were signed. To is zero
-	// where one of them has no end, and From where no start is known.
+	// From is the earliest start and To the latest expiry. To is zero if one entry never expires,
+	// and From is zero if no start is known.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
 }
 
-// First returns the exception with which the chain begins.
+// First returns the first exception of the chain.
 func (c *Chain) First() *Entry { return c.Entries[0] }
 
-// Last returns the exception that is there, or else was, of the highest number.
+// Last returns the entry with the highest number that is still in the repository, or else the one
+// with the highest number.
 func (c *Chain) Last() *Entry {
 	last := c.Entries[len(c.Entries)-1]
 	for _, e := range c.Entries {
@@ -43,8 +44,8 @@ func (c *Chain) Last() *Entry {
 	return last
 }
 
-// Length is how long the chain is, from its first start to its last end, gaps
-// included. It is not known of one without an end.
+// Length returns the time from the first start to the last expiry, gaps included. It is not known
+// if an entry of the chain never expires.
 func (c *Chain) Length() (length time.Duration, known bool) {
 	if c.From.IsZero() || c.To.IsZero() {
 		return 0, false
@@ -52,7 +53,7 @@ func (c *Chain) Length() (length time.Duration, known bool) {
 	return c.To.Sub(c.From), true
 }
 
-// since says in words when the chain begins.
+// since returns the start of the chain as text.
 func (c *Chain) since() string {
 	if c.From.IsZero() {
 		return ""
@@ -60,14 +61,14 @@ func (c *Chain) since() string {
 	return ", since " + clock(c.From)
 }
 
-// Predecessor is what an entry says that it renews. It has to renew something.
+// Predecessor returns the identity of the exception that e renews. e.Renews must not be nil.
 func (e *Entry) Predecessor() exception.Identity {
 	before := e.Identity
 	before.Name = e.Renews.Name
 	return before
 }
 
-// number is how many renewals in a row an entry says that it is the last of.
+// number returns the signed number of renewals in a row, or 0.
 func (e *Entry) number() int {
 	if e.Renews == nil {
 		return 0
@@ -75,7 +76,7 @@ func (e *Entry) number() int {
 	return e.Renews.Number
 }
 
-// start is when an entry begins to count, as far as anybody witnessed it.
+// start returns the later one of StartsAt and the signing time. It is zero if neither is known.
 func (e *Entry) start() time.Time {
 	if e.StartsAt.After(e.Seal.SignedAt) {
 		return e.StartsAt
@@ -83,23 +84,23 @@ func (e *Entry) start() time.Time {
 	return e.Seal.SignedAt
 }
 
-// wasValid reports whether an exception counted once. Of one without a signing time
-// that has expired, that is as much as can be told.
+// wasValid reports whether an exception was valid at some time. For an expired one without a
+// signing time, only the expiry is known to fail, so it counts as valid before.
 func (e *Entry) wasValid() bool {
 	return e.Seal != nil && (e.Verified || e.Seal.AtSigning.Reason == Unwitnessed)
 }
 
-// signed is a message under a name.
+// signed identifies a signed message: its identity and digest.
 type signed struct {
 	identity exception.IdentityKey
 	digest   string
 }
 
-// renewals finds the predecessor of each exception that was signed as a renewal, and
-// says where there is none. The entries are in the order of their appearance.
+// renewals finds the predecessor of each renewal and adds a finding if there is none. The entries
+// are in the order of their appearance.
 func (r *reading) renewals() {
 	met := map[signed][]*Entry{}
-	named := map[exception.IdentityKey]*Entry{} // the last of its name
+	named := map[exception.IdentityKey]*Entry{} // the latest of its name
 	for _, e := range r.ledger.Entries {
 		if e.Seal == nil {
 			continue
@@ -122,7 +123,7 @@ func (r *reading) renewals() {
 		}
 		before := e.Predecessor()
 		same := met[signed{before.Key(), e.Renews.Digest}]
-		// Of several appearances of one message it is the last that held.
+		// The same message may have appeared several times: use the last valid one.
 		for _, one := range same {
 			if one.wasValid() {
 				e.Renews.Of = one
@@ -136,7 +137,7 @@ func (r *reading) renewals() {
 			continue
 		}
 		if r.ledger.Shallow {
-			continue // it may have been there before
+			continue // it may be in the missing commits
 		}
 		switch other := named[before.Key()]; {
 		case len(same) > 0:
@@ -155,7 +156,7 @@ func (r *reading) notARenewal(e *Entry, message string) {
 		Hint: "find out who signed it: polex-sign promote refuses it, and its record of approvals does not count"})
 }
 
-// chains puts together what renews each other.
+// chains builds the chains of exceptions that renew each other.
 func (r *reading) chains() {
 	for _, e := range r.ledger.Entries {
 		if e.Renews != nil || len(e.RenewedBy) > 0 {
@@ -171,8 +172,8 @@ func (r *reading) chains() {
 	})
 }
 
-// chain returns that of an entry, which is its predecessor's. This ends, for no message
-// holds the digest of one that holds its own.
+// chain returns the chain of an entry, which is the chain of its predecessor. The recursion ends: a
+// message holds the digest of its predecessor, so a cycle of messages is impossible.
 func (r *reading) chain(e *Entry) *Chain {
 	switch {
 	case e.Chain != nil:

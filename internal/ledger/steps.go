@@ -9,17 +9,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Steps are what commits changed in two folders, remembered by the commits' hashes.
-// That follows from the objects: it is remembered because it takes long to read, and
-// whoever has the repository has it, too. Nothing of it is believed of a
-// signature: documents are read and verified every time.
+// Steps is a cache of the changes of commits in the two folders, by commit hash. Reading them from
+// Git takes long, and anybody with the repository can compute them again. The cache holds no
+// verification result: every run reads and verifies the documents.
 type Steps struct {
 	signed, unsigned string
 	changes          map[plumbing.Hash][]change
 	grown            bool
 }
 
-// stepsFormat changes with the form, and with what is looked for.
+// stepsFormat changes with the file format and with the rules for finding changes.
 const stepsFormat = 1
 
 type writtenSteps struct {
@@ -31,18 +30,18 @@ type writtenSteps struct {
 
 type writtenStep struct {
 	Path   string `json:"p"`
-	Old    string `json:"o,omitempty"` // "" for nothing, "-" before what is no file
+	Old    string `json:"o,omitempty"` // "" for no content, prefix "-" for an object that is not a file
 	New    string `json:"n,omitempty"`
 	Origin string `json:"a,omitempty"`
 }
 
-// NewSteps returns steps without a commit.
+// NewSteps returns an empty cache.
 func NewSteps(signed, unsigned string) *Steps {
 	return &Steps{signed: signed, unsigned: unsigned, changes: map[plumbing.Hash][]change{}}
 }
 
-// ReadSteps returns what [Steps.Marshal] wrote, or an error for what it did not, or
-// of other folders.
+// ReadSteps parses the output of [Steps.Marshal]. It returns an error for another format or for
+// other folders.
 func ReadSteps(raw []byte, signed, unsigned string) (*Steps, error) {
 	var w writtenSteps
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -62,7 +61,7 @@ func ReadSteps(raw []byte, signed, unsigned string) (*Steps, error) {
 	return s, nil
 }
 
-// Marshal writes the steps.
+// Marshal writes the steps as JSON.
 func (s *Steps) Marshal() ([]byte, error) {
 	w := writtenSteps{Format: stepsFormat, Signed: s.signed, Unsigned: s.unsigned, Changes: make(map[string][]writtenStep, len(s.changes))}
 	for commit, changes := range s.changes {
@@ -78,7 +77,7 @@ func (s *Steps) Marshal() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// Grown reports whether steps were added since they were read.
+// Grown reports whether the cache has changed since it was read.
 func (s *Steps) Grown() bool { return s != nil && s.grown }
 
 func (s *Steps) of(commit plumbing.Hash) ([]change, bool) {
@@ -89,8 +88,8 @@ func (s *Steps) of(commit plumbing.Hash) ([]change, bool) {
 	return changes, ok
 }
 
-// add remembers a step. One that is cut off shows everything as if it came with it,
-// which is not what the commit changed.
+// add stores a step. It skips a step without its parents (shallow clone): there, every file looks
+// added by that commit.
 func (s *Steps) add(of *step) {
 	if s == nil || of.cut {
 		return
@@ -104,7 +103,7 @@ func (s *Steps) forget() {
 	}
 }
 
-// inside reports whether a path is a folder's, or lies in it.
+// inside reports whether a path is the folder or lies in it.
 func inside(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 
 func (c content) written() string {

@@ -6,47 +6,47 @@ import (
 	"time"
 )
 
-// Sums are what a ledger teaches. They count what was verified and nothing else.
+// Sums are the totals of a report. They count verified exceptions only.
 type Sums struct {
 	Policies   []Count `json:"policies"`
 	Rules      []Count `json:"rules"`
 	Namespaces []Count `json:"namespaces"`
 	Owners     []Count `json:"owners"`
-	// Ages are of what lies under signed/ and held, from its signing.
+	// Ages counts the verified exceptions under signed/ by the time since their signing.
 	Ages []Count `json:"ages"`
-	// Often are the policies that are excepted at least as often as was asked about,
-	// by what is open.
+	// Often are the policies with at least as many open exceptions as the argument of
+	// [Ledger.Sums].
 	Often []Count `json:"exceptedOften"`
-	// Renewals are how often exceptions were renewed, by policy: of the approvals that
-	// Policies counts, those that renew another one.
+	// Renewals counts, by policy, the approvals that renew another exception.
 	Renewals []Count `json:"renewals"`
-	// Wait is the median time from a request, as Git tells it, to the signature. Of
-	// is how many it is of, and LeftOut how many have a time that is unknown or runs
-	// backwards.
+	// Wait is the median time from the request (by Git) to the signature. Of is the number of
+	// exceptions in the median. LeftOut is the number without a usable request time or signing
+	// time.
 	Wait    time.Duration `json:"-"`
 	Of      int           `json:"-"`
 	LeftOut int           `json:"-"`
-	// NotCounted is how many entries under signed/ did not verify, and are not just unsigned yet.
+	// NotCounted is the number of entries under signed/ with an invalid signature. Entries of state
+	// [NotSigned] are not in it.
 	NotCounted int `json:"notCounted"`
 }
 
-// Count is how many exceptions there are of something.
+// Count is the number of exceptions of one name.
 type Count struct {
 	Name string `json:"name"`
 	Open int    `json:"open"` // now
-	Ever int    `json:"ever"` // approvals, those that left or were replaced among them
+	Ever int    `json:"ever"` // all approvals, with those that left or were replaced
 }
 
-// ages are the steps of [Sums.Ages].
+// ages are the ranges of [Sums.Ages].
 var ages = []age{{"less than 7 days", 7}, {"7 to 30 days", 30}, {"30 to 90 days", 90}, {"90 days to a year", 365}, {"more than a year", 100_000}}
 
 type age struct {
 	name string
-	days int // less than
+	days int // upper limit, exclusive
 }
 
-// Sums adds up the entries. often is how many open exceptions make a policy that
-// needs another look; 0 asks for none.
+// Sums adds up the entries. often is the number of open exceptions from which a policy is listed in
+// [Sums.Often]; 0 lists none.
 func (l *Ledger) Sums(often int) Sums {
 	s := Sums{Often: []Count{}, Ages: make([]Count, len(ages))}
 	policies, rules, namespaces, owners, renewals := counter{}, counter{}, counter{}, counter{}, counter{}
@@ -108,14 +108,14 @@ func (l *Ledger) Sums(often int) Sums {
 	return s
 }
 
-// wait is how long it took from the request to the signature.
+// wait returns the time from the request to the signature.
 func (e *Entry) wait() (time.Duration, bool) {
 	if e.Request == nil {
 		return 0, false
 	}
 	asked := e.Request.At
 	if moves := e.Request.Moves; len(moves) > 0 {
-		asked = moves[len(moves)-1].At // before that, nobody asked for a signature
+		asked = moves[len(moves)-1].At // the request for a signature begins with the last move
 	}
 	if asked.IsZero() || e.Seal.SignedAt.IsZero() || e.Request.Before || asked.After(e.Seal.SignedAt) {
 		return 0, false
@@ -139,7 +139,7 @@ func (c counter) add(state State, names ...string) {
 	}
 }
 
-// counts are sorted, the most first.
+// counts returns the counts sorted by number, highest first.
 func (c counter) counts() []Count {
 	all := make([]Count, 0, len(c))
 	for _, count := range c {
@@ -151,7 +151,7 @@ func (c counter) counts() []Count {
 	return all
 }
 
-// States counts the entries by what has become of them.
+// States returns the number of entries per state.
 func (l *Ledger) States() map[State]int {
 	all := map[State]int{}
 	for _, e := range l.Entries {

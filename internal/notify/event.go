@@ -23,7 +23,7 @@ const (
 )
 
 // Event is something that people are told about one exception. Its texts are
-// untrusted: the renderers make them inert. [JSON] is the form that docs/notices.md
+// untrusted: the renderers make them inert. [JSON] is the form that docs/how-to/notices.md
 // describes.
 type Event struct {
 	Kind     Kind               `json:"event"`

@@ -25,7 +25,7 @@ type jsonRefusal struct {
 }
 
 // JSON renders an event for programs, in version v1alpha1 of the form that
-// docs/notices.md describes. Texts are as they were signed, whole, and escaped so that
+// docs/how-to/notices.md describes. Texts are as they were signed, whole, and escaped so that
 // they end no script and no line.
 func JSON(e Event) ([]byte, error) {
 	id := e.Identity

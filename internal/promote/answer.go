@@ -10,15 +10,14 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// recorded are the annotations that are set before a document is sealed, from who
-// reviewed it and when it is signed: those, and no others. For policies.kyverno.io one of them is
-// a native property.
+// recorded are the annotations of the review record and the signing time. Promotion adds these
+// before signing, and no others. In policies.kyverno.io, the approvers are a field instead.
 var recorded = []string{exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest,
 	exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
 
-// differs says where a message is not what was asked for, but for what signing
-// adds: the time that a duration became, with its other forms, the defaults of the
-// API server, and the record of the review. It returns "" where it is.
+// differs returns the first difference between a signed message and the request, or "". It ignores
+// the fields that signing adds: the expiry computed from a duration in all its forms, the defaults
+// of the API server, and the review record.
 func differs(asked, signed *exception.Document, witnessed time.Time, terms lifetime.Terms) string {
 	if problem := badExpiry(asked, signed, witnessed, terms); problem != "" {
 		return problem
@@ -35,15 +34,16 @@ func differs(asked, signed *exception.Document, witnessed time.Time, terms lifet
 	approved, _ := exception.StatementPath(asked.GroupKind(), exception.AnnotationApprovedBy)
 	expires, isField := exception.StatementPath(asked.GroupKind(), exception.AnnotationExpiresAt)
 	drop(approved)
-	// A guard that does not read the key of the asked end would read a later one beside it.
+	// If the request states its expiry under the team's own key, nothing may add expires-at. A
+	// guard without that key in its configuration would use the added time, which may be later.
 	if wanted, _ := lifetime.Of(asked, terms); len(wanted.End.Path) == 0 {
 		drop(expires)
 	}
 	if !isField && labelsEnd(signed, terms) {
 		drop(labelTTL)
 	}
-	// What the API server or a GitOps tool may add to an object nobody signs, so
-	// that seal.Compare, which passes it over, only finds the words here.
+	// Compare all fields. seal.Compare ignores the fields that the API server and GitOps tools add,
+	// but a signed message must not have them. It is only used to describe the difference.
 	if reflect.DeepEqual(have, want.Object()) {
 		return ""
 	}
@@ -59,8 +59,8 @@ func differs(asked, signed *exception.Document, witnessed time.Time, terms lifet
 
 var labelTTL = exception.Path{"metadata", "labels", exception.LabelTTL}
 
-// labelsEnd reports whether Kyverno's label says the end that the document states without it,
-// as the label that signing writes does.
+// labelsEnd reports whether Kyverno's TTL label equals the expiry that the document states
+// elsewhere. Signing writes such a label.
 func labelsEnd(signed *exception.Document, terms lifetime.Terms) bool {
 	object := signed.Object()
 	labelTTL.Remove(object)
@@ -72,8 +72,8 @@ func labelsEnd(signed *exception.Document, terms lifetime.Terms) bool {
 	return err == nil && !life.ExpiresAt.IsZero() && signed.Text(labelTTL...) == lifetime.FormatTTL(life.ExpiresAt)
 }
 
-// leaveOut removes a key that was not asked for, and the mapping that was made to
-// hold it.
+// leaveOut removes a key that is not in the request, and its parent mapping if only that key made
+// it.
 func leaveOut(have, asked map[string]any, path exception.Path) {
 	key, _ := path[0].(string)
 	if len(path) == 1 {
@@ -94,8 +94,9 @@ func leaveOut(have, asked map[string]any, path exception.Path) {
 	}
 }
 
-// badExpiry says what is wrong with the time that a duration became: there is
-// none without a duration, and it is no later than the duration allows.
+// badExpiry returns the problem with the expiry in the signed document, or "". Without a duration,
+// the expiry must be the requested one. With a duration, it must not be later than the duration
+// allows.
 func badExpiry(asked, signed *exception.Document, witnessed time.Time, terms lifetime.Terms) string {
 	if !asked.GroupKind().IsException() || !signed.GroupKind().IsException() {
 		return ""

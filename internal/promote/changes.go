@@ -5,13 +5,12 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// MaxChanges is how many differences [Changes] returns at most.
+// MaxChanges is the maximum number of differences that [Changes] returns.
 const MaxChanges = 100
 
-// Changes returns where a document of a move differs from the signed one that it
-// takes the place of, field by field: Old is what was signed, New what is to be.
-// There is none for a document that replaces nothing, or nothing that can be
-// read.
+// Changes returns the differences between a document of a move and the signed one that it replaces:
+// Old is the signed value, New the new one. It returns none if the document replaces nothing, or if
+// the old one cannot be read.
 func Changes(m *Move, doc *exception.Document) []seal.Difference {
 	for _, r := range m.Replaces {
 		for _, old := range r.Documents {
@@ -24,8 +23,7 @@ func Changes(m *Move, doc *exception.Document) []seal.Difference {
 	return nil
 }
 
-// message returns what a document's seal says was signed, or the document itself
-// where it has none.
+// message returns the signed message of a document, or the document itself if it is not signed.
 func message(doc *exception.Document) *exception.Document {
 	s, err := seal.Read(doc)
 	if err != nil {

@@ -11,26 +11,27 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// Checks are the rules that a document has to keep to be signed.
+// Checks are the rules for documents that are to be signed.
 type Checks struct {
 	Kinds trust.Kinds
 	Shape *shape.Checker
 	Rules sign.Rules
-	// Overlaps refuses an exception that exempts the same as one that is signed and has not
-	// expired, without renewing it: under a fresh name it would escape the rules for renewals.
+	// Overlaps rejects an exception that exempts the same resources as a signed exception that has
+	// not expired, unless it renews that one. A new name would otherwise avoid the rules for
+	// renewals.
 	Overlaps bool
 }
 
-// Finding is what refuses a document or a file, or warns of it.
+// Finding is an error or a warning about a document or a file.
 type Finding struct {
 	shape.Finding
-	Document *exception.Document // nil where it is known by its position alone
+	Document *exception.Document // nil if only the position is known
 }
 
-// Findings are what refuses a batch, with its warnings.
+// Findings are the errors and warnings of a run.
 type Findings []Finding
 
-// Error returns how many findings there are, and the first.
+// Error returns the number of findings and the first one.
 func (f Findings) Error() string {
 	if len(f) == 0 {
 		return "refused without a finding"
@@ -38,12 +39,12 @@ func (f Findings) Error() string {
 	return fmt.Sprintf("%d findings, the first at %s: %s [%s]", len(f), f[0].Position, f[0].Message, f[0].Reason)
 }
 
-// Refuse reports whether there is more than warnings.
+// Refuse reports whether one of the findings is an error.
 func (f Findings) Refuse() bool {
 	return slices.ContainsFunc(f, func(one Finding) bool { return one.Severity == shape.Error })
 }
 
-// Refused returns refusals as findings.
+// Refused converts refusals to findings.
 func Refused(refusals exception.Refusals) Findings {
 	found := make(Findings, len(refusals))
 	for i, r := range refusals {
@@ -52,7 +53,7 @@ func Refused(refusals exception.Refusals) Findings {
 	return found
 }
 
-// Check returns what keeps documents from being signed, and what warns of them.
+// Check returns the errors and warnings about documents before signing.
 func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, error) {
 	var found Findings
 	for _, doc := range docs {
@@ -65,7 +66,7 @@ func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, erro
 		}
 	}
 	if found.Refuse() {
-		return found, nil // what signing asks would only say it twice
+		return found, nil // sign.Prepare would repeat these errors
 	}
 	_, err := sign.Prepare(docs, now, c.Rules)
 	if refused := exception.RefusalsIn(err); refused != nil {
@@ -74,7 +75,7 @@ func (c Checks) Check(docs []*exception.Document, now time.Time) (Findings, erro
 	return found, err
 }
 
-// against returns what refuses documents for what the target branch has or had.
+// against returns the errors that depend on the present or past files of the target branch.
 func (c Checks) against(plan *Plan, now time.Time) (Findings, error) {
 	before, err := c.signedBefore(plan)
 	if err != nil {
@@ -84,8 +85,8 @@ func (c Checks) against(plan *Plan, now time.Time) (Findings, error) {
 	return append(Refused(before), found...), err
 }
 
-// overlaps returns what exempts the same as an exception that stays in the signed folder,
-// where that is refused: a warning is for the pull request.
+// overlaps returns the errors about exceptions that exempt the same resources as a remaining signed
+// exception. It drops warnings, because polex-validate shows them in the pull request.
 func (c Checks) overlaps(plan *Plan, now time.Time) (Findings, error) {
 	if !c.Overlaps {
 		return nil, nil
@@ -106,7 +107,7 @@ func (c Checks) overlaps(plan *Plan, now time.Time) (Findings, error) {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error }), nil
 }
 
-// of are findings about a document.
+// of makes findings about a document.
 func of(doc *exception.Document, found []shape.Finding) Findings {
 	all := make(Findings, len(found))
 	for i, f := range found {

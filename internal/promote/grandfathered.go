@@ -11,9 +11,9 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// signedBefore refuses an exception that the trust policy grandfathers and that was signed
-// before: its entry accepts what there was before polex, and is of no use once the exception
-// was removed. The history of the target branch tells, so all of it has to be there.
+// signedBefore rejects a grandfathered exception that was signed before. A grandfathered entry of
+// the trust policy exists for exceptions older than polex. It must not bring back an exception that
+// was signed and removed. The check needs the full history of the target branch.
 func (c Checks) signedBefore(plan *Plan) (exception.Refusals, error) {
 	grandfathered := map[exception.IdentityKey]*exception.Document{}
 	for _, doc := range plan.Documents() {

@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ManifestName is the file in a folder of sealed files that says what they are.
+// ManifestName is the manifest in a folder of signed files.
 const ManifestName = "promotion.json"
 
 const (
@@ -21,7 +21,7 @@ const (
 	manifestKind    = "Promotion"
 )
 
-// manifest is what [ManifestName] holds.
+// manifest is the content of [ManifestName].
 type manifest struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -34,9 +34,8 @@ type manifestFile struct {
 	To   string `json:"to"`
 }
 
-// HandOver writes the sealed documents into a folder that must not exist yet,
-// below the paths that they are to have in the repository, for [Plan.TakeOver]
-// to read. The folder is there with all of it or not at all.
+// HandOver writes the signed documents into a new folder, under their paths in the repository, for
+// [Plan.TakeOver]. The folder must not exist yet. It is created completely or not at all.
 func (p *Promotion) HandOver(dir string) (err error) {
 	temporary, err := makeBeside(dir)
 	if err != nil {
@@ -72,7 +71,7 @@ func (p *Promotion) HandOver(dir string) (err error) {
 	return nil
 }
 
-// makeBeside makes the folder that takes the place of dir once it is whole.
+// makeBeside creates the temporary folder that is renamed to dir when it is complete.
 func makeBeside(dir string) (string, error) {
 	if _, err := os.Lstat(dir); err == nil {
 		return "", fmt.Errorf("write sealed files: %q exists already: remove it, or name another folder with --signed-output", dir)
@@ -92,8 +91,8 @@ func writeInto(dir, name string, content []byte) error {
 	return os.WriteFile(to, content, 0o644)
 }
 
-// readManifest reads what a folder says it holds, and refuses what is not about
-// this queue.
+// readManifest reads the manifest of a folder. It rejects a manifest of another source commit or
+// with files that are not pending there.
 func (p *Plan) readManifest(content []byte) (map[string]string, exception.Refusals) {
 	refuse := func(format string, args ...any) (map[string]string, exception.Refusals) {
 		return nil, exception.Refusals{{Position: exception.Position{File: ManifestName}, Reason: ReasonNotTheRequest, Message: fmt.Sprintf(format, args...),

@@ -14,18 +14,18 @@ import (
 	"github.com/polex-dev/polex/internal/promote/commitmessage"
 )
 
-// ErrUnpushed says that the local branch has commits that the remote has not and
-// that are no promotions: pushing those is not this package's to do.
+// ErrUnpushed means that the local branch has an unpushed commit that is not a promotion. This
+// package does not push such a commit.
 var ErrUnpushed = errors.New("the local branch has a commit that is not on the remote, and that is no promotion made in this clone")
 
-// ErrWithdrawn says that the target branch does not have a request any more as it was when
-// a promotion that was not pushed signed it, or has other rules since.
+// ErrWithdrawn means that an unpushed promotion signs a request that the target branch does not
+// have any more in this form, or that the rules of the target branch have changed since.
 var ErrWithdrawn = errors.New("the local branch has a promotion that was not pushed, of a request that the target branch does not have any more")
 
-// Land pushes the promotions that the local branch has and the remote has not: of
-// a run that was cut off before it pushed, or that was not told to. They are made
-// anew, with the same sealed files, where the remote has moved, and only while all that they
-// sign is pending there: otherwise it is [ErrWithdrawn]. It returns how many there were.
+// Land pushes the promotions that an earlier run committed locally and did not push, for example
+// because it was interrupted. If the remote has moved, Land makes the commits again on top of it,
+// with the same signed files. It returns [ErrWithdrawn] if one of the requests is not pending on
+// the remote any more. It returns the number of pushed promotions.
 func Land(ctx context.Context, clone *commit.Clone, o Options, push commit.Push, sign bool) (int, error) {
 	if err := checkFolders(&o); err != nil {
 		return 0, err
@@ -62,12 +62,12 @@ func Land(ctx context.Context, clone *commit.Clone, o Options, push commit.Push,
 	return len(replays), nil
 }
 
-// stillPending proposes what a promotion did where what it signs is still asked for.
+// stillPending proposes the change of a promotion again, if its requests are still pending.
 func stillPending(clone *commit.Clone, r *commit.Replay, o Options) commit.Propose {
 	return func(tree *git.Tree) (commit.Change, error) {
 		change, err := r.Propose(tree)
 		if err != nil || len(change.Write) == 0 {
-			return change, err // nothing is signed by it
+			return change, err // it signs nothing
 		}
 		requests := slices.DeleteFunc(slices.Clone(r.Removed), func(name string) bool { return !strings.HasPrefix(name, o.Unsigned+"/") })
 		then, err := clone.Origins(r.Parent, requests)
@@ -94,9 +94,8 @@ func stillPending(clone *commit.Clone, r *commit.Replay, o Options) commit.Propo
 	}
 }
 
-// isPromotion reports whether a commit is what [Promotion.Commit] makes: it says
-// so, and does nothing but take files from one folder and put files into the
-// other.
+// isPromotion reports whether a commit has the form of [Promotion.Commit]: it has the trailer,
+// writes files only under signed/, and removes files only under the two folders.
 func isPromotion(r *commit.Replay, o Options) bool {
 	if !strings.Contains(r.Message, "\n"+commitmessage.Source+": ") || len(r.Written) == 0 {
 		return false

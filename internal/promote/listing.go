@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// listing is what a commit has in both folders.
+// listing holds the files of both folders in a commit.
 type listing struct {
 	tree     *git.Tree
 	unsigned map[string]git.Entry // by path
@@ -17,8 +17,8 @@ type listing struct {
 	pending.Signed
 }
 
-// list reads both folders of a tree. What cannot be read under signed/ is for
-// polex-verify to refuse.
+// list reads both folders of a tree. It skips unreadable documents under signed/; polex-verify
+// rejects those.
 func (q *Queue) list(tree *git.Tree) (*listing, error) {
 	l := &listing{tree: tree, unsigned: map[string]git.Entry{}, signed: map[string]git.Entry{}}
 	if err := walk(tree, q.options.Unsigned, func(entry git.Entry) error {
@@ -55,7 +55,7 @@ func (q *Queue) identities(tree *git.Tree, entry git.Entry) ([]exception.Identit
 	return ids, nil
 }
 
-// documentsIn returns what can be read in a signed file.
+// documentsIn returns the readable documents of a signed file.
 func documentsIn(tree *git.Tree, entry git.Entry) ([]*exception.Document, error) {
 	content, err := tree.Read(entry)
 	if err != nil {
@@ -65,8 +65,7 @@ func documentsIn(tree *git.Tree, entry git.Entry) ([]*exception.Document, error)
 	return docs, err
 }
 
-// waiting returns the name of the content that a file of the queue has, or zero
-// where it is none.
+// waiting returns the hash of a pending file, or zero if the file does not exist or is not regular.
 func (l *listing) waiting(name string) plumbing.Hash {
 	entry, there := l.unsigned[name]
 	if !there || entry.Mode != filemode.Regular {

@@ -8,8 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// message is the commit's: what was signed, and trailers for who looks for it
-// later.
+// message returns the commit message: the signed exceptions, and trailers for the audit.
 func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 	var docs []*exception.Document
 	for _, m := range moves {
@@ -46,8 +45,8 @@ func (p *Promotion) message(moves []*Move, signedOffBy string) (string, error) {
 	return b.String(), nil
 }
 
-// trailer says where the log has what was replaced: "Polex-Replaces:
-// signed/a.yaml 123". A seal that cannot be read has no entry to name.
+// trailer names the transparency log entries of a replaced file: "Polex-Replaces: signed/a.yaml
+// 123". It skips a document without a readable signature.
 func (r Replaced) trailer() string {
 	line := commitmessage.Replaces + ": " + commitmessage.Path(r.Path)
 	for _, doc := range r.Documents {

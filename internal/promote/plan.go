@@ -13,12 +13,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Plan is what becomes of a queue on one commit, which is its source or one that
-// came later.
+// Plan is the decision about the pending files on one commit: the source or a later one.
 type Plan struct {
 	Moves   []*Move
 	Skipped []Skip
-	// Refused says why files are left out, with [Options.KeepGoing].
+	// Refused are the rejected files with [Options.KeepGoing].
 	Refused exception.Refusals
 
 	queue *Queue
@@ -29,37 +28,34 @@ type Plan struct {
 // Move is one file of a plan.
 type Move struct {
 	From, To  string
-	Documents []*exception.Document // as they were asked for, or sealed
-	// Predecessors are what the documents renew or take the place of, one for each: as it
-	// lies in the signed folder, and not verified. It is nil for a first exception.
+	Documents []*exception.Document // as requested, or signed
+	// Predecessors has an element for each document: the signed exception that it renews or
+	// replaces, not verified, or nil for a first exception.
 	Predecessors []*exception.Document
-	// Origin is the commit that brought the file; nil where history does not go
-	// back far enough to tell.
+	// Origin is the commit that added or last changed the file, or nil if the known history does
+	// not contain it.
 	Origin   *git.Origin
 	Replaces []Replaced
 }
 
-// Replaced is a signed file that goes when another takes its place. All the
-// exceptions in it are signed anew.
+// Replaced is a signed file that another one replaces. All its exceptions are signed again.
 type Replaced struct {
 	Path      string
 	Documents []*exception.Document
 	blob      plumbing.Hash
 }
 
-// Skip is a file of the queue that is not promoted by this run, and rightly so.
+// Skip is a pending file that this run does not promote, and that is not an error.
 type Skip struct {
 	File, Reason, Message string
-	// Signed says that this run has signed the file before it was withdrawn or changed.
+	// Signed reports whether this run had signed the file when it was changed or withdrawn.
 	Signed bool
 }
 
-// ErrNotContained says that the commit which is to be built upon does not have
-// the one that the queue was read from.
+// ErrNotContained means that the target branch does not contain the source commit.
 var ErrNotContained = errors.New("it does not contain the commit that the queue was read from")
 
-// Plan says what becomes of the queue on a commit. It returns
-// [exception.Refusals] when something of it cannot be promoted there.
+// Plan makes the plan for a commit. It returns [exception.Refusals] if a file cannot be promoted.
 func (q *Queue) Plan(on plumbing.Hash) (*Plan, error) {
 	tree, err := q.clone.Tree(on)
 	if err != nil {
@@ -99,16 +95,16 @@ func (q *Queue) plan(tree *git.Tree) (*Plan, error) {
 	}
 }
 
-// Source returns the commit that the queue was read from.
+// Source returns the source commit.
 func (p *Plan) Source() plumbing.Hash { return p.queue.source }
 
-// Has reports whether a file of the pending folder is promoted by the plan.
+// Has reports whether the plan promotes a pending file.
 func (p *Plan) Has(from string) bool {
 	return slices.ContainsFunc(p.Moves, func(m *Move) bool { return m.From == from })
 }
 
-// leaveOut takes the files that were refused out of the plan. What the others ask for
-// may depend on them, and is to be checked again.
+// leaveOut removes the rejected files from the plan. Other files may depend on them, so the plan
+// must be checked again.
 func (p *Plan) leaveOut(refusals exception.Refusals) {
 	p.Refused = append(p.Refused, refusals...)
 	p.Moves = slices.DeleteFunc(p.Moves, func(m *Move) bool {
@@ -116,7 +112,7 @@ func (p *Plan) leaveOut(refusals exception.Refusals) {
 	})
 }
 
-// check holds every move against what is signed already, and against the others.
+// check compares every move with the signed files and with the other moves.
 func (p *Plan) check() (exception.Refusals, error) {
 	asked := map[exception.Identity]bool{}
 	for _, m := range p.Moves {
@@ -149,9 +145,9 @@ func (m *Move) request() pending.Request {
 	return r
 }
 
-// succeed notes what each document takes up after: what it says that it renews, or the
-// signed exception of its own name, which would otherwise get another life without being
-// a renewal.
+// succeed sets the predecessor of each document: the exception that it renews, or the signed
+// exception of the same name. A replacement also continues an exception, so the rules for renewals
+// apply to it.
 func (m *Move) succeed(renewed []*exception.Document) {
 	m.Predecessors = renewed
 	signed := map[exception.Identity]*exception.Document{}
@@ -167,9 +163,9 @@ func (m *Move) succeed(renewed []*exception.Document) {
 	}
 }
 
-// choose takes the files that are still there as they were in the source, that no later
-// commit asked for, and that the same rules are for. What changed since was approved anew,
-// by other rules maybe, and is for the run of that commit.
+// choose selects the pending files that are unchanged since the source, were not requested again by
+// a later commit, and are under unchanged rules. A later change has its own approval and perhaps
+// its own rules, so the run of that commit promotes it.
 func (p *Plan) choose() error {
 	again, err := p.queue.askedAgain(p.there, p.on)
 	if err != nil {
@@ -195,9 +191,8 @@ func (p *Plan) choose() error {
 		}
 	}
 	if p.queue.options.KeepGoing {
-		// Of two that cannot both be promoted, the one that has waited longer is: nobody
-		// shuts another's request out by adding a file. History that does not go back to a
-		// file is older than all of it.
+		// If two files exclude each other, promote the older request: nobody can block the request
+		// of another team by adding a file. A file without a known origin is the oldest.
 		slices.SortStableFunc(p.Moves, func(a, b *Move) int { return a.askedAt().Compare(b.askedAt()) })
 	}
 	return nil
@@ -210,7 +205,7 @@ func (m *Move) askedAt() time.Time {
 	return m.Origin.CommittedAt
 }
 
-// check holds a move against what is signed already.
+// check compares a move with the signed files.
 func (q *Queue) check(m *Move, there *listing, asked map[exception.Identity]bool) (exception.Refusals, error) {
 	m.Replaces = nil
 	replaces, refusals := there.Check(m.request(), asked, q.options.Replace)
@@ -224,8 +219,8 @@ func (q *Queue) check(m *Move, there *listing, asked map[exception.Identity]bool
 	return refusals, nil
 }
 
-// Live calls visit with what lies in the signed folder of the commit that the plan is
-// for, and stays there, in the order of the files. Nobody has verified any of it.
+// Live calls visit for each document that stays in the signed folder, ordered by file. The
+// documents are not verified.
 func (p *Plan) Live(visit func(*exception.Document)) error {
 	replaced := map[string]bool{}
 	for _, m := range p.Moves {
@@ -248,8 +243,7 @@ func (p *Plan) Live(visit func(*exception.Document)) error {
 	return nil
 }
 
-// Documents returns all documents that are to be sealed, in the order of the
-// moves.
+// Documents returns all documents to sign, in the order of the moves.
 func (p *Plan) Documents() []*exception.Document {
 	var docs []*exception.Document
 	for _, m := range p.Moves {

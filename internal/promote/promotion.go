@@ -12,29 +12,28 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Promotion is a plan whose documents are sealed.
+// Promotion is a plan with signed documents.
 type Promotion struct {
 	queue *Queue
-	moves map[string]*Move // by the file in the queue
-	// check is asked of each plan that the promotion is made by; nil asks nothing. What was
-	// merged since may refuse what is signed.
+	moves map[string]*Move // by pending file
+	// check examines each new plan, because a later merge can make a signed document invalid. It
+	// may be nil.
 	check func(*Plan) error
 }
 
-// Done is what became of a promotion.
+// Done is the result of a promotion.
 type Done struct {
 	Moves   []*Move
 	Skipped []Skip
-	// Refused says why files that were signed are left out after all, with
-	// [Options.KeepGoing]: the remote has moved meanwhile.
+	// Refused are the files that were signed and then rejected because the remote has moved, with
+	// [Options.KeepGoing].
 	Refused exception.Refusals
-	Commit  plumbing.Hash // zero where nothing was committed
-	// Left says why the work tree was left where it was, where that does not follow
-	// from what was asked for.
+	Commit  plumbing.Hash // zero if nothing was committed
+	// Left is the reason if the work tree was unexpectedly not updated.
 	Left string
 }
 
-// Seal takes the sealed documents, one for each of [Plan.Documents] in the same
+// Seal makes a promotion. sealed has the signed form of each of [Plan.Documents], in the same
 // order.
 func (p *Plan) Seal(sealed []*exception.Document) (*Promotion, error) {
 	promotion := &Promotion{queue: p.queue, moves: map[string]*Move{}}
@@ -55,7 +54,7 @@ func (p *Plan) Seal(sealed []*exception.Document) (*Promotion, error) {
 	return promotion, nil
 }
 
-// Moves returns the moves with their sealed documents, in the order of the plan.
+// Moves returns the moves with their signed documents, in the order of the plan.
 func (p *Promotion) Moves() []*Move {
 	var moves []*Move
 	for _, f := range p.queue.files {
@@ -66,7 +65,7 @@ func (p *Promotion) Moves() []*Move {
 	return moves
 }
 
-// Make makes the promotion, and a commit of it unless the way is [deliver.WorkTree].
+// Make applies the promotion, and commits it unless the way is [deliver.WorkTree].
 func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
 	if to.Way != deliver.Push {
 		if err := p.queue.checkUnmoved(); err != nil {
@@ -79,8 +78,8 @@ func (p *Promotion) Make(ctx context.Context, to deliver.To) (*Done, error) {
 	return done, err
 }
 
-// propose plans anew on whatever tree there is by then, and takes what was
-// sealed. What was shown to be replaced has to be what is replaced.
+// propose makes the plan again on the given tree and fills in the signed documents. It returns an
+// error if the replaced files differ from those at the signing.
 func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 	return func(tree *git.Tree) (commit.Change, error) {
 		plan, err := p.queue.plan(tree)
@@ -100,7 +99,7 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 		for _, now := range plan.Moves {
 			sealed, known := p.moves[now.From]
 			if !known {
-				continue // it was not there when the others were signed
+				continue // it became pending after the signing
 			}
 			if !sameReplaced(now.Replaces, sealed.Replaces) {
 				return commit.Change{}, fmt.Errorf("the file that %s replaces has changed since it was signed: run it again", now.From)
@@ -113,7 +112,7 @@ func (p *Promotion) propose(done *Done, signedOffBy string) commit.Propose {
 			change.Remove = append(change.Remove, now.From)
 			done.Moves = append(done.Moves, sealed)
 		}
-		// A file that several replace goes once, and one that is written over stays.
+		// Remove a file once, even if several files replace it. Keep a file that is overwritten.
 		gone := map[string]bool{}
 		for _, m := range done.Moves {
 			for _, r := range m.Replaces {

@@ -16,23 +16,23 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// ErrBranchTaken says that the branch for a pull request is there, and that its commit is
-// not the one that this promotion makes.
+// ErrBranchTaken means that the branch for the pull request exists with another commit than the one
+// of this promotion.
 var ErrBranchTaken = errors.New("the branch for the pull request exists and holds something else")
 
-// PullRequestBranch is the name of the branch that a promotion is pushed to for a
-// pull request when no other is chosen.
+// PullRequestBranch returns the default name of the branch for a pull request.
 func (q *Queue) PullRequestBranch() string { return "polex/signed-" + q.source.String()[:12] }
 
-// OnBranch reports whether a branch of a remote holds this very promotion already: who runs
-// twice need not sign twice. by is who commits.
+// OnBranch reports whether a branch of a remote holds this promotion already. Then a repeated run
+// does not sign again. by is the author of the commit.
 //
-// Anybody may have pushed that branch, so its commit has to be the one that this promotion
-// makes, with the same parent, tree, author and message. Nobody makes the same signature
-// twice, nor at the same time: the signed documents and the time are those of the branch,
-// and each document has to verify and to be what is asked for, as in [Plan.TakeOver]. A
-// branch that holds anything else is [ErrBranchTaken], and so is every branch where by signs
-// commits or verifier is nil. It is never written over: that could be somebody's work.
+// Anybody may have pushed the branch. Its commit must equal the commit of this promotion: the same
+// parent, tree, author and message. Signatures and times differ in each run, so they come from the
+// branch. Each signed document must verify and match the request, as in [Plan.TakeOver].
+//
+// A branch with any other content is [ErrBranchTaken]. OnBranch never overwrites it, because it can
+// be the work of another person. An existing branch is also [ErrBranchTaken] if by signs commits or
+// verifier is nil.
 func (p *Plan) OnBranch(ctx context.Context, branch commit.Remote, by commit.Author, verifier *verify.Verifier) (plumbing.Hash, bool, error) {
 	_, there, err := p.queue.clone.Ask(ctx, branch)
 	if err != nil || !there {
@@ -77,8 +77,8 @@ func (p *Plan) OnBranch(ctx context.Context, branch commit.Remote, by commit.Aut
 	return tip, same, err
 }
 
-// sealedIn returns the sealed documents of a tree, one for each of [Plan.Documents], where
-// they are what is asked for.
+// sealedIn returns the signed documents of a tree, one for each of [Plan.Documents]. It rejects
+// documents that do not match the request.
 func (p *Plan) sealedIn(tree *git.Tree, verifier *verify.Verifier, by commit.Author) ([]*exception.Document, exception.Refusals, error) {
 	var sealed []*exception.Document
 	var refusals exception.Refusals
@@ -100,7 +100,7 @@ func (p *Plan) sealedIn(tree *git.Tree, verifier *verify.Verifier, by commit.Aut
 	return sealed, refusals, nil
 }
 
-// readSigned returns the content of a signed file of a tree.
+// readSigned returns the content of a signed file in a tree.
 func readSigned(tree *git.Tree, name string) ([]byte, *exception.Refusal, error) {
 	refuse := func(message string) ([]byte, *exception.Refusal, error) {
 		return nil, &exception.Refusal{Position: exception.Position{File: name}, Reason: ReasonNotTheRequest, Message: message}, nil

@@ -16,58 +16,56 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Options say what is promoted. The zero value is the strictest.
+// Options select the files to promote. The zero value is the strictest.
 type Options struct {
 	Unsigned string // relative to the work tree's root, with slashes
 	Signed   string
-	// Kinds are those of the trust policy, as it writes them: no file with one is skipped.
+	// Kinds are the kinds of the trust policy, in its notation. A file with one of them is not
+	// skipped.
 	Kinds []string
-	// Source is the commit that unsigned/ is read from: HEAD, a whole hash, or the
-	// name of a branch or a tag. "" means HEAD.
+	// Source is the commit to read unsigned/ from: HEAD, a full hash, or the name of a branch or
+	// tag. "" means HEAD.
 	Source string
-	// Replace has a request for an exception that is signed already take its place.
-	// Otherwise it is refused.
+	// Replace lets a request replace a signed exception. Otherwise such a request is an error.
 	Replace bool
-	// Rules are files and folders, from the root, that say what may be signed: the
-	// configuration. Where they differ between HEAD and the commit that is built upon,
-	// what was allowed by the ones is left to a run by the others.
+	// Rules are the files and folders of the configuration, relative to the root. If they differ
+	// between HEAD and the target branch, a run with the new configuration promotes the files.
 	Rules []string
-	// KeepGoing leaves out the files that cannot be promoted, and has the others
-	// promoted. Otherwise one such file stops all of them.
+	// KeepGoing leaves out rejected files and promotes the others. Otherwise one rejected file
+	// stops the run.
 	KeepGoing bool
 }
 
-// Queue is what waits under unsigned/ at one commit, its source.
+// Queue holds the pending exceptions of one commit, the source.
 type Queue struct {
 	clone   *commit.Clone
 	options Options
 	head    git.Head
 	source  plumbing.Hash
-	// committedAt is when the source was made, as it says.
+	// committedAt is the committer time of the source.
 	committedAt time.Time
 	tree        *git.Tree
 	files       []*file
-	// refused are the files that are left out, for reasons that no plan changes.
+	// refused are the files that are rejected in every plan.
 	refused exception.Refusals
-	left    map[string]bool // files that no later plan promotes
-	others  int             // files of other kinds, which stay where they are
-	// signed are the exceptions in signed files, by the name of the file's content,
-	// so that none is parsed again when the remote has moved.
+	left    map[string]bool // files that later plans leave out
+	others  int             // number of files of other kinds, which stay
+	// signed caches the exceptions in signed files by content hash. Files are not parsed again if
+	// the remote has moved.
 	signed map[plumbing.Hash][]exception.Identity
 }
 
-// file is one file of the queue.
+// file is one pending file.
 type file struct {
-	from, to  string // paths from the work tree's root
+	from, to  string // paths relative to the work tree's root
 	blob      plumbing.Hash
 	documents []*exception.Document
-	origin    *git.Origin // nil where history does not go back to it
+	origin    *git.Origin // nil if the known history does not contain it
 }
 
-// Open reads the queue of a clone. It returns [exception.Refusals] when a file in
-// it cannot be promoted, a *[git.RevisionError] for a source that no
-// repository could have, and another error when the repository cannot be read or
-// its work tree is not clean below the two folders.
+// Open reads the pending exceptions of a clone. It returns [exception.Refusals] if a file cannot be
+// promoted, and a *[git.RevisionError] for an invalid source. It returns another error if the
+// repository cannot be read or the work tree has uncommitted changes in the two folders.
 func Open(clone *commit.Clone, o Options) (*Queue, error) {
 	if err := checkFolders(&o); err != nil {
 		return nil, err
@@ -109,9 +107,9 @@ func checkFolders(o *Options) error {
 	return err
 }
 
-// checkClean refuses a work tree in which either folder, or a rule that HEAD has, differs
-// from HEAD: what was not committed was not reviewed. Nor may anything be staged elsewhere,
-// for nobody could tell what a commit was to take along.
+// checkClean rejects a work tree in which a folder or a rule differs from HEAD: uncommitted changes
+// were not reviewed. It also rejects staged changes elsewhere, because the commit could include
+// them.
 func (q *Queue) checkClean() error {
 	committed, err := q.clone.Tree(q.head.Commit)
 	if err != nil {
@@ -135,8 +133,8 @@ func (q *Queue) checkClean() error {
 	return nil
 }
 
-// checkFilters refuses files that Git hands to a filter: what such a filter makes of a
-// signed file is what Git would expect in the commit.
+// checkFilters rejects files with a Git filter attribute: Git would expect the filtered content in
+// the commit, and not the signed bytes.
 func (q *Queue) checkFilters() error {
 	var paths []string
 	for _, f := range q.files {
@@ -152,8 +150,7 @@ func (q *Queue) checkFilters() error {
 	return nil
 }
 
-// checkUnmoved refuses a clone that is no longer as it was when the queue was
-// read: signing takes its time.
+// checkUnmoved rejects a clone that has changed since the files were read. Signing takes time.
 func (q *Queue) checkUnmoved() error {
 	head, err := q.clone.Head()
 	if err != nil {
@@ -182,7 +179,7 @@ func (q *Queue) read() error {
 	return err
 }
 
-// take reads one file of the queue. It returns nil for a file of other kinds.
+// take reads one pending file. It returns nil for a file of other kinds.
 func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	name := entry.Path
 	at := exception.Position{File: name}
@@ -206,7 +203,7 @@ func (q *Queue) take(entry git.Entry) (*file, exception.Refusals, error) {
 	return f, refusals, err
 }
 
-// walk calls visit for every entry below dir that is no folder, in order.
+// walk calls visit for every entry below dir that is not a folder, in order.
 func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 	switch folder, err := tree.Find(dir); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -219,7 +216,7 @@ func walk(tree *git.Tree, dir string, visit func(git.Entry) error) error {
 	return tree.Walk(dir, visit)
 }
 
-// readDocuments returns the documents of a file, and refuses what of it cannot be read.
+// readDocuments returns the documents of a file, and a refusal for each malformed one.
 func readDocuments(content []byte, name string) (docs []*exception.Document, refusals exception.Refusals, err error) {
 	for doc, err := range exception.NewReader(bytes.NewReader(content), name).All() {
 		var bad *exception.SyntaxError
@@ -239,7 +236,7 @@ func (q *Queue) folders() pending.Folders {
 	return pending.Folders{Unsigned: q.options.Unsigned, Signed: q.options.Signed}
 }
 
-// findOrigins finds the commits that the files of the queue come from.
+// findOrigins finds the origin commit of each pending file.
 func (q *Queue) findOrigins() error {
 	paths := make([]string, len(q.files))
 	for i, f := range q.files {

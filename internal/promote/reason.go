@@ -6,7 +6,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// The reasons for which a file is not promoted, beside those of [pending.Reasons].
+// The reasons to reject a file, in addition to [pending.Reasons].
 const (
 	ReasonBadName        = pending.ReasonBadName
 	ReasonNotRegular     = pending.ReasonNotRegular
@@ -18,10 +18,10 @@ const (
 	ReasonNotARenewal    = pending.ReasonNotARenewal
 )
 
-// ReasonKindNotAllowed refuses a document of a kind that [Checks.Kinds] does not allow.
+// ReasonKindNotAllowed rejects a document of a kind that is not in [Checks.Kinds].
 const ReasonKindNotAllowed = verify.ReasonKindNotAllowed
 
-// The reasons for which a signed file is not taken over from another job.
+// The reasons to reject a signed file from another job.
 const (
 	ReasonNotTheRequest  = "not-the-request"
 	ReasonUnexpectedFile = "unexpected-file"
@@ -30,7 +30,7 @@ const (
 	ReasonNotSealed      = "not-sealed" // with [Options.KeepGoing]
 )
 
-// The reasons for which a file is left to another run, or was promoted by one.
+// The reasons to skip a file: another run promotes it or has promoted it.
 const (
 	ReasonChangedSince = "changed-since"
 	ReasonGoneSince    = "gone-since"

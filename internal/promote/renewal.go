@@ -7,11 +7,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// renewals holds what says that it renews another exception against what is signed:
-// how many renewals there have been is counted here, and nowhere later can it be. A
-// predecessor that is gone was withdrawn, or has ended long since. It returns the
-// predecessor of each document as it lies in the signed folder, nil for a first
-// exception; who signed it is for the caller to verify.
+// renewals compares each renewal with the signed exception that it names. Only here can the number
+// of renewals be counted. Without its predecessor, a renewal is rejected: the predecessor was
+// revoked or expired long ago. It returns the predecessor of each document from the signed folder,
+// or nil for a first exception. The caller must verify the signature of the predecessor.
 func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, exception.Refusals, error) {
 	predecessors := make([]*exception.Document, len(docs))
 	var refusals exception.Refusals
@@ -33,8 +32,7 @@ func (l *listing) renewals(docs []*exception.Document) ([]*exception.Document, e
 	return predecessors, refusals, nil
 }
 
-// continues returns the signed exception that another one renews, or why it is no
-// renewal of one.
+// continues returns the signed exception that doc renews, or the reason why it is not a renewal.
 func (l *listing) continues(doc *exception.Document, e *exception.Exception) (predecessor *exception.Document, problem, err error) {
 	said, problem := e.Renewal()
 	if problem != nil {

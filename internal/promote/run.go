@@ -18,62 +18,60 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// Job says what one run promotes, by which rules, and where that goes.
+// Job holds the inputs of one run: the files, the rules and the destination.
 type Job struct {
 	Options
 	Clone *commit.Clone
-	Now   time.Time // lifetimes count from it
+	Now   time.Time // start of the lifetimes
 
-	// To is where the promotion goes. To.Push.To is the target branch, also where nothing is
-	// pushed; only a clone without a remote has none.
+	// To is the destination. To.Push.To is the target branch, even if nothing is pushed. It is
+	// empty only for a clone without a remote.
 	To deliver.To
-	// PullRequest pushes to a new branch, To.Push.As. "" is [Queue.PullRequestBranch].
+	// PullRequest pushes to a new branch, To.Push.As. "" means [Queue.PullRequestBranch].
 	PullRequest bool
-	// DryRun stops before anything is signed, or written anywhere.
+	// DryRun stops before anything is signed or written.
 	DryRun bool
-	// SealedOutput is a folder to write the sealed files to, in place of To; SealedInput is one
-	// to take them from, in place of Sign. See [Promotion.HandOver] and [Plan.TakeOver].
+	// SealedOutput is a folder for the signed files, instead of To. SealedInput is a folder with
+	// signed files, instead of Sign. See [Promotion.HandOver] and [Plan.TakeOver].
 	SealedOutput, SealedInput string
 
 	Checks Checks
-	// Verifier verifies by the trust policy. It is nil where none names a signer, and then
-	// nothing is taken from SealedInput, nor from a branch.
+	// Verifier verifies with the trust policy. It is nil if no trusted signer is configured. Then
+	// the run accepts no signed documents from SealedInput or from a branch.
 	Verifier *verify.Verifier
-	// Record returns the documents of a plan with the record of their review. branch is where
-	// the requests were merged, or "" where that is not known.
+	// Record returns the documents of a plan with their review records. branch is the target branch
+	// of the requests, or "" if it is not known.
 	Record func(ctx context.Context, plan *Plan, branch string) ([]*exception.Document, error)
-	// Sign returns the documents sealed, in their order. [exception.Refusals] refuse them.
+	// Sign returns the signed documents in the same order, or [exception.Refusals].
 	Sign func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error)
 }
 
-// Result is what became of a run. Where it refused everything, or nothing was pending, it has
-// no moves.
+// Result is the result of a run. It has no moves if everything was rejected or nothing was pending.
 type Result struct {
-	// Landed is how many promotions of earlier runs were pushed first.
+	// Landed is the number of promotions of earlier runs that were pushed first.
 	Landed int
-	// Moves have their sealed documents; those of a dry run are as they would be signed.
+	// Moves have the signed documents. In a dry run, they have the documents before signing.
 	Moves   []*Move
 	Skipped []Skip
-	// OtherKinds is how many pending files hold documents of other kinds alone. They stay.
+	// OtherKinds is the number of pending files with only documents of other kinds. They stay.
 	OtherKinds int
-	// Documents is how many were to be signed, or were.
+	// Documents is the number of documents to sign, or of signed documents.
 	Documents int
-	// Findings are what was refused, and warnings. With [Options.KeepGoing], files that were
-	// refused were left out: LeftOut is how many.
+	// Findings are the errors and warnings. LeftOut is the number of rejected files that were left
+	// out with [Options.KeepGoing].
 	Findings Findings
 	LeftOut  int
-	// Commit is zero where nothing was committed. To is the branch that it was pushed to;
-	// Proposed says that a run before did that, for the pull request.
+	// Commit is zero if nothing was committed. To is the pushed branch. Proposed reports whether an
+	// earlier run has pushed it already, for the pull request.
 	Commit   plumbing.Hash
 	To       commit.Remote
 	Proposed bool
-	// Left says why the work tree was left where it was, where that does not follow from what
-	// was asked for.
+	// Left is the reason if the work tree was unexpectedly not updated.
 	Left string
 }
 
-// Run promotes what is pending. A refusal is in the result and is no error. With an error,
-// nothing was promoted, and the result says what came before.
+// Run promotes the pending exceptions. A rejection is in the result and is not an error. After an
+// error nothing was promoted, and the result describes the steps before the error.
 func Run(ctx context.Context, job Job) (*Result, error) {
 	r := &run{Job: job, result: &Result{}, left: map[string]bool{}}
 	err := r.run(ctx)
@@ -93,9 +91,9 @@ type run struct {
 	left   map[string]bool // files that are left out
 }
 
-// run holds the order of a promotion: nothing is signed before all checks of the documents
-// have passed, and nothing is written before all of it is signed and verified. What is merged
-// meanwhile, and what the disk or the remote refuses, comes to light after the signing.
+// run keeps the order of a promotion. Nothing is signed before all documents pass the checks, and
+// nothing is written before everything is signed and verified. Later merges and errors of the disk
+// or the remote show only after the signing.
 func (r *run) run(ctx context.Context) error {
 	if r.SealedInput != "" && r.Verifier == nil {
 		return errors.New("no trusted signer is configured to verify the sealed files by")
@@ -141,11 +139,11 @@ func (r *run) run(ctx context.Context) error {
 	return r.made(promotion.Make(ctx, r.To))
 }
 
-// straight reports whether the run pushes to the target branch itself, so that the clone is to
-// be where that branch is.
+// straight reports whether the run pushes to the target branch itself. Then the clone must follow
+// that branch.
 func (r *run) straight() bool { return r.To.Way == deliver.Push && !r.PullRequest && !r.DryRun }
 
-// land pushes what runs before this one have committed in the clone and not pushed.
+// land pushes the commits of earlier runs that were not pushed.
 func (r *run) land(ctx context.Context) (err error) {
 	if r.straight() {
 		r.result.Landed, err = Land(ctx, r.Clone, r.Options, r.To.Push, r.To.By.Sign)
@@ -153,7 +151,7 @@ func (r *run) land(ctx context.Context) (err error) {
 	return err
 }
 
-// target returns the commit that the queue is planned on: what the target branch has now.
+// target returns the current commit of the target branch.
 func (r *run) target(ctx context.Context) (plumbing.Hash, error) {
 	if r.To.Push.To == (commit.Remote{}) {
 		head, err := r.Clone.Head()
@@ -162,9 +160,8 @@ func (r *run) target(ctx context.Context) (plumbing.Hash, error) {
 	return Target(ctx, r.Clone, r.To.Push.To, r.To.Way != deliver.Push && r.SealedOutput == "")
 }
 
-// plan plans and checks the promotion, and returns the documents as they are to be signed.
-// With [Options.KeepGoing] it leaves out each file that is refused, until nothing refuses the
-// rest.
+// plan makes and checks the plan, and returns the documents to sign. With [Options.KeepGoing] it
+// leaves out rejected files until the rest passes.
 func (r *run) plan(ctx context.Context, queue *Queue, on plumbing.Hash) (*Plan, []*exception.Document, error) {
 	for {
 		plan, err := queue.Plan(on)
@@ -181,7 +178,7 @@ func (r *run) plan(ctx context.Context, queue *Queue, on plumbing.Hash) (*Plan, 
 			r.leaveOut(Refused(plan.Refused))
 			return plan, recorded, nil
 		case !r.KeepGoing || !slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == shape.Error && plan.Has(f.Position.File) }):
-			return nil, nil, found // leaving out files would mend nothing
+			return nil, nil, found // leaving out files would not help
 		}
 		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Severity != shape.Error })
 		for _, f := range found {
@@ -191,8 +188,8 @@ func (r *run) plan(ctx context.Context, queue *Queue, on plumbing.Hash) (*Plan, 
 	}
 }
 
-// check returns what refuses documents of a plan before they are signed, and the documents
-// with the record of their review, where nothing does.
+// check returns the findings about a plan. If it has no errors, check also returns the documents
+// with their review records.
 func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Document, error) {
 	docs := plan.Documents()
 	if len(docs) == 0 {
@@ -204,7 +201,7 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 	}
 	alone, err := r.Checks.Check(docs, r.Now)
 	found = append(found, alone...)
-	if err != nil || found.Refuse() || r.SealedInput != "" { // the job that signed made the record
+	if err != nil || found.Refuse() || r.SealedInput != "" { // the job that signed wrote the record
 		return found, docs, err
 	}
 	branch := r.To.Push.To.Branch
@@ -224,7 +221,7 @@ func (r *run) check(ctx context.Context, plan *Plan) (Findings, []*exception.Doc
 	return found, recorded, err
 }
 
-// checkAgain refuses a plan that was made anew, on what the target branch has by now.
+// checkAgain rejects a plan that was made again on the moved target branch.
 func (r *run) checkAgain(plan *Plan) error {
 	found, err := r.Checks.against(plan, r.Now)
 	if err == nil && len(found) > 0 {
@@ -233,7 +230,7 @@ func (r *run) checkAgain(plan *Plan) error {
 	return err
 }
 
-// foresee ends a dry run with what would be signed.
+// foresee ends a dry run with the documents that would be signed.
 func (r *run) foresee(plan *Plan, recorded []*exception.Document) error {
 	prepared, err := sign.Prepare(recorded, r.Now, r.Checks.Rules)
 	if err != nil {
@@ -261,7 +258,7 @@ func (r *run) proposed(ctx context.Context, plan *Plan) (bool, error) {
 	return there, err
 }
 
-// sealed has the documents signed, or takes them from the job that did that.
+// sealed signs the documents, or reads the signed documents of another job.
 func (r *run) sealed(ctx context.Context, plan *Plan, recorded []*exception.Document) ([]*exception.Document, error) {
 	if r.SealedInput == "" {
 		if err := r.rehearse(ctx, plan, recorded); err != nil {
@@ -269,14 +266,15 @@ func (r *run) sealed(ctx context.Context, plan *Plan, recorded []*exception.Docu
 		}
 		return r.Sign(ctx, recorded)
 	}
-	plan.Refused = nil // those are on the result
+	plan.Refused = nil // already in the result
 	sealed, err := plan.TakeOver(r.SealedInput, r.Verifier, r.Now)
 	r.leaveOut(Refused(plan.Refused))
 	return sealed, err
 }
 
-// rehearse meets what would keep the promotion from where it goes, with every retry, before it
-// is signed and logged. What a remote refuses comes to light only when it is pushed.
+// rehearse tests the destination before anything is signed. Otherwise a permanent error, such as a
+// folder that exists already, would add log entries with every retry. An error of the remote shows
+// only in the push.
 func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Document) error {
 	switch {
 	case r.SealedOutput != "":
@@ -295,8 +293,8 @@ func (r *run) rehearse(ctx context.Context, plan *Plan, recorded []*exception.Do
 	return r.Clone.Rehearse(ctx, promotion.propose(&Done{}, ""))
 }
 
-// follow completes a run before this one that pushed, and was kept from bringing the clone to
-// where the remote is. There is nothing else that this run would do.
+// follow updates the clone to the remote. An earlier run may have pushed and then failed to update
+// the clone.
 func (r *run) follow(tip plumbing.Hash) {
 	if !r.straight() {
 		return
@@ -306,7 +304,7 @@ func (r *run) follow(tip plumbing.Hash) {
 	}
 }
 
-// leaveOut notes why files are left out.
+// leaveOut records the rejected files.
 func (r *run) leaveOut(found Findings) {
 	r.result.Findings = append(r.result.Findings, found...)
 	for _, f := range found {
@@ -315,8 +313,7 @@ func (r *run) leaveOut(found Findings) {
 	r.result.LeftOut = len(r.left)
 }
 
-// made notes what was done, unless that failed. What was skipped before anything was signed
-// stays so.
+// made records the result of a promotion. Files that were skipped before the signing stay skipped.
 func (r *run) made(done *Done, err error) error {
 	if err != nil {
 		return err

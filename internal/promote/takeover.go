@@ -15,15 +15,15 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// skew is how far the clocks of a Git server, a signer and a log may be apart.
+// skew is the allowed difference between the clocks of a Git server, a signer and a log.
 const skew = 5 * time.Minute
 
-// TakeOver reads what [Promotion.HandOver] wrote, and returns a sealed document for
-// each of [Plan.Documents]. Whoever filled the folder is not trusted: each
-// document has to verify, to be the one that was asked for but for what signing
-// adds, and to have been sealed after it was asked for; and nothing else may lie
-// in the folder. It returns [exception.Refusals] when something is not so. With
-// [Options.KeepGoing], what the folder was not filled with leaves the plan.
+// TakeOver reads a folder that [Promotion.HandOver] wrote, and returns a signed document for each
+// of
+// [Plan.Documents]. The folder is not trusted. Each document must verify, must equal the request
+// except for the fields that signing adds, and must be signed after the request. The folder must
+// not hold other files. TakeOver returns [exception.Refusals] otherwise. With [Options.KeepGoing],
+// requests without a signed file leave the plan.
 func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([]*exception.Document, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *Plan) TakeOver(dir string, verifier *verify.Verifier, now time.Time) ([
 	return sealed, nil
 }
 
-// unsealed refuses the files that the job which signed has left out.
+// unsealed returns a refusal for each file that the signing job left out.
 func (p *Plan) unsealed(files map[string]string) exception.Refusals {
 	var refusals exception.Refusals
 	for _, m := range p.Moves {
@@ -73,7 +73,7 @@ func (p *Plan) unsealed(files map[string]string) exception.Refusals {
 	return refusals
 }
 
-// unexpected refuses everything in the folder that the manifest does not name.
+// unexpected rejects everything in the folder that is not in the manifest.
 func unexpected(root *os.Root, files map[string]string) (exception.Refusals, error) {
 	var refusals exception.Refusals
 	met := 0
@@ -93,10 +93,10 @@ func unexpected(root *os.Root, files map[string]string) (exception.Refusals, err
 	return refusals, err
 }
 
-// readHanded reads a regular file of bounded size.
+// readHanded reads a regular file of limited size.
 func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) {
 	at := exception.Position{File: name}
-	// A folder on the way that is a link is as foreign as a file that is one.
+	// Reject a symbolic link in any part of the path, not only at the end.
 	for dir := name; dir != "."; dir = path.Dir(dir) {
 		info, err := root.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func readHanded(root *os.Root, name string) ([]byte, *exception.Refusal, error) 
 	return content, nil, err
 }
 
-// takeOver reads the sealed form of one file of the queue.
+// takeOver reads the signed form of one pending file.
 func (p *Plan) takeOver(root *os.Root, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
 	content, refusal, err := readHanded(root, m.To)
 	if err != nil {
@@ -133,8 +133,8 @@ func (p *Plan) takeOver(root *os.Root, m *Move, verifier *verify.Verifier, now t
 	return p.accept(content, m, verifier, now)
 }
 
-// accept reads the content of a sealed file, and refuses what does not verify or is not what
-// the move asks for.
+// accept reads the content of a signed file. It rejects documents that do not verify or do not
+// match the request.
 func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now time.Time) ([]*exception.Document, exception.Refusals, error) {
 	sealed, refusals, err := readDocuments(content, m.To)
 	if err != nil || len(refusals) > 0 {
@@ -161,7 +161,7 @@ func (p *Plan) accept(content []byte, m *Move, verifier *verify.Verifier, now ti
 	return sealed, refusals, nil
 }
 
-// answers refuses a sealed document that is not what was asked for.
+// answers rejects a signed document that does not match the request.
 func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *verify.Verified, terms lifetime.Terms, now time.Time) *exception.Refusal {
 	witnessed := now
 	for _, s := range verified.Signatures() {
@@ -169,8 +169,7 @@ func (p *Plan) answers(m *Move, asked, sealed *exception.Document, verified *ver
 			continue
 		}
 		witnessed = s.WitnessedAt
-		// Whoever signed had read the source; what was sealed before is another
-		// approval's.
+		// The signer had read the source commit. An earlier signature belongs to another approval.
 		if source := p.queue.committedAt; witnessed.Before(source.Add(-skew)) {
 			return &exception.Refusal{Position: sealed.Position(), Reason: ReasonSealedEarlier,
 				Message: fmt.Sprintf("it was sealed at %s, and the commit that asks for it is of %s", witnessed.UTC().Format(time.RFC3339), source.UTC().Format(time.RFC3339))}

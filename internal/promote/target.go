@@ -12,12 +12,11 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 )
 
-// Target returns the commit that a queue is planned on: the tip of the target branch, which
-// is fetched now, so that a run which is repeated signs nothing that was signed or
-// withdrawn since.
+// Target returns the commit for the plan: the tip of the target branch. It fetches the branch, so a
+// repeated run does not sign a request that was signed or withdrawn in the meantime.
 //
-// local is for a promotion that stays in the clone. Then the local branch counts where it
-// has everything that the remote has, or where the remote does not have that branch.
+// local is for a promotion that stays in the clone. Then the local branch is used if it contains
+// the remote branch, or if the remote does not have that branch.
 func Target(ctx context.Context, clone *commit.Clone, branch commit.Remote, local bool) (plumbing.Hash, error) {
 	if !local {
 		return clone.Fetch(ctx, branch)
@@ -42,9 +41,9 @@ func Target(ctx context.Context, clone *commit.Clone, branch commit.Remote, loca
 	return tip, nil
 }
 
-// askedAgain returns the files of the queue that a commit has unchanged, and that another
-// commit than in the source brought there: the request was withdrawn and made again, and
-// the approval of the first is not the approval of the second.
+// askedAgain returns the unchanged pending files that another commit than the one in the source
+// added. Such a request was withdrawn and made again, and the first approval does not cover the
+// second request.
 func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, error) {
 	if on == q.source {
 		return nil, nil
@@ -61,8 +60,7 @@ func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, e
 	}
 	again := map[string]bool{}
 	for _, f := range q.files {
-		// Where the history of this clone does not tell where it came from, and that of the
-		// branch does, it came later.
+		// If only the history of the target branch shows the origin of a file, it was added later.
 		now, known := origins[f.from]
 		if f.origin != nil && now.Commit != f.origin.Commit || f.origin == nil && known {
 			again[f.from] = true
@@ -71,9 +69,9 @@ func (q *Queue) askedAgain(there *listing, on plumbing.Hash) (map[string]bool, e
 	return again, nil
 }
 
-// changedRule returns the first of [Options.Rules] that is another in a tree than in HEAD,
-// which the rules of this run are from, or "": an old run that is repeated knows nothing of
-// what main asks for now.
+// changedRule returns the first of [Options.Rules] that differs between a tree and HEAD, or "".
+// This run read its rules from HEAD. A repeated old run does not know the current rules of the
+// target branch.
 func (q *Queue) changedRule(there *git.Tree) (string, error) {
 	if len(q.options.Rules) == 0 || there.Commit() == q.head.Commit.String() {
 		return "", nil

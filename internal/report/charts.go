@@ -10,10 +10,10 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// The charts are SVG that is made here: shapes with numbers, and texts that were
-// escaped. Their colours come from the page's style.
+// The charts are SVG built from numbers and escaped texts. The style of the page sets their
+// colours.
 
-// drawing is an SVG in the making.
+// drawing builds an SVG.
 type drawing struct{ strings.Builder }
 
 func (d *drawing) add(format string, args ...any) { fmt.Fprintf(d, format, args...) }
@@ -22,13 +22,13 @@ func (d *drawing) text(x, y float64, class, anchor, text string) {
 	d.add(`<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, template.HTMLEscapeString(plain.Line(text)))
 }
 
-// done returns the drawing, which says in words what it shows.
+// done returns the drawing. The title describes it in words for screen readers.
 func (d *drawing) done(width, height int, class, title string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %d %d" class="%s" role="img" aria-label="%s">%s</svg>`, //nolint:gosec // every text was escaped
 		width, height, class, template.HTMLEscapeString(plain.Line(title)), d.String()))
 }
 
-// bars draws how many there are of something: what is open, and what was.
+// bars draws one bar per name: the open exceptions and all exceptions so far.
 func bars(name string, counts []ledger.Count) template.HTML {
 	const (
 		width, row, names = 360, 40, 22
@@ -53,10 +53,10 @@ func bars(name string, counts []ledger.Count) template.HTML {
 	return d.done(width, len(counts)*row, "", "By "+name+". "+strings.Join(words, "; "))
 }
 
-// maxMonths is how many months are drawn, the last ones.
+// maxMonths is the number of months in the chart, the most recent ones.
 const maxMonths = 24
 
-// months draws how many exceptions were signed in each month; one is no chart.
+// months draws the number of signed exceptions per month. One month alone gives no chart.
 func months(v *Report) template.HTML {
 	signed := map[string]int{}
 	first := v.At

@@ -24,7 +24,7 @@ var csvHeader = []string{
 	"renews", "message renewed", "renewal", "renewed by", "chain from", "chain until",
 }
 
-// CSV writes a line an entry, as RFC 4180 has it.
+// CSV writes one line per entry in the format of RFC 4180.
 func CSV(w io.Writer, v *Report) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
@@ -44,8 +44,8 @@ func CSV(w io.Writer, v *Report) error {
 	return out.Error()
 }
 
-// csvCell keeps a text from being a formula: spreadsheets run what begins like one,
-// and let it fetch and send. A quotation mark before it makes it text.
+// csvCell prevents formula injection: a spreadsheet executes a cell that begins like a formula, and
+// the formula can send data. A leading quotation mark turns the cell into text.
 func csvCell(text string) string {
 	text = plain.Line(text)
 	if text != "" && strings.ContainsRune("=+-@\t\r|%", rune(text[0])) || strings.HasPrefix(text, "＝") || strings.HasPrefix(text, "＋") || strings.HasPrefix(text, "－") || strings.HasPrefix(text, "＠") {

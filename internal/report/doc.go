@@ -1,3 +1,4 @@
-// Package report shows a ledger: to people as a table, Markdown and a page, to programs
-// as JSON, CSV and metrics. Texts in a ledger may be hostile, and each format escapes them.
+// Package report writes the audit report: as a table, Markdown or an HTML page for people, and as
+// JSON, CSV or metrics for programs. Texts in the report may be hostile, so each format escapes
+// them.
 package report

@@ -21,15 +21,15 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
-// Bounds of the page: a browser shows so much, and the other formats have the rest.
+// Limits of the page, so that a browser can show it. The other formats have everything.
 const (
 	maxPageEntries  = 10_000
 	maxPageFindings = 500
 	maxBars         = 12
 )
 
-// page is what the template shows. Whatever is text in it is escaped by
-// html/template; what is made here as HTML holds no text that was not.
+// page is the input of the template. html/template escapes its texts. Fields of type template.HTML
+// contain only texts that this package has escaped.
 type page struct {
 	CSP                                string
 	Style                              template.CSS
@@ -72,14 +72,14 @@ type pageEntry struct {
 
 type fact struct{ Label, Mark, Value string }
 
-// The marks of what nobody vouches for.
+// The marks of unverified values.
 const (
 	byGit      = "by Git"
 	unverified = "unverified"
 )
 
-// HTML writes one page that needs nothing else: its policy lets it fetch
-// nothing, run nothing and send nothing.
+// HTML writes one self-contained page. Its Content-Security-Policy forbids scripts and every
+// request.
 func HTML(w io.Writer, v *Report) error {
 	parsed, err := template.New("page").Funcs(template.FuncMap{"line": plain.Line, "about": about, "names": renewedMost, "lasts": lasts}).Parse(pageHTML)
 	if err != nil {
@@ -118,7 +118,7 @@ func HTML(w io.Writer, v *Report) error {
 	}
 	p.Chains = v.Chains[:min(len(v.Chains), maxBars)]
 	p.MoreChains = max(0, len(v.Chains)-maxBars)
-	// What is there now comes first.
+	// Exceptions that are still in the repository come first.
 	sorted := slices.Clone(v.Entries)
 	slices.SortStableFunc(sorted, func(a, b *ledger.Entry) int { return cmp.Compare(gone(a), gone(b)) })
 	for _, e := range sorted[:min(len(sorted), maxPageEntries)] {
@@ -136,7 +136,7 @@ func gone(e *ledger.Entry) int {
 	return 1
 }
 
-// stateLabels say in a few words what a state means.
+// stateLabels describes each state in a few words.
 var stateLabels = map[ledger.State]string{
 	ledger.Open: "open", ledger.NotYet: "signed, still to start", ledger.Expired: "expired, and still there", ledger.Unverified: "with a seal that does not hold",
 	ledger.NotSigned: "not signed yet", ledger.Waiting: "waiting to be signed", ledger.Removed: "gone", ledger.Dropped: "asked for, and taken back",
@@ -176,7 +176,7 @@ func pageEntryOf(e *ledger.Entry) pageEntry {
 	return out
 }
 
-// facts are the whole record of an entry.
+// facts returns the whole record of an entry.
 func facts(e *ledger.Entry, mark string) []fact {
 	var all []fact
 	say := func(label, mark, value string) {
@@ -259,7 +259,7 @@ func facts(e *ledger.Entry, mark string) []fact {
 	return all
 }
 
-// before says that an event is older than what is known.
+// before returns a note for an event that may be older than the first known commit.
 func before(known bool) string {
 	if known {
 		return ", or before: the history begins there"

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 )
 
-// jsonReport is the form of the JSON, which docs/ledger.schema.json describes.
+// jsonReport is the JSON format that docs/ledger.schema.json describes.
 type jsonReport struct {
 	APIVersion string           `json:"apiVersion"`
 	Kind       string           `json:"kind"`
@@ -59,7 +59,7 @@ type jsonWait struct {
 	LeftOut int   `json:"leftOut"`
 }
 
-// JSON writes all of it, in the form that docs/ledger.schema.json describes.
+// JSON writes the whole report in the format of docs/ledger.schema.json.
 func JSON(w io.Writer, v *Report) error {
 	out := jsonReport{
 		APIVersion: "polex.dev/v1alpha1", Kind: "Ledger", Tool: jsonTool{"polex-audit", v.Version},
@@ -77,5 +77,5 @@ func JSON(w io.Writer, v *Report) error {
 	return enc.Encode(out)
 }
 
-// present is a list that is not null in JSON.
+// present returns an empty list for nil, so that JSON has [] and not null.
 func present[T any](list []T) []T { return append([]T{}, list...) }

@@ -8,10 +8,10 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// maxMarkdownRows keeps a job's summary below the mebibyte that GitHub shows.
+// maxMarkdownRows keeps a job summary below GitHub's limit of 1 MiB.
 const maxMarkdownRows = 500
 
-// Markdown writes tables for a job's summary. Lists are cut at 500 rows.
+// Markdown writes tables for a job summary. It cuts lists at 500 rows.
 func Markdown(w io.Writer, v *Report) error {
 	var b strings.Builder
 	text := plain.Markdown

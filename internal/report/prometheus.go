@@ -8,11 +8,10 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 )
 
-// maxSeries bounds what one kind of metric brings into a Prometheus.
+// maxSeries is the maximum number of time series of one metric.
 const maxSeries = 1000
 
-// Prometheus writes the text format, as the textfile collector of the node
-// exporter reads it.
+// Prometheus writes the text format for the textfile collector of the node exporter.
 func Prometheus(w io.Writer, v *Report) error {
 	var b strings.Builder
 	metric := func(name, help string) { gauge(&b, name, help) }
@@ -28,7 +27,7 @@ func Prometheus(w io.Writer, v *Report) error {
 	}
 	for _, kind := range ledger.Kinds() {
 		if kind.IsDrift() && !v.Compared {
-			continue // nothing is known of it
+			continue // unknown without a cluster
 		}
 		fmt.Fprintf(&b, "polex_audit_findings{kind=%s} %d\n", label(string(kind)), found[kind])
 	}
@@ -78,7 +77,7 @@ func gauge(b *strings.Builder, name, help string) {
 	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
 }
 
-// each writes a value of every exception under signed/ that was verified and has one.
+// each writes the value of every verified exception under signed/ that has one.
 func each(b *strings.Builder, name, help string, v *Report, value func(*ledger.Entry) (int64, bool)) {
 	gauge(b, name, help)
 	met := map[string]bool{}
@@ -94,7 +93,7 @@ func each(b *strings.Builder, name, help string, v *Report, value func(*ledger.E
 	}
 }
 
-// label writes a label's value, which may be hostile.
+// label escapes the value of a label, which may be hostile.
 func label(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`

@@ -12,7 +12,7 @@ import (
 
 const oneDay = 24 * time.Hour
 
-// predecessor names what an exception renews, or is "".
+// predecessor returns the identity of the renewed exception, or "".
 func predecessor(e *ledger.Entry) string {
 	if e.Renews == nil {
 		return ""
@@ -20,7 +20,7 @@ func predecessor(e *ledger.Entry) string {
 	return e.Predecessor().String()
 }
 
-// successors names what renews an exception.
+// successors returns the identities of the exceptions that renew e.
 func successors(e *ledger.Entry) string {
 	var names []string
 	for _, after := range e.RenewedBy {
@@ -29,7 +29,7 @@ func successors(e *ledger.Entry) string {
 	return strings.Join(names, ", ")
 }
 
-// approval names an entry for people.
+// approval returns the namespace, name and version of an entry for people.
 func approval(e *ledger.Entry) string {
 	name := e.Identity.Namespace + "/" + e.Identity.Name
 	if e.Version > 1 {
@@ -38,7 +38,7 @@ func approval(e *ledger.Entry) string {
 	return name
 }
 
-// lasts says how long a chain is.
+// lasts returns the length of a chain as text.
 func lasts(c *ledger.Chain) string {
 	length, known := c.Length()
 	switch {
@@ -53,7 +53,7 @@ func lasts(c *ledger.Chain) string {
 	}
 }
 
-// renewedMost says of a chain from where to where it goes.
+// renewedMost returns the first and the last exception of a chain as text.
 func renewedMost(c *ledger.Chain) string {
 	names := approval(c.First())
 	if last := c.Last(); last != c.First() {
@@ -62,7 +62,7 @@ func renewedMost(c *ledger.Chain) string {
 	return names
 }
 
-// renewalCells are what CSV says of renewals.
+// renewalCells returns the CSV cells about renewals.
 func renewalCells(e *ledger.Entry) []string {
 	cells := []string{predecessor(e), "", "", successors(e), "", ""}
 	if e.Renews != nil {

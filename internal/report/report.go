@@ -7,20 +7,20 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 )
 
-// Report is what the formats show.
+// Report is the input of all formats.
 type Report struct {
 	*ledger.Ledger
-	Version  string // of polex
-	Revision string // what was asked about
+	Version  string // version of polex
+	Revision string // revision on the command line
 	Totals   ledger.Sums
-	All      bool     // lists what has gone, too
+	All      bool     // list removed exceptions too
 	Failed   []string // kinds of findings that fail the run
-	Status   int      // its exit status
-	Width    int      // of a table, in characters
-	Terminal bool     // a table breaks its lines
+	Status   int      // exit status
+	Width    int      // of the table, in characters
+	Terminal bool     // break long lines of the table
 }
 
-// New makes the report of a ledger. failOn are the kinds of findings that fail it.
+// New makes the report. failOn are the kinds of findings that fail the run.
 func New(l *ledger.Ledger, often int, failOn map[ledger.Kind]bool) *Report {
 	v := &Report{Ledger: l, Totals: l.Sums(often)}
 	for _, f := range l.Findings {
@@ -31,15 +31,14 @@ func New(l *ledger.Ledger, often int, failOn map[ledger.Kind]bool) *Report {
 	return v
 }
 
-// Whole reports whether it tells all that there is to tell: that is something, a part of
-// the cluster did not stay unread, and the history is not cut off, unless that is allowed.
+// Whole reports whether the report is complete: it is not empty, every object of the cluster could
+// be read, and the clone is not shallow or allowShallow is true.
 func (v *Report) Whole(allowShallow bool) bool {
 	return len(v.Entries)+len(v.Findings) > 0 && (allowShallow || !v.Shallow) &&
 		!slices.ContainsFunc(v.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.UnreadableThere })
 }
 
-// listed are the entries of a list for people: what lies in the folders, or
-// everything.
+// listed returns the entries for the lists: those in the folders, or all if v.All is true.
 func (v *Report) listed() []*ledger.Entry {
 	var listed []*ledger.Entry
 	for _, e := range v.Entries {
@@ -50,8 +49,8 @@ func (v *Report) listed() []*ledger.Entry {
 	return listed
 }
 
-// askedBy says who asked for an exception, and whether that was signed: it is what
-// Git says otherwise.
+// askedBy returns the requester and whether a valid signature covers the name. Without a signed
+// name it is the author of the commit.
 func askedBy(e *ledger.Entry) (who string, signed bool) {
 	if e.Said.RequestedBy != "" {
 		return e.Said.RequestedBy, e.Verified
@@ -62,7 +61,7 @@ func askedBy(e *ledger.Entry) (who string, signed bool) {
 	return "", false
 }
 
-// signature is the one that counts, or nil.
+// signature returns the first signature of a trusted signer, or nil.
 func signature(e *ledger.Entry) *ledger.Signature {
 	if e.Seal == nil {
 		return nil

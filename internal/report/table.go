@@ -14,8 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// Table writes for a terminal: what there is, what to look at, and what it adds
-// up to.
+// Table writes the exceptions, the findings and the totals for a terminal.
 func Table(w io.Writer, v *Report) error {
 	var b strings.Builder
 	v.fold(&b, headline(v), 0)
@@ -46,7 +45,7 @@ func Table(w io.Writer, v *Report) error {
 	return err
 }
 
-// headline says what the ledger is of.
+// headline returns the number of commits, the revision and the time of the report.
 func headline(v *Report) string {
 	if v.Commits == 0 {
 		return fmt.Sprintf("%s has no commit at %s", v.Revision, clock(v.At))
@@ -58,7 +57,7 @@ func headline(v *Report) string {
 	return line + ", as of " + clock(v.At)
 }
 
-// stateCounts says how many exceptions there are of each state.
+// stateCounts returns the number of exceptions in each state.
 func stateCounts(v *Report) string {
 	states := v.States()
 	var parts []string
@@ -70,7 +69,7 @@ func stateCounts(v *Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// about names what a finding is about, or is "".
+// about returns the object and the file of a finding, or "".
 func about(f ledger.Finding) string {
 	if f.Object != "" && f.File != "" {
 		return f.Object + ", " + f.File
@@ -78,7 +77,7 @@ func about(f ledger.Finding) string {
 	return f.Object + f.File
 }
 
-// The columns of the table; those of a zero width share what is left.
+// The columns of the table. Columns with a width of zero share the remaining width.
 var columns = []struct {
 	width int
 	share int
@@ -121,7 +120,7 @@ func cells(e *ledger.Entry) []string {
 	return []string{string(e.State), approval(e), claimed(policyNames(e), e.Verified), claimed(who, signed), signedAt, claimed(day(e.ExpiresAt), e.Verified)}
 }
 
-// claimed marks what nobody vouches for.
+// claimed marks an unverified value with a question mark.
 func claimed(text string, verified bool) string {
 	if text != "" && !verified {
 		return "?" + text
@@ -137,7 +136,7 @@ func policyNames(e *ledger.Entry) string {
 	return strings.Join(names, ", ")
 }
 
-// fit makes a cell of a text: escaped, cut where it is too long, and filled up.
+// fit escapes a text and cuts or pads it to the width of a cell.
 func fit(text string, width int) string {
 	text = plain.Line(text)
 	if n := utf8.RuneCountInString(text); n <= width {
@@ -146,7 +145,7 @@ func fit(text string, width int) string {
 	return plain.Cut(text, width)
 }
 
-// fold writes a hostile text, on a terminal on lines of its width.
+// fold escapes a text and writes it. On a terminal it breaks lines at the width.
 func (v *Report) fold(b *strings.Builder, text string, indent int) {
 	text = plain.Line(text)
 	line := strings.Repeat(" ", indent)
@@ -168,7 +167,7 @@ func (v *Report) fold(b *strings.Builder, text string, indent int) {
 	b.WriteString(line + "\n")
 }
 
-// maxSums is how many lines a sum has in a table.
+// maxSums is the maximum number of lines of one total in the table.
 const maxSums = 5
 
 func writeSums(b *strings.Builder, v *Report) {
@@ -221,7 +220,7 @@ func sums(v *Report) []sum {
 	return []sum{{"policy", v.Totals.Policies}, {"rule", v.Totals.Rules}, {"namespace", v.Totals.Namespaces}, {"owner", v.Totals.Owners}, {"age", aged}, {"policy, of renewals", v.Totals.Renewals}}
 }
 
-// named is the name of a count that may have none.
+// named replaces an empty name.
 func named(name string) string { return cmp.Or(name, "(none)") }
 
 func waited(v *Report) string {
@@ -232,7 +231,7 @@ func waited(v *Report) string {
 	return line
 }
 
-// notSigned says how old is what is not signed yet, or is "".
+// notSigned returns the number and the oldest of the exceptions that are not signed yet, or "".
 func notSigned(v *Report) string {
 	var oldest *ledger.Entry
 	count := 0

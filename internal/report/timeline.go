@@ -11,17 +11,18 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// maxLines is how many exceptions a timeline shows.
+// maxLines is the maximum number of lines in the timeline.
 const maxLines = 40
 
-// span is when an exception counts, or counted.
+// span is the time in which an exception is or was valid.
 type span struct {
 	entry    *ledger.Entry
 	from, to time.Time
-	open     bool // it has no end
+	open     bool // it never expires
 }
 
-// spanOf is that of a verified exception.
+// spanOf returns the span of an exception. ok is false if it is not verified or has no signing
+// time.
 func spanOf(e *ledger.Entry, at time.Time) (s span, ok bool) {
 	if !e.Verified || e.Seal == nil || e.Seal.SignedAt.IsZero() {
 		return span{}, false
@@ -39,15 +40,15 @@ func spanOf(e *ledger.Entry, at time.Time) (s span, ok bool) {
 	return s, true
 }
 
-// row is a line of the timeline: an exception, or those that renew each other.
+// row is a line of the timeline: one exception, or a chain of renewals.
 type row struct {
-	chain *ledger.Chain // nil for one alone
+	chain *ledger.Chain // nil for a single exception
 	last  span
 	spans []span
 	to    time.Time
 }
 
-// rows are the lines: what is there first, then by how late it ends.
+// rows returns the lines: exceptions in the repository first, then by expiry.
 func rows(v *Report) []*row {
 	var all []*row
 	of := map[*ledger.Chain]*row{}
@@ -83,8 +84,8 @@ func rows(v *Report) []*row {
 	return all
 }
 
-// timeline draws when exceptions count. Those that end next come first; those that
-// renew each other stand in one line, and are joined.
+// timeline draws the validity of the exceptions, the next expiry first. Renewals of one exception
+// share a line and are underlined.
 func timeline(v *Report) (template.HTML, string) {
 	all := rows(v)
 	if len(all) == 0 {
@@ -145,7 +146,7 @@ func timeline(v *Report) (template.HTML, string) {
 	return d.done(width, height, "timeline", caption), caption
 }
 
-// link is the class of what stands beside others in its line.
+// link returns the CSS class of bars that share a line.
 func (r *row) link() string {
 	if len(r.spans) > 1 {
 		return " link"
@@ -153,7 +154,7 @@ func (r *row) link() string {
 	return ""
 }
 
-// words say what a bar shows.
+// words describes a bar.
 func (s span) words() string {
 	until := "until " + day(s.to)
 	if s.open {
@@ -166,7 +167,7 @@ func (s span) words() string {
 	return text
 }
 
-// ticks are at most nine days between two times, at even distances.
+// ticks returns at most nine dates between two times, at even distances.
 func ticks(from, to time.Time) []time.Time {
 	const most = 8
 	days := 1

@@ -9,23 +9,22 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The lines of "kyverno apply" 1.19.1, without colours.
+// Lines in the output of "kyverno apply" 1.19.1, without colours.
 var (
 	applyHead = regexp.MustCompile(`^policy (\S{1,300}) -> resource (?:(\S{1,63})/)?(\S{1,63})/(\S{1,253}) failed:$`)
 	applyRule = regexp.MustCompile(`^(\d{1,4}) - (\S{0,63}) (.*)$`)
 	colour    = regexp.MustCompile("\x1b\\[[0-9;]*m")
 )
 
-// FromApply reads the violations that "kyverno apply" 1.19.1 prints:
+// FromApply parses violations from the output of "kyverno apply" 1.19.1:
 //
 //	policy require-probes -> resource team-a/Deployment/web failed:
 //	1 - autogen-check validation error: …
 //
-// It says nothing of the group of a resource, and nothing of the kind of a policy:
-// for other kinds than those of Pods, objects have to be given, and for most the
-// policies. A message of several lines may look like more than it is; a report does
-// not have that weakness. No violation in the text is none, and more than
-// [MaxViolations] is a problem.
+// The output contains neither the API group of a resource nor the kind of a policy. Kinds other
+// than Pods and their controllers therefore need manifests, and most need the policies. A message
+// of several lines can imitate violations; a report does not have this weakness. A text without
+// violations gives none. More than [MaxViolations] is a problem.
 func FromApply(text, file string) ([]Violation, *Problem) {
 	var found []Violation
 	var head *Violation

@@ -7,29 +7,28 @@ import (
 	"slices"
 )
 
-// cause is what several violations have in common: the rules of one policy, and
-// the workload that does not pass them.
+// cause groups violations by the rules of one policy and the workload that violates them.
 type cause struct {
 	of       []*resolved
 	workload Resource
-	// targets are the resources that are exempt.
+	// targets are the exempted resources.
 	targets []target
 	rules   []string // kyverno.io: their names, sorted
-	// controls of Pod security; nil where whole rules are skipped.
+	// controls of Pod security; nil to exempt from whole rules.
 	controls []Control
-	notes    []string // what the draft could not take into account
+	notes    []string // facts that the draft could not consider
 }
 
-// target is one kind of what is exempt, with its names.
+// target is one kind of exempted resource, with its names.
 type target struct {
 	Resource
-	patterns   []string // kyverno.io: of the names that controllers make; nil for the very name
-	labels     []label  // kyverno.io: that tell them from siblings
-	expression string   // policies.kyverno.io: the same
+	patterns   []string // kyverno.io: patterns of the generated names; nil for the exact name
+	labels     []label  // kyverno.io: labels that distinguish them from siblings
+	expression string   // policies.kyverno.io: the names as a regular expression
 }
 
-// causes puts violations together. Violations of controls of Pod security stay
-// rule by rule: what an exception says of controls counts for all its rules.
+// causes groups violations. Violations of Pod security controls stay separate for each rule,
+// because the controls of an exception apply to all its rules.
 func (r *requester) causes(all []*resolved) []*cause {
 	byKey := map[breach]*cause{}
 	var found []*cause
@@ -58,15 +57,14 @@ func (r *requester) causes(all []*resolved) []*cause {
 	return found
 }
 
-// workload returns whose violation one is: the resource's own, or that of the
-// controller that made the resource, as a manifest or another violation of the same
-// rule says.
+// workload returns the workload with the violation: the resource itself or the controller that
+// created it. The controller comes from a manifest or from another violation of the same rule.
 func (r *requester) workload(one *resolved) Resource {
 	if one.direct {
 		return one.Resource
 	}
 	owner := r.objects.owner(one.Resource)
-	// Names that were cut lead nowhere.
+	// Truncated names match no controller.
 	for _, kind := range controllers {
 		for at := len(owner.Name) - 1; at > 0; at-- {
 			other := Resource{APIVersion: workloads[kind].apiVersion, Kind: kind, Namespace: owner.Namespace, Name: owner.Name[:at]}
@@ -78,19 +76,19 @@ func (r *requester) workload(one *resolved) Resource {
 	return owner
 }
 
-// breach tells violations apart: by policy, rule and who does not pass it.
+// breach is the key of a violation: the policy, the rule and the violating resource.
 type breach struct {
 	policyKind, policy, rule string
 	by                       Resource
 	direct                   bool
 }
 
-// by is the breach of the violation's rule by a controller of Pods.
+// by returns the key of a violation of the same rule by a controller of Pods.
 func (one *resolved) by(controller Resource) breach {
 	return breach{one.PolicyKind, one.Policy, one.rule, controller, false}
 }
 
-// reach says which resources and rules the exception is for.
+// reach sets the resources and rules of the exception.
 func (c *cause) reach(all objects) {
 	first := c.of[0]
 	rules := map[string]bool{}
@@ -120,7 +118,7 @@ func (c *cause) reach(all objects) {
 	}
 }
 
-// kinds returns the workload's own kind, and what it makes on the way to Pods.
+// kinds returns the kind of the workload and the kinds that it creates, down to Pods.
 func (c *cause) kinds() []made {
 	own := []made{{kind: c.workload.Kind, apiVersion: c.workload.APIVersion}}
 	if c.of[0].direct || !c.workload.isWorkload() {
@@ -155,7 +153,7 @@ func (c *cause) target(kind made, all objects) target {
 	return t
 }
 
-// note says what is left open.
+// note adds notes about open questions.
 func (c *cause) note() {
 	for _, one := range c.of {
 		if one.guessed {
@@ -172,7 +170,7 @@ func (c *cause) note() {
 	c.notes = slices.Compact(c.notes)
 }
 
-// merged puts the controls of several violations together.
+// merged merges the controls of several violations.
 func merged(all, more []Control) []Control {
 	for _, control := range more {
 		at := slices.IndexFunc(all, func(c Control) bool { return c.Name == control.Name })

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// conditions writes the spec of a policies.kyverno.io exception. The condition is
-// one, so that what is read first guards what comes behind it: one that cannot be
-// evaluated is, for some policies of Kyverno 1.19, as good as one that holds.
+// conditions writes the spec of a policies.kyverno.io exception. It has one condition, so that the
+// first part protects the following parts. For some policies, Kyverno 1.19 treats a condition that
+// cannot be evaluated as true.
 func (c *cause) conditions() map[string]any {
 	lines := []string{"object != null && has(object.metadata) && has(object.apiVersion) && has(object.kind)"}
 	if c.workload.Namespace != "" {
@@ -40,6 +40,5 @@ func (t target) condition() string {
 	return version + " && object.kind == " + quoted(t.Kind) + " && " + named
 }
 
-// quoted writes a literal of CEL. What it is given has the form of a name or is
-// made of one: there is nothing to escape in it.
+// quoted returns a CEL string literal. The text has the form of a name, so it needs no escapes.
 func quoted(text string) string { return "'" + text + "'" }

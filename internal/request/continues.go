@@ -11,9 +11,9 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// Continues says why a document is not the renewal of a signed exception that it
-// says it is: it names another message, counts otherwise, or exempts something else.
-// It is nil where it is. What both say of themselves may differ, and the time.
+// Continues returns nil if a document is a valid renewal of a signed exception. It returns an error
+// if the document names another predecessor, has a wrong number or exempts something else. The
+// statements and the expiry may differ.
 func Continues(successor, signed *exception.Document) error {
 	before, err := readPredecessor(signed)
 	if err != nil {
@@ -42,7 +42,7 @@ func Continues(successor, signed *exception.Document) error {
 	return nil
 }
 
-// exempts returns what a spec exempts, without what it says of itself.
+// exempts returns the part of a spec that defines the exemption.
 func exempts(doc *exception.Document) map[string]any {
 	spec := child(doc.Object(), "spec")
 	delete(spec, "expiresAt")
@@ -52,13 +52,13 @@ func exempts(doc *exception.Document) map[string]any {
 
 var errNoException = errors.New("it is not a PolicyException")
 
-// predecessor is an exception that was signed, as its seal says. Who signed it is for
-// others to verify.
+// predecessor is a signed exception, as its signature annotations describe it. The caller must
+// verify the signer.
 type predecessor struct {
 	id      exception.Identity
-	message *exception.Document // what was signed
-	named   string              // as a renewal of it names it
-	number  int                 // of renewals in a row that it is the last of
+	message *exception.Document // the signed content
+	named   string              // its name in a renewal
+	number  int                 // its number in a row of renewals
 }
 
 func readPredecessor(signed *exception.Document) (*predecessor, error) {

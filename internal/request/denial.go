@@ -13,14 +13,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// What Kyverno 1.19.1 says when it denies a request, which kubectl, Flux and Argo CD repeat.
+// The message of Kyverno 1.19.1 for a denied request, which kubectl, Flux and Argo CD repeat.
 var (
 	denialHead = regexp.MustCompile(`resource ([A-Za-z0-9]{1,63})/([^/\s]{0,63})/(\S{0,253}) was blocked due to the following policies:?`)
-	// denialIntroduction is what stands before the next one.
+	// denialIntroduction is the text before the next denial.
 	denialIntroduction = regexp.MustCompile(`[^\n]*denied the request:(?:\s|\\n)*$`)
 	denialNew          = regexp.MustCompile(`\bPolicy (\S{1,253}) (?:failed|error): |\b([A-Z][A-Za-z0-9]{0,62})/(?:([^/\s]{1,63})/)?([^/\s]{1,253}) dry-run failed`)
-	// Without line breaks, a name that another follows is a policy's, and one that a message
-	// follows is a rule's. YAML quotes a message that has ": " in it.
+	// Without line breaks, a name before another name is a policy, and a name before a message is a
+	// rule. YAML quotes a message that contains ": ".
 	oneLine     = regexp.MustCompile(`^\s*` + denialName + `\s+` + denialName + `(\s|$)`)
 	oneLineKey  = regexp.MustCompile(`^\s*` + denialName + `(?:\s+('(?:[^']|'')*'|"(?:[^"\\]|\\.)*"))?(?:\s|$)`)
 	oneLineNext = regexp.MustCompile(`\s` + denialName + `(\s|$)`)
@@ -28,17 +28,17 @@ var (
 
 const denialName = `([^\s:'"|>{\[]{1,253}):`
 
-// FromDenial reads what Kyverno said when it denied requests:
+// FromDenial parses the message of Kyverno for denied requests:
 //
 //	resource Pod/team-a/web was blocked due to the following policies
 //
 //	require-probes:
 //	  check: 'validation error: …'
 //
-// with its line breaks, without them, or as a text of JSON. For policies of
-// policies.kyverno.io it names no resource ("Policy vp failed: …"): about is what the
-// request was for, or what Flux says before it, and fills in what the message does not say.
-// Denied by none of Kyverno's policies is no violation.
+// The message may have line breaks, no line breaks, or be a JSON string. For policies.kyverno.io it
+// contains no resource ("Policy vp failed: …"). The resource is then about, which the caller knows
+// from the request, or the resource in a preceding message of Flux. A message of another webhook
+// gives no violation.
 func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 	position := func(at int) exception.Position {
 		return exception.Position{File: file, Line: 1 + strings.Count(text[:at], "\n"), Column: 1}
@@ -48,7 +48,7 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 	for i, m := range heads {
 		v := Violation{Resource: Resource{Kind: text[m[2]:m[3]], Namespace: text[m[4]:m[5]], Name: text[m[6]:m[7]]}, Position: position(m[2])}
 		if about.Kind == v.Resource.Kind && about.Namespace == v.Resource.Namespace && (v.Resource.Name == "" || about.Name == v.Resource.Name) {
-			v.Resource = about // which knows the group
+			v.Resource = about // about also has the API group
 		}
 		list := text[m[1]:]
 		if i+1 < len(heads) {
@@ -82,8 +82,8 @@ func FromDenial(text, file string, about Resource) ([]Violation, *Problem) {
 	return found, nil
 }
 
-// blocked reads the policies and rules of a denial. They are YAML, unless something put all
-// of it on one line.
+// blocked parses the policies and rules of a denial. They are YAML, unless the line breaks are
+// lost.
 func blocked(text string, escaped bool, v Violation) ([]Violation, error) {
 	for range 3 { // JSON in JSON
 		if !escaped && !strings.HasPrefix(strings.TrimLeft(text, " "), `\`) {
@@ -127,7 +127,7 @@ func blocked(text string, escaped bool, v Violation) ([]Violation, error) {
 	return found, nil
 }
 
-// unescaped reads a text of JSON, up to its end or that of the line.
+// unescaped decodes a JSON string up to its end or the end of the line.
 func unescaped(text string) (string, error) {
 	var said string
 	err := json.Unmarshal([]byte(`"`+jsonText.FindString(text)+`"`), &said)
@@ -136,15 +136,15 @@ func unescaped(text string) (string, error) {
 
 var jsonText = regexp.MustCompile(`^(?:[^"\\\n]|\\.)*`)
 
-// fromOneLine reads policies and rules without line breaks. Names with spaces, and messages of
-// several lines, cannot be told there.
+// fromOneLine parses policies and rules without line breaks. It does not support names with spaces
+// and messages of several lines.
 func fromOneLine(line string, v Violation) ([]Violation, error) {
 	var found []Violation
 	policy := ""
 	for {
 		key := oneLineKey.FindStringSubmatch(line)
 		if key == nil {
-			return found, nil // what follows a message
+			return found, nil // the rest of a message
 		}
 		line = strings.TrimSpace(line[len(key[0]):])
 		message := key[2]
@@ -164,7 +164,7 @@ func fromOneLine(line string, v Violation) ([]Violation, error) {
 		}
 		one := v
 		one.Policy, one.Rule, one.Message = policy, key[1], message
-		_ = yaml.Unmarshal([]byte(key[2]), &one.Message) // a quoted one; it is for people
+		_ = yaml.Unmarshal([]byte(key[2]), &one.Message) // a quoted message; only for people
 		found = append(found, one)
 	}
 }

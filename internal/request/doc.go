@@ -1,24 +1,22 @@
-// Package request drafts the narrowest exception that answers a violation.
+// Package request drafts the narrowest exception for a violation.
 //
-//  1. A [Violation] is one rule of one policy that one resource did not pass. They
-//     are read from reports ([FromReport]), from what "kyverno apply" prints
-//     ([FromApply]), from what Kyverno says when it denies a request ([FromDenial]),
-//     or made from what somebody says.
-//  2. What none of these says is looked up: in the policies, which rules Kyverno
-//     makes of a rule and whether they check controls of Pod security; in manifests,
-//     whose Pod it is and which images it runs.
-//  3. Violations of one cause become one request: those of the rules of one policy
-//     by one workload, which is the Deployment and not its Pods one by one.
-//  4. A [Draft] names the policy, the rules and their forms for the kinds it is for,
-//     the exact names, and patterns only for the names that controllers make.
-//     Its own name follows from what it exempts, so that who asks twice asks once.
+//  1. A [Violation] is one rule of one policy that one resource violates. Violations come
+//     from reports ([FromReport]), the output of "kyverno apply" ([FromApply]), the message of
+//     a denied request ([FromDenial]), or the command line.
+//  2. The policies and manifests add missing facts. Policies contain the rules that Kyverno
+//     generates from a rule, and the rules that check controls of Pod security. Manifests
+//     contain the owner of a Pod and its images.
+//  3. Violations of one cause become one request: all rules of one policy that one workload
+//     violates. The workload is the Deployment, not each of its Pods.
+//  4. A [Draft] contains the policy, the rules, their generated forms for the exempted kinds,
+//     and the exact names. It uses patterns only for the names that controllers generate. Its
+//     own name follows from the exemption, so that the same request gives the same name.
 //
-// A report is written by whoever can make a report, and its texts by whoever names
-// a resource: no text of it is a pattern, chooses what is read, or comes into a
-// draft without having the form of a name. What a draft says of its reason, ticket
-// and owner comes from the requester alone.
+// A report is untrusted, and so are the resource names in it. No text of a report becomes a
+// pattern, selects input, or gets into a draft without the form of a name. The reason, ticket and
+// owner of a draft come only from the requester.
 //
-// [Renew] drafts the successor of an exception that was signed.
+// [Renew] drafts the successor of a signed exception.
 //
-// The package does no I/O and knows no clock.
+// The package does no I/O and reads no clock.
 package request

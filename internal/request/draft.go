@@ -10,43 +10,43 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// Options say what is known beside the violations, and what the requester says.
+// Options are facts in addition to the violations, and the statements of the requester.
 type Options struct {
-	// Policies are the policies that were violated; nil means that they are not
-	// known. Some sources do not say enough without them.
+	// Policies are the violated policies; nil means unknown. Some sources are not sufficient
+	// without them.
 	Policies *shape.PolicySet
-	// Objects are manifests: of the resources, and of what made them.
+	// Objects are the manifests of the resources and of their owners.
 	Objects []*exception.Document
-	// Namespace is where the exceptions live; "" is where each resource is.
+	// Namespace is the namespace of the exceptions; "" means the namespace of each resource.
 	Namespace  string
 	Statements Statements
-	// Merge writes one exception for drafts that exempt the same resources, from at most
-	// MaxPolicies policies; 0 sets no limit.
+	// Merge combines drafts that exempt the same resources into one exception with at most
+	// MaxPolicies policies; 0 means no limit.
 	Merge       bool
 	MaxPolicies int
 }
 
-// Statements are what an exception says of itself.
+// Statements are the metadata of an exception.
 type Statements struct {
-	Reason, Ticket, Owner, Category string // "" says nothing
-	ExpiresIn                       string // as [lifetime.ParseDuration] reads it
+	Reason, Ticket, Owner, Category string // "" leaves one out
+	ExpiresIn                       string // in the format of [lifetime.ParseDuration]
 }
 
-// Draft is an exception to be reviewed.
+// Draft is an exception for review.
 type Draft struct {
 	Document *exception.Document
-	Source   []byte // as it is written
-	// Answers are the violations that it is drafted for.
+	Source   []byte // the text of the file
+	// Answers are the violations that the draft covers.
 	Answers []Violation
-	// Words says in one sentence what it exempts.
+	// Words describes the exemption in one sentence.
 	Words string
-	// Notes are what could not be taken into account, each a sentence.
+	// Notes are sentences about facts that the draft could not consider.
 	Notes []string
 }
 
-// New drafts exceptions for violations, sorted by policy and resource, and says for
-// which violations it drafts none. The same violations, in whatever order, give the
-// same drafts. More than [MaxViolations] is an error.
+// New drafts exceptions for violations, sorted by policy and resource. It returns a problem for
+// each violation without a draft. The order of the violations does not change the drafts. More than
+// [MaxViolations] is an error.
 func New(violations []Violation, o Options) ([]Draft, []Problem, error) {
 	if len(violations) > MaxViolations {
 		return nil, nil, fmt.Errorf("%d violations at once, and %d are taken in: name a policy or a namespace", len(violations), MaxViolations)
@@ -103,7 +103,7 @@ type requester struct {
 	controllers map[breach]bool
 }
 
-// exempt says what the exception for one cause exempts.
+// exempt returns the exemption for one cause.
 func (r *requester) exempt(c *cause) (*exemption, *Problem) {
 	namespace := cmp.Or(r.Namespace, c.workload.Namespace)
 	if namespace == "" {
@@ -119,7 +119,7 @@ func (r *requester) exempt(c *cause) (*exemption, *Problem) {
 	return e, problem
 }
 
-// write drafts an exception.
+// write drafts the exception for an exemption.
 func (r *requester) write(e *exemption) (*Draft, error) {
 	object, err := r.Statements.object(e)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *requester) write(e *exemption) (*Draft, error) {
 	return d, nil
 }
 
-// draftOf writes an exception.
+// draftOf writes an exception as a document.
 func draftOf(object map[string]any) (*Draft, error) {
 	source, err := exception.Readable(object)
 	if err != nil {
@@ -154,9 +154,9 @@ func draftOf(object map[string]any) (*Draft, error) {
 	return &Draft{Document: doc, Source: source}, nil
 }
 
-// object puts the exception together.
+// object returns the exception as an object.
 func (s Statements) object(e *exemption) (map[string]any, error) {
-	called, err := e.name() // before spec says anything but what is exempt
+	called, err := e.name() // spec contains only the exemption so far
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (s Statements) object(e *exemption) (map[string]any, error) {
 	return object, nil
 }
 
-// write puts what is said where an exception of a kind says it.
+// write sets the statements at their paths for the kind of exception.
 func (s Statements) write(object map[string]any, kind exception.GroupKind) {
 	for annotation, text := range map[string]string{
 		exception.AnnotationReason: s.Reason, exception.AnnotationTicket: s.Ticket, exception.AnnotationOwner: s.Owner,
@@ -181,7 +181,7 @@ func (s Statements) write(object map[string]any, kind exception.GroupKind) {
 	}
 }
 
-// put sets a text in mappings, which it makes where there are none.
+// put sets a text at a path and creates missing mappings.
 func put(object map[string]any, path exception.Path, text string) {
 	for i, step := range path {
 		key, _ := step.(string)

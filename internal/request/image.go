@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// imageForm is the form of an image's reference; no pattern has it.
+// imageForm matches an image reference without wildcards.
 var imageForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,511}$`)
 
 const (
@@ -14,9 +14,9 @@ const (
 	defaultTag      = ":latest"
 )
 
-// asWritten replaces images as Kyverno reports them, with registry and tag, by what
-// the Pod has: Kyverno compares an exception's images with that. Where no manifest
-// says it, these are all ways to write that very image.
+// asWritten replaces reported images, which include registry and tag, with the references in the
+// Pod, because Kyverno compares an exception with those. Without a manifest, it returns all
+// references of the same image.
 func asWritten(reported []string, known []container) []string {
 	var images []string
 	for _, image := range reported {

@@ -27,7 +27,7 @@ func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
 		case t.Namespace != "":
 			resources["namespaces"] = []any{t.Namespace}
 		case t.isNamespace():
-			resources["namespaces"] = []any{t.Name} // a Namespace is in itself, to Kyverno
+			resources["namespaces"] = []any{t.Name} // Kyverno treats a Namespace as part of itself
 		}
 		filters[i] = map[string]any{"resources": resources}
 	}
@@ -47,8 +47,7 @@ func (c *cause) rulesAndMatch() (map[string]any, *Problem) {
 	return spec, problem
 }
 
-// podSecurity writes the controls, each with the images of its containers where it
-// is about containers.
+// podSecurity writes the controls. Controls of containers include the images.
 func (c *cause) podSecurity() ([]any, *Problem) {
 	var entries []any
 	for _, control := range c.controls {
@@ -68,8 +67,8 @@ func (c *cause) podSecurity() ([]any, *Problem) {
 	return entries, nil
 }
 
-// selector names the kind in the one group. The version is named where there has
-// only ever been one.
+// selector returns the kind with its API group. It includes the version for groups that have only
+// ever had one.
 func (t target) selector() string {
 	group, _, grouped := strings.Cut(t.APIVersion, "/")
 	if grouped && group != "apps" && group != "batch" {

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// exemption is what one exception exempts: the rules of its causes, for the resources that
-// all of them are for.
+// exemption is the content of one exception: the rules of its causes, for resources that all causes
+// share.
 type exemption struct {
 	causes    []*cause
 	namespace string
 	spec      map[string]any
 }
 
-// policiesKeys are where a spec names policies.
+// policiesKeys are the keys of a spec that list policies.
 var policiesKeys = []string{"exceptions", "policyRefs"}
 
-// policies returns the entries of the policies.
+// policies returns the list entries of the policies.
 func (e *exemption) policies() []any {
 	for _, key := range policiesKeys {
 		if list, there := e.spec[key].([]any); there {
@@ -27,10 +27,9 @@ func (e *exemption) policies() []any {
 	return nil
 }
 
-// mergeExemptions puts exemptions of the same resources into one, up to a number of
-// policies; 0 sets no limit. An exception exempts every resource of its match from every
-// rule that it names, as to its controls of Pod security: only if all of these are the same
-// do several exceptions exempt together what one does.
+// mergeExemptions merges exemptions of the same resources, up to a number of policies; 0 means no
+// limit. An exception exempts all its resources from all its rules, for all its Pod security
+// controls. Exceptions can therefore only be merged if resources and controls are equal.
 func mergeExemptions(all []*exemption, most int) []*exemption {
 	last := map[string]*exemption{}
 	var merged []*exemption
@@ -49,7 +48,7 @@ func mergeExemptions(all []*exemption, most int) []*exemption {
 	return merged
 }
 
-// add adds the policies of another exemption, unless they are too many.
+// add adds the policies of another exemption, unless there would be too many.
 func (e *exemption) add(other *exemption, most int) bool {
 	entries := slices.Concat(e.policies(), other.policies())
 	if most > 0 && len(entries) > most {

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	longestSlug = 24 // bytes of each part of a name
+	longestSlug = 24 // bytes per part of a name
 	digestBytes = 5
 )
 
-// name returns the name of an exception: of the workload, of the policy or how many they
-// are, and a digest of what is exempt, so that it is the same whenever that is. What people
-// say of it has no part in it: to ask again with better reasons is to ask for the same.
+// name returns the name of an exception: workload, policy or number of policies, and a digest of
+// the exemption. The statements do not change it, so a request with a better reason has the same
+// name.
 func (e *exemption) name() (string, error) {
 	c := e.causes[0]
-	text, err := json.Marshal([]any{c.of[0].kind().Group, e.spec}) // keys sorted
+	text, err := json.Marshal([]any{c.of[0].kind().Group, e.spec}) // with sorted keys
 	if err != nil {
 		return "", fmt.Errorf("name an exception: %w", err)
 	}
@@ -30,7 +30,7 @@ func (e *exemption) name() (string, error) {
 	return slug(c.workload.Name) + "-" + slug(from) + "-" + hex.EncodeToString(sum[:digestBytes]), nil
 }
 
-// slug makes a part of a DNS label of any name.
+// slug converts a name to a part of a DNS label.
 func slug(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -7,11 +7,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// objects are manifests, by what they describe.
+// objects are manifests by resource.
 type objects map[Resource]*exception.Document
 
-// readObjects takes lists apart, as kubectl does. A manifest without a namespace is
-// that of any: kubectl or kustomize will say it.
+// readObjects reads manifests and the items of lists, as kubectl does. A manifest without a
+// namespace applies to every namespace, because kubectl or kustomize sets it later.
 func readObjects(docs []*exception.Document) objects {
 	all := objects{}
 	for _, d := range manifest.Objects(docs) {
@@ -29,8 +29,8 @@ func (all objects) find(r Resource) *exception.Document {
 	return all[r]
 }
 
-// apiVersion returns what a source leaves out: that of a Pod or a controller of
-// Pods, or the one that a manifest has. It is "" where nothing says it, or several do.
+// apiVersion returns the API version that a source leaves out: the one of Pods, of their
+// controllers, or of the matching manifest. It returns "" for none or several.
 func (all objects) apiVersion(r Resource) string {
 	if r.Kind == kindPod {
 		return "v1"
@@ -52,15 +52,14 @@ func (all objects) apiVersion(r Resource) string {
 	return found
 }
 
-// labelTemplateHash is what a Deployment puts on its ReplicaSets and their Pods: the
-// end of the ReplicaSet's name.
+// labelTemplateHash is the label of a Deployment for its ReplicaSets and their Pods. Its value is
+// the end of the ReplicaSet's name.
 const labelTemplateHash = "pod-template-hash"
 
-// owner returns the workload that a resource was made by, as far up as manifests
-// lead, or the resource itself. What a manifest says of its owner counts only when
-// the owner could have given the name.
+// owner returns the topmost owner of a resource according to the manifests, or the resource itself.
+// An owner counts only if it could have generated the name of the resource.
 func (all objects) owner(r Resource) Resource {
-	for range len("Pod, ReplicaSet, Deployment") { // no cycle leads further
+	for range len("Pod, ReplicaSet, Deployment") { // the limit stops cycles
 		next, ok := all.controller(r)
 		if !ok {
 			return r
@@ -100,11 +99,11 @@ func (all objects) controller(r Resource) (Resource, bool) {
 	return r, false
 }
 
-// container is one container of a Pod or of a Pod's template.
+// container is one container of a Pod or of a Pod template.
 type container struct{ list, image string }
 
-// containers returns those of a resource, each list in its order: the place of a
-// container in its list is how messages name it.
+// containers returns the containers of a resource in the order of their lists. Messages name a
+// container by its index in its list.
 func (all objects) containers(r Resource) []container {
 	d := all.find(r)
 	if d == nil {

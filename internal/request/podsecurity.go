@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// Control is a control of the Pod Security Standards that did not pass.
+// Control is a violated control of the Pod Security Standards.
 type Control struct {
-	Name string // "Privileged Containers", as an exception names it
-	// Images are those of the containers that did not pass, as the Pod has them or
-	// with what Kyverno adds to them: registry and tag.
+	Name string // "Privileged Containers", as in an exception
+	// Images are the images of the violating containers, with or without the registry and tag that
+	// Kyverno adds.
 	Images []string
-	// Pod says that a field of the Pod as a whole did not pass either, and Known
-	// that the source says so or the contrary.
+	// Pod means that a field of the whole Pod also violates the control. Known means that the
+	// source contains this fact.
 	Pod, Known bool
 }
 
-// controlsByReason are the controls by the beginning of what a check says when it
-// forbids something, as pod-security-admission words it.
+// controlsByReason are the controls by the beginning of their message in pod-security-admission.
 var controlsByReason = map[string]string{
 	"allowPrivilegeEscalation != false": "Privilege Escalation",
 	"forbidden AppArmor profile":        "AppArmor",
@@ -40,8 +39,8 @@ var controlsByReason = map[string]string{
 	"unrestricted capabilities":         "Capabilities",
 }
 
-// Controls that look at containers alone, and at the Pod as a whole alone. Kyverno
-// takes images for the former and none for the latter.
+// Controls of containers only, and of the Pod only. Kyverno accepts images for the first group and
+// none for the second.
 var (
 	ofContainers = []string{"Capabilities", "Privileged Containers", "Host Ports", "/proc Mount Type", "Privilege Escalation"}
 	ofPods       = []string{"Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types"}
@@ -58,20 +57,20 @@ var (
 	fieldInMessage = regexp.MustCompile(`\b(?:spec|metadata)(?:\.[A-Za-z]+|\[[^\]]*\])+`)
 )
 
-// place is where a container stands in its list.
+// place is the position of a container in its list.
 type place struct {
 	list  string
 	index int
 }
 
-// inMessage is what a message says of one control.
+// inMessage is the part of a message about one control.
 type inMessage struct {
 	control string
 	places  []place
 	pod     bool
 }
 
-// readMessage reads the message of a podSecurity rule.
+// readMessage parses the message of a podSecurity rule.
 func readMessage(message string) []inMessage {
 	var found []inMessage
 	for _, group := range groupInMessage.FindAllStringSubmatch(message, 30) {
@@ -98,8 +97,7 @@ func readMessage(message string) []inMessage {
 	return found
 }
 
-// controls returns what is known of the controls that a violation is of: from the
-// source, from its message, and from the manifest.
+// controls returns the violated controls according to the source, its message and the manifest.
 func (all objects) controls(v Violation) []Control {
 	controls := slices.Clone(v.Controls)
 	known := all.containers(v.Resource)
@@ -112,7 +110,7 @@ func (all objects) controls(v Violation) []Control {
 		c := &controls[at]
 		c.Pod, c.Known = c.Pod || said.pod, true
 		if images, whole := imagesAt(known, said.places); whole && len(images) > 0 {
-			c.Images = images // as the Pod has them, which is what Kyverno compares
+			c.Images = images // as in the Pod, since Kyverno compares these
 		}
 	}
 	for i, c := range controls {

@@ -2,7 +2,7 @@ package request
 
 import "github.com/polex-dev/polex/pkg/exception"
 
-// The reasons why no exception is drafted for a violation.
+// The reasons for a violation without a draft.
 const (
 	ReasonBadName       = "bad-name"
 	ReasonUnknownPolicy = "unknown-policy"
@@ -16,7 +16,7 @@ const (
 	ReasonNotRenewable  = "not-renewable"
 )
 
-// Reasons lists every reason that a [Problem] can have.
+// Reasons lists every reason of a [Problem].
 func Reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonBadName, Doc: "the source says something that is no name of its kind"},

@@ -11,17 +11,14 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// ofOneSigning are the annotations that are about one signing, and not about what is
-// exempt.
+// ofOneSigning are the annotations about one signature. They are not part of the exemption.
 var ofOneSigning = []string{exception.AnnotationExpiresAt, exception.AnnotationExpiresIn, exception.AnnotationStartsAt,
 	exception.AnnotationRequestedBy, exception.AnnotationApprovedBy, exception.AnnotationPullRequest, exception.AnnotationMergeCommit, exception.AnnotationRecordedFrom, exception.AnnotationSignedAt}
 
-// Renew drafts the successor of an exception that was signed: it exempts the very
-// same, for statements.ExpiresIn from its own signing, and names its predecessor by
-// the digest of what was signed. Of the other statements, those that are given take
-// the place of the predecessor's. A document without a seal, or one that is not what
-// its seal says was signed, is a *[NotRenewableError]; who signed it is for the
-// caller to verify.
+// Renew drafts the successor of a signed exception. The successor exempts the same for
+// statements.ExpiresIn from its own signature, and names its predecessor by the digest of the
+// signed content. Other statements, if set, replace those of the predecessor. An unsigned or
+// modified document is a *[NotRenewableError]. The caller must verify the signer.
 func Renew(signed *exception.Document, statements Statements, terms lifetime.Terms) (*Draft, error) {
 	before, err := readPredecessor(signed)
 	if errors.Is(err, seal.ErrUnsigned) {
@@ -58,13 +55,13 @@ func Renew(signed *exception.Document, statements Statements, terms lifetime.Ter
 	return draft, nil
 }
 
-// NotRenewableError says why an exception has no successor.
+// NotRenewableError means that an exception cannot be renewed.
 type NotRenewableError struct{ Message, Hint string }
 
 // Error returns the message.
 func (e *NotRenewableError) Error() string { return e.Message }
 
-// successor returns the name of the next exception in a row.
+// successor returns the name of the next renewal.
 func successor(name string, number int) string {
 	if number > 0 {
 		name = strings.TrimSuffix(name, "-r"+strconv.Itoa(number))

@@ -11,15 +11,15 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// reportKinds are the kinds of reports, by the groups that they are in.
+// reportKinds are the kinds of reports by API group.
 var reportKinds = map[string][]string{
 	"wgpolicyk8s.io":     {"PolicyReport", "ClusterPolicyReport"},
-	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"}, // as Kyverno's CLI calls them, too
+	"openreports.io":     {"Report", "ClusterReport", "PolicyReport", "ClusterPolicyReport"}, // Kyverno's CLI uses the last two
 	"reports.kyverno.io": {"EphemeralReport", "ClusterEphemeralReport"},
 }
 
-// policyKinds are the kinds of policies by what Kyverno calls the source of a
-// result. For "kyverno" it is a Policy where the name has a namespace.
+// policyKinds are the kinds of policies by Kyverno's name for the source of a result. Source
+// "kyverno" is a Policy if the name contains a namespace.
 var policyKinds = map[string]string{
 	"KyvernoValidatingPolicy":      "ValidatingPolicy",
 	"KyvernoImageValidatingPolicy": "ImageValidatingPolicy",
@@ -29,16 +29,16 @@ var policyKinds = map[string]string{
 
 const sourceKyverno = "kyverno"
 
-// Report is what was read of a report, or of a list of reports.
+// Report is the content of a report, or of a list of reports.
 type Report struct {
-	Violations []Violation // results that failed
-	Passed     int         // results that did not
-	Foreign    int         // results of others than Kyverno, which no exception answers
+	Violations []Violation // failed results
+	Passed     int         // number of other results
+	Foreign    int         // number of results of other tools, which no exception can answer
 }
 
-// FromReport reads the results that failed of a PolicyReport or ClusterPolicyReport
-// (wgpolicyk8s.io), a Report or ClusterReport (openreports.io), or a list of them.
-// Another document is a problem, and so are more than [MaxViolations].
+// FromReport returns the failed results of a PolicyReport or ClusterPolicyReport (wgpolicyk8s.io),
+// a Report or ClusterReport (openreports.io), or a list of them. Another document is a problem, and
+// so are more than [MaxViolations].
 func FromReport(doc *exception.Document) (*Report, *Problem) {
 	r := &Report{}
 	for _, one := range manifest.Objects([]*exception.Document{doc}) {
@@ -82,8 +82,7 @@ func (r *Report) read(doc *exception.Document, at exception.Position) *Problem {
 	return nil
 }
 
-// result reads one result, and reports whether it is a violation of one of
-// Kyverno's policies.
+// result reads one result, and reports whether it is a violation of a Kyverno policy.
 func (r *Report) result(result map[string]any) (Violation, bool) {
 	text := func(key string) string {
 		value, _ := result[key].(string)
@@ -119,8 +118,8 @@ func (r *Report) result(result map[string]any) (Violation, bool) {
 	return v, true
 }
 
-// controlsOf reads the controls of Pod security that Kyverno writes into a report.
-// Those that no exception can name are left out.
+// controlsOf parses the controls of Pod security in a report of Kyverno. It drops controls that an
+// exception cannot name.
 func controlsOf(text string) []Control {
 	var written []struct {
 		Name   string

@@ -10,22 +10,22 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// resolved is a violation with what was looked up about it.
+// resolved is a violation with facts from policies and manifests.
 type resolved struct {
 	Violation
-	ref  string // what an exception calls the policy
-	rule string // as the policy has it, without what Kyverno puts before it; "" for policies.kyverno.io
-	// direct says that the rule is about this very kind, and not made by Kyverno
-	// for the controllers of Pods.
+	ref  string // the policy's name in an exception
+	rule string // name in the policy, without Kyverno's prefix; "" for policies.kyverno.io
+	// direct means that the rule is for this kind itself. Kyverno did not generate it for the
+	// controllers of Pods.
 	direct bool
-	known  *kyverno.Rule // nil where the policies are not known
-	// pods says that the policy is about Pods; wondering that nobody knows.
+	known  *kyverno.Rule // nil if the policies are not known
+	// pods means that the policy is about Pods, wondering that this is not known.
 	pods, wondering bool
 	controls        []Control
-	guessed         bool // that it is a ClusterPolicy
+	guessed         bool // the policy may not be a ClusterPolicy
 }
 
-// The kinds of policies of kyverno.io.
+// The policy kinds of kyverno.io.
 const (
 	kindClusterPolicy = "ClusterPolicy"
 	kindPolicy        = "Policy"
@@ -70,7 +70,7 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 		if known[0].Namespace != "" || one.PolicyKind == kindPolicy {
 			namespace := known[0].Namespace
 			if namespace == "" {
-				namespace = v.Resource.Namespace // kustomize or the like will say it
+				namespace = v.Resource.Namespace // kustomize or a similar tool sets it
 			}
 			one.Policy = namespace + "/" + known[0].Name
 		}
@@ -83,9 +83,9 @@ func (r *requester) resolve(v Violation) (*resolved, *Problem) {
 	return one, nil
 }
 
-// lookUp returns the documents of the policy that a violation names. A Policy lives
-// where the resource does, whether or not the source says so. Some sources give a
-// policy of policies.kyverno.io a rule, which it has not.
+// lookUp returns the documents of a violated policy. A Policy is in the namespace of the resource,
+// even if the source does not name it. Some sources wrongly give a rule to a policy of
+// policies.kyverno.io.
 func (r *requester) lookUp(v *Violation) []*kyverno.Policy {
 	known := slices.DeleteFunc(r.Policies.Called(v.Policy), func(k *kyverno.Policy) bool {
 		return v.PolicyKind != "" && k.Kind != v.PolicyKind || k.Namespace != "" && k.Namespace != v.Resource.Namespace
@@ -97,7 +97,7 @@ func (r *requester) lookUp(v *Violation) []*kyverno.Policy {
 	return slices.DeleteFunc(known, func(k *kyverno.Policy) bool { return !isNew(k) })
 }
 
-// name says what an exception calls the policy.
+// name sets the policy's name in an exception.
 func (one *resolved) name() {
 	one.ref = one.Policy
 	if !one.hasRules() {
@@ -106,7 +106,7 @@ func (one *resolved) name() {
 	}
 }
 
-// kind is that of an exception from the policy.
+// kind returns the kind of an exception for the policy.
 func (one *resolved) kind() exception.GroupKind {
 	if one.hasRules() {
 		return kyverno.MatchKind
@@ -117,7 +117,7 @@ func (one *resolved) kind() exception.GroupKind {
 // hasRules reports whether the exception names rules of the policy.
 func (one *resolved) hasRules() bool { return kyverno.HasRules(one.PolicyKind) }
 
-// withoutPolicies takes the rule for made by Kyverno where its name says so.
+// withoutPolicies uses the name of a rule to detect whether Kyverno generated it.
 func (one *resolved) withoutPolicies() {
 	if !one.hasRules() {
 		one.wondering = one.Resource.isWorkload()
@@ -152,8 +152,8 @@ func (one *resolved) withPolicies(known []*kyverno.Policy) bool {
 	return !one.hasRules()
 }
 
-// form returns the name of the rule that Kyverno runs for a kind of Pod or its
-// controllers, or "" when it runs none.
+// form returns the name of the rule that Kyverno applies to Pods or one kind of their controllers,
+// or "" if there is none.
 func (one *resolved) form(kind string) string {
 	switch {
 	case one.direct:
@@ -163,7 +163,7 @@ func (one *resolved) form(kind string) string {
 	case one.known != nil:
 		return one.known.Made[kind]
 	case one.Rule == one.rule:
-		return "" // nobody has seen a rule for controllers
+		return "" // no source contains a rule for controllers
 	case kind == kindCronJob:
 		return kyverno.AutogenCronJobPrefix + one.rule
 	default:

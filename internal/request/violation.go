@@ -9,33 +9,33 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// MaxViolations is how many violations one call takes in. More is an error: no
-// person reviews so many requests, and a report is anybody's to write.
+// MaxViolations is the maximum number of violations in one call. Nobody can review more requests,
+// and reports are untrusted.
 const MaxViolations = 10_000
 
-// longestQuote is the most characters of a text that a message quotes.
+// longestQuote is the maximum number of characters of a quote in a message.
 const longestQuote = 100
 
-// Violation is one rule that one resource did not pass.
+// Violation is one rule that one resource violates.
 type Violation struct {
 	Policy string // name, or namespace/name
-	// PolicyKind is ClusterPolicy, ValidatingPolicy and so on, where the source
-	// says it, or "".
+	// PolicyKind is ClusterPolicy, ValidatingPolicy and so on, or "" if the source does not contain
+	// it.
 	PolicyKind string
-	Rule       string // of kyverno.io; "" for policies.kyverno.io
+	Rule       string // for kyverno.io; "" for policies.kyverno.io
 	Resource   Resource
 	Message    string // untrusted, for people
-	// Controls are those of the Pod Security Standards that did not pass, where
-	// the source says so.
+	// Controls are the violated controls of the Pod Security Standards, if the source contains
+	// them.
 	Controls []Control
 	Position exception.Position // in the source
 }
 
-// Resource names one object of a cluster.
+// Resource identifies one object of a cluster.
 type Resource struct {
-	APIVersion string // "v1", "apps/v1"; may be "" for the kinds of Pods and their controllers
+	APIVersion string // "v1", "apps/v1"; may be "" for Pods and their controllers
 	Kind       string
-	Namespace  string // "" for what is in none
+	Namespace  string // "" for cluster-wide resources
 	Name       string
 }
 
@@ -47,16 +47,16 @@ func (r Resource) String() string {
 	return r.Kind + " " + r.Namespace + "/" + r.Name
 }
 
-// Problem is a violation that no exception is drafted for, and why.
+// Problem is a violation without a draft, and the reason.
 type Problem struct {
 	Reason    string // one of [Reasons]
 	Violation Violation
-	Message   string // untrusted text quoted
+	Message   string // quotes untrusted text
 	Hint      string
 }
 
-// Forms of names. A wildcard is in none of them: what a report calls a name must
-// not become a pattern in an exception.
+// Forms of names. They allow no wildcards, so a name in a report cannot become a pattern in an
+// exception.
 var (
 	apiVersionForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?v[0-9]{1,3}((alpha|beta)[0-9]{1,3})?$`)
 	kindForm       = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
@@ -67,11 +67,11 @@ var (
 	ruleForm       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 ._/:()-]{0,61}[A-Za-z0-9.)])?$`)
 )
 
-// subresourceKinds are the kinds of Kubernetes that are no objects of their own: an
-// exception names the object, and what of it.
+// subresourceKinds are kinds of requests for a part of an object. An exception must name the object
+// and its subresource.
 var subresourceKinds = []string{"Scale", "Eviction", "Binding", "TokenRequest", "PodExecOptions", "PodAttachOptions", "PodPortForwardOptions", "PodProxyOptions", "ServiceProxyOptions", "NodeProxyOptions"}
 
-// wellFormed says what is no name in a violation, or nothing.
+// wellFormed returns a problem for an invalid name in a violation, or nil.
 func (v *Violation) wellFormed() *Problem {
 	if v.Resource.APIVersion == "" && kindForm.MatchString(v.Resource.Kind) {
 		return &Problem{Reason: ReasonObjectNeeded, Violation: *v, Message: fmt.Sprintf("the source does not say which API group %q is of", v.Resource.Kind), Hint: "give the manifest: --resources"}

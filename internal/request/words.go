@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// words says what the exception exempts, in one sentence.
+// words describes the exemption in one sentence.
 func (e *exemption) words() string {
 	var whats []string
 	for _, c := range e.causes {

@@ -10,37 +10,35 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// made says how a controller names what it makes. The parts are those of
-// Kubernetes' own controllers: a hash of 8 to 10 characters (rarely fewer) for a
-// ReplicaSet, minutes since 1970 for the Jobs of a CronJob, five characters by
-// chance for a Pod, and a number for the Pods of a StatefulSet.
+// made describes the names that a Kubernetes controller generates. A ReplicaSet name ends in a hash
+// of 8 to 10 characters (rarely fewer). A Job of a CronJob ends in minutes since 1970, a Pod in
+// five random characters, and a Pod of a StatefulSet in a number.
 type made struct {
 	kind       string
 	apiVersion string
 	parts      []part
-	labels     []label // of what it makes; nil where there are none
+	labels     []label // of the created resources; nil if there are none
 }
 
-// part is one more "-" and what stands behind it, as Kyverno's patterns and as a regular
-// expression.
+// part is one "-" and the text after it, as patterns of Kyverno and as a regular expression.
 type part struct {
 	patterns   []string
 	expression string
 }
 
-// Kubernetes writes no vowels and none of 0, 1 and 3 by chance (rand.String), and only ten
-// characters in a hash (rand.SafeEncodeString). Kyverno's patterns cannot say that: there,
-// labels tell siblings apart.
+// Random names have no vowels and no 0, 1 and 3 (rand.String). A hash has only ten different
+// characters (rand.SafeEncodeString). Kyverno's patterns cannot express this, so labels distinguish
+// siblings.
 var (
 	hash    = part{[]string{"??????????", "?????????", "????????"}, "[4-9bcdf]{8,10}"}
 	minutes = part{[]string{"2???????", "3???????"}, "[23][0-9]{7}"} // until 2046
 	chance  = part{[]string{"?????"}, "[bcdfghjklmnpqrstvwxz2456789]{5}"}
-	ordinal = part{nil, "(0|[1-9][0-9]{0,2})"} // the patterns are exact names: ordinals
+	ordinal = part{nil, "(0|[1-9][0-9]{0,2})"} // ordinals returns exact names instead of patterns
 )
 
-// label is one that Kubernetes puts on what a controller makes, or on what it does not
-// make: a pattern for the Pods of web, such as web-?????, is the name of a Pod of the
-// StatefulSet web-api, too.
+// label is a label that Kubernetes sets, or does not set, on the resources of a controller. It is
+// necessary because the pattern web-????? for the Pods of web also matches Pods of the StatefulSet
+// web-api.
 type label struct{ key, operator string }
 
 var (
@@ -57,7 +55,7 @@ const (
 	kindCronJob    = "CronJob"
 )
 
-// workloads are the controllers of Pods, with what each makes on the way to them.
+// workloads are the controllers of Pods with the resources that each creates, down to Pods.
 var workloads = map[string]struct {
 	apiVersion string
 	makes      []made
@@ -71,11 +69,10 @@ var workloads = map[string]struct {
 	"StatefulSet":           {"apps/v1", []made{{kindPod, "v1", []part{ordinal}, nil}}},
 }
 
-// controllers are the kinds of workloads: those that own most come first.
+// controllers are the kinds of workloads. Topmost owners come first.
 var controllers = []string{kindDeployment, kindCronJob, kindReplicaSet, kindJob, "DaemonSet", "StatefulSet", "ReplicationController"}
 
-// isWorkload reports whether a resource is a controller of Pods, by its kind and
-// its group.
+// isWorkload reports whether a resource is a controller of Pods, by its kind and API version.
 func (r Resource) isWorkload() bool {
 	w, known := workloads[r.Kind]
 	return known && r.APIVersion == w.apiVersion
@@ -83,13 +80,13 @@ func (r Resource) isWorkload() bool {
 
 func (r Resource) isPod() bool { return r.Kind == kindPod && r.APIVersion == "v1" }
 
-// longestBase is how much of a name Kubernetes keeps before the five characters
-// that it adds by chance.
+// longestBase is the maximum length of a name before the five random characters. Kubernetes
+// truncates longer names.
 const longestBase = 58
 
-// patterns returns the names that a controller can give, as Kyverno's patterns: "?"
-// is any one character. early are those that a Pod has before the API server has
-// made a name of it.
+// patterns returns the names that a controller can generate, as patterns of Kyverno: "?" matches
+// one character. early are the names that a Pod has before the API server adds the random
+// characters.
 func (m made) patterns(owner string) (names, early []string) {
 	names = []string{owner}
 	for i, p := range m.parts {
@@ -110,12 +107,12 @@ func (m made) patterns(owner string) (names, early []string) {
 	return unique(names), unique(early)
 }
 
-// mostOrdinals is how many Pods of a StatefulSet are named one by one, and fewestOrdinals
-// how many where no manifest asks for more: all of these names are its own.
+// mostOrdinals is the maximum number of StatefulSet Pods in an exception. fewestOrdinals is the
+// minimum, for a manifest with fewer replicas or none. No other resource has these names.
 const fewestOrdinals, mostOrdinals = 10, 100
 
-// ordinals returns the names of the Pods of a StatefulSet: as many as its manifest asks
-// for, and those that are known besides.
+// ordinals returns the names of a StatefulSet's Pods: as many as the manifest requests, and
+// besides.
 func (all objects) ordinals(owner Resource, besides []string) []string {
 	count, start := int64(fewestOrdinals), int64(0)
 	if d := all.find(owner); d != nil {
@@ -135,11 +132,11 @@ func number(d *exception.Document, path ...any) int64 {
 	return n
 }
 
-// expression returns the same as a regular expression, but closer: it knows which
-// characters a part can have.
+// expression returns a stricter regular expression for the same names. It allows only the
+// characters that a part can have.
 func (m made) expression(owner string) string {
 	if longest := len(owner) + len("-??????????-"); longest > longestBase && m.parts[0].patterns != nil {
-		names, early := m.patterns(owner) // some are cut
+		names, early := m.patterns(owner) // some are truncated
 		return alternatives(append(names, early...))
 	}
 	var b strings.Builder
@@ -147,7 +144,7 @@ func (m made) expression(owner string) string {
 	for _, p := range m.parts {
 		b.WriteString("-")
 		if p.expression == chance.expression {
-			b.WriteString("(" + p.expression + ")?") // without them, it is the beginning of a name yet to be made
+			b.WriteString("(" + p.expression + ")?") // empty in a name that is not generated yet
 			continue
 		}
 		b.WriteString(p.expression)
@@ -164,11 +161,11 @@ func alternatives(patterns []string) string {
 	return "^(" + strings.Join(either, "|") + ")$"
 }
 
-// literal writes a name of letters, digits, "-" and "." as a regular expression
-// that needs no backslash.
+// literal writes a name of letters, digits, "-" and "." as a regular expression without
+// backslashes.
 func literal(name string) string { return strings.ReplaceAll(name, ".", "[.]") }
 
-// makes reports whether a workload could have made a resource of that kind and name.
+// makes reports whether a workload could have created a resource with this kind and name.
 func (r Resource) makes(other Resource) bool {
 	return r.isWorkload() && other.Namespace == r.Namespace && slices.ContainsFunc(workloads[r.Kind].makes, func(m made) bool {
 		named, err := regexp.MatchString(m.expression(r.Name), other.Name)

@@ -10,28 +10,28 @@ import (
 	"github.com/polex-dev/polex/internal/github"
 )
 
-// reviewed is one review. The API's author_association is no proof of anything,
-// and is not read.
+// reviewed is one review. It ignores author_association of the API, which does not prove write
+// access.
 type reviewed struct {
 	ID          int64  `json:"id"`
-	User        *user  `json:"user"` // nil when the account is gone
+	User        *user  `json:"user"` // nil if the account was deleted
 	State       string `json:"state"`
 	CommitID    string `json:"commit_id"`
 	SubmittedAt string `json:"submitted_at"` // RFC 3339, UTC
 }
 
-// The states of a review that decide something. A comment takes nothing back.
+// The states of a review that decide. A comment does not change an earlier decision.
 const (
 	approved         = "APPROVED"
 	changesRequested = "CHANGES_REQUESTED"
 	dismissed        = "DISMISSED"
 )
 
-// maxApprovers bounds how many people are looked up, for anybody can approve a
-// pull request of a public repository.
+// maxApprovers is the maximum number of approvers to look up: anybody can approve a pull request of
+// a public repository.
 const maxApprovers = 100
 
-// verdict is who approved, and why others do not count.
+// verdict holds the approvers, and the reasons for approvals that do not count.
 type verdict struct {
 	approvers []string
 	ignored   []string
@@ -49,7 +49,7 @@ func (v *verdict) hint() string {
 	return "the approval of " + strings.Join(v.ignored, "; that of ")
 }
 
-// approvals returns who approved a pull request.
+// approvals returns the approvers of a pull request.
 func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*verdict, error) {
 	what := fmt.Sprintf("read the reviews of pull request %d", m.Number)
 	last := map[int64]reviewed{}
@@ -112,7 +112,7 @@ func (r *Reviewer) approvals(ctx context.Context, m *merged, files []File) (*ver
 	return v, nil
 }
 
-// counts reports whether an approval may count, by what it says itself.
+// counts reports whether the content of an approval lets it count.
 func (r *Reviewer) counts(m *merged, given reviewed, v *verdict) bool {
 	switch {
 	case given.User.Type != "User":
@@ -127,7 +127,7 @@ func (r *Reviewer) counts(m *merged, given reviewed, v *verdict) bool {
 	return false
 }
 
-// mayCount puts a person among the approvers who may be one by what they are.
+// mayCount adds a person to the approvers if the account may approve.
 func (r *Reviewer) mayCount(ctx context.Context, head *headCommit, who *user, v *verdict) error {
 	if err := checkLogin(who.Login); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (r *Reviewer) mayCount(ctx context.Context, head *headCommit, who *user, v 
 	return nil
 }
 
-// mayWrite reports whether a person may write to the repository.
+// mayWrite reports whether a person has write access to the repository.
 func (r *Reviewer) mayWrite(ctx context.Context, who *user) (bool, error) {
 	key := strings.ToLower(who.Login)
 	if may, known := r.writes[key]; known {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// headCommit is the commit that was approved. Who made it is what GitHub makes of
-// the addresses in it, which whoever made it chose: it takes approvals away and
-// never gives one.
+// headCommit is the approved commit. GitHub finds its author and committer by email addresses,
+// which the committer chooses. So these fields can only remove an approval, and never add one.
 type headCommit struct {
 	SHA    string `json:"sha"`
 	Commit struct {
@@ -34,10 +33,10 @@ func (r *Reviewer) head(ctx context.Context, m *merged) (*headCommit, error) {
 	return &head, nil
 }
 
-// onePerPage keeps the answer short: the files of a commit are not read.
+// onePerPage keeps the answer short, because the files of the commit are not needed.
 var onePerPage = map[string][]string{"per_page": {"1"}}
 
-// treeEntry is one line of a folder.
+// treeEntry is one entry of a folder.
 type treeEntry struct {
 	Path string `json:"path"`
 	Mode string `json:"mode"`
@@ -45,12 +44,11 @@ type treeEntry struct {
 	SHA  string `json:"sha"`
 }
 
-// maxFolders is how many folders of the approved commit are read.
+// maxFolders is the maximum number of folders read from the approved commit.
 const maxFolders = 200
 
-// changed returns the first file whose content in the approved commit is another
-// than here, or "". A merge by hand can bring what nobody saw, and so can two pull
-// requests that change one file.
+// changed returns the first file with another content in the approved commit than here, or "". A
+// manual merge can add unreviewed content, and so can two pull requests that change one file.
 func (r *Reviewer) changed(ctx context.Context, head *headCommit, files []File) (string, error) {
 	folders := map[string][]treeEntry{}
 	for _, f := range files {
@@ -69,7 +67,7 @@ func (r *Reviewer) changed(ctx context.Context, head *headCommit, files []File) 
 	return "", nil
 }
 
-// folder returns what a folder held; nothing when there was none.
+// folder returns the entries of a folder, or none if it did not exist.
 func (r *Reviewer) folder(ctx context.Context, root, dir string, known map[string][]treeEntry) ([]treeEntry, error) {
 	if entries, again := known[dir]; again {
 		return entries, nil

@@ -1,36 +1,31 @@
-// Package review finds out how a commit came to be on the branch that is signed:
-// who asked for what it brings, who approved it, by which pull request. What it
-// finds becomes part of the document before that is signed, so that nobody can
+// Package review finds the review of a commit on the target branch: the requester, the approvers
+// and the pull request. The result becomes part of the document before it is signed, so nobody can
 // edit the record afterwards.
 //
-// A record comes from one place, and says from which:
+// A record comes from one source, and names it:
 //
-//   - api: GitHub's REST API, with a token. Only this place shows approvals.
-//   - event: the payload of the event that a workflow runs for. It shows who
-//     asked and by which pull request, and nothing of approvals.
-//   - trailers: the last paragraph of the commit's message, which is written by
-//     whoever wrote the commit. Approvals in it count only when that is asked for.
+//   - api: GitHub's REST API, with a token. Only this source proves approvals.
+//   - event: the payload of the workflow's event. It proves the requester and the pull request, but
+//     no approvals.
+//   - trailers: the last paragraph of the commit message. The author of the commit writes it, so
+//     approvals in it count only with [Config.InsecureCountTrailers].
 //
-// From the API, in this order:
+// Rules for the API, in this order:
 //
-//  1. The pull request is the one that was merged into this very branch of this
-//     very repository, as this commit. None is no pull request, and two are an
-//     error.
-//  2. Of each person the last review that decides something counts. It approves,
-//     it is of the commit that was merged, and who gave it may write to the
-//     repository, is a person, and neither asked for the change nor made its last
-//     commit.
-//  3. What was approved is what is signed: every file has in the approved commit
-//     the content that it has here. Otherwise nobody approved it.
-//  4. Code owners are those that CODEOWNERS named before the change: a pull
-//     request cannot loosen the rule that it is judged by.
+//  1. The pull request must have been merged into this branch of this repository as this commit.
+//     Without such a pull request, the record names none. Two of them are an error.
+//  2. For each person, the last deciding review counts. It must approve the merged commit. The
+//     reviewer must be a person with write access, and must not be the requester or the author of
+//     the last commit.
+//  3. The approved content must equal the content to sign: every file has the same content in the
+//     approved commit. Otherwise no approval counts.
+//  4. The code owners are those of CODEOWNERS before the change. A pull request cannot loosen the
+//     rule that applies to it.
 //
-// What is not there is a refusal ([exception.Refusals]); what cannot be known is
-// an error, an [*UnknownError] with what to do about it where that helps. Callers
-// sign in neither case.
+// A missing approval is a refusal ([exception.Refusals]). If the review cannot be determined, the
+// error is an [*UnknownError], which may have advice. Callers must not sign in either case.
 //
-// The package does no I/O beyond the HTTP client and the [History] that it is
-// given. Of what the API answers nothing chooses what is asked next but numbers
-// and names that have the form of such; every answer, their number and every
-// wait is bounded.
+// The package does I/O only through the given HTTP client and [History]. From answers of the API,
+// it uses only validated numbers and names in later requests. The size and number of answers and
+// every wait are limited.
 package review

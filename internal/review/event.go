@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// event is the payload of a push, or of a pull request that was closed. A push
-// says who pushed the merge, which is not who asked for it, and so only the
-// second says something here.
+// event is the payload of a push or of a closed pull request. A push names the person who merged,
+// not the requester, so only the pull request is used.
 type event struct {
 	Action      string `json:"action"`
 	PullRequest *struct {
@@ -16,7 +15,7 @@ type event struct {
 	} `json:"pull_request"`
 }
 
-// MaxEvent is how many bytes GitHub makes a payload at most.
+// MaxEvent is the maximum size of a payload on GitHub, in bytes.
 const MaxEvent = 25 << 20
 
 func readEvent(payload []byte) (*event, error) {
@@ -30,8 +29,8 @@ func readEvent(payload []byte) (*event, error) {
 	return &e, nil
 }
 
-// fromEvent adds what the event says of the record's commit. An event is about
-// one merge, and leftovers of another are in no event.
+// fromEvent adds the data of the event to the record, if the event is the merge of the record's
+// commit. Pending files of an earlier merge are not in the event.
 func (r *Reviewer) fromEvent(record *Record) error {
 	p := r.event.PullRequest
 	if p == nil || r.event.Action != "closed" || !p.Merged || p.MergeCommitSHA != record.Commit ||

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// What is asked for next, and what is written into a signed document, has the
-// form of what it should be, wherever it is from.
+// The forms of values that are used in later requests or written into a signed document. Every
+// source is checked.
 var (
 	loginForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,38}(\[bot\])?$`)
 	teamForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9_-]{1,100}$`)
 	hashForm  = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
-// checkLogin refuses what GitHub would not take for a login.
+// checkLogin rejects a string that is not a valid GitHub login.
 func checkLogin(login string) error {
 	if !loginForm.MatchString(login) {
 		return &UnknownError{What: fmt.Sprintf("%q is no login", login)}
@@ -23,12 +23,12 @@ func checkLogin(login string) error {
 	return nil
 }
 
-// sortLogins sorts logins as people look for them.
+// sortLogins sorts logins without regard to case.
 func sortLogins(logins []string) {
 	slices.SortFunc(logins, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 }
 
-// containsLogin reports whether logins has one. GitHub tells no case apart.
+// containsLogin reports whether logins contains login. GitHub ignores the case of logins.
 func containsLogin(logins []string, login string) bool {
 	return slices.ContainsFunc(logins, func(l string) bool { return strings.EqualFold(l, login) })
 }

@@ -6,32 +6,30 @@ import (
 	"io/fs"
 )
 
-// Origin is a commit of the branch, with the files that it gave the content in
-// which they are to be signed.
+// Origin is a commit of the branch, with the files to sign that it last changed.
 type Origin struct {
 	Commit string // hash, in lower case
 	Files  []File
 }
 
-// File is one of them.
+// File is a file of an [Origin].
 type File struct {
-	Path string // from the repository's root, with slashes
+	Path string // relative to the repository's root, with slashes
 	Blob string // hash of its content, in lower case
 }
 
-// Commit is a commit as Git has it.
+// Commit is a Git commit.
 type Commit struct {
 	Message     string
 	AuthorEmail string
 	Parents     []string // hashes, the first parent first
 }
 
-// History is the repository that is signed in.
+// History reads the repository of the exceptions.
 type History interface {
-	// Commit returns a commit. One that the repository lacks is an error.
+	// Commit returns a commit, or an error if the repository does not have it.
 	Commit(hash string) (Commit, error)
-	// ReadFile returns a regular file of a commit. None is an error that is
-	// [fs.ErrNotExist].
+	// ReadFile returns a regular file of a commit. The error is [fs.ErrNotExist] if there is none.
 	ReadFile(commit, path string) ([]byte, error)
 }
 
@@ -40,11 +38,10 @@ func missing(what string, err error) error {
 	return &UnknownError{What: what, Err: err, Advice: "does the clone have its history? In GitHub Actions, check it out with fetch-depth: 0"}
 }
 
-// errNoFile tells a file that is not there from a repository that cannot be read.
+// isAbsent reports whether an error means a missing file and not an unreadable repository.
 func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// ancestors returns up to most ancestors of a commit by first parents, the
-// nearest first.
+// ancestors returns up to most ancestors of a commit by first parents, the nearest first.
 func ancestors(h History, commit string, most int) ([]string, error) {
 	var found []string
 	for len(found) < most {

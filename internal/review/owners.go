@@ -11,15 +11,15 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// codeOwners asks that of every file somebody approved who owned it before the
-// change, by each of the rules that may have been in force then.
+// codeOwners requires an approval by a code owner for every file. The owners are those before the
+// change. If several earlier commits are possible, every one of their rules must be met.
 func (r *Reviewer) codeOwners(ctx context.Context, m *merged, files []File, v *verdict) error {
 	var refusals exception.Refusals
 	refused := map[string]bool{}
 	seen := map[string]bool{}
 	bases := m.bases
 	if len(bases) == 0 {
-		bases = []string{""} // the first commit of all, before which there was no rule
+		bases = []string{""} // the first commit has no earlier rules
 	}
 	for _, base := range bases {
 		rules, text, err := r.rulesAt(base)
@@ -50,7 +50,7 @@ func (r *Reviewer) codeOwners(ctx context.Context, m *merged, files []File, v *v
 	return nil
 }
 
-// rulesAt returns the rules of a commit, and their text.
+// rulesAt returns the rules of a commit and their text.
 func (r *Reviewer) rulesAt(commit string) (*CodeOwners, string, error) {
 	for _, place := range ownersPlaces {
 		if commit == "" {
@@ -72,7 +72,7 @@ func (r *Reviewer) rulesAt(commit string) (*CodeOwners, string, error) {
 	return &CodeOwners{}, "", nil
 }
 
-// ownerApproved returns nil when an owner of the file is among who approved it.
+// ownerApproved returns nil if an owner of the file is one of the approvers.
 func (r *Reviewer) ownerApproved(ctx context.Context, rules *CodeOwners, f File, v *verdict) (*exception.Refusal, error) {
 	refusal := &exception.Refusal{Position: exception.Position{File: f.Path}, Reason: ReasonNoCodeOwnerApproval}
 	owners, err := rules.Owners(f.Path)
@@ -93,14 +93,14 @@ func (r *Reviewer) ownerApproved(ctx context.Context, rules *CodeOwners, f File,
 	for _, owner := range owners {
 		name, isAccount := strings.CutPrefix(owner, "@")
 		switch {
-		case !isAccount: // an address, which nobody can be known by
+		case !isAccount: // an email address does not identify an account
 		case strings.Contains(name, "/"):
 			teams = append(teams, name)
 		case containsLogin(v.approvers, name):
 			return nil, nil
 		}
 	}
-	// A team is asked about only when no person decides it.
+	// Look up teams only if no named person has approved.
 	var unknown error
 	for _, team := range teams {
 		for _, login := range v.approvers {
@@ -122,18 +122,17 @@ func (r *Reviewer) ownerApproved(ctx context.Context, rules *CodeOwners, f File,
 	return refusal, nil
 }
 
-// membership is what is known of a person in a team.
+// membership is the result of looking up a person in a team.
 type membership struct {
 	active  bool
-	unknown error // nil when it is known
+	unknown error // nil if it is known
 }
 
-// maxMemberships is how many pairs of team and person are looked up.
+// maxMemberships is the maximum number of pairs of team and person to look up.
 const maxMemberships = 500
 
-// membership asks whether somebody is in a team. GitHub answers in one way for
-// somebody who is not and for a token that may not know, so that a member is
-// known and everybody else is not.
+// membership looks up whether a person is in a team. GitHub gives the same answer if the person is
+// not a member and if the token lacks the permission. So only a positive answer is certain.
 func (r *Reviewer) membership(ctx context.Context, team, login string) (membership, error) {
 	key := strings.ToLower(team + "/" + login)
 	if m, again := r.member[key]; again {

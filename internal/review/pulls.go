@@ -20,14 +20,14 @@ func (u *user) is(other *user) bool {
 	return u != nil && other != nil && (u.ID == other.ID || strings.EqualFold(u.Login, other.Login))
 }
 
-// pull is a pull request, as the API and the event of one have it.
+// pull is a pull request in an answer of the API or in an event.
 type pull struct {
 	Number         int    `json:"number"`
 	HTMLURL        string `json:"html_url"`
 	MergedAt       string `json:"merged_at"`
 	MergeCommitSHA string `json:"merge_commit_sha"`
 	User           *user  `json:"user"`
-	Commits        int    `json:"commits"` // only of a single one
+	Commits        int    `json:"commits"` // only in the answer for a single pull request
 	Head           struct {
 		SHA string `json:"sha"`
 	} `json:"head"`
@@ -39,14 +39,13 @@ type pull struct {
 	} `json:"base"`
 }
 
-// mergedInto reports whether it was merged, and into this branch of this
-// repository: commits are shared with forks, and with other branches.
+// mergedInto reports whether it was merged into this branch of this repository. Forks and other
+// branches can share its commits.
 func (p *pull) mergedInto(repository, branch string) bool {
 	return p.MergedAt != "" && p.Base.Ref == branch && p.Base.Repo != nil && strings.EqualFold(p.Base.Repo.FullName, repository)
 }
 
-// check refuses what could not be a pull request of this server, and returns its
-// address.
+// check validates the data of a pull request and returns its address.
 func (p *pull) check(server, repository string) (address string, err error) {
 	address = fmt.Sprintf("%s/%s/pull/%d", server, repository, p.Number)
 	switch {
@@ -62,16 +61,16 @@ func (p *pull) check(server, repository string) (address string, err error) {
 	return address, checkLogin(p.User.Login)
 }
 
-// merged is the pull request by which an origin came to the branch.
+// merged is the merged pull request of an origin.
 type merged struct {
 	pull
 	address string
-	// bases are the commits of the branch that may be the one which the pull
-	// request was merged onto, the nearest first: see [Reviewer.brought].
+	// bases are the possible commits of the branch before the merge, the nearest first: see
+	// [Reviewer.brought].
 	bases []string
 }
 
-// find returns the pull request that brought a commit, or nil.
+// find returns the pull request that added a commit to the branch, or nil.
 func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 	var candidates []pull
 	err := github.Pages(ctx, r.api, r.api.Path("/commits/%s/pulls", commit), func(found []pull) bool {
@@ -110,23 +109,22 @@ func (r *Reviewer) find(ctx context.Context, commit string) (*merged, error) {
 }
 
 const (
-	maxCandidates = 20   // pull requests that may have brought a commit
-	maxCommits    = 1000 // of a pull request
+	maxCandidates = 20   // maximum number of possible pull requests of a commit
+	maxCommits    = 1000 // maximum number of commits in a pull request
 )
 
-// brought reports whether commit is the one that a pull request was merged as,
-// or one of the series that it was rebased into, which ends in that one.
+// brought reports whether commit is the merge of a pull request, or one of the commits of its
+// rebase merge.
 //
-// It fills bases as well: what the branch was before. A merge commit's first
-// parent is that. One parent alone does not tell a squash from the last commit of
-// a rebased series, whose parent is of the pull request itself, so that there
-// every commit counts which the series may have begun after.
+// It also sets bases, the commits of the branch before the merge. For a merge commit, that is the
+// first parent. A commit with one parent can be a squash or the last commit of a rebase merge. Then
+// every commit is in bases that can be the one before the rebased commits.
 func (r *Reviewer) brought(ctx context.Context, m *merged, commit string) (bool, error) {
 	if !hashForm.MatchString(m.MergeCommitSHA) {
 		return false, &UnknownError{What: fmt.Sprintf("pull request %d says that it was merged as %q", m.Number, m.MergeCommitSHA)}
 	}
 	if m.MergeCommitSHA == commit && !r.config.RequireCodeOwners {
-		return true, nil // nobody asks what was before
+		return true, nil // nothing needs bases
 	}
 	last, err := r.config.History.Commit(m.MergeCommitSHA)
 	if err != nil {

@@ -2,7 +2,7 @@ package review
 
 import "github.com/polex-dev/polex/pkg/exception"
 
-// The reasons for which what a commit brings is not signed. The list is closed.
+// The reasons to reject a file because of its review. The list is closed.
 const (
 	ReasonNoPullRequest       = "no-pull-request"
 	ReasonNotApproved         = "not-approved"
@@ -26,14 +26,14 @@ func Reasons() []exception.Reason {
 	}
 }
 
-// UnknownError says that something which decides cannot be known.
+// UnknownError means that a fact of the review cannot be determined.
 type UnknownError struct {
-	What   string // untrusted text quoted
-	Advice string // what to do about it; may be empty
+	What   string // untrusted text is quoted
+	Advice string // a hint for the user; may be empty
 	Err    error  // the cause; may be nil
 }
 
-// Error returns what cannot be known, and why.
+// Error returns the missing fact and the cause.
 func (e *UnknownError) Error() string {
 	if e.Err == nil {
 		return e.What
@@ -44,5 +44,5 @@ func (e *UnknownError) Error() string {
 // Unwrap returns the cause.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it; it may be empty.
+// Hint returns the advice, which may be empty.
 func (e *UnknownError) Hint() string { return e.Advice }

@@ -7,35 +7,33 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Source is where a record comes from.
+// Source is the source of a record.
 type Source string
 
-// The sources. The API's is the only one that shows who approved; trailers say
-// what whoever wrote the commit wanted them to say.
+// The sources. Only the API proves approvals. The author of a commit can write any trailer.
 const (
 	SourceAPI      Source = "api"
 	SourceEvent    Source = "event"
 	SourceTrailers Source = "trailers"
 )
 
-// Record is how a commit came to the branch. What is not known is empty.
+// Record is the review of a commit on the branch. Unknown fields are empty.
 type Record struct {
 	Source Source
-	// Commit is the hash of the commit on the branch, Branch the branch's name
-	// without refs/heads/.
+	// Commit is the hash of the commit. Branch is the name of the branch without refs/heads/.
 	Commit, Branch string
-	// PullRequest is its address, or its reference where there is no address
-	// (group/project!12); Number is 0 when there is none.
+	// PullRequest is the address of the pull request, or a reference without an address
+	// (group/project!12). Number is 0 if there is none.
 	PullRequest string
 	Number      int
-	// Requester and Approvers are logins, Approvers in order and without those
-	// whose approval does not count. From trailers they are "Name <address>".
+	// Requester and Approvers are logins; from trailers, Approvers are "Name <address>". Approvers
+	// are sorted, and contain only approvals that count.
 	Requester string
 	Approvers []string
 }
 
-// Additions returns what the record adds to a document of a kind: annotations,
-// and the native field where the kind has one.
+// Additions returns the fields that the record adds to a document of a kind: annotations, and the
+// field for approvers if the kind has one.
 func (r *Record) Additions(kind exception.GroupKind) []exception.Addition {
 	var additions []exception.Addition
 	approved, _ := exception.StatementPath(kind, exception.AnnotationApprovedBy)
@@ -55,9 +53,9 @@ func (r *Record) Additions(kind exception.GroupKind) []exception.Addition {
 
 func annotation(key string) exception.Path { return exception.Path{"metadata", "annotations", key} }
 
-// Write returns the document with the record in it; comments and the order of
-// keys stay as they were. A document that claims a record of its own is an
-// [*exception.Refusal], and so is one that the record cannot be written into.
+// Write returns the document with the record in it. It keeps comments and the order of keys. It
+// returns an [*exception.Refusal] if the document has record fields of its own, or cannot be
+// written to.
 func (r *Record) Write(doc *exception.Document) (*exception.Document, error) {
 	if own := RecordIn(doc); len(own) > 0 {
 		return nil, own[0]
@@ -70,8 +68,8 @@ func (r *Record) Write(doc *exception.Document) (*exception.Document, error) {
 	return out, nil
 }
 
-// RecordIn returns a refusal for every part of a record that a request has already: its
-// author must not write who approved it. An empty value is one, too.
+// RecordIn returns a refusal for every record field in a request, even if it is empty. The author
+// of a request must not write its approvers.
 func RecordIn(doc *exception.Document) exception.Refusals {
 	var refusals exception.Refusals
 	for _, path := range exception.RecordPaths(doc.GroupKind()) {

@@ -9,36 +9,34 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Renewals is what is asked of the review of an exception that renews another,
-// besides what is asked of any. It is asked for nothing where it is zero.
+// Renewals are additional requirements for the review of a renewal. The zero value requires
+// nothing.
 type Renewals struct {
-	// RequireApprovals is how many people have to have approved it: 0, or no fewer
-	// than of a first exception, and 100 at most.
+	// RequireApprovals is the number of required approvals, at most 100. It is 0 or at least the
+	// number for a first exception.
 	RequireApprovals int
-	// RequireNewApprover asks for an approval by somebody who did not approve the
-	// predecessor, so that nobody's own judgement is all that an exception lives on by.
+	// RequireNewApprover requires an approver who did not approve the predecessor. Then the same
+	// person cannot extend an exception again and again.
 	RequireNewApprover bool
 }
 
 func (r Renewals) asks() bool { return r.RequireApprovals > 0 || r.RequireNewApprover }
 
-// Predecessor is what an exception takes up after: what it renews, or takes the place of.
+// Predecessor is the exception that a document renews or replaces.
 type Predecessor struct {
-	// Signed is the message that was signed, once somebody has verified it: never
-	// what the renewal says of it, and never what merely lies in a folder. Nil is
-	// not known, and Unknown says why.
+	// Signed is the verified signed message of the predecessor. It never comes from the renewal
+	// itself or from an unverified file. If it is nil, Unknown has the reason.
 	Signed  *exception.Document
 	Unknown string
 }
 
-// Renewal refuses a renewal whose record lacks what is asked of one; nil is to refuse
-// nothing. Where it is not known who approved the predecessor, nobody's approval is
-// another's.
+// Renewal returns a refusal if the record of a renewal lacks a required approval, or nil. If the
+// approvers of the predecessor are unknown, no approver counts as a new one.
 func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Predecessor) *exception.Refusal {
 	refuse := func(reason, message, hint string) *exception.Refusal {
 		at := exception.Path{"metadata", "annotations", exception.AnnotationRenews}
 		if doc.Annotation(exception.AnnotationRenews) == "" {
-			at = exception.Path{"metadata", "name"} // it takes the place of one of its name
+			at = exception.Path{"metadata", "name"} // it replaces the exception of its name
 		}
 		return &exception.Refusal{Position: doc.PositionOf(at), Reason: reason, Message: message, Hint: hint}
 	}
@@ -65,8 +63,8 @@ func (r *Reviewer) Renewal(doc *exception.Document, record *Record, before Prede
 	return refuse(ReasonNoNewApprover, message, "propose it again, and have it approved by somebody else than "+cmp.Or(strings.Join(approved.Names, ", "), "its requester"))
 }
 
-// approvals returns who approved the predecessor, or why that is not known. A record
-// from another source names people otherwise, so that one person would look like two.
+// approvals returns the approvers of the predecessor, or the reason why they are unknown. Records
+// of different sources use different names, so one person could look like two.
 func (p Predecessor) approvals(source Source) (approved exception.Approvals, unknown string) {
 	if p.Signed == nil {
 		return approved, cmp.Or(p.Unknown, "nobody has verified it")

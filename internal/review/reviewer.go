@@ -12,54 +12,51 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Config says where records come from and what is asked of them.
+// Config sets the source of the records and the required approvals.
 type Config struct {
 	Source Source
-	// GitHub is asked for SourceAPI. For SourceEvent only its ServerURL and
-	// Repository count.
+	// GitHub is the API for SourceAPI. SourceEvent uses only its ServerURL and Repository.
 	GitHub github.Config
-	// Event is the payload of the event that the workflow runs for, for
-	// SourceEvent: a push, or a pull request that was closed.
+	// Event is the payload of the workflow's event, for SourceEvent: a push, or a closed pull
+	// request.
 	Event []byte
-	// Branch is the branch that is signed, without refs/heads/.
+	// Branch is the target branch, without refs/heads/.
 	Branch  string
 	History History
 
-	// RequireApprovals is how many people have to have approved what a commit
-	// brings, 0 to 100.
+	// RequireApprovals is the number of required approvals, 0 to 100.
 	RequireApprovals int
-	// RequireCodeOwners asks for an approval by a code owner of every file.
+	// RequireCodeOwners requires an approval by a code owner of every file.
 	RequireCodeOwners bool
-	// Renewals is what is asked besides of an exception that renews another.
+	// Renewals are additional requirements for renewals.
 	Renewals Renewals
-	// InsecureAllowStaleApprovals counts approvals of earlier commits of a pull
-	// request than the one that was merged.
+	// InsecureAllowStaleApprovals counts approvals of earlier commits of the pull request too.
 	InsecureAllowStaleApprovals bool
-	// InsecureCountTrailers counts approvals that stand in the commit's message,
-	// where whoever wrote the commit put them.
+	// InsecureCountTrailers counts approvals in the commit message, which the author of the commit
+	// can forge.
 	InsecureCountTrailers bool
 }
 
-// asks reports whether anything is asked of every record.
+// asks reports whether every record needs an approval.
 func (c *Config) asks() bool { return c.RequireApprovals > 0 || c.RequireCodeOwners }
 
-// asksApprovals reports whether any record is asked for approvals.
+// asksApprovals reports whether some record needs a number of approvals.
 func (c *Config) asksApprovals() bool { return c.RequireApprovals > 0 || c.Renewals.asks() }
 
 const maxRequired = 100
 
-// Reviewer makes records. It is not for several goroutines at once.
+// Reviewer makes records. It is not safe for concurrent use.
 type Reviewer struct {
 	config Config
-	api    *github.Client // nil unless the API is asked
+	api    *github.Client // nil unless the source is the API
 	server string
 	event  *event
-	writes map[string]bool       // by login: who may write to the repository
+	writes map[string]bool       // write access, by login
 	member map[string]membership // by team and login
 }
 
-// New checks a configuration. What cannot be meant, such as approvals that are
-// asked for where the source shows none, is an error.
+// New checks a configuration. An impossible requirement is an error, such as approvals from a
+// source that does not prove them.
 func New(c Config) (*Reviewer, error) {
 	r := &Reviewer{config: c, writes: map[string]bool{}, member: map[string]membership{}}
 	switch {
@@ -101,9 +98,9 @@ func New(c Config) (*Reviewer, error) {
 	return r, err
 }
 
-// Record returns the record of what a commit brought. What is asked for and not
-// there is [exception.Refusals], one for each file; what cannot be known is
-// another error, an [*UnknownError] where there is something to do about it.
+// Record returns the review record of an origin. It returns [exception.Refusals], one for each
+// file, if an approval is missing. It returns another error, often an [*UnknownError], if the
+// review cannot be determined.
 func (r *Reviewer) Record(ctx context.Context, o Origin) (*Record, error) {
 	if !hashForm.MatchString(o.Commit) {
 		return nil, fmt.Errorf("%q is no commit's hash", o.Commit)
@@ -151,7 +148,7 @@ func (r *Reviewer) fromAPI(ctx context.Context, o Origin, record *Record) (*Reco
 	return record, nil
 }
 
-// refuse makes a refusal of every file.
+// refuse makes a refusal for every file.
 func refuse(files []File, reason, message, hint string) exception.Refusals {
 	var refusals exception.Refusals
 	for _, f := range files {
@@ -160,7 +157,7 @@ func refuse(files []File, reason, message, hint string) exception.Refusals {
 	return refusals
 }
 
-// unanswered explains why the API did not answer.
+// unanswered explains a failed request to the API.
 func unanswered(what string, err error) error {
 	var unknown *UnknownError
 	if errors.As(err, &unknown) {

@@ -7,16 +7,16 @@ import (
 	"unicode"
 )
 
-// Trailers are what the last paragraph of a commit's message says of its review.
+// Trailers are the review data in the last paragraph of a commit message.
 type Trailers struct {
-	// Approvers are the values of Approved-by, "Name <address>", each address once.
-	// Reviewed-by is none of them: GitLab writes it for everybody who looked.
+	// Approvers are the values of Approved-by, "Name <address>", each address once. Reviewed-by
+	// does not count, because GitLab writes it for everyone who reviewed.
 	Approvers []Signer
 	// MergeRequest is GitLab's reference, group/project!12, or "".
 	MergeRequest string
 }
 
-// Signer is whom a trailer names.
+// Signer is the person in a trailer.
 type Signer struct{ Name, Email string }
 
 // String returns "Name <address>".
@@ -25,7 +25,7 @@ func (s Signer) String() string { return s.Name + " <" + s.Email + ">" }
 const (
 	maxMessage  = 1 << 20
 	maxTrailers = 100 // lines
-	maxTrailer  = 500 // bytes of a line
+	maxTrailer  = 500 // bytes per line
 )
 
 var (
@@ -34,10 +34,9 @@ var (
 	mergeRequestForm = regexp.MustCompile(`^See merge request ((?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)+[A-Za-z0-9_][A-Za-z0-9_.-]*![1-9][0-9]*)$`)
 )
 
-// ParseTrailers reads the last paragraph of a commit's message, unless it is the
-// only one, which is the subject. A paragraph with any other line than a trailer
-// or GitLab's reference holds none: it is prose. An approval by nobody who could
-// be named, and two references, are an error.
+// ParseTrailers reads the last paragraph of a commit message. It ignores the first paragraph, which
+// is the subject. A paragraph with any other line than trailers and GitLab's reference is prose and
+// has no trailers. An invalid name of an approver and a second reference are errors.
 func ParseTrailers(message string) (Trailers, error) {
 	var t Trailers
 	if len(message) > maxMessage {

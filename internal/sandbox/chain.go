@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// backdate puts the start of every validity before now: what they sign is stamped with whole seconds, rounded down.
+	// backdate moves the start of each validity into the past: signatures have timestamps in whole
+	// seconds, rounded down.
 	backdate = 5 * time.Minute
-	// chainLifetime is far longer than any sandbox runs, and short enough that a forgotten trusted root ends by itself.
+	// chainLifetime is much longer than a sandbox runs, but a forgotten trusted root still expires.
 	chainLifetime = 30 * 24 * time.Hour
 )
 
@@ -27,7 +28,7 @@ type authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// newRoot makes a self-signed authority.
+// newRoot creates a self-signed authority.
 func newRoot(name string) (*authority, error) {
 	return (*authority)(nil).issue(&x509.Certificate{
 		Subject:               pkix.Name{Organization: []string{"polex sandbox"}, CommonName: name},
@@ -37,7 +38,7 @@ func newRoot(name string) (*authority, error) {
 	})
 }
 
-// intermediate makes an authority below a that may issue for one purpose only.
+// intermediate creates an authority below a that may issue for one purpose only.
 func (a *authority) intermediate(name string, purpose x509.ExtKeyUsage) (*authority, error) {
 	return a.issue(&x509.Certificate{
 		Subject:               pkix.Name{Organization: []string{"polex sandbox"}, CommonName: name},
@@ -49,8 +50,8 @@ func (a *authority) intermediate(name string, purpose x509.ExtKeyUsage) (*author
 	})
 }
 
-// timestamper makes the leaf that signs timestamps. RFC 3161, section 2.3: its extended key usage is critical and
-// holds timestamping alone, which x509's own field cannot say.
+// timestamper creates the certificate that signs timestamps. RFC 3161, section 2.3: the extended
+// key usage must be critical and contain only timestamping. The field of x509 cannot express that.
 func (a *authority) timestamper(name string) (*authority, error) {
 	purpose, err := asn1.Marshal([]asn1.ObjectIdentifier{tsx509.EKUTimestampingOID})
 	if err != nil {
@@ -63,12 +64,12 @@ func (a *authority) timestamper(name string) (*authority, error) {
 	})
 }
 
-// issue makes a key and a certificate for it, signed by a, or by itself when a is nil.
+// issue creates a key and a certificate for it, signed by a, or self-signed if a is nil.
 func (a *authority) issue(template *x509.Certificate) (*authority, error) {
 	name := template.Subject.CommonName
 	curve := elliptic.P256()
 	if template.IsCA {
-		curve = elliptic.P384() // as the public-good Fulcio has
+		curve = elliptic.P384() // like the public-good Fulcio
 	}
 	key, err := ecdsa.GenerateKey(curve, rand.Reader)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// checkpoint signs the root of a tree as a note of three lines (C2SP tlog-checkpoint): origin, size and root.
+// checkpoint signs a note of three lines (C2SP tlog-checkpoint): origin, size and root of a tree.
 func (l *rekorV2) checkpoint(ctx context.Context, size uint64, root []byte) (string, error) {
 	signer, err := tilesnote.NewNoteSigner(ctx, rekorV2Hostname, l.signer)
 	if err != nil {

@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// claims builds the token's content for one audience, as of now, under GitHub's names. The identity has its defaults.
+// claims returns the content of a token for one audience at the time now, with GitHub's claim
+// names. The identity must have its defaults.
 func (id Identity) claims(audience string, now time.Time) map[string]any {
 	if audience == "" {
-		// GitHub's own default: the owner's page.
+		// GitHub's default is the page of the owner.
 		audience = githubURL + "/" + id.RepositoryOwner
 	}
 	issued := now
 	expires := now.Add(id.TokenLifetime)
 	if expires.Before(issued) {
-		// An expired token was good once: a verifier must refuse it for its expiry alone.
+		// The token was valid earlier, so that a verifier rejects it only for its expiry.
 		issued = expires.Add(-defaultTokenLifetime)
 	}
 	c := map[string]any{
@@ -56,8 +57,8 @@ func (id Identity) claims(audience string, now time.Time) map[string]any {
 	return c
 }
 
-// tokenSubject is the sub claim, which depends on what started the job: an environment wins over a pull request,
-// and that over the ref.
+// tokenSubject returns the sub claim. It depends on the start of the job: an environment has
+// precedence over a pull request, and a pull request over the ref.
 func (id Identity) tokenSubject() string {
 	switch {
 	case id.Environment != "":

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// controlFile is where a running sandbox says how to ask it for tokens. It holds a secret: mode 0600, removed by Close.
+// controlFile contains the address and the secret for token requests. Its mode is 0600.
 const controlFile = "control.json"
 
-// ErrNotRunning says that a folder is not that of a running sandbox.
+// ErrNotRunning means that no sandbox runs with this folder.
 var ErrNotRunning = errors.New("no sandbox is running there")
 
 type control struct {
@@ -36,8 +36,7 @@ type tokenResponse struct {
 	Value string `json:"value"`
 }
 
-// inUse says whether the sandbox that wrote the folder's control file still answers. A file that its process left
-// behind when it was killed does not count.
+// inUse reports whether the sandbox of the control file still answers. It may have been killed.
 func inUse(ctx context.Context, dir string) bool {
 	c, err := readControl(dir)
 	if err != nil {
@@ -52,7 +51,7 @@ func inUse(ctx context.Context, dir string) bool {
 	if err != nil {
 		return false
 	}
-	_ = connection.Close() // it was opened to see whether it opens
+	_ = connection.Close() // opened only to test the connection
 	return true
 }
 
@@ -71,8 +70,8 @@ func readControl(dir string) (*control, error) {
 	return &c, nil
 }
 
-// RequestToken asks the sandbox that runs with dir as its folder for a token. The zero fields of id are
-// those of the sandbox's own identity. It fails with ErrNotRunning when the folder or the process is gone.
+// RequestToken requests a token from the running sandbox of dir. Empty fields of id take the values
+// of the sandbox's identity. It returns ErrNotRunning if the folder or the process does not exist.
 func RequestToken(ctx context.Context, dir string, id Identity, audience string) (string, error) {
 	c, err := readControl(dir)
 	if err != nil {
@@ -90,7 +89,7 @@ func RequestToken(ctx context.Context, dir string, id Identity, audience string)
 	client := http.Client{Timeout: 10 * time.Second}
 	response, err := client.Do(request)
 	if err != nil {
-		// The file outlived its process, which was killed before it could remove it.
+		// A killed process leaves the file.
 		return "", fmt.Errorf("%q: %w: %w", dir, ErrNotRunning, err)
 	}
 	defer func() { _ = response.Body.Close() }()

@@ -12,11 +12,11 @@ import (
 	ctx509 "github.com/google/certificate-transparency-go/x509"
 )
 
-// ctPrefix is the log's name in its address, as logs that share a host have one.
+// ctPrefix is the name of the log in its address, as for logs that share a host.
 const ctPrefix = "/test"
 
-// ctLog is a certificate transparency log, as far as a certificate authority asks it (RFC 6962, sections 4.1 and 4.2):
-// it checks a chain and signs a timestamp. It has no tree, since nobody here watches one.
+// ctLog is a certificate transparency log with the functions that a certificate authority uses (RFC
+// 6962, sections 4.1 and 4.2): it checks a chain and signs a timestamp. It has no tree.
 type ctLog struct {
 	key   *logKey
 	roots *ctx509.CertPool
@@ -60,8 +60,8 @@ func (l *ctLog) serveAdd(kind ct.LogEntryType) http.HandlerFunc {
 	}
 }
 
-// checkChain parses the submitted chain and verifies that it ends in the log's root. Expiry and key usages are not
-// the log's business (RFC 6962, section 3.1), but a precertificate must be one.
+// checkChain parses the submitted chain and verifies that it ends in the log's root. A log checks
+// neither expiry nor key usages (RFC 6962, section 3.1), but a precertificate must be one.
 func (l *ctLog) checkChain(raw [][]byte, kind ct.LogEntryType) ([]*ctx509.Certificate, error) {
 	if len(raw) == 0 {
 		return nil, errors.New("the chain is empty")
@@ -94,7 +94,7 @@ func (l *ctLog) checkChain(raw [][]byte, kind ct.LogEntryType) ([]*ctx509.Certif
 	return verified[0], nil
 }
 
-// add promises to log the certificate.
+// add returns a signed promise to log the certificate.
 func (l *ctLog) add(chain []*ctx509.Certificate, kind ct.LogEntryType, now time.Time) (*ct.AddChainResponse, error) {
 	stamp := uint64(now.UnixMilli()) //nolint:gosec // the clock is past 1970
 	leaf, err := ct.MerkleTreeLeafFromChain(chain, kind, stamp)
@@ -113,7 +113,7 @@ func (l *ctLog) add(chain []*ctx509.Certificate, kind ct.LogEntryType, now time.
 	return &ct.AddChainResponse{SCTVersion: ct.V1, ID: l.key.id[:], Timestamp: stamp, Signature: signature}, nil
 }
 
-// sign makes TLS's digitally-signed structure (RFC 5246, section 4.7).
+// sign creates TLS's digitally-signed structure (RFC 5246, section 4.7).
 func (l *ctLog) sign(input []byte) ([]byte, error) {
 	signature, err := tls.CreateSignature(*l.key.private, tls.SHA256, input)
 	if err != nil {

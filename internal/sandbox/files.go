@@ -14,16 +14,16 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
 
-// The files in a sandbox's folder, beside trusted_root.json and control.json.
+// The files in the folder of a sandbox, in addition to trusted_root.json and control.json.
 const (
 	configFile      = "polex.yaml"
-	configV2File    = "polex-rekor-v2.yaml" // the same with the log of version 2, where both run
+	configV2File    = "polex-rekor-v2.yaml" // uses the log of version 2, if both versions run
 	fulcioChainFile = "fulcio.pem"
 	rekorKeyFile    = "rekor.pub"
 	ctLogKeyFile    = "ctlog.pub"
 )
 
-// writeFiles puts into the folder what others read: whom to trust, and how to ask for tokens.
+// writeFiles writes the files for clients: the trust settings and the access to tokens.
 func (s *Sandbox) writeFiles(id Identity) error {
 	trusted, err := s.trustedRoot(time.Now())
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Sandbox) writeFiles(id Identity) error {
 	if s.RekorURL != "" {
 		files = append(files, file{rekorKeyFile, s.keys.rekor.pem(), 0o644})
 	}
-	files = append(files, file{controlFile, append(secret, '\n'), 0o600}) // last: it says that the sandbox is up
+	files = append(files, file{controlFile, append(secret, '\n'), 0o600}) // last, because it shows that the sandbox runs
 	for _, file := range files {
 		if err := writeFile(filepath.Join(s.Dir, file.name), file.data, file.mode); err != nil {
 			return fmt.Errorf("write %s: %w", file.name, err)
@@ -63,8 +63,8 @@ func (s *Sandbox) writeFiles(id Identity) error {
 	return nil
 }
 
-// config is polex's configuration for this sandbox: it trusts the identity that the token endpoint mints, exactly, and
-// signs with the log of one version.
+// config returns the polex configuration for this sandbox: it trusts exactly the identity of the
+// token endpoint, and signs with the log of one version.
 func (s *Sandbox) config(id Identity, v2 bool) []byte {
 	id = id.withDefaults()
 	issuer := id.Issuer
@@ -104,13 +104,13 @@ trust:
 }
 
 var (
-	// plainYAML is what every reader takes for a string if notYAML does not match: a letter first, and nothing that ends a scalar.
+	// plainYAML matches texts that all parsers read as a string, unless notYAML matches.
 	plainYAML = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./@:-]*[A-Za-z0-9]$`)
 	notYAML   = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|null|inf|nan)$`)
 )
 
-// yamlString quotes s where a reader could mistake it, such as an event named on. Identities hold printable characters
-// only, and of those Go and YAML quote the same way.
+// yamlString quotes s if a parser could misread it, such as an event named on. Identities contain
+// only printable characters, and Go and YAML quote these in the same way.
 func yamlString(s string) string {
 	if plainYAML.MatchString(s) && !notYAML.MatchString(s) {
 		return s
@@ -118,7 +118,7 @@ func yamlString(s string) string {
 	return strconv.Quote(s)
 }
 
-// writeFile replaces the file at once, so that nobody reads half of it.
+// writeFile replaces the file atomically.
 func writeFile(path string, data []byte, mode os.FileMode) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -126,7 +126,7 @@ func writeFile(path string, data []byte, mode os.FileMode) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(temporary.Name()) // what went wrong first is what to tell
+			_ = os.Remove(temporary.Name()) // return the first error
 		}
 	}()
 	_, err = temporary.Write(data)

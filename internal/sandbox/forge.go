@@ -23,19 +23,19 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 )
 
-// The functions in this file do what a service would do if it lied. The trusted root vouches for the result, so a
-// verifier that accepts it has relied on a service for something that it should have checked itself.
+// The functions in this file do the same as a malicious service. The trusted root includes their
+// keys, so a verifier that accepts the result has trusted a service without its own check.
 
 // Forgery is a certificate that Fulcio would not issue.
 type Forgery struct {
-	// Template is taken as it is: names, extensions, usages and validity. Only a serial number is added if it has none.
+	// Template is not changed, except that a missing serial number is added.
 	Template  *x509.Certificate
 	PublicKey crypto.PublicKey
-	// WithoutSCT leaves out the proof that the certificate was logged.
+	// WithoutSCT omits the proof that the certificate was logged.
 	WithoutSCT bool
 }
 
-// ForgeCertificate signs the certificate with Fulcio's key and logs it, and asks nobody whether it is right. It returns DER.
+// ForgeCertificate signs the certificate with Fulcio's key and logs it, unchecked. It returns DER.
 func (s *Sandbox) ForgeCertificate(ctx context.Context, f Forgery) ([]byte, error) {
 	template := *f.Template
 	if template.SerialNumber == nil {
@@ -86,8 +86,8 @@ func (s *Sandbox) logPrecertificate(der []byte) (*ct.SignedCertificateTimestamp,
 	return response.ToSignedCertificateTimestamp()
 }
 
-// ForgeEntry logs any bytes as of any time, with a promise and a proof that verify. The entry is as a client would have
-// read it: its body is base64.
+// ForgeEntry logs any bytes at any time, with a valid promise and proof. It returns the entry as a
+// client would read it: its body is base64.
 func (s *Sandbox) ForgeEntry(ctx context.Context, body []byte, integrated time.Time) (*models.LogEntryAnon, error) {
 	if s.rekor == nil {
 		return nil, errors.New("version 1 of Rekor does not run")
@@ -107,7 +107,7 @@ func (s *Sandbox) ForgeEntry(ctx context.Context, body []byte, integrated time.T
 	return &read, nil
 }
 
-// ForgeEntryV2 logs any bytes in the log of version 2, with a proof that verifies and under the name of hashedrekord 0.0.2.
+// ForgeEntryV2 logs any bytes in the log of version 2 as hashedrekord 0.0.2, with a valid proof.
 func (s *Sandbox) ForgeEntryV2(ctx context.Context, body []byte) (*protorekor.TransparencyLogEntry, error) {
 	if s.rekorV2 == nil {
 		return nil, errors.New("version 2 of Rekor does not run")
@@ -120,7 +120,7 @@ func (s *Sandbox) ForgeEntryV2(ctx context.Context, body []byte) (*protorekor.Tr
 	return entry, nil
 }
 
-// ForgeTimestamp stamps the message (for a seal, its signature) as of any time. It returns an RFC 3161 response.
+// ForgeTimestamp returns an RFC 3161 response for a message, such as a signature, at any time.
 func (s *Sandbox) ForgeTimestamp(message []byte, at time.Time) ([]byte, error) {
 	digest := sha256.Sum256(message)
 	return s.keys.timestamps.stamp(&timestamp.Request{HashAlgorithm: crypto.SHA256, HashedMessage: bytes.Clone(digest[:])}, at)

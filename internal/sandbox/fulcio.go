@@ -27,24 +27,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// quietFulcio silences Fulcio's logger, which is a variable of its package and by default writes every refusal to
-// standard output, where the output of the command under test belongs. Once, and before the first server runs: a second
-// sandbox in the process must not race with the first one's requests.
+// quietFulcio silences Fulcio's logger, a package variable. By default it writes every refusal to
+// standard output, which belongs to the command under test. It runs once, before the first server,
+// so that a second sandbox does not race with requests of the first.
 var quietFulcio = sync.OnceFunc(func() { fulciolog.Logger = zap.NewNop().Sugar() })
 
-// fulcioOptions is what Fulcio needs from the other servers.
+// fulcioOptions are the parts of the other servers that Fulcio needs.
 type fulcioOptions struct {
 	personURL  string
 	issuerURLs []string
 	ctURL      string
 	ctKey      *logKey
-	client     *http.Client // reaches the log
+	client     *http.Client // for requests to the log
 	root       *authority
 	issuing    *authority // the intermediate that signs certificates
 }
 
-// newFulcio wires Fulcio's own server behind its HTTP gateway. The gateway calls it in process, without the gRPC
-// connection that the deployed one has between them.
+// newFulcio connects Fulcio's server to its HTTP gateway. The gateway calls the server in process,
+// without the gRPC connection of a real deployment.
 func newFulcio(ctx context.Context, o fulcioOptions) (http.Handler, error) {
 	quietFulcio()
 	configuration, err := fulcioConfig(o.personURL, o.issuerURLs...)
@@ -55,7 +55,7 @@ func newFulcio(ctx context.Context, o fulcioOptions) (http.Handler, error) {
 	if err := ca.VerifyCertChain(chain, o.issuing.key); err != nil {
 		return nil, fmt.Errorf("verify certificate authority: %w", err)
 	}
-	// With the log's key the client verifies every timestamp before Fulcio embeds it.
+	// With the log's key, the client verifies every timestamp before Fulcio embeds it.
 	transparency, err := ctclient.New(o.ctURL, o.client, jsonclient.Options{
 		PublicKey: string(o.ctKey.pem()),
 	})
@@ -92,14 +92,13 @@ func newFulcio(ctx context.Context, o fulcioOptions) (http.Handler, error) {
 	}), nil
 }
 
-// tokenFromHeader passes the bearer on under the key where Fulcio looks for it.
+// tokenFromHeader passes the bearer token on under the key that Fulcio reads.
 func tokenFromHeader(_ context.Context, r *http.Request) metadata.MD {
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return metadata.Pairs(fulcio.MetadataOIDCTokenKey, token)
 }
 
-// responseHeaders turns what the version 1 API leaves in gRPC's metadata into HTTP: its status, 201, and the
-// header that holds a detached timestamp.
+// responseHeaders converts gRPC metadata of the version 1 API to the HTTP status and SCT header.
 func responseHeaders(ctx context.Context, w http.ResponseWriter, _ proto.Message) error {
 	md, ok := runtime.ServerMetadataFromContext(ctx)
 	if !ok {
@@ -123,7 +122,7 @@ func responseHeaders(ctx context.Context, w http.ResponseWriter, _ proto.Message
 	return nil
 }
 
-// newCTClient has a transport of its own, so that Close can drop its connections and nobody else's.
+// newCTClient has its own transport, so that Close drops only its connections.
 func newCTClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: 10 * time.Second}
 }

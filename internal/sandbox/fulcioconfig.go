@@ -8,13 +8,14 @@ import (
 	"github.com/sigstore/fulcio/pkg/config"
 )
 
-// audience is the client for which Fulcio accepts tokens.
+// audience is the audience of the tokens that Fulcio accepts.
 const audience = "sigstore"
 
-// fulcioConfig tells Fulcio to believe the issuers of workflows and the one of people, and how a GitHub token becomes a
-// certificate. The extensions are those of the public instance, claim by claim, so that a trust policy tried here means the same there.
+// fulcioConfig makes Fulcio trust the issuers of workflows and of people, and maps a GitHub token
+// to a certificate. The extensions are equal to those of the public instance, so that a trust
+// policy has the same effect there.
 //
-// The issuers must answer already: Fulcio asks them for their keys before this returns.
+// The issuers must already answer: Fulcio requests their keys before this function returns.
 func fulcioConfig(personURL string, issuerURLs ...string) (*config.FulcioConfig, error) {
 	const provider = "github-workflow"
 	c := config.FulcioConfig{
@@ -63,7 +64,7 @@ func fulcioConfig(personURL string, issuerURLs ...string) (*config.FulcioConfig,
 	c.OIDCIssuers[personURL] = config.OIDCIssuer{
 		IssuerURL: personURL, ClientID: audience, Type: config.IssuerTypeEmail, Description: "polex-sandbox",
 	}
-	// Read is the one way to a configuration that can verify tokens, and it takes bytes.
+	// Only Read creates a configuration that can verify tokens, and its input is bytes.
 	encoded, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode fulcio configuration: %w", err)

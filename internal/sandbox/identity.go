@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// githubURL is the server whose workflows the identities belong to. Fulcio puts it in front of every path it writes.
+// githubURL is the server of the workflows. Fulcio adds it before every path.
 const githubURL = "https://github.com"
 
 const (
@@ -17,7 +17,7 @@ const (
 	defaultTokenLifetime = 10 * time.Minute
 )
 
-// Identity is a GitHub Actions job, as its token describes it. Zero fields take the defaults named beside them.
+// Identity is a GitHub Actions job as its token describes it. The comments give the defaults.
 type Identity struct {
 	Issuer               string // the iss claim; the sandbox's IssuerURL
 	Repository           string // owner/name; acme/exceptions
@@ -34,20 +34,20 @@ type Identity struct {
 	RunID                string // 4001
 	RunAttempt           string // 1
 	Environment          string // the deployment environment; none
-	// JobWorkflowRef names the workflow that holds the job, which for a reusable workflow is another
-	// one than the caller's; Repository/WorkflowFile@Ref.
+	// JobWorkflowRef is the workflow that contains the job. For a reusable workflow it differs from
+	// the caller's. The default is Repository/WorkflowFile@Ref.
 	JobWorkflowRef string
-	// TokenLifetime is how long after minting the token expires; 10 minutes. A negative one mints a token
-	// that has been expired for that long.
+	// TokenLifetime is the time until the token expires; 10 minutes. With a negative one, the token
+	// expired that long ago.
 	TokenLifetime time.Duration
 }
 
-// Subject is the identity that Fulcio writes into the certificate as its subject alternative name.
+// Subject returns the subject alternative name that Fulcio writes into the certificate.
 func (id Identity) Subject() string {
 	return githubURL + "/" + id.withDefaults().JobWorkflowRef
 }
 
-// withDefaults fills the zero fields, except for Issuer, which only a running sandbox knows.
+// withDefaults fills the empty fields, except Issuer, which only a running sandbox knows.
 func (id Identity) withDefaults() Identity {
 	fill := func(field *string, value string) {
 		if *field == "" {
@@ -75,11 +75,10 @@ func (id Identity) withDefaults() Identity {
 	return id
 }
 
-// over lays the fields of id that are set over those of base, so that asking for "the same, but from another
-// branch" names the branch only.
+// over returns base with the non-empty fields of id.
 func (id Identity) over(base Identity) Identity {
 	if id.Repository != "" {
-		// What follows from the repository must not outlive it.
+		// Fields that follow from the repository must change with it.
 		base.RepositoryID, base.RepositoryOwner, base.RepositoryOwnerID = "", "", ""
 	}
 	if id.Repository != "" || id.WorkflowFile != "" || id.Ref != "" {
@@ -102,7 +101,7 @@ func (id *Identity) fields() []*string {
 		&id.Ref, &id.SHA, &id.Workflow, &id.WorkflowFile, &id.EventName, &id.RunnerEnvironment, &id.RunID, &id.RunAttempt, &id.Environment, &id.JobWorkflowRef}
 }
 
-// Validate refuses what GitHub could not have said and what would not survive being written to polex.yaml. Zero
+// Validate rejects values that GitHub cannot issue or that polex.yaml cannot represent. Empty
 // fields are valid.
 func (id Identity) Validate() error {
 	id = id.withDefaults()
@@ -125,8 +124,8 @@ func (id Identity) workflowRef() string {
 	return id.Repository + "/" + id.WorkflowFile + "@" + id.Ref
 }
 
-// numericID gives the known name its known number and every other name one of its own, since GitHub never
-// gives two repositories the same and a policy may pin it.
+// numericID returns the given number for the known name, and another number for each other name.
+// GitHub never gives two repositories the same number, and a policy may require it.
 func numericID(name, known, number string) string {
 	if name == known {
 		return number

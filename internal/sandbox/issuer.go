@@ -15,8 +15,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// Paths under the issuer's address. GitHub's request URL carries a query of its own, and clients append to it
-// without looking, so this one does too.
+// Paths below the issuer's address. The token URL has a query like GitHub's: clients append to it.
 const (
 	tokenPath    = "/token"
 	tokenQuery   = "?api-version=2.0"
@@ -28,16 +27,16 @@ const (
 // issuer is the OpenID provider: it signs tokens and publishes the key that verifies them.
 type issuer struct {
 	url           string
-	identity      Identity // what the request endpoint mints
-	requestToken  string   // bearer of the request endpoint
-	controlSecret string   // bearer of the endpoint that mints any identity
+	identity      Identity // the identity of requested tokens
+	requestToken  string   // bearer token of the request endpoint
+	controlSecret string   // bearer token of the endpoint that mints any identity
 	signer        jose.Signer
 	keys          jose.JSONWebKeySet
-	person        *person // the issuer for people beside it
+	person        *person // the issuer for people
 }
 
-// newIssuer makes the signing key. It is an ECDSA one, where GitHub's is RSA: both are what Fulcio accepts, and an
-// RSA key would be nearly all of the time that a sandbox takes to start.
+// newIssuer creates the signing key. It is ECDSA, while GitHub uses RSA. Fulcio accepts both, and
+// an RSA key would need most of the start time of a sandbox.
 func newIssuer(url string, id Identity) (*issuer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -64,7 +63,7 @@ func newIssuer(url string, id Identity) (*issuer, error) {
 	}, nil
 }
 
-// mint signs a token for id, whose zero fields are those of the sandbox's own identity.
+// mint signs a token for id. Empty fields take the values of the sandbox's identity.
 func (is *issuer) mint(id Identity, audience string) (string, error) {
 	id = id.over(is.identity).withDefaults()
 	if id.Issuer == "" {
@@ -110,7 +109,7 @@ func serveDocument(document map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, document) }
 }
 
-// serveToken is GitHub's endpoint: a job asks for a token and names the audience, and who it is was decided before.
+// serveToken is GitHub's endpoint: a job requests a token for an audience. The identity is fixed.
 func (is *issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	if !bearerIs(r, is.requestToken) {
 		writeJSON(w, http.StatusUnauthorized, map[string]string{"message": "the bearer is not ACTIONS_ID_TOKEN_REQUEST_TOKEN"})
@@ -119,7 +118,7 @@ func (is *issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	is.answer(w, Identity{}, r.URL.Query().Get("audience"))
 }
 
-// serveMint mints a token for whoever the caller says, which is why it takes a secret that only the sandbox's folder holds.
+// serveMint mints a token for any identity. It requires the secret in the sandbox's folder.
 func (is *issuer) serveMint(w http.ResponseWriter, r *http.Request) {
 	if !bearerIs(r, is.controlSecret) {
 		writeJSON(w, http.StatusUnauthorized, map[string]string{"message": "the bearer is not the sandbox's secret"})
@@ -142,7 +141,8 @@ func (is *issuer) answer(w http.ResponseWriter, id Identity, audience string) {
 	writeJSON(w, http.StatusOK, tokenResponse{Value: token})
 }
 
-// bearerIs compares in constant time: the ports are open to every user of the machine. The scheme's case is free (RFC 9110, 11.1).
+// bearerIs compares in constant time, because every user of the machine can reach the ports. The
+// scheme is case-insensitive (RFC 9110, section 11.1).
 func bearerIs(r *http.Request, secret string) bool {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	return ok && strings.EqualFold(scheme, "bearer") && subtle.ConstantTimeCompare([]byte(token), []byte(secret)) == 1

@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// logKey is the key of a transparency log. Both kinds of log are known by the digest of their public key.
+// logKey is the key of a transparency log. The digest of the public key identifies the log.
 type logKey struct {
 	private *ecdsa.PrivateKey
 	public  []byte // PKIX, DER

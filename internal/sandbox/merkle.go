@@ -8,8 +8,9 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 )
 
-// merkleTree is an append-only tree of RFC 6962 that keeps the hash of every complete subtree, so that a
-// proof at any size costs no more hashes than the tree is high. It is not safe for concurrent use.
+// merkleTree is an append-only RFC 6962 tree. It keeps the hash of every complete subtree, so a
+// proof at any size needs only as many hashes as the tree has levels. It is not safe for concurrent
+// use.
 type merkleTree struct {
 	factory *compact.RangeFactory
 	whole   *compact.Range
@@ -27,7 +28,8 @@ func (t *merkleTree) size() uint64 { return t.whole.End() }
 func (t *merkleTree) append(leafHash []byte) (uint64, error) {
 	index := t.whole.End()
 	err := t.whole.Append(leafHash, func(id compact.NodeID, hash []byte) {
-		// Subtrees of a level are completed from left to right, so appending puts each in its place.
+		// The subtrees of a level are completed from left to right, so append is the right
+		// position.
 		for uint(len(t.levels)) <= id.Level {
 			t.levels = append(t.levels, nil)
 		}
@@ -39,7 +41,7 @@ func (t *merkleTree) append(leafHash []byte) (uint64, error) {
 	return index, nil
 }
 
-// root is the root hash the tree had at size, which is not greater than it is now.
+// root returns the root hash at a size up to the present one.
 func (t *merkleTree) root(size uint64) ([]byte, error) {
 	if size > t.size() {
 		return nil, fmt.Errorf("size %d is beyond the tree's %d", size, t.size())
@@ -54,7 +56,7 @@ func (t *merkleTree) root(size uint64) ([]byte, error) {
 	return r.GetRootHash(nil)
 }
 
-// inclusion proves leaf index in the tree of that size.
+// inclusion returns the proof of the leaf at index in the tree of that size.
 func (t *merkleTree) inclusion(index, size uint64) ([][]byte, error) {
 	if size > t.size() {
 		return nil, fmt.Errorf("size %d is beyond the tree's %d", size, t.size())

@@ -15,17 +15,17 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// PersonEmail is who signs in at the sandbox's issuer for people. There is nobody else, and no password.
+// PersonEmail is the only identity of the sandbox's issuer for people. It has no password.
 const PersonEmail = "person@example.com"
 
 const (
 	personPath     = "/person"
-	personPending  = 64 // sign-ins that may be under way at once
+	personPending  = 64 // maximum number of concurrent sign-ins
 	personLifetime = 5 * time.Minute
 )
 
-// person is an OpenID provider for people: the authorization code flow with PKCE (RFC 7636), and the device flow (RFC
-// 8628). Whoever opens the page is signed in.
+// person is an OpenID provider for people: the authorization code flow with PKCE (RFC 7636) and the
+// device flow (RFC 8628). Every request for the page signs in.
 type person struct {
 	url    string
 	signer jose.Signer
@@ -34,7 +34,7 @@ type person struct {
 	pending map[string]*signIn // by code
 }
 
-// signIn is one sign-in under way.
+// signIn is a sign-in in progress.
 type signIn struct {
 	challenge, nonce, client string
 	userCode                 string // device flow only
@@ -57,7 +57,7 @@ func (p *person) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+personPath+"/device", p.approve)
 }
 
-// begin remembers a sign-in and returns its code; it is "" when too many are under way.
+// begin stores a sign-in and returns its code, or "" if there are too many.
 func (p *person) begin(s *signIn) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *person) begin(s *signIn) string {
 	return code
 }
 
-// authorize is the page that a browser is sent to. It goes back to the loopback address that it names at once.
+// authorize is the page for the browser. It redirects immediately to the given loopback address.
 func (p *person) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))
@@ -110,7 +110,7 @@ func (p *person) deviceCode(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// approve is the page that the device flow sends a person to.
+// approve is the page for the person in the device flow.
 func (p *person) approve(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +132,7 @@ func (p *person) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	s := p.pending[code]
 	if s != nil && s.approved {
-		delete(p.pending, code) // a code is good once
+		delete(p.pending, code) // a code is valid once
 	}
 	p.mu.Unlock()
 	switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 	"github.com/sigstore/sigstore/pkg/signature/options"
 
-	// The kinds of entry that Rekor's registry knows, each of which registers itself.
+	// The kinds of entries, which register themselves in Rekor's registry.
 	_ "github.com/sigstore/rekor/pkg/types/dsse/v0.0.1"
 	_ "github.com/sigstore/rekor/pkg/types/hashedrekord/v0.0.1"
 	_ "github.com/sigstore/rekor/pkg/types/intoto/v0.0.2"
@@ -30,8 +30,8 @@ const (
 	entriesPath   = "/api/v1/log/entries"
 )
 
-// rekor is a transparency log with what a signer asks of Rekor's version 1 API: one shard, a Merkle tree in memory, and an index.
-// What watches the tree is left out.
+// rekor is a transparency log with the part of Rekor's version 1 API that signers use: one shard, a
+// Merkle tree in memory, and an index. It has no functions for monitors.
 type rekor struct {
 	key    *logKey
 	signer signature.Signer
@@ -44,9 +44,9 @@ type rekor struct {
 	index  map[string][]string // search key to entry IDs, oldest first
 }
 
-// leaf is one entry as the log keeps it.
+// leaf is one stored entry.
 type leaf struct {
-	body       []byte // canonical JSON; its hash is the leaf's
+	body       []byte // canonical JSON; the input of hash
 	hash       []byte
 	integrated int64 // seconds since 1970
 }
@@ -56,7 +56,8 @@ func newRekor(key *logKey) (*rekor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load rekor key: %w", err)
 	}
-	// A positive 63-bit number, as Trillian's are. At random, so that entry IDs of two sandboxes never meet.
+	// A positive 63-bit number, as in Trillian. It is random, so that the entry IDs of two
+	// sandboxes differ.
 	treeID, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
 		return nil, fmt.Errorf("choose tree id: %w", err)
@@ -77,7 +78,7 @@ func (l *rekor) handler() http.Handler {
 	mux.HandleFunc("GET "+entriesPath, l.serveByIndex)
 	mux.HandleFunc("GET "+entriesPath+"/{id}", l.serveByID)
 	mux.HandleFunc("POST "+entriesPath+"/retrieve", l.serveRetrieve)
-	mux.HandleFunc("POST /api/v1/index/retrieve", l.serveSearch) // k8s-manifest-sigstore asks it when it signs
+	mux.HandleFunc("POST /api/v1/index/retrieve", l.serveSearch) // k8s-manifest-sigstore uses it when it signs
 	mux.HandleFunc("GET /api/v1/log/publicKey", l.servePublicKey)
 	return mux
 }
@@ -87,12 +88,12 @@ func (l *rekor) servePublicKey(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(l.key.pem()) // the client has gone
 }
 
-// entryID is the 16 hexadecimal digits of the tree before the 64 of the leaf.
+// entryID returns the 16 hexadecimal digits of the tree and the 64 digits of the leaf.
 func (l *rekor) entryID(leafHash []byte) string {
 	return fmt.Sprintf("%016x%x", l.treeID, leafHash)
 }
 
-// entry is what the log says about a leaf, proven in the tree as it is now. The caller holds the lock.
+// entry returns a leaf with its proof in the present tree. The caller holds the lock.
 func (l *rekor) entry(ctx context.Context, position int) (models.LogEntry, error) {
 	leaf := l.leaves[position]
 	index, logID := int64(position), hex.EncodeToString(l.key.id[:])
@@ -105,12 +106,13 @@ func (l *rekor) entry(ctx context.Context, position int) (models.LogEntry, error
 	if err != nil {
 		return nil, err
 	}
-	// LogEntryAnon encodes a []byte body as base64, and signs it so: the promise comes before the verification is added.
+	// LogEntryAnon encodes a []byte body as base64, which the promise covers. The promise does not
+	// cover the verification, which is added later.
 	said.Verification = &models.LogEntryAnonVerification{InclusionProof: inclusion, SignedEntryTimestamp: promise}
 	return models.LogEntry{l.entryID(leaf.hash): said}, nil
 }
 
-// promise is the signed entry timestamp: over the entry without its verification, as canonical JSON (RFC 8785).
+// promise returns the signed entry timestamp: over canonical JSON (RFC 8785) without verification.
 func (l *rekor) promise(ctx context.Context, said models.LogEntryAnon) (strfmt.Base64, error) {
 	encoded, err := said.MarshalBinary()
 	if err != nil {
@@ -147,8 +149,8 @@ func (l *rekor) inclusion(ctx context.Context, position int) (*models.InclusionP
 	}, nil
 }
 
-// checkpoint is the root of the tree and the note that signs it, of which the origin ends in the tree's ID: that is how a
-// verifier tells a version 1 checkpoint. The caller holds the lock.
+// checkpoint returns the root of the tree and its signed note. The origin ends in the tree's ID,
+// which marks a version 1 checkpoint for verifiers. The caller holds the lock.
 func (l *rekor) checkpoint(ctx context.Context) (root []byte, note string, err error) {
 	size := l.tree.size()
 	if root, err = l.tree.root(size); err != nil {

@@ -15,11 +15,10 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 )
 
-// errExists says that the log has the same entry already.
+// errExists means that the log already contains the same entry.
 var errExists = errors.New("an equivalent entry already exists in the transparency log")
 
-// serveCreate takes a proposed entry through Rekor's own types: they parse it, verify its signature and bring it
-// into the form that is logged.
+// serveCreate adds a proposed entry. Rekor's own types parse it and verify its signature.
 func (l *rekor) serveCreate(w http.ResponseWriter, r *http.Request) {
 	proposed, err := models.UnmarshalProposedEntry(r.Body, runtime.JSONConsumer())
 	if err != nil {
@@ -60,8 +59,8 @@ func (l *rekor) serveCreate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// add puts the entry into the tree and under its search keys, as of a time, or of now if that is zero. It returns the entry's
-// ID also with errExists.
+// add adds the entry to the tree and its search keys to the index. A zero time means now. With
+// errExists, it also returns the entry's ID.
 func (l *rekor) add(ctx context.Context, body []byte, keys []string, integrated time.Time) (string, models.LogEntry, error) {
 	hash := rfc6962.DefaultHasher.HashLeaf(body)
 	id := l.entryID(hash)
@@ -74,7 +73,7 @@ func (l *rekor) add(ctx context.Context, body []byte, keys []string, integrated 
 		return "", nil, err
 	}
 	if integrated.IsZero() {
-		integrated = time.Now() // under the lock, so that times do not run against the log's order
+		integrated = time.Now() // under the lock, so that times follow the log's order
 	}
 	position := len(l.leaves)
 	l.leaves = append(l.leaves, leaf{body: body, hash: hash, integrated: integrated.Unix()})
@@ -86,7 +85,7 @@ func (l *rekor) add(ctx context.Context, body []byte, keys []string, integrated 
 	return id, logged, err
 }
 
-// rekorError answers in the shape that Rekor's clients parse.
+// rekorError writes an error in the format of Rekor's clients.
 func rekorError(w http.ResponseWriter, status int, message string) {
 	writeJSON(w, status, models.Error{Code: int64(status), Message: message})
 }

@@ -52,10 +52,10 @@ func (l *rekor) answerEntry(w http.ResponseWriter, r *http.Request, position int
 	writeJSON(w, http.StatusOK, entry)
 }
 
-// entryIDForm is the form of an entry ID: the tree, which older clients leave out, before the leaf's hash.
+// entryIDForm matches an entry ID: the tree, which older clients omit, and the leaf hash.
 var entryIDForm = regexp.MustCompile(`^([0-9a-f]{16})?([0-9a-f]{64})$`)
 
-// find takes an entry ID, or a leaf hash alone. An ID of another tree is not found.
+// find returns the position of an entry ID or a leaf hash. It does not find IDs of other trees.
 func (l *rekor) find(id string) (position int, found bool, err error) {
 	parts := entryIDForm.FindStringSubmatch(strings.ToLower(id))
 	if parts == nil {
@@ -71,7 +71,7 @@ func (l *rekor) find(id string) (position int, found bool, err error) {
 	return position, found, nil
 }
 
-// serveRetrieve answers with those of the queried entries that exist, and says nothing of the others.
+// serveRetrieve returns the existing entries of a query and ignores the others.
 func (l *rekor) serveRetrieve(w http.ResponseWriter, r *http.Request) {
 	var query models.SearchLogQuery
 	if err := json.NewDecoder(r.Body).Decode(&query); err != nil {

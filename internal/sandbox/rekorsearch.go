@@ -16,7 +16,7 @@ import (
 	"github.com/sigstore/rekor/pkg/util"
 )
 
-// serveSearch finds entry IDs by artifact digest, public key or email, any of them or, with the operator and, all of them.
+// serveSearch finds entry IDs by artifact digest, public key or email: any, or all with and.
 func (l *rekor) serveSearch(w http.ResponseWriter, r *http.Request) {
 	var query models.SearchIndex
 	if err := json.NewDecoder(r.Body).Decode(&query); err != nil {
@@ -35,7 +35,7 @@ func (l *rekor) serveSearch(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, l.search(keys, query.Operator == models.SearchIndexOperatorAnd))
 }
 
-// searchKeys are what the query asks for, in the form in which entries name their index keys.
+// searchKeys returns the index keys of a query.
 func searchKeys(query *models.SearchIndex) ([]string, error) {
 	var keys []string
 	if query.Hash != "" {
@@ -67,7 +67,7 @@ func searchKeys(query *models.SearchIndex) ([]string, error) {
 	return keys, nil
 }
 
-// search answers in the log's order and names each entry once.
+// search returns each matching entry once, in the log's order.
 func (l *rekor) search(keys []string, every bool) []string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -25,11 +25,12 @@ import (
 
 const (
 	entriesV2Path = "/api/v2/log/entries"
-	// rekorV2Hostname is the origin of the checkpoints. A verifier takes it from the log's address in the trusted root.
+	// rekorV2Hostname is the origin of the checkpoints. A verifier derives it from the log's
+	// address in the trusted root.
 	rekorV2Hostname = "127.0.0.1"
 )
 
-// clientAlgorithms are what Rekor's own server takes unless it is told otherwise.
+// clientAlgorithms are the default algorithms of Rekor's server.
 var clientAlgorithms = []protocommon.PublicKeyDetails{
 	protocommon.PublicKeyDetails_PKIX_RSA_PKCS1V15_2048_SHA256,
 	protocommon.PublicKeyDetails_PKIX_RSA_PKCS1V15_3072_SHA256,
@@ -41,9 +42,9 @@ var clientAlgorithms = []protocommon.PublicKeyDetails{
 	protocommon.PublicKeyDetails_PKIX_ED25519_PH,
 }
 
-// rekorV2 is a transparency log with the API of Rekor's version 2: it takes hashedrekord 0.0.2 alone, says no time, promises
-// nothing, and answers each upload with the proof that the entry is in. The real one publishes its tree as tiles, which
-// nobody here reads.
+// rekorV2 is a transparency log with the API of Rekor's version 2. It accepts only hashedrekord
+// 0.0.2, returns no time and no promise, and answers each upload with the proof of inclusion. The
+// real log also publishes its tree as tiles, which nobody reads here.
 type rekorV2 struct {
 	key       *logKey
 	signer    signature.Signer
@@ -75,14 +76,14 @@ func (l *rekorV2) handler() http.Handler {
 	return mux
 }
 
-// duplicateError says that the log has the same entry already, and where.
+// duplicateError is the index of an equal entry in the log.
 type duplicateError struct{ index uint64 }
 
 func (e *duplicateError) Error() string {
 	return fmt.Sprintf("an equivalent entry already exists in the transparency log with index %d", e.index)
 }
 
-// serveCreate takes an entry through Rekor's own type, which verifies its signature.
+// serveCreate adds an entry. Rekor's own type verifies its signature.
 func (l *rekorV2) serveCreate(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -130,7 +131,7 @@ func (l *rekorV2) serveCreate(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) // the client has gone
 }
 
-// canonicalEntry is what is logged: canonical JSON (RFC 8785), which a verifier makes again of what it knows.
+// canonicalEntry returns canonical JSON (RFC 8785), which a verifier can reproduce.
 func canonicalEntry(entry *rekortiles.Entry) ([]byte, error) {
 	encoded, err := protojson.Marshal(entry)
 	if err != nil {
@@ -139,7 +140,7 @@ func canonicalEntry(entry *rekortiles.Entry) ([]byte, error) {
 	return jsoncanonicalizer.Transform(encoded)
 }
 
-// add puts a body into the tree and proves that it is there. It returns a *duplicateError for one that is.
+// add adds a body to the tree and returns its proof, or a *duplicateError if the body exists.
 func (l *rekorV2) add(ctx context.Context, body []byte) (*protorekor.TransparencyLogEntry, error) {
 	hash := rfc6962.DefaultHasher.HashLeaf(body)
 	l.mu.Lock()
@@ -175,7 +176,7 @@ func (l *rekorV2) add(ctx context.Context, body []byte) (*protorekor.Transparenc
 	}, nil
 }
 
-// gatewayError answers in the shape of Rekor's gateway, which is that of gRPC's status.
+// gatewayError writes an error in the format of Rekor's gateway, which is gRPC's status.
 func gatewayError(w http.ResponseWriter, httpStatus int, code codes.Code, message string) {
 	answer, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(status.New(code, message).Proto())
 	if err != nil {

@@ -15,38 +15,39 @@ import (
 	"time"
 )
 
-// closeTimeout is how long Close waits for running requests.
+// closeTimeout is the time that Close waits for running requests.
 const closeTimeout = 2 * time.Second
 
-// Options says what a sandbox is to be. Dir is required.
+// Options configure a sandbox. Dir is required.
 type Options struct {
-	Dir      string    // folder for trusted_root.json and polex.yaml, made if missing
-	Identity Identity  // whom the token endpoint mints and polex.yaml trusts; zero fields take the defaults
-	Log      io.Writer // one line a request; nil: discarded
-	// RekorVersions are the versions of Rekor that run, of 1 and 2; none means both, as the public-good instance has them.
+	Dir      string    // folder for trusted_root.json and polex.yaml, created if missing
+	Identity Identity  // identity of tokens, trusted by polex.yaml; empty fields take the defaults
+	Log      io.Writer // one line per request; nil discards them
+	// RekorVersions are the versions of Rekor to run, 1 or 2. None means both, as in the
+	// public-good instance.
 	RekorVersions []int
-	// Intercept, if set, wraps the handler of each server (ServerIssuer and so on) once, at Start. With it a
-	// test makes a server fail, answer late, or answer something else.
+	// Intercept, if set, wraps the handler of each server (ServerIssuer and so on) once at Start. A
+	// test can use it to make a server fail or answer late or wrongly.
 	Intercept func(server string, next http.Handler) http.Handler
 }
 
-// Sandbox is a running Sigstore. The URLs have no trailing slash. Close it.
+// Sandbox is a running Sigstore. The URLs have no trailing slash. The caller must close it.
 type Sandbox struct {
 	Dir               string // absolute
 	FulcioURL         string
 	RekorURL          string // "" if version 1 does not run
 	RekorV2URL        string // "" if version 2 does not run
-	TimestampURL      string // with its path, as clients of a timestamp authority want it
+	TimestampURL      string // with its path, as clients expect it
 	CTLogURL          string
 	IssuerURL         string
 	OtherIssuerURL    string // a second issuer that Fulcio accepts and polex.yaml does not trust
-	PersonIssuerURL   string // where a person signs in, as PersonEmail; polex.yaml does not trust it
+	PersonIssuerURL   string // the issuer for PersonEmail; polex.yaml does not trust it
 	TrustedRootPath   string
 	ConfigPath        string
 	ConfigV2Path      string // polex.yaml with the log of version 2; "" if it does not run
 	FulcioChainPath   string // PEM: intermediate, root; for tools that do not read a trusted root
-	RekorKeyPath      string // PEM, likewise, of version 1; "" if it does not run
-	CTLogKeyPath      string // PEM, likewise
+	RekorKeyPath      string // PEM of version 1, for the same tools; "" if it does not run
+	CTLogKeyPath      string // PEM, for the same tools
 	TokenRequestURL   string // GitHub's ACTIONS_ID_TOKEN_REQUEST_URL
 	TokenRequestToken string // GitHub's ACTIONS_ID_TOKEN_REQUEST_TOKEN
 
@@ -54,15 +55,15 @@ type Sandbox struct {
 	keys      *keyring
 	ctLog     *ctLog
 	rekor     *rekor   // nil if it does not run
-	rekorV2   *rekorV2 // likewise
+	rekorV2   *rekorV2 // nil if it does not run
 	ctClient  *http.Client
 	servers   []*server
 	closeOnce sync.Once
 	closeErr  error
 }
 
-// Start brings up every server on 127.0.0.1, on ports that the kernel chooses, and writes trusted_root.json,
-// polex.yaml and the keys that they hold to opts.Dir. When it returns all of it answers. The context bounds the starting, not the running.
+// Start starts every server on a free port of 127.0.0.1, and writes trusted_root.json, polex.yaml
+// and keys to opts.Dir. All servers answer when it returns. The context limits only the start.
 func Start(ctx context.Context, opts Options) (*Sandbox, error) {
 	if opts.Dir == "" {
 		return nil, errors.New("sandbox needs a folder")
@@ -94,7 +95,7 @@ func Start(ctx context.Context, opts Options) (*Sandbox, error) {
 		ctClient:        newCTClient(),
 	}
 	if err := s.start(ctx, opts); err != nil {
-		_ = s.Close() // what went wrong first is what to tell
+		_ = s.Close() // return the first error
 		return nil, err
 	}
 	return s, nil
@@ -122,7 +123,7 @@ func (s *Sandbox) start(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	launch(ServerIssuer, s.issuer.handler()) // first: Fulcio asks for its keys while it is made
+	launch(ServerIssuer, s.issuer.handler()) // first, because newFulcio requests its keys
 	launch(ServerCTLog, s.ctLog.handler())
 	launch(ServerTimestamp, stamps)
 	authority, err := newFulcio(ctx, fulcioOptions{
@@ -141,7 +142,7 @@ func (s *Sandbox) start(ctx context.Context, opts Options) error {
 	return s.writeFiles(opts.Identity)
 }
 
-// rekorVersions are those that were asked for, each once.
+// rekorVersions returns the requested versions, each once.
 func rekorVersions(asked []int) ([]int, error) {
 	if len(asked) == 0 {
 		return []int{1, 2}, nil
@@ -155,7 +156,7 @@ func rekorVersions(asked []int) ([]int, error) {
 	return versions, nil
 }
 
-// launchLogs makes each log that has an address, and puts it there.
+// launchLogs creates and starts each log that has an address.
 func (s *Sandbox) launchLogs(launch func(name string, h http.Handler)) error {
 	var err error
 	if s.RekorURL != "" {
@@ -178,7 +179,7 @@ func (s *Sandbox) launchLogs(launch func(name string, h http.Handler)) error {
 	return nil
 }
 
-// listenAll takes the ports and names the addresses. What it returns puts a handler behind one of them.
+// listenAll opens the ports and sets the addresses. launch starts a handler on one of them.
 func (s *Sandbox) listenAll(ctx context.Context, opts Options) (launch func(name string, h http.Handler), err error) {
 	out := &requestLog{out: opts.Log}
 	if opts.Log == nil {
@@ -218,14 +219,13 @@ func (s *Sandbox) listenAll(ctx context.Context, opts Options) (launch func(name
 	}, nil
 }
 
-// Token mints a token without asking a server. The zero fields of id are those of Options.Identity; a negative
-// TokenLifetime mints one that has expired. Fulcio accepts the audience sigstore.
+// Token mints a token without a request. Empty fields of id take the values of Options.Identity. A
+// negative TokenLifetime gives an expired token. Fulcio accepts the audience sigstore.
 func (s *Sandbox) Token(id Identity, audience string) (string, error) {
 	return s.issuer.mint(id, audience)
 }
 
-// Environ is what a command needs in its environment to find the sandbox: GitHub's two variables, and POLEX_SANDBOX,
-// the folder.
+// Environ returns GitHub's two variables for a command, and POLEX_SANDBOX, the folder.
 func (s *Sandbox) Environ() []string {
 	return []string{
 		"ACTIONS_ID_TOKEN_REQUEST_URL=" + s.TokenRequestURL,
@@ -234,8 +234,9 @@ func (s *Sandbox) Environ() []string {
 	}
 }
 
-// Close stops the servers, frees their ports and removes the secret from the folder; the trusted root stays, for what was
-// sealed can still be verified. It takes two seconds at most. Further calls return what the first did.
+// Close stops the servers, frees their ports and removes the secret from the folder. The trusted
+// root stays, so that signed exceptions can still be verified. It needs two seconds at most.
+// Further calls return the same result.
 func (s *Sandbox) Close() error {
 	s.closeOnce.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -255,7 +256,7 @@ func (s *Sandbox) Close() error {
 	return s.closeErr
 }
 
-// keyring is every key of a sandbox but the issuer's.
+// keyring contains every key of a sandbox except the issuer's.
 type keyring struct {
 	fulcioRoot, fulcioIssuing *authority
 	ct, rekor, rekorV2        *logKey

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// maxBody bounds every request and every answer that is read, in bytes.
+// maxBody is the maximum size of a request or an answer, in bytes.
 const maxBody = 1 << 20
 
-// The servers of a sandbox, as Options.Intercept and the request log name them.
+// The servers of a sandbox, for Options.Intercept and the request log.
 const (
 	ServerIssuer    = "issuer"
 	ServerFulcio    = "fulcio"
@@ -26,7 +26,7 @@ const (
 	ServerTimestamp = "timestamp"
 )
 
-// server is one listener and what answers on it.
+// server is one listener and its handler.
 type server struct {
 	name     string
 	url      string
@@ -35,7 +35,7 @@ type server struct {
 	done     chan struct{}
 }
 
-// listen takes a loopback port, so that the address is known before anything is built that must name it.
+// listen opens a loopback port early, because other parts need its address.
 func listen(ctx context.Context, name string) (*server, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
@@ -45,7 +45,7 @@ func listen(ctx context.Context, name string) (*server, error) {
 	return &server{name: name, url: "http://" + l.Addr().String(), listener: l, done: make(chan struct{})}, nil
 }
 
-// serve answers with h from now on.
+// serve starts to answer with h.
 func (s *server) serve(h http.Handler, out *requestLog) {
 	s.http = &http.Server{
 		Handler:           out.wrap(s.name, http.MaxBytesHandler(h, maxBody)),
@@ -64,7 +64,7 @@ func (s *server) serve(h http.Handler, out *requestLog) {
 	}()
 }
 
-// close lets running requests end until ctx does, then cuts them off. The port is free when it returns.
+// close waits for running requests until ctx ends, then stops them. It frees the port.
 func (s *server) close(ctx context.Context) error {
 	if s.http == nil {
 		return s.listener.Close()
@@ -77,7 +77,7 @@ func (s *server) close(ctx context.Context) error {
 	return err
 }
 
-// requestLog writes one line a request. It is safe for concurrent use.
+// requestLog writes one line per request. It is safe for concurrent use.
 type requestLog struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -90,7 +90,7 @@ func (l *requestLog) Write(p []byte) (int, error) {
 }
 
 func (l *requestLog) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(l, format, args...) // a log that cannot be written is no reason to stop
+	_, _ = fmt.Fprintf(l, format, args...) // a log failure must not stop the sandbox
 }
 
 func (l *requestLog) wrap(name string, next http.Handler) http.Handler {
@@ -98,7 +98,7 @@ func (l *requestLog) wrap(name string, next http.Handler) http.Handler {
 		begin := time.Now()
 		recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(recorder, r)
-		// The path is escaped as it came, so that no request can forge a line. The query is left out: it may be long.
+		// The path stays escaped, so that a request cannot forge a line. The query may be long.
 		l.printf("polex-sandbox: %s: %s %s %d %s\n", name, r.Method, r.URL.EscapedPath(), recorder.status, time.Since(begin).Round(time.Microsecond))
 	})
 }
@@ -113,7 +113,7 @@ func (r *statusRecorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets http.ResponseController reach the writer beneath.
+// Unwrap gives http.ResponseController access to the inner writer.
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -124,5 +124,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // the client has gone; nobody is left to tell
+	_, _ = w.Write(append(data, '\n')) // fails only if the client is gone
 }

@@ -16,8 +16,8 @@ import (
 
 const timestampPath = "/api/v1/timestamp"
 
-// timestampAuthority answers RFC 3161 queries. The server of Sigstore's own authority keeps its key in a variable of its
-// package, which two sandboxes in a process cannot share; its checks of a query and the library it signs with are used here.
+// timestampAuthority answers RFC 3161 queries. The server of Sigstore's authority keeps its key in
+// a package variable, which two sandboxes cannot share. This type uses its checks and its library.
 type timestampAuthority struct {
 	leaf, issuing, root *authority
 }

@@ -13,8 +13,8 @@ import (
 
 const trustedRootFile = "trusted_root.json"
 
-// trustedRoot says, in Sigstore's own format, that the sandbox is trusted from shortly before now for as long as its
-// certificates last.
+// trustedRoot returns a trusted root in Sigstore's format. It trusts the sandbox from shortly
+// before now until its certificates expire.
 func (s *Sandbox) trustedRoot(now time.Time) ([]byte, error) {
 	k := s.keys
 	from, until := now.Add(-backdate), now.Add(chainLifetime)
@@ -50,7 +50,7 @@ func (s *Sandbox) trustedRoot(now time.Time) ([]byte, error) {
 	certificateLogs, logs := map[string]*root.TransparencyLog{}, map[string]*root.TransparencyLog{}
 	log(certificateLogs, s.CTLogURL, k.ct, from)
 	log(logs, s.RekorURL, k.rekor, from)
-	log(logs, s.RekorV2URL, k.rekorV2, from.Add(time.Second)) // the list is sorted by it: version 1 comes first
+	log(logs, s.RekorV2URL, k.rekorV2, from.Add(time.Second)) // version 1 comes first, because the list is sorted by start
 	trusted, err := root.NewTrustedRoot(
 		root.TrustedRootMediaType01,
 		[]root.CertificateAuthority{issuing},

@@ -30,7 +30,7 @@
 // can add its own rules, in CEL too, see [Rule].
 //
 // Each check is in a file of its own: a value with its findings, their severity, whether a
-// configuration may change it, and its documentation. docs/checks.md, the JSON Schema of
+// configuration may change it, and its documentation. docs/reference/checks.md, the JSON Schema of
 // the configuration's section and the rules of SARIF are generated from the list of checks.
 // internal/kyverno knows how Kyverno reads exceptions, policies, patterns and conditions.
 package shape

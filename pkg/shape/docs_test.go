@@ -14,11 +14,11 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-var update = flag.Bool("update", false, "write docs/checks.md anew")
+var update = flag.Bool("update", false, "write docs/reference/checks.md anew")
 
-const checksPage = "../../docs/checks.md"
+const checksPage = "../../docs/reference/checks.md"
 
-// TestDocs holds docs/checks.md against the checks, with examples of the tests.
+// TestDocs holds docs/reference/checks.md against the checks, with examples of the tests.
 func TestDocs(t *testing.T) {
 	want := page(t)
 	if *update {
@@ -31,7 +31,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/checks.md is out of date; make generate (-want +got):\n%s", diff)
+		t.Errorf("docs/reference/checks.md is out of date; make generate (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,4 +1,4 @@
 package shape
 
-// Checks are those that docs/checks.md is made of.
+// Checks are those that docs/reference/checks.md is made of.
 var Checks = checks

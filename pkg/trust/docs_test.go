@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestDocs loads each example of docs/trust.md, holds it against the schema, and
+// TestDocs loads each example of docs/reference/trust.md, holds it against the schema, and
 // looks for every field.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/trust.md")
+	raw, err := os.ReadFile("../../docs/reference/trust.md")
 	if err != nil {
 		t.Fatal(err)
 	}

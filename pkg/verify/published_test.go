@@ -43,7 +43,7 @@ type publishedBundle struct {
 // badRoot stands for a reason where a trust policy cannot be made of the root.
 const badRoot string = "no trust policy takes this root"
 
-// Why polex refuses what sigstore-go accepts. docs/interop.md says the same.
+// Why polex refuses what sigstore-go accepts. docs/explanation/interop.md says the same.
 const (
 	inEnvelope  = "it signs an envelope; polex requires a signature over the message itself"
 	olderBundle = "it has version 0.2; polex reads version 0.3 and cosign's form"
@@ -74,9 +74,9 @@ const helloText = "DO NOT MODIFY ME!\n\nthis is \"a.txt\", a sample input for si
 
 // TestPublishedBundles judges the bundles that Sigstore's own projects publish,
 // by the same roots. What sigstore-go refuses, polex refuses; what it accepts,
-// polex accepts or the table says why not. docs/interop.md holds the table.
+// polex accepts or the table says why not. docs/explanation/interop.md holds the table.
 func TestPublishedBundles(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "interop.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "interop.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestPublishedBundles(t *testing.T) {
 			case stricter != (p.why != ""):
 				t.Errorf("polex is stricter: %t, and the table says why: %t", stricter, p.why != "")
 			case stricter && !strings.Contains(string(page), p.why):
-				t.Errorf("docs/interop.md does not say: %s", p.why)
+				t.Errorf("docs/explanation/interop.md does not say: %s", p.why)
 			}
 		})
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestAdoptDocs: a script runs each command of docs/adopt.md, and the reasons that it explains
+// TestAdoptDocs: a script runs each command of docs/how-to/adopt.md, and the reasons that it explains
 // are those that there are.
 func TestAdoptDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/adopt.md")
+	raw, err := os.ReadFile("../../docs/how-to/adopt.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestAdoptDocs(t *testing.T) {
 	for _, r := range []string{adopt.ReasonNoNamespace, adopt.ReasonVariable, adopt.ReasonSeveral, adopt.ReasonNotRendered, adopt.ReasonTemplate, adopt.ReasonExpired, adopt.ReasonExists, adopt.ReasonUnreadable, adopt.ReasonNoPolicies} {
 		known[r] = true
 		if !strings.Contains(string(raw), "\n| `"+r+"` | ") {
-			t.Errorf("docs/adopt.md does not explain %s", r)
+			t.Errorf("docs/how-to/adopt.md does not explain %s", r)
 		}
 	}
 	table, _, _ := strings.Cut(string(raw), "## Choose the expiry")
@@ -53,10 +53,10 @@ func TestAdoptDocs(t *testing.T) {
 	}
 }
 
-// TestAdoptDocsAudit: the patch of docs/adopt.md leaves the guard without its webhook, and with
+// TestAdoptDocsAudit: the patch of docs/how-to/adopt.md leaves the guard without its webhook, and with
 // all else.
 func TestAdoptDocsAudit(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/adopt.md")
+	raw, err := os.ReadFile("../../docs/how-to/adopt.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,10 +42,10 @@ func named(t *testing.T, page, pattern string) []string {
 	return found
 }
 
-// TestFormats holds the tables of docs/formats.md against the code: what is written
+// TestFormats holds the tables of docs/reference/formats.md against the code: what is written
 // is in them, and they name nothing that is not.
 func TestFormats(t *testing.T) {
-	formats := page(t, "docs/formats.md")
+	formats := page(t, "docs/reference/formats.md")
 	ours := map[string]bool{guard.AnnotationCluster: true}
 	sources, err := filepath.Glob("../../pkg/exception/*.go")
 	if err != nil || len(sources) == 0 {
@@ -108,7 +108,7 @@ func TestWhatMayDiffer(t *testing.T) {
 		}
 		return len(seal.Compare(live, message, 8))
 	}
-	_, listed, _ := strings.Cut(page(t, "docs/formats.md"), "### What may differ")
+	_, listed, _ := strings.Cut(page(t, "docs/reference/formats.md"), "### What may differ")
 	listed, _, _ = strings.Cut(listed, "\n## ")
 	rows := 0
 	for where := range ways {

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestPromoteDocs: each command that docs/promote.md shows is run by a script,
+// TestPromoteDocs: each command that docs/how-to/promote.md shows is run by a script,
 // and each message that it explains is one that is given.
 func TestPromoteDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/promote.md")
+	raw, err := os.ReadFile("../../docs/how-to/promote.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // pages are what people copy from.
-var pages = []string{"README.md", "docs/validate.md", "docs/promote.md", "docs/verify.md", "docs/failure-modes.md", "docs/workflow.md", "docs/runbooks.md"}
+var pages = []string{"README.md", "docs/how-to/validate.md", "docs/how-to/promote.md", "docs/how-to/verify.md", "docs/reference/failure-modes.md", "docs/explanation/workflow.md", "docs/how-to/runbooks.md"}
 
 func page(t *testing.T, name string) string {
 	t.Helper()

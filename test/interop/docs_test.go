@@ -14,15 +14,15 @@ import (
 	"github.com/polex-dev/polex/internal/modcache"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/interop.md anew")
+var update = flag.Bool("update", false, "write the table of docs/explanation/interop.md anew")
 
 const (
-	page       = "../../docs/interop.md"
+	page       = "../../docs/explanation/interop.md"
 	tableBegin = "<!-- published: written by go test ./test/interop -run TestDocs -update -->\n"
 	tableEnd   = "<!-- /published -->\n"
 )
 
-// TestDocs holds the table of docs/interop.md against the verdicts.
+// TestDocs holds the table of docs/explanation/interop.md against the verdicts.
 func TestDocs(t *testing.T) {
 	before, rest, found := strings.Cut(read(t, page), tableBegin)
 	got, after, ended := strings.Cut(rest, tableEnd)
@@ -85,7 +85,7 @@ func shortName(p published) string {
 	return "`" + short + "`, " + p.name
 }
 
-// TestDocsVersions holds the versions that docs/interop.md names against those
+// TestDocsVersions holds the versions that docs/explanation/interop.md names against those
 // that are pinned, and the test data that is read against what polex is built of.
 func TestDocsVersions(t *testing.T) {
 	text := read(t, page)

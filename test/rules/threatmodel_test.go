@@ -17,7 +17,7 @@ var attacks = []string{"88", "89", "90", "91", "92", "93", "94", "96", "97",
 func TestThreatModel(t *testing.T) {
 	all := files(t)
 	var met []string
-	for line := range strings.SplitSeq(string(read(t, "docs/threat-model.md")), "\n") {
+	for line := range strings.SplitSeq(string(read(t, "docs/explanation/threat-model.md")), "\n") {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
 		number := strings.TrimSpace(cells[0])
 		last := strings.TrimSpace(cells[len(cells)-1])

@@ -16,25 +16,25 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// addressee is somebody who is told.
+// addressee is a recipient of notifications.
 type addressee struct {
-	name string // as --to has it
-	// body is what is sent.
+	name string // the name in --to
+	// body returns the message.
 	body func(notify.Event) (string, error)
-	// tell sends it, and returns what was done in a few words.
+	// tell sends the message and returns a short description of the action.
 	tell func(context.Context, notify.Event) (string, error)
 }
 
-// errNowhere says that an event has no place with an addressee.
+// errNowhere means that an event has no pull request to comment on.
 var errNowhere = errors.New("there is no pull request to comment on")
 
-// addressees reads --to. In a dry run the secrets are not read.
+// addressees reads --to. A dry run does not read the secrets.
 func (n *notification) addressees() error {
 	for _, to := range n.options.to {
 		whom, from, ok := strings.Cut(to, "=")
 		kind, where, named := strings.Cut(from, ":")
 		if !ok || !named || where == "" || kind != "env" && kind != "file" {
-			// The value may be a secret that somebody has put there.
+			// Do not echo the value: it may be a secret.
 			return &cli.UsageError{Err: errors.New("invalid --to: expected ADDRESSEE=env:NAME or ADDRESSEE=file:PATH"), Hint: "a secret does not belong on a command line, where others see it"}
 		}
 		a := addressee{name: whom}
@@ -120,32 +120,32 @@ func (n *notification) gitHub(a *addressee, token string) error {
 
 func serverURL() string { return cmp.Or(os.Getenv("GITHUB_SERVER_URL"), "https://github.com") }
 
-// repository is the one that is commented in, or "".
+// repository returns the repository for comments, or "".
 func (n *notification) repository() string {
 	return cmp.Or(n.options.repository, os.Getenv("GITHUB_REPOSITORY"))
 }
 
-// place is the pull request that an event is said in: its number, or the commit that it
-// was merged as. It is neither where an event has none.
+// place is the pull request of an event: its number, or the merge commit. Both are empty if the
+// event has none.
 type place struct {
 	number int
 	merged string
 }
 
-// place is that of the signed record, or, of what a report refused, the one that the
-// command line names.
+// place returns the pull request in the signed record. For a rejection, it returns the one from the
+// command line.
 func (n *notification) place(e notify.Event) place {
 	if e.Verified {
 		number, _ := send.NumberOf(serverURL(), n.repository(), e.PullRequest)
 		return place{number: number}
 	}
 	if e.Commit != "" {
-		return place{} // nothing verified says where it comes from
+		return place{} // no verified record names its pull request
 	}
 	return place{n.options.pullRequest, n.options.merged}
 }
 
-// pullRequest is the number of the place of an event.
+// pullRequest returns the number of the pull request of an event.
 func (n *notification) pullRequest(ctx context.Context, client *send.GitHub, e notify.Event) (int, error) {
 	switch p := n.place(e); {
 	case p.merged != "":

@@ -14,10 +14,10 @@ import (
 	"github.com/polex-dev/polex/internal/ledger/cluster"
 )
 
-// maxDump is the most bytes of what kubectl wrote: 5,000 sealed exceptions have 60 MB.
+// maxDump is the maximum size of the kubectl output. 5,000 signed exceptions need 60 MB.
 const maxDump = 256 << 20
 
-// compare holds the ledger against the cluster that the flags name.
+// compare compares the report with the cluster of the flags.
 func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
 	var there ledger.Cluster
 	var err error
@@ -35,7 +35,7 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger) error {
 	return l.Compare(there, r.verifier, runtime.GOMAXPROCS(0))
 }
 
-// clusterFile reads what kubectl wrote.
+// clusterFile reads the output of kubectl.
 func (r *run) clusterFile() (ledger.Cluster, error) {
 	name := r.options.clusterFile
 	raw, err := cli.ReadInput(name, r.streams.In, maxDump)
@@ -50,7 +50,7 @@ func (r *run) clusterFile() (ledger.Cluster, error) {
 	return there, nil
 }
 
-// readCluster asks an API server.
+// readCluster reads the exceptions from an API server.
 func readCluster(ctx context.Context, kubeconfig string) (ledger.Cluster, error) {
 	server, err := apiserver.Open(kubeconfig, "")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package audit is the command polex-audit.
+// Package audit is the command polex-audit. It reports the history of every exception in a Git
+// repository and, with notify, sends notifications about changes.
 package audit
 
 import (
@@ -50,7 +51,7 @@ type options struct {
 	given   func(flag string) bool
 }
 
-// addHistory adds the flags that say which history is read, and whose signatures count.
+// addHistory adds the flags for the repository, the revision and the trust policy.
 func (o *options) addHistory(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.given = flags.Changed

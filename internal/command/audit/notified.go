@@ -15,11 +15,11 @@ import (
 
 const (
 	maxReport = 32 << 20 // bytes
-	// maxSingly is how many events people are told one by one. More are summed up.
+	// maxSingly is the maximum number of separate messages to people. More events become a summary.
 	maxSingly = 50
 )
 
-// Reasons of results.
+// The reasons of results.
 const (
 	reasonTold    = "told"
 	reasonNowhere = "no-pull-request"
@@ -45,7 +45,7 @@ func (n *notification) notify(ctx context.Context) error {
 	if n.options.dryRun {
 		return n.print(events)
 	}
-	// Each has its own line: whoever does not answer keeps nobody else waiting.
+	// Send to each addressee in its own goroutine, so that a slow one does not delay the others.
 	results := make([][]cli.Result, len(n.told))
 	var line sync.WaitGroup
 	for i, a := range n.told {
@@ -58,7 +58,7 @@ func (n *notification) notify(ctx context.Context) error {
 	return cli.Finish(n.format, n.streams.Out, n.report)
 }
 
-// events are what there is to tell.
+// events returns the events of the history and of the report in --refused.
 func (n *notification) events() ([]notify.Event, error) {
 	o := n.options
 	var events []notify.Event
@@ -91,7 +91,7 @@ func (n *notification) events() ([]notify.Event, error) {
 	return events, nil
 }
 
-// tellAll tells all events to one addressee, within the time that there is for it.
+// tellAll sends all events to one addressee, within the timeout.
 func (n *notification) tellAll(ctx context.Context, a addressee, events []notify.Event) []cli.Result {
 	timely, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()
@@ -109,8 +109,8 @@ func (n *notification) tellAll(ctx context.Context, a addressee, events []notify
 	return results
 }
 
-// singly returns the events as an addressee is told them: programs each of them, and
-// people not more than a few.
+// singly returns the events for an addressee: all of them for a program, a summary for people if
+// there are many.
 func (a addressee) singly(events []notify.Event) []notify.Event {
 	if a.name == string(send.JSON) || len(events) <= maxSingly {
 		return events
@@ -118,7 +118,7 @@ func (a addressee) singly(events []notify.Event) []notify.Event {
 	return notify.Summarize(events)
 }
 
-// tell tells one event to one addressee. Others are told whatever becomes of it.
+// tell sends one event to one addressee. An error does not stop the other notifications.
 func (n *notification) tell(ctx context.Context, a addressee, e notify.Event) cli.Result {
 	result := cli.Result{Outcome: cli.Pass, Reason: reasonTold, File: e.File, Details: map[string]any{"event": string(e.Kind), "id": e.ID(), "to": a.name}}
 	if e.Identity.Name != "" {
@@ -137,7 +137,7 @@ func (n *notification) tell(ctx context.Context, a addressee, e notify.Event) cl
 	return result
 }
 
-// print writes what would be sent.
+// print writes the messages of a dry run.
 func (n *notification) print(events []notify.Event) error {
 	if len(events) == 0 {
 		_, err := fmt.Fprintln(n.streams.Out, nothingToTell)
@@ -161,8 +161,7 @@ func (n *notification) print(events []notify.Event) error {
 	return nil
 }
 
-// where says in a dry run which pull request is meant, as far as the network need not
-// be asked.
+// where describes the pull request in a dry run, without a network request.
 func (n *notification) where(e notify.Event) string {
 	switch p := n.place(e); {
 	case p.merged != "":

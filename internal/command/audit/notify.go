@@ -30,7 +30,7 @@ const notifyExample = `  # after a promotion
   # every night, printed and not sent
   polex-audit notify --config trust.yaml --expires-within 72h --to teams=file:teams-url --dry-run`
 
-// notifyOptions are what notify has beside the options of every ledger.
+// notifyOptions are the flags of notify.
 type notifyOptions struct {
 	options
 
@@ -88,7 +88,7 @@ func Notify(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// load refuses an invalid command line, before anything is read.
+// load rejects an invalid command line before any other work.
 func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notification, error) {
 	n := &notification{options: o, streams: streams, format: format, report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToTell}}
 	switch {
@@ -119,7 +119,7 @@ func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notifica
 	return n, n.addressees()
 }
 
-// defaultTimeout lets one addressee that hangs take less than a job has.
+// defaultTimeout is shorter than a CI job, so one unresponsive addressee cannot use up the job.
 const defaultTimeout = 3 * time.Minute
 
 // notification is one run of the command.
@@ -128,8 +128,8 @@ type notification struct {
 	streams cli.Streams
 	format  *cli.Format
 	report  *cli.Report
-	history *run // nil where no history is asked about
+	history *run // nil if no flag needs the history
 	soon    time.Duration
-	timeout time.Duration // for one addressee and all that it is told
+	timeout time.Duration // for all messages to one addressee
 	told    []addressee
 }

@@ -13,7 +13,7 @@ import (
 
 const barWidth = 30
 
-// bar shows on a terminal how far it is, and nothing anywhere else.
+// bar shows the progress on a terminal, and nothing elsewhere.
 type bar struct {
 	to   io.Writer
 	last string
@@ -26,7 +26,7 @@ func newBar(w io.Writer) *bar {
 	return &bar{}
 }
 
-// tell draws the bar again where it has changed.
+// tell draws the bar if it has changed.
 func (b *bar) tell(doing string, done, total int) {
 	if b.to == nil {
 		return
@@ -42,23 +42,22 @@ func (b *bar) tell(doing string, done, total int) {
 	}
 }
 
-// clear takes the bar away.
+// clear removes the bar.
 func (b *bar) clear() {
 	if b.last != "" {
 		_, _ = fmt.Fprint(b.to, "\r\x1b[K")
 	}
 }
 
-// Width of a table where it is not written to a terminal, and the bounds where it
-// is.
+// The width of a table that is not written to a terminal, and the limits on a terminal.
 const (
 	usualWidth = 100
 	leastWidth = 80
 	mostWidth  = 200
 )
 
-// widthOf returns how wide a table is, and whether a person looks at a terminal:
-// elsewhere a line is not broken, so that it can be searched for.
+// widthOf returns the width of a table and whether w is a terminal. Outside a terminal, lines are
+// not broken, so that grep finds them.
 func widthOf(w io.Writer) (width int, terminal bool) {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // a descriptor fits

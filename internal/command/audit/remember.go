@@ -16,21 +16,19 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 )
 
-// maxSteps is the most bytes of remembered steps.
+// maxSteps is the maximum size of the cache of steps, in bytes.
 const maxSteps = 512 << 20
 
-// memory is what is kept from run to run, in a folder of the user's own and not in
-// the repository, which others may have written: the steps of the history, and the
-// commit that the last ledger ended at.
+// memory is the cache: the steps of the history, and the last commit of the previous report. It is
+// in the user's cache folder, not in the repository, because others can write to the repository.
 type memory struct {
-	steps               *ledger.Steps // nil remembers nothing
+	steps               *ledger.Steps // nil without a cache
 	seen                plumbing.Hash
 	stepsPath, seenPath string
 }
 
-// remember reads what is remembered of the repository, and of a reference. Steps that cannot be read are
-// read from the repository again. The commit seen last cannot be had again, so there
-// it is an error.
+// remember reads the cache for a repository and a reference. Unreadable steps are computed again.
+// An unreadable last commit is an error, because nothing can compute it again.
 func (o *options) remember(ref, signed, unsigned string) (*memory, error) {
 	if o.noCache {
 		return &memory{}, nil
@@ -39,7 +37,7 @@ func (o *options) remember(ref, signed, unsigned string) (*memory, error) {
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			// Without a home there is nowhere to remember.
+			// Without a home directory there is no place for the cache.
 			return &memory{}, nil //nolint:nilerr // the ledger is right without it
 		}
 		dir = filepath.Join(cache, "polex", "audit")
@@ -74,7 +72,7 @@ func (o *options) remember(ref, signed, unsigned string) (*memory, error) {
 	return m, nil
 }
 
-// save writes what is new. Where there is no tip, the one that was seen last stays.
+// save writes the new data. With a zero tip it keeps the stored last commit.
 func (m *memory) save(tip plumbing.Hash) error {
 	if m.steps == nil {
 		return nil

@@ -39,7 +39,7 @@ type run struct {
 	memory           *memory
 }
 
-// prepare refuses an invalid command line, before anything is read.
+// prepare rejects an invalid command line before it reads anything else.
 func (r *run) prepare() error {
 	o := r.options
 	cfg, err := cli.LoadConfig(o.config)
@@ -61,7 +61,8 @@ func (r *run) prepare() error {
 			return err
 		}
 		if at.After(r.now) {
-			// The end of today is still to come, and today is meant.
+			// A date means the end of that day. For today that is in the future, so use the current
+			// time.
 			if len(o.at) != len(time.DateOnly) || at.Sub(r.now) > 24*time.Hour {
 				return cli.Usagef("--at %s is still to come", o.at)
 			}
@@ -93,7 +94,7 @@ func (r *run) prepare() error {
 	return err
 }
 
-// folders says where exceptions lie in the commit.
+// folders sets the paths of the two folders in the commit.
 func (r *run) folders(cfg *config.Config) error {
 	within := path.Clean(filepath.ToSlash(r.options.path))
 	if r.options.path == "" || !fs.ValidPath(within) {
@@ -103,8 +104,8 @@ func (r *run) folders(cfg *config.Config) error {
 	return nil
 }
 
-// parseAt reads a date, which is the end of that day in UTC, or a time. The zone of
-// the machine has no say.
+// parseAt reads an RFC 3339 time, or a date, which means the end of that day in UTC. The time zone
+// of the machine does not matter.
 func parseAt(text string) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Add(24*time.Hour - time.Second), nil
@@ -116,8 +117,8 @@ func parseAt(text string) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// failures reads --fail-on. Asking about a cluster without naming one would pass
-// whatever it holds.
+// failures reads --fail-on. It rejects kinds about a cluster if no cluster is given: such a run
+// would always pass.
 func (r *run) failures(cluster bool) error {
 	r.fails = map[ledger.Kind]bool{}
 	drift := false
@@ -174,8 +175,8 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Where HEAD is a branch, that is what is remembered: another one is no history
-	// that was rewritten.
+	// Store the last commit under the name of the branch. Another branch at HEAD is not a rewritten
+	// history.
 	ref := r.options.ref
 	if ref == "HEAD" {
 		if branch, err := repository.Branch(); err != nil {
@@ -200,18 +201,18 @@ func (r *run) ledger() (*ledger.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A history that was rewritten is said in the next run as well.
+	// After a rewritten history, keep the old commit, so that the next run reports it too.
 	if !r.at.IsZero() || slices.ContainsFunc(l.Findings, func(f ledger.Finding) bool { return f.Kind == ledger.Rewritten }) {
 		tip = plumbing.ZeroHash
 	}
 	if err := r.memory.save(tip); err != nil {
-		// The ledger is right without it, and the next run slower.
+		// The report is correct without the cache; only the next run is slower.
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: the cache cannot be written: %s\n", plain.Line(err.Error()))
 	}
 	return l, nil
 }
 
-// explain says on standard error why the status is not 0, where the results do not.
+// explain writes the reason for a nonzero exit status to standard error.
 func (r *run) explain(l *ledger.Ledger, v *report.Report) {
 	say := func(format string, args ...any) {
 		_, _ = fmt.Fprintf(r.streams.Err, "polex-audit: "+format+"\n", args...)

@@ -6,7 +6,7 @@ import (
 	"github.com/polex-dev/polex/internal/report"
 )
 
-// report is what the formats show.
+// report makes the report with the settings of the command line.
 func (r *run) report(l *ledger.Ledger) *report.Report {
 	v := report.New(l, r.options.often, r.fails)
 	v.Version, v.Revision, v.All = cli.VersionText(), r.options.ref, r.options.all

@@ -1,4 +1,6 @@
 // Package polex is the command polex, which composes the others.
+//
+//go:generate go test -run ^TestReference$ . -update
 package polex
 
 import (

@@ -14,7 +14,7 @@ import (
 
 // TestDocs: each reason that is the command's own is explained, and only those.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "request.md"))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "how-to", "request.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestDocs(t *testing.T) {
 	}
 	for _, reason := range own {
 		if !strings.Contains(table, "`"+reason+"`") {
-			t.Errorf("docs/request.md does not explain %s", reason)
+			t.Errorf("docs/how-to/request.md does not explain %s", reason)
 		}
 		if i := slices.IndexFunc(reasons(shape.Config{}), func(r exception.Reason) bool { return r.Name == reason && r.Doc != "" }); i < 0 {
 			t.Errorf("%s has no line of its own", reason)
@@ -41,6 +41,6 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	if rows != len(own) {
-		t.Errorf("docs/request.md explains %d reasons, and there are %d", rows, len(own))
+		t.Errorf("docs/how-to/request.md explains %d reasons, and there are %d", rows, len(own))
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // The page on approvals names every reason, and no other.
 func TestDocs(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/approvals.md")
+	raw, err := os.ReadFile("../../../docs/explanation/approvals.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestDocs(t *testing.T) {
 
 // Each configuration on the page can be meant in a workflow.
 func TestDocsConfigurations(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/approvals.md")
+	raw, err := os.ReadFile("../../../docs/explanation/approvals.md")
 	if err != nil {
 		t.Fatal(err)
 	}

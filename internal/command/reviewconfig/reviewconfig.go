@@ -77,7 +77,7 @@ func New(o Options) (*record.Recorder, error) {
 	}
 	reviewer, err := review.New(c)
 	if err != nil {
-		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/approvals.md lists the valid combinations"}
+		return nil, &cli.UsageError{Err: fmt.Errorf("section %s: %w", section, err), Hint: "docs/explanation/approvals.md lists the valid combinations"}
 	}
 	recorder := &record.Recorder{Reviewer: reviewer, Repository: o.Repository, Source: o.Source}
 	if p.Renewals.RequireNewApprover {
@@ -108,7 +108,7 @@ func (o *Options) shown(asked bool) (review.Source, error) {
 		return review.SourceAPI, o.complete(review.SourceAPI)
 	case asked:
 		return "", cli.Hint(errors.New("approvals are asked for, and nothing here can show them"),
-			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job pull-requests: read; elsewhere see docs/approvals.md")
+			"in GitHub Actions, give the step env: GITHUB_TOKEN: ${{ github.token }} and the job pull-requests: read; elsewhere see docs/explanation/approvals.md")
 	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_EVENT_PATH") != "":
 		return review.SourceEvent, o.complete(review.SourceEvent)
 	default:
@@ -124,7 +124,7 @@ func (o *Options) complete(source review.Source) error {
 	}
 	for _, name := range needed[source] {
 		if o.Getenv(name) == "" {
-			return cli.Hint(fmt.Errorf("records are made from the %s, and %s is not set", source, name), "docs/approvals.md says where each comes from")
+			return cli.Hint(fmt.Errorf("records are made from the %s, and %s is not set", source, name), "docs/explanation/approvals.md says where each comes from")
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-var update = flag.Bool("update", false, "write docs/reasons.md anew")
+var update = flag.Bool("update", false, "write docs/reference/reasons.md anew")
 
 // TestAttacks gives the command every file of the attack corpus: it finds what
 // is expected of each document, and exits accordingly.
@@ -81,9 +81,9 @@ func corpus(t *testing.T) []*attacks.Case {
 	return cases
 }
 
-const reasonsPage = "../../../docs/reasons.md"
+const reasonsPage = "../../../docs/reference/reasons.md"
 
-// TestReasonsPage holds docs/reasons.md against the attack corpus: what is shown
+// TestReasonsPage holds docs/reference/reasons.md against the attack corpus: what is shown
 // there is what the command says.
 func TestReasonsPage(t *testing.T) {
 	page, err := filepath.Abs(reasonsPage)
@@ -101,16 +101,16 @@ func TestReasonsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/reasons.md is out of date; go test ./internal/command/verify -run TestReasonsPage -update (-want +got):\n%s", diff)
+		t.Errorf("docs/reference/reasons.md is out of date; go test ./internal/command/verify -run TestReasonsPage -update (-want +got):\n%s", diff)
 	}
 }
 
 const pageIntro = `# Rejection reasons of polex-verify
 
 Every rejection has a reason: one word that is the same in text, JSON, SARIF, admission messages and metrics. The list is closed, and
-a reason never changes its meaning. The first of the [verification steps](../pkg/verify/doc.go) that fails gives the reason.
+a reason never changes its meaning. The first of the [verification steps](../../pkg/verify/doc.go) that fails gives the reason.
 
-The examples are cases of the [attack corpus](../internal/attacks/corpus), with the output of the command. Encoded values are cut.
+The examples are cases of the [attack corpus](../../internal/attacks/corpus), with the output of the command. Encoded values are cut.
 
 `
 
@@ -149,7 +149,7 @@ func section(t *testing.T, b *strings.Builder, cases []*attacks.Case, reason, do
 		return len(a.Expect)*1_000_000 + len(a.Input) - len(b.Expect)*1_000_000 - len(b.Input)
 	})
 	out, _ := judge(t, shown)
-	fmt.Fprintf(b, "\n[%s](../internal/attacks/corpus/%s.txtar):\n\n```yaml\n%s```\n\n```text\n$ polex-verify --config %s %s\n%s```\n",
+	fmt.Fprintf(b, "\n[%s](../../internal/attacks/corpus/%s.txtar):\n\n```yaml\n%s```\n\n```text\n$ polex-verify --config %s %s\n%s```\n",
 		title(shown), shown.Name, abridged(string(shown.Input)), attacks.PolicyFile, shown.File, out)
 	if len(of) == 1 {
 		return
@@ -157,7 +157,7 @@ func section(t *testing.T, b *strings.Builder, cases []*attacks.Case, reason, do
 	fmt.Fprintf(b, "\nOther cases:\n\n")
 	for _, c := range of {
 		if c != shown {
-			fmt.Fprintf(b, "- [%s](../internal/attacks/corpus/%s.txtar)\n", title(c), c.Name)
+			fmt.Fprintf(b, "- [%s](../../internal/attacks/corpus/%s.txtar)\n", title(c), c.Name)
 		}
 	}
 }

@@ -12,15 +12,14 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// ErrMoved says that HEAD is no longer where it was when the change was made.
+// ErrMoved means that HEAD moved after polex prepared the change.
 var ErrMoved = errors.New("HEAD has moved meanwhile: run it again")
 
-// apply brings the clone to where the journal says: work tree, index and branch,
-// or the work tree alone. When a step fails before the branch has moved,
-// everything is put back as it was.
+// apply changes the clone as the journal describes: the work tree, index and branch, or only the
+// work tree. If a step fails before the branch moves, apply restores the previous state.
 func (c *Clone) apply(j *journal) error {
 	return c.locked(func() error {
-		// What is in the way is better met before anything was touched.
+		// Find conflicts before anything changes.
 		plan, err := c.prepare(j)
 		if err != nil {
 			return err
@@ -43,7 +42,7 @@ func (c *Clone) apply(j *journal) error {
 	})
 }
 
-// prepare is the part of apply that changes nothing.
+// prepare does the read-only part of apply.
 func (c *Clone) prepare(j *journal) (_ *plan, err error) {
 	if j.edits, err = c.difference(j.head.Commit, j.commit); err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func (c *Clone) prepare(j *journal) (_ *plan, err error) {
 	return c.plan(j, j.commit, false)
 }
 
-// recover ends what an earlier run has begun, and says so.
+// recover completes or undoes an interrupted run, and returns a sentence about it.
 func (c *Clone) recover() (string, error) {
 	if err := c.freeLocks(); err != nil {
 		return "", err
@@ -70,7 +69,7 @@ func (c *Clone) recover() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// HEAD is what counts, whether the change has reached it or not.
+	// HEAD decides: it shows whether the branch of the interrupted run has moved.
 	target, said := head.Commit, "undid the changes of an interrupted run"
 	switch {
 	case j.filesOnly && head == j.head:
@@ -88,8 +87,8 @@ func (c *Clone) recover() (string, error) {
 	return said, nil
 }
 
-// bring gives every path of a journal what a commit has there, from wherever a run has come
-// to, and ends the journal.
+// bring sets every path of a journal to its version in a commit, from any intermediate state, and
+// removes the journal.
 func (c *Clone) bring(j *journal, target plumbing.Hash) error {
 	if err := c.copyIndex(); err != nil {
 		return err
@@ -104,16 +103,16 @@ func (c *Clone) bring(j *journal, target plumbing.Hash) error {
 	return c.removeJournal()
 }
 
-// plan is what is left to be done to the paths of a journal.
+// plan lists the remaining steps for the paths of a journal.
 type plan struct {
 	target       plumbing.Hash
-	come         []string // to the index and the work tree
-	leave, unset []string // the work tree, and the index
+	come         []string // write to the index and the work tree
+	leave, unset []string // remove from the work tree, and from the index
 }
 
-// plan holds the work tree and the copy of the index against a journal. What is neither the
-// old nor the new version, nor that of the target, is left alone, and is an error. After a
-// run that was cut off, the beginning of one counts for it.
+// plan compares the work tree and the copy of the index with a journal. Any content other than the
+// old, new or target version is an error and stays unchanged. With cutOff, an incomplete file that
+// contains the beginning of a version also counts.
 func (c *Clone) plan(j *journal, target plumbing.Hash, cutOff bool) (*plan, error) {
 	tree, err := c.Tree(target)
 	if err != nil {
@@ -155,9 +154,9 @@ func (c *Clone) plan(j *journal, target plumbing.Hash, cutOff bool) (*plan, erro
 	return p, nil
 }
 
-// carryOut does what is left. Nothing is removed before what replaces it is there to stay.
+// carryOut performs the plan. It syncs the new files to disk before it removes old ones.
 func (c *Clone) carryOut(j *journal, p *plan) error {
-	ctx := context.Background() // half of it is no use
+	ctx := context.Background() // cancellation would leave half of the change
 	if len(p.come) > 0 {
 		if _, err := c.write(ctx, "write the files", c.onCopy(call{input: list(p.come)}),
 			"checkout", "--quiet", "--no-guess", "--overlay", "--pathspec-from-file=-", "--pathspec-file-nul", p.target.String()+"^{commit}"); err != nil {
@@ -180,8 +179,8 @@ func (c *Clone) carryOut(j *journal, p *plan) error {
 	return nil
 }
 
-// moveTo moves the branch from where the journal has it to the commit of a plan, where that
-// is another, and the index with it.
+// moveTo moves the branch to the commit of the journal, if the branch has not moved yet, and then
+// replaces the index.
 func (c *Clone) moveTo(ctx context.Context, j *journal, p *plan) error {
 	if len(p.unset) > 0 {
 		if _, err := c.write(ctx, "take files out of the index", c.onCopy(call{input: list(p.unset)}), "update-index", "--force-remove", "-z", "--stdin"); err != nil {

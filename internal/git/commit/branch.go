@@ -13,14 +13,12 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// ErrBranchExists says that a branch is there, and holds something else than what
-// was to be put on it.
+// ErrBranchExists means that a branch exists and does not contain the change.
 var ErrBranchExists = errors.New("the branch exists and holds something else")
 
-// Branch commits a change on HEAD's commit as a new branch. HEAD, index and work
-// tree stay as they are. A branch that is there and holds all of the change already
-// is as it should be: its commit is returned, and no change. Another one is
-// [ErrBranchExists], and what is no name of a branch [ErrBranchName].
+// Branch commits a change on top of HEAD as a new branch. HEAD, index and work tree stay unchanged.
+// If the branch exists and already contains the whole change, Branch returns its commit and no
+// change. Otherwise it returns [ErrBranchExists], and [ErrBranchName] for an invalid name.
 func (c *Clone) Branch(ctx context.Context, by Author, name string, propose Propose) (Result, error) {
 	reference := plumbing.NewBranchReferenceName(name)
 	if err := CheckBranch(name); err != nil {
@@ -44,7 +42,7 @@ func (c *Clone) Branch(ctx context.Context, by Author, name string, propose Prop
 	if err != nil || m.commit.IsZero() {
 		return Result{Change: m.change}, err
 	}
-	// Git makes it only if nobody else has made it meanwhile.
+	// Git creates it only if it does not exist: another process may have created it.
 	if _, err := c.write(ctx, "make "+reference.String(), call{env: named(m.by)},
 		"update-ref", "--no-deref", "--", reference.String(), m.commit.String(), plumbing.ZeroHash.String()); err != nil {
 		return Result{}, err
@@ -52,11 +50,11 @@ func (c *Clone) Branch(ctx context.Context, by Author, name string, propose Prop
 	return Result{Commit: m.commit, Change: m.change}, nil
 }
 
-// ErrBranchName says that a text is not the name of a branch.
+// ErrBranchName means that a text is not a branch name.
 var ErrBranchName = errors.New("not the name of a branch")
 
-// CheckBranch refuses what Git would make no branch of, or would take for something else
-// on a command line: an option, HEAD, a reference in full.
+// CheckBranch rejects names that Git does not allow for a branch or reads as something else on a
+// command line: an option, HEAD, or a full reference.
 func CheckBranch(name string) error {
 	if name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || !utf8.ValidString(name) || git.CheckRevision(name) != nil {
 		return fmt.Errorf("%q: %w", name, ErrBranchName)
@@ -64,7 +62,7 @@ func CheckBranch(name string) error {
 	return nil
 }
 
-// Holds reports whether a commit has all of a change already.
+// Holds reports whether a commit already contains a whole change.
 func (c *Clone) Holds(commit plumbing.Hash, propose Propose) (bool, error) {
 	tree, err := c.Tree(commit)
 	if err != nil {
@@ -78,9 +76,9 @@ func (c *Clone) Holds(commit plumbing.Hash, propose Propose) (bool, error) {
 	return left.empty(), err
 }
 
-// IsCommitOf reports whether a commit is the one that a change on base makes, but for the
-// time at which it was made: parent, tree, author, committer and message are the same, and
-// it has no signature. Nothing refers to what is written for the comparison.
+// IsCommitOf reports whether a commit is equal to the commit of a change on base, except for its
+// time: parent, tree, author, committer and message are equal, and it has no signature. The
+// comparison writes objects that no reference uses.
 func (c *Clone) IsCommitOf(ctx context.Context, commit, base plumbing.Hash, by Author, propose Propose) (bool, error) {
 	found, err := c.Repository.Commit(commit)
 	if err != nil {

@@ -13,23 +13,22 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// Change is what a commit does to files. Paths are from the root, with slashes.
+// Change describes the files of one commit. Paths are from the root, with slashes.
 type Change struct {
-	Write   map[string][]byte // what regular files hold from now on, new ones or those that were there
-	Remove  []string          // files that are there
+	Write   map[string][]byte // new content of new or existing regular files
+	Remove  []string          // existing files
 	Message string            // of the commit
 }
 
-// Propose says what is to be changed in a tree: that of HEAD, or of whatever the
-// remote has by the time that it is pushed. It may be called again and again
-// until one of its proposals is accepted. Nothing to write or to remove means
-// that there is nothing to do; an error ends the run as it is.
+// Propose returns the change for a tree: the tree of HEAD, or the tree of the remote branch at the
+// time of a push. It may be called several times until a push succeeds. An empty change means that
+// there is nothing to do. An error stops the run.
 type Propose func(tree *git.Tree) (Change, error)
 
-// maxPath is the longest path that is written, in bytes.
+// maxPath is the maximum length of a written path, in bytes.
 const maxPath = 1024
 
-// effect is what of a change a tree does not have yet.
+// effect returns the part of a change that a tree does not contain yet.
 func effect(tree *git.Tree, change Change) (Change, error) {
 	left := Change{Write: map[string][]byte{}, Message: change.Message}
 	for _, name := range slices.Sorted(maps.Keys(change.Write)) {
@@ -70,8 +69,8 @@ func effect(tree *git.Tree, change Change) (Change, error) {
 
 func (c *Change) empty() bool { return len(c.Write)+len(c.Remove) == 0 }
 
-// CheckPath refuses a path that no change can be about: one that is not UTF-8, has more than
-// 1,024 bytes, or leads to what a file system may take for Git's own files.
+// CheckPath rejects a path that is not UTF-8, has more than 1,024 bytes, or leads to a name that a
+// file system may treat as Git's own files.
 func CheckPath(name string) error {
 	if !fs.ValidPath(name) || name == "." || len(name) > maxPath || hasGitFolder(name) {
 		return fmt.Errorf("%q is no path of a file in the repository", name)
@@ -86,8 +85,8 @@ func at(tree *git.Tree, name string) (git.Entry, error) {
 	return tree.At(name)
 }
 
-// hasGitFolder reports whether a path leads into a repository's own files, by
-// any of the names that a file system may take for .git.
+// hasGitFolder reports whether a path contains .git or another name that a file system may treat as
+// .git.
 func hasGitFolder(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.EqualFold(part, ".git") || strings.HasPrefix(strings.ToLower(part), "git~") {

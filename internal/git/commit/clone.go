@@ -11,50 +11,48 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// Options say which clone is worked in.
+// Options select the clone.
 type Options struct {
 	Dir string // any folder of the work tree
-	// Step, where it is not nil, is called before every step that somebody else
-	// could see: an object written, a file removed, a reference moved, a fetch, a
-	// push. Its error fails that step.
+	// Step, if set, is called before every step with an effect that others can see: write an
+	// object, remove a file, move a reference, fetch or push. If it returns an error, the step
+	// fails.
 	Step func(name string) error
 }
 
-// Clone is a clone of a repository, with its work tree, that one process works
-// in. It is not for several goroutines at once.
+// Clone is a clone of a repository with a work tree that one process uses. It is not safe for
+// concurrent use.
 type Clone struct {
 	*git.Repository
 
-	// Recovered says in a sentence what was made of a change that was cut off; it
-	// is empty where there was none.
+	// Recovered describes in one sentence the recovery of an interrupted change, or is empty.
 	Recovered string
 
 	options Options
 	dir     string   // the work tree
-	work    *os.Root // the same
-	own     *os.Root // its Git folder: HEAD, index
-	private string   // what the names of this package's references begin with
-	shared  string   // the Git folder of all work trees, which has these references
+	work    *os.Root // the work tree, too
+	own     *os.Root // the Git folder of the work tree: HEAD, index
+	private string   // prefix of this package's references
+	shared  string   // the Git folder shared by all work trees; it contains these references
 	lock    *os.File
 	objects *objects
-	author  *Author // as Git names it, once it was asked
+	author  *Author // Git's author, after the first query
 	noModes bool    // core.fileMode is false
 }
 
-// folder is where the files of this package lie in the Git folder.
+// folder is this package's folder in the Git folder.
 const folder = "polex"
 
-// ErrBusy says that another process works in the clone.
+// ErrBusy means that another process uses the clone.
 var ErrBusy = errors.New("another run is at work in this clone")
 
-// ErrSetting says that a clone has a setting with which a change of it would harm: it is
-// refused before anything is signed or written.
+// ErrSetting means that a setting of the clone makes a change unsafe. polex rejects it before it
+// signs or writes anything.
 var ErrSetting = errors.New("this setting of the clone is not supported")
 
-// Open opens the clone that a folder lies in, for this process alone: while it
-// is open, another call for the same work tree returns [ErrBusy]. A change that was cut
-// off is finished or taken back first. A folder without a work tree is an error, and so is
-// a setting with which a change would lose something ([ErrSetting]).
+// Open opens the clone that contains a folder, for this process only: a second call for the same
+// work tree returns [ErrBusy]. It first completes or undoes an interrupted change. A folder without
+// a work tree is an error. A setting that would make a change lose data is [ErrSetting].
 func Open(o Options) (*Clone, error) {
 	c := &Clone{options: o, dir: o.Dir}
 	if err := c.open(); err != nil {
@@ -72,7 +70,7 @@ func (c *Clone) open() error {
 	if len(lines) != 3 {
 		return fmt.Errorf("open repository %q: its path has a line break", c.dir)
 	}
-	// What is asked of the repository by where its files are would be asked of another.
+	// With core.worktree, Git commands that run in this folder would use another repository.
 	if _, err := os.Lstat(filepath.Join(lines[0], ".git")); err != nil {
 		return fmt.Errorf("%w: core.worktree leads to %q: work in a clone of your own", ErrSetting, lines[0])
 	}
@@ -83,8 +81,8 @@ func (c *Clone) open() error {
 	if c.own, err = os.OpenRoot(lines[1]); err != nil {
 		return fmt.Errorf("open repository: %w", err)
 	}
-	// References of one work tree alone (refs/worktree) would not count for a git gc that runs
-	// in another one.
+	// References of a single work tree (refs/worktree) would not protect objects from a git gc in
+	// another work tree.
 	c.private, c.shared = "refs/polex/main/", lines[2]
 	if lines[1] != lines[2] {
 		c.private = workTrees + filepath.Base(lines[1]) + "/"
@@ -109,8 +107,8 @@ func (c *Clone) open() error {
 	return nil
 }
 
-// supported refuses a clone whose objects or references cannot be read here, and one whose
-// work tree leaves parts out, or in which no reference of this package can be.
+// supported rejects a clone with objects or references that this package cannot read, with an
+// incomplete work tree, or with a reference in the place of this package's references.
 func (c *Clone) supported() error {
 	for _, s := range []struct{ name, plain, mend string }{
 		{"extensions.objectFormat", "sha1", "only SHA-1 is read"},
@@ -134,8 +132,8 @@ func (c *Clone) supported() error {
 	return err
 }
 
-// lockClone takes the lock of the work tree. In a repository that a group shares, its
-// others may take it later.
+// lockClone locks the work tree. In a repository shared by a group, the other members can lock it
+// later.
 func (c *Clone) lockClone() error {
 	info, err := c.own.Stat(".")
 	if err != nil {
@@ -148,7 +146,7 @@ func (c *Clone) lockClone() error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("lock the clone: %w", err)
 	}
-	// Who can read a lock can hold it.
+	// Every user who can read a lock file can hold the lock.
 	mode := info.Mode() & 0o660
 	if info.Mode()&0o002 != 0 {
 		mode = 0o666
@@ -157,7 +155,7 @@ func (c *Clone) lockClone() error {
 	return err
 }
 
-// Close lets others work in the clone.
+// Close releases the clone for other processes.
 func (c *Clone) Close() error {
 	var errs []error
 	if c.objects != nil {
@@ -190,7 +188,7 @@ func (c *Clone) do(name string, step func() error) error {
 	return nil
 }
 
-// Attributes returns the answer of git check-attr -z about attributes of paths.
+// Attributes returns the output of git check-attr -z for attributes of paths.
 func (c *Clone) Attributes(paths []string, names ...string) (string, error) {
 	if len(paths) == 0 {
 		return "", nil

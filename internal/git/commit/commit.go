@@ -12,22 +12,20 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// Author says who commits, and when.
+// Author is the author and committer of a commit.
 type Author struct {
-	// Name and Email of author and committer; unless both are given they are
-	// those that Git would write (git var GIT_AUTHOR_IDENT).
+	// Name and Email must both be set. Otherwise Git's identity applies (git var GIT_AUTHOR_IDENT).
 	Name, Email string
 	When        time.Time
-	// Sign has the commit signed as Git's configuration says (gpg.format,
-	// user.signingKey).
+	// Sign makes Git sign the commit with its configuration (gpg.format, user.signingKey).
 	Sign bool
 }
 
-// ErrNoAuthor says that neither the caller nor Git knows who commits.
+// ErrNoAuthor means that neither the caller nor Git provides an author.
 var ErrNoAuthor = errors.New("nobody is named as the author of the commit")
 
-// Signature returns who commits as Git writes it. It returns [ErrNoAuthor] when
-// nobody is named.
+// Signature returns the author in the form that Git writes. Without an author it returns
+// [ErrNoAuthor].
 func (c *Clone) Signature(a Author) (git.Stamp, error) {
 	if a.Name == "" || a.Email == "" {
 		if c.author == nil {
@@ -39,15 +37,14 @@ func (c *Clone) Signature(a Author) (git.Stamp, error) {
 	if a.Name == "" || a.Email == "" {
 		return git.Stamp{}, ErrNoAuthor
 	}
-	// A commit's header is made of lines, and an address ends in ">".
+	// The header of a commit consists of lines, and ">" ends an address.
 	if strings.ContainsAny(a.Name+a.Email, "<>\n\x00") {
 		return git.Stamp{}, fmt.Errorf("the author %q <%q> cannot be written into a commit", a.Name, a.Email)
 	}
 	return git.Stamp{Name: a.Name, Email: a.Email, When: a.When}, nil
 }
 
-// identity is the author of a commit as Git would name it, or "" where nothing says it:
-// the environment, the configuration and what it includes.
+// identity returns Git's author from the environment and the configuration, or "" if none is set.
 func (c *Clone) identity() (name, email string) {
 	line, err := c.ask(call{}, "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
@@ -58,29 +55,26 @@ func (c *Clone) identity() (name, email string) {
 	return name, email
 }
 
-// SignsCommits reports whether Git would sign every commit (commit.gpgSign).
+// SignsCommits reports whether Git signs every commit (commit.gpgSign).
 func (c *Clone) SignsCommits() bool { return c.is(true, "commit.gpgSign") }
 
-// Result is what became of a change.
+// Result is the result of a change.
 type Result struct {
-	Commit plumbing.Hash // zero where there was nothing to do
-	Change Change        // as it was accepted
-	// Left says why the work tree was left where it was, where that does not follow
-	// from what was asked for.
+	Commit plumbing.Hash // zero if there was nothing to do
+	Change Change        // the accepted change
+	// Left explains why the work tree was not updated, if the caller did not request that.
 	Left string
 }
 
-// nobody is the author of a commit that no branch gets.
+// nobody is the author of a commit that no branch contains.
 var nobody = Author{Name: "polex", Email: "polex", When: time.Unix(0, 0)}
 
-// Commit commits a change on HEAD: work tree, index and branch follow, or all of
-// them stay as they were.
+// Commit commits a change on HEAD. It updates work tree, index and branch, or none of them.
 func (c *Clone) Commit(ctx context.Context, by Author, propose Propose) (Result, error) {
 	return c.onHead(ctx, by, propose, c.apply)
 }
 
-// Apply makes a change to the work tree alone, and leaves index and history to
-// the caller.
+// Apply changes only the work tree and leaves index and history to the caller.
 func (c *Clone) Apply(propose Propose) (Result, error) {
 	result, err := c.onHead(context.Background(), nobody, propose, func(j *journal) error {
 		j.filesOnly = true
@@ -90,8 +84,8 @@ func (c *Clone) Apply(propose Propose) (Result, error) {
 	return result, err
 }
 
-// Rehearse returns the error that [Clone.Commit] or [Clone.Apply] would return because of what
-// is there now. It writes objects that nothing refers to, and changes nothing.
+// Rehearse returns the error that [Clone.Commit] or [Clone.Apply] would return in the present
+// state. It writes objects that no reference uses, and changes nothing else.
 func (c *Clone) Rehearse(ctx context.Context, propose Propose) error {
 	_, err := c.onHead(ctx, nobody, propose, func(j *journal) error {
 		return c.locked(func() error {
@@ -115,7 +109,7 @@ func (c *Clone) onHead(ctx context.Context, by Author, propose Propose, end func
 	return Result{Commit: m.commit, Change: m.change}, end(&journal{head: head, commit: m.commit, by: m.by, what: "commit: " + subject})
 }
 
-// made is a commit that nothing refers to yet.
+// made is a commit that no reference contains yet.
 type made struct {
 	commit plumbing.Hash
 	change Change
@@ -148,12 +142,11 @@ func (c *Clone) make(ctx context.Context, base plumbing.Hash, by Author, propose
 	return m, err
 }
 
-// signed has Git write a commit once more, with the signature that its configuration asks
-// for.
+// signed writes a commit again with Git's signature.
 func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plumbing.Hash, error) {
 	var said string
-	// It is not told of the lock: a daemon that the signing program starts, such as gpg-agent,
-	// would hold it. It writes one object, and nothing comes of that after this run has ended.
+	// Without the lock: a daemon that the signing program starts, such as gpg-agent, would keep it.
+	// The command writes one object, which has no effect if this run ends early.
 	if err := c.do("sign the commit", func() (err error) {
 		said, err = c.git(ctx, call{input: strings.NewReader(o.change.Message), env: named(o.by)},
 			"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", o.parents[0].String(), plain.String()+"^{tree}")
@@ -171,8 +164,8 @@ func (c *Clone) signed(ctx context.Context, plain plumbing.Hash, o object) (plum
 	return hash, nil
 }
 
-// MadeHere reports whether a commit was made in this clone, on the branch that is checked
-// out: by its reflog, which nothing that is fetched can write to.
+// MadeHere reports whether a commit was made in this clone on the current branch. It reads the
+// reflog of the branch, which a fetch cannot change.
 func (c *Clone) MadeHere(commit plumbing.Hash) (bool, error) {
 	head, err := c.Head()
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Dirty returns the files below the folders that differ from HEAD, in work tree or
-// index, but for what Git ignores, and those that are staged anywhere. It is Git that
-// says so: it alone knows what the user and the clone have it ignore and convert.
+// Dirty returns the files below the folders that differ from HEAD in work tree or index, except
+// ignored files, and the staged files of all folders. It uses Git, because only Git knows the
+// ignore rules and conversions of the user and the clone.
 func (c *Clone) Dirty(folders ...string) ([]string, error) {
 	staged, err := c.names("diff-index", "--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z", "HEAD", "--")
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Clone) Dirty(folders ...string) ([]string, error) {
 	return slices.Compact(staged), nil
 }
 
-// hidden refuses files that differ from HEAD where Git was told not to look.
+// hidden rejects changed files that Git is configured to skip.
 func (c *Clone) hidden(folders []string) error {
 	head, err := c.Head()
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Clone) hidden(folders []string) error {
 	return nil
 }
 
-// names runs a command of Git that only reads, and returns what it lists.
+// names runs a read-only Git command and returns the names in its output.
 func (c *Clone) names(args ...string) ([]string, error) {
 	out, err := c.ask(call{}, args...)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// ErrInTheWay says that the work tree holds something else than what is known to
-// be there, which is nobody's to overwrite or remove.
+// ErrInTheWay means that the work tree contains unexpected content, which polex must not overwrite
+// or remove.
 var ErrInTheWay = errors.New("the work tree holds something else there")
 
-// onDisk returns which of some versions of a path the work tree has, as Git sees it: line
-// ends, filters and core.fileMode are its own to convert. Any other is [ErrInTheWay]. No
-// link is followed on the way: what lies behind one is not in the work tree.
+// onDisk returns the version of a path that the work tree contains. Git decides about line ends,
+// filters and core.fileMode. Any other content is [ErrInTheWay]. onDisk follows no links, because
+// their targets are not in the work tree.
 func (c *Clone) onDisk(name string, versions ...git.Entry) (git.Entry, error) {
 	var none git.Entry
 	if slices.ContainsFunc(versions, func(v git.Entry) bool { return v.Mode == filemode.Submodule }) {
@@ -31,8 +31,8 @@ func (c *Clone) onDisk(name string, versions ...git.Entry) (git.Entry, error) {
 	}
 	info, err := c.lstat(name)
 	switch {
-	// Others may push a name that this file system cannot have: Git fails to write it, and what
-	// it wrote besides is to be taken back.
+	// Others may push a name that this file system does not allow. Git then fails to write it, and
+	// polex must undo the other files.
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG):
 		if slices.Contains(versions, none) {
 			return none, nil
@@ -71,8 +71,8 @@ func (c *Clone) lstat(name string) (fs.FileInfo, error) {
 	return c.work.Lstat(name)
 }
 
-// asItIs returns the hash of the bytes of a file or a link, or zero for a file that is too
-// large to have been written here.
+// asItIs returns the hash of the bytes of a file or link, or zero if the file is larger than any
+// file that polex writes.
 func (c *Clone) asItIs(name string, info fs.FileInfo) (plumbing.Hash, error) {
 	var content []byte
 	var err error
@@ -119,7 +119,7 @@ func (c *Clone) readFile(name string) ([]byte, error) {
 	return content, err
 }
 
-// sameMode reports whether a file of a mode can be a version.
+// sameMode reports whether a file mode is compatible with a version.
 func (c *Clone) sameMode(v git.Entry, mode fs.FileMode) bool {
 	switch {
 	case v.Mode == filemode.Symlink:
@@ -131,8 +131,8 @@ func (c *Clone) sameMode(v git.Entry, mode fs.FileMode) bool {
 	}
 }
 
-// begun reports whether a file is the beginning of a version as Git writes it: so it is left
-// by a Git that was killed.
+// begun reports whether a file is missing or contains the beginning of a version as Git writes it.
+// A killed Git leaves such a file.
 func (c *Clone) begun(name string, versions ...git.Entry) bool {
 	info, err := c.lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,20 +154,20 @@ func (c *Clone) begun(name string, versions ...git.Entry) bool {
 	})
 }
 
-// removeFile removes a file, and the folders that become empty, as Git does.
+// removeFile removes a file and its empty parent folders, as Git does.
 func (c *Clone) removeFile(name string) error {
 	return c.do("remove "+name, func() error {
 		if err := c.work.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		// The first that is not empty ends it.
+		// Remove fails for the first folder that is not empty.
 		for dir := path.Dir(name); dir != "." && c.work.Remove(dir) == nil; dir = path.Dir(dir) {
 		}
 		return nil
 	})
 }
 
-// sync has files last through a loss of power.
+// sync writes files to disk, so that they survive a power failure.
 func (c *Clone) sync(names []string) error {
 	folders := map[string]bool{}
 	for _, name := range names {

@@ -17,15 +17,15 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// Git replaces the index like this: who makes index.lock, which must not exist, may replace
-// the index. A lock whose holder was killed stays, and nobody can tell whose it was.
-// Therefore this one is a second name (a hard link) of a file in the package's own folder:
-// a lock that is the same file as that one is its own.
+// Git replaces the index like this: the process that creates index.lock may replace the index, and
+// creation fails if the file exists. If that process is killed, the lock stays, and nothing shows
+// its owner. This lock is therefore a hard link to a file in the package's own folder: a lock that
+// is the same file is its own.
 const (
 	index     = "index"
 	indexLock = "index.lock"
 	mineLock  = folder + "/mine"
-	copied    = folder + "/index" // what Git works on meanwhile, and locks for itself
+	copied    = folder + "/index" // Git works on this copy and locks it itself
 )
 
 // locked calls change while the index is locked.
@@ -52,8 +52,8 @@ func (c *Clone) locked(change func() error) (err error) {
 	return change()
 }
 
-// freeIndex gives the lock of the index back, of this run or of one that was cut off. It
-// leaves the locks of others.
+// freeIndex releases the index lock of this run or of an interrupted run. It leaves the locks of
+// other processes.
 func (c *Clone) freeIndex() error {
 	if mine, err := c.own.Lstat(mineLock); err == nil {
 		if held, err := c.own.Lstat(indexLock); err == nil && os.SameFile(mine, held) {
@@ -71,8 +71,8 @@ func (c *Clone) freeIndex() error {
 	return errors.Join(errs...)
 }
 
-// copyIndex makes the copy that Git works on. Git itself would take a damaged index for
-// another one, and write half of that to the work tree.
+// copyIndex creates the copy for Git. It rejects a damaged index, because Git would misread it and
+// write half of it to the work tree.
 func (c *Clone) copyIndex() error {
 	return c.do("copy the index", func() error {
 		content, err := c.own.ReadFile(index)
@@ -85,7 +85,7 @@ func (c *Clone) copyIndex() error {
 		if err := checkIndex(content); err != nil {
 			return err
 		}
-		// By its time, Git tells which files it has to look into again.
+		// Git compares this time with the files to find those that it must read again.
 		info, err := c.own.Stat(index)
 		if err != nil {
 			return err
@@ -94,14 +94,14 @@ func (c *Clone) copyIndex() error {
 	})
 }
 
-// checkIndex refuses an index that is cut off or damaged (gitformat-index): the checksum at
-// its end is another, or it cannot have as many entries as it says.
+// checkIndex rejects a truncated or damaged index (gitformat-index): its checksum differs, or it is
+// too short for its number of entries.
 func checkIndex(content []byte) error {
 	const header, smallest = 12, 62
 	if end := len(content) - githash.Size; end >= header {
 		sum := githash.New(githash.CryptoType)
 		_, _ = sum.Write(content[:end])
-		// Git writes zeros with index.skipHash.
+		// With index.skipHash, Git writes zeros.
 		whole := bytes.Equal(content[end:], sum.Sum(nil)) || bytes.Equal(content[end:], make([]byte, githash.Size))
 		if whole && int64(binary.BigEndian.Uint32(content[8:]))*smallest <= int64(len(content)) {
 			return nil
@@ -110,7 +110,7 @@ func checkIndex(content []byte) error {
 	return errors.New("the index is malformed: remove it and run git reset")
 }
 
-// replaceIndex puts the copy in the index's place.
+// replaceIndex replaces the index with the copy.
 func (c *Clone) replaceIndex() error {
 	return c.do("replace the index", func() error {
 		if err := c.own.Rename(copied, index); err != nil {
@@ -120,13 +120,13 @@ func (c *Clone) replaceIndex() error {
 	})
 }
 
-// onCopy has Git work on the copy.
+// onCopy makes Git use the copy.
 func (c *Clone) onCopy(how call) call {
 	how.env = append(how.env, "GIT_INDEX_FILE="+path.Join(c.own.Name(), copied), "GIT_LITERAL_PATHSPECS=1")
 	return how
 }
 
-// staged is what the copy of the index has in another version than a commit.
+// staged returns the entries of the index copy that differ from a commit.
 func (c *Clone) staged(than plumbing.Hash) (map[string]git.Entry, error) {
 	out, err := c.ask(c.onCopy(call{}), "diff-index", "--cached", "--raw", "--abbrev=40", "--no-renames", "--ignore-submodules=none", "-z", than.String(), "--")
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *Clone) staged(than plumbing.Hash) (map[string]git.Entry, error) {
 	return staged, nil
 }
 
-// syncFolder makes renames in a folder last through a loss of power.
+// syncFolder writes a folder to disk, so that renames survive a power failure.
 func syncFolder(root *os.Root, name string) error {
 	f, err := root.Open(name)
 	if err != nil {

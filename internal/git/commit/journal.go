@@ -15,26 +15,25 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// journal is what is about to be done to the clone. While its reference is there, it is
-// not known how much of it was.
+// journal describes a change of the clone. While its reference exists, the change may be
+// incomplete.
 type journal struct {
-	// head is where the work tree was, and commit what it is to have.
+	// head is the state of the work tree before the change, commit its state afterwards.
 	head   git.Head
 	commit plumbing.Hash
-	// filesOnly says that only the work tree is changed, and that the index and the branch
-	// are left as they are.
+	// filesOnly means that only the work tree changes, not the index and the branch.
 	filesOnly bool
 	by        git.Stamp
-	what      string // for the reflog
+	what      string // text for the reflog
 
 	edits []git.Change
-	hash  plumbing.Hash // of the commit that is the journal
+	hash  plumbing.Hash // of the journal's commit
 }
 
 const (
-	// journalReference names the journal. It belongs to one work tree, and is not below refs/:
-	// a clone that fetches every reference of a remote would fetch a journal that somebody has
-	// pushed. Therefore it does not keep git gc from the journal's objects: keptJournal does.
+	// journalReference names the journal of one work tree. It is not below refs/, so that a clone
+	// that fetches all references of a remote cannot fetch a journal that an attacker pushed. It
+	// does not protect the journal's objects from git gc: keptJournal does.
 	journalReference = "POLEX_HEAD"
 	keptJournal      = "journal" // below Clone.private
 
@@ -58,7 +57,7 @@ func (c *Clone) writeJournal(j *journal) (err error) {
 	return c.updateReferences("write the journal", fmt.Sprintf("update %[1]s%[2]s %[4]s\ncreate %[3]s %[4]s\n", c.private, keptJournal, journalReference, j.hash))
 }
 
-// readJournal returns nil where there is none.
+// readJournal returns nil if there is no journal.
 func (c *Clone) readJournal() (*journal, error) {
 	hash, err := c.Reference(journalReference)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +83,7 @@ func (c *Clone) readJournal() (*journal, error) {
 	return j, nil
 }
 
-// removeJournal removes the journal, if it is there.
+// removeJournal removes the journal if it exists.
 func (c *Clone) removeJournal() error {
 	if _, err := c.Reference(journalReference); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -92,12 +91,12 @@ func (c *Clone) removeJournal() error {
 	return c.updateReferences("remove the journal", fmt.Sprintf("delete %s\ndelete %s%s\n", journalReference, c.private, keptJournal))
 }
 
-// workTrees is what the names of this package's references begin with in linked work trees.
+// workTrees is the prefix of this package's references in linked work trees.
 const workTrees = "refs/polex/worktrees/"
 
-// owns reports whether a reference belongs to this work tree, or to one that was removed: no
-// run would end what that one has begun, and a reference whose object is gone stops every git
-// fetch and git gc.
+// owns reports whether a reference belongs to this work tree or to a removed one. No other run
+// removes the references of a removed work tree. If the object of a reference is missing, every git
+// fetch and git gc fails.
 func (c *Clone) owns(reference string) bool {
 	if strings.HasPrefix(reference, c.private) {
 		return true
@@ -111,9 +110,9 @@ func (c *Clone) owns(reference string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// freeLocks removes what a Git that was killed with its run has left at this package's
-// references: its locks, and references without content. Nothing else writes there, and no
-// run does while this one has the clone.
+// freeLocks removes the locks and empty references that a killed Git left among this package's
+// references. No other program writes there, and no other run is active while this one has the
+// clone.
 func (c *Clone) freeLocks() error {
 	err := c.own.Remove(journalReference + ".lock")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +138,7 @@ func (c *Clone) freeLocks() error {
 	})
 }
 
-// freeReferences removes the references that a run which was cut off has left.
+// freeReferences removes the references of an interrupted run.
 func (c *Clone) freeReferences() error {
 	names, err := c.references()
 	names = slices.DeleteFunc(names, func(name string) bool { return !c.owns(name) })
@@ -149,19 +148,19 @@ func (c *Clone) freeReferences() error {
 	return c.updateReferences("remove the references of a run that was cut off", "delete "+strings.Join(names, "\ndelete ")+"\n")
 }
 
-// references are the references of this package, of all work trees.
+// references returns this package's references of all work trees.
 func (c *Clone) references() ([]string, error) {
 	out, err := c.ask(call{}, "for-each-ref", "--format=%(refname)", "refs/polex")
 	return strings.Fields(out), err
 }
 
-// updateReferences does what git update-ref reads from its input, in that order, or nothing.
+// updateReferences runs git update-ref with the commands of what, in order, or none of them.
 func (c *Clone) updateReferences(step, what string) error {
 	_, err := c.write(context.Background(), step, call{input: strings.NewReader(what)}, "update-ref", "--no-deref", "--stdin")
 	return err
 }
 
-// difference is what leads from one commit's files to another's.
+// difference returns the changes between the files of two commits.
 func (c *Clone) difference(from, to plumbing.Hash) ([]git.Change, error) {
 	before, err := c.Tree(from)
 	if err != nil {

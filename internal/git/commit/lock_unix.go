@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lockFile takes a lock that the kernel frees when its holder ends, however it
-// ends. The file gets the mode, whatever the umask is.
+// lockFile locks a file. The kernel releases the lock when the process ends for any reason. The
+// file gets the mode regardless of the umask.
 func lockFile(root *os.Root, name string, mode fs.FileMode) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err == nil {
@@ -32,12 +32,11 @@ func lockFile(root *os.Root, name string, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// unlock frees the lock now, also for a process that was just started and still
-// holds what this one has open.
+// unlock releases the lock immediately, even if a child process still has the file open.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
-// apart keeps a process from the signals of the terminal: a run that is interrupted reads what
-// it needs to end what it has begun.
+// apart protects a process from the signals of the terminal: an interrupted run still needs its
+// output to finish.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

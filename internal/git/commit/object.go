@@ -13,18 +13,16 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// object is a commit that is to be written.
+// object is the content of a commit to write.
 type object struct {
-	parents []plumbing.Hash // the first has the files that are changed
+	parents []plumbing.Hash // the first is the base of the change
 	by      git.Stamp
 	change  Change
 }
 
-// writeCommit has Git write a commit, with the folders and files that it needs, and reads it
-// back.
+// writeCommit makes Git write a commit with its folders and files, and reads it back.
 func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbing.Hash, error) {
-	// A pack for each commit would be a pack too many soon, and two work trees may write the
-	// same one.
+	// Loose objects avoid one pack for each commit. Two work trees could also write the same pack.
 	said, err := c.write(ctx, step, call{input: bytes.NewReader(o.stream(c.private + "new"))}, "-c", "fastimport.unpackLimit=1000000", "fast-import", "--quiet", "--done", "--date-format=raw")
 	if err != nil {
 		return plumbing.ZeroHash, err
@@ -40,7 +38,7 @@ func (c *Clone) writeCommit(ctx context.Context, step string, o object) (plumbin
 	return hash, nil
 }
 
-// holds says in what a commit is not the one that was to be written.
+// holds returns an error if a commit differs from the expected one.
 func (c *Clone) holds(hash plumbing.Hash, o object) error {
 	found, err := c.Repository.Commit(hash)
 	if err != nil {
@@ -75,8 +73,8 @@ func (c *Clone) holds(hash plumbing.Hash, o object) error {
 	return err
 }
 
-// stream is what git fast-import reads: lines, paths in quotes, and content by its length. It
-// has the reference for as long as it writes.
+// stream returns the input of git fast-import: lines, quoted paths, and content with its length.
+// The reference exists only while fast-import writes.
 func (o *object) stream(reference string) []byte {
 	var s bytes.Buffer
 	paths := slices.Sorted(maps.Keys(o.change.Write))
@@ -100,7 +98,7 @@ func (o *object) stream(reference string) []byte {
 	return s.Bytes()
 }
 
-// quoted is a path as Git reads it in quotes: bytes that are not plain are octal.
+// quoted returns a path in Git's quotes: other bytes than plain ones become octal.
 func quoted(name string) string {
 	var s strings.Builder
 	s.WriteByte('"')

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// objects is the git cat-file that reads the objects of the clone, one for the whole run: it
-// is Git that made the clone, and that knows all the places and forms in which it keeps them.
+// objects is one git cat-file that reads the objects of the clone during a whole run. Git made the
+// clone and knows all places and forms of its objects.
 type objects struct {
 	io.WriteCloser // hashes to it
 	io.Reader      // its answers
@@ -31,7 +31,7 @@ func (c *Clone) readObjects() (_ *objects, err error) {
 	return o, nil
 }
 
-// close ends it: it reads to the end of what it is asked.
+// close ends the process, which stops at the end of its input.
 func (o *objects) close() error {
 	_ = o.Close()
 	return o.command.Wait()

@@ -11,38 +11,34 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// DefaultAttempts is how often a push is tried when nothing else is said.
+// DefaultAttempts is the default number of push attempts.
 const DefaultAttempts = 10
 
-// Push says where a change is pushed to, and how often that is tried.
+// Push configures the target of a push and its attempts.
 type Push struct {
-	// To is where the change is made: the commit is made on the tip of this branch.
+	// To is the target branch: the commit is made on its tip.
 	To Remote
-	// As is the branch that the commit is pushed to, where that is another one: a
-	// new branch of the same remote, for a pull request. The local clone stays as it
-	// is then.
+	// As is another branch to push the commit to, if not empty: a new branch of the same remote,
+	// for a pull request. The local clone then stays unchanged.
 	As string
-	// Stay leaves the local branch and the work tree as they are.
+	// Stay leaves the local branch and the work tree unchanged.
 	Stay bool
-	// Instead is the commit of the local branch whose change is made anew, if it is
-	// one that was never pushed: the local branch may be there, and leaves it.
+	// Instead is the unpushed commit of the local branch that this change replaces. The local
+	// branch may leave this commit.
 	Instead plumbing.Hash
-	// Attempts is how often it is tried while others push; 0 means
-	// [DefaultAttempts].
+	// Attempts limits the attempts while others push; 0 means [DefaultAttempts].
 	Attempts int
-	// Pause waits before the next attempt, the first with 1. The zero value does
-	// not wait.
+	// Pause waits before the next attempt; attempt starts at 1. If nil, there is no wait.
 	Pause func(ctx context.Context, attempt int) error
 }
 
-// ErrOutrun says that the remote moved before each push.
+// ErrOutrun means that the remote branch moved before each push.
 var ErrOutrun = errors.New("the remote branch moved again before each push")
 
-// Push fetches, commits a change on what the remote has and pushes it, without
-// force. When the remote has moved, it fetches and proposes the change again.
-// Nothing local changes before the remote has taken the commit; then the branch
-// and the work tree follow, if they are where that branch was. Where they cannot, the
-// result says why, and is no error: the change has been pushed.
+// Push fetches the branch, commits a change on its tip and pushes without force. If the remote has
+// moved, it fetches and proposes the change again. Nothing local changes before the remote accepts
+// the commit. Then the local branch and the work tree follow, if they are on that branch. If they
+// cannot follow, the result gives the reason without an error, because the change is pushed.
 func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (Result, error) {
 	tip, err := c.Fetch(ctx, p.To)
 	if err != nil {
@@ -79,8 +75,7 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 		}
 		if p.As == "" && !p.Stay {
 			if result.Left, err = c.follow(p, landed, by); err != nil && !m.commit.IsZero() {
-				// The remote has it, which is what was asked for: a caller that is told of an
-				// error would believe that it has not.
+				// The push succeeded. With an error, a caller would believe that it failed.
 				result.Left, err = fmt.Sprintf("the local branch and the work tree do not have it yet: %v: the next run brings them up to date, or git pull", err), nil
 			}
 		}
@@ -88,8 +83,7 @@ func (c *Clone) Push(ctx context.Context, by Author, p Push, propose Propose) (R
 	}
 }
 
-// attempt pushes a commit once. It reports whether the remote has moved, and
-// where to.
+// attempt pushes a commit once. It reports whether the remote has moved, and its new tip.
 func (c *Clone) attempt(ctx context.Context, p Push, commit, tip plumbing.Hash) (moved bool, now plumbing.Hash, err error) {
 	to := p.To
 	if p.As != "" {
@@ -105,12 +99,12 @@ func (c *Clone) attempt(ctx context.Context, p Push, commit, tip plumbing.Hash) 
 	if p.As != "" {
 		return false, tip, refused(to, pushErr)
 	}
-	// Whatever Git said, what the remote has now tells the rest: the connection may
-	// have ended after the push was taken.
+	// Regardless of Git's message, the state of the remote decides: the connection may have ended
+	// after the remote accepted the push.
 	if now, err = c.Fetch(ctx, p.To); err != nil {
 		return false, tip, fmt.Errorf("%w; and it could not be asked whether it has the commit: %w", refused(to, pushErr), err)
 	}
-	// The commit was made on the tip, and cannot be before it.
+	// The commit has the tip as parent, so it cannot be older.
 	there, err := c.ContainsSince(now, commit, tip)
 	switch {
 	case err != nil:
@@ -124,16 +118,16 @@ func (c *Clone) attempt(ctx context.Context, p Push, commit, tip plumbing.Hash) 
 	}
 }
 
-// Follow brings the local branch and the work tree to where a branch of a remote was
-// when it was last fetched, if nothing is in the way: a run before may have pushed, and
-// been kept from it. What it leaves on purpose is no error.
+// Follow updates the local branch and the work tree to the last fetched tip of a remote branch. An
+// earlier run may have pushed without this update. A conflict that prevents the update is not an
+// error.
 func (c *Clone) Follow(by Author, p Push, tip plumbing.Hash) error {
 	_, err := c.follow(p, tip, by)
 	return err
 }
 
-// follow brings the branch and the work tree to where the remote branch is by
-// now. What it cannot do it leaves, and says why: the change has been pushed.
+// follow updates the branch and the work tree to the commit of the remote branch. If it cannot, it
+// returns the reason in left and no error.
 func (c *Clone) follow(p Push, commit plumbing.Hash, by Author) (left string, err error) {
 	head, err := c.Head()
 	if err != nil {
@@ -164,9 +158,8 @@ func (c *Clone) follow(p Push, commit plumbing.Hash, by Author) (left string, er
 	return "", err
 }
 
-// Backoff returns pauses that grow with each attempt, half of each by chance, so
-// that those who met once do not meet again and again. random returns a number
-// from 0 up to n.
+// Backoff returns pauses that grow with each attempt. Half of each pause is random, so that
+// processes that collided once do not collide again. random returns a number from 0 to n-1.
 func Backoff(first, most time.Duration, random func(n int64) int64) func(context.Context, int) error {
 	return func(ctx context.Context, attempt int) error {
 		pause := most

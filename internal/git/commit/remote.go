@@ -14,7 +14,7 @@ import (
 
 // Remote is a branch of a remote.
 type Remote struct {
-	Name   string // of the remote, as Git's configuration has it
+	Name   string // in Git's configuration
 	Branch string // without refs/heads/
 }
 
@@ -27,14 +27,13 @@ func (r Remote) tracking() plumbing.ReferenceName {
 	return plumbing.NewRemoteReferenceName(r.Name, r.Branch)
 }
 
-// ErrNoRemote says that it cannot be told which branch of which remote is meant.
+// ErrNoRemote means that the remote or its branch is not known.
 var ErrNoRemote = errors.New("the target branch is not known")
 
 var plainRemote = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
 
-// Remote completes what is left out of r: the branch of the work tree, and the
-// remote that it follows, or origin. It returns [ErrNoRemote] when there is no
-// such remote, or no branch.
+// Remote fills the empty fields of r: the branch of the work tree, and its remote or origin. It
+// returns [ErrNoRemote] if there is no such remote or no branch.
 func (c *Clone) Remote(r Remote) (Remote, error) {
 	head, err := c.Head()
 	if err != nil {
@@ -70,7 +69,7 @@ func (c *Clone) Remote(r Remote) (Remote, error) {
 	return r, nil
 }
 
-// HasRemote reports whether the clone has any remote.
+// HasRemote reports whether the clone has a remote.
 func (c *Clone) HasRemote() (bool, error) {
 	remotes, err := c.remotes()
 	return len(remotes) > 0, err
@@ -81,7 +80,7 @@ func (c *Clone) remotes() ([]string, error) {
 	return strings.Split(strings.TrimSuffix(out, "\n"), "\n")[:strings.Count(out, "\n")], err
 }
 
-// Fetch fetches a branch, and returns where it is.
+// Fetch fetches a branch and returns its commit.
 func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 	if err := c.do("fetch "+r.String(), func() error {
 		_, err := c.git(ctx, call{}, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-maintenance",
@@ -93,12 +92,12 @@ func (c *Clone) Fetch(ctx context.Context, r Remote) (plumbing.Hash, error) {
 	return c.Reference(r.tracking())
 }
 
-// ErrBranchBelow says that a branch cannot be, since another has the name of a folder that it
-// would lie in: where there is a branch polex, Git has no polex/web.
+// ErrBranchBelow means that Git cannot create a branch, because another branch has the name of its
+// folder: polex/web is impossible if there is a branch polex.
 var ErrBranchBelow = errors.New("no branch can lie below another")
 
-// Ask returns where a branch of a remote is, or false when there is none, and
-// fetches nothing. Where there can be none, it is [ErrBranchBelow].
+// Ask returns the commit of a remote branch without a fetch, or false if there is none. It returns
+// [ErrBranchBelow] if the branch is impossible.
 func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool, err error) {
 	wanted := r.reference().String()
 	names := []string{wanted}
@@ -126,8 +125,8 @@ func (c *Clone) Ask(ctx context.Context, r Remote) (at plumbing.Hash, there bool
 // send pushes a commit to a branch, without force.
 func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error {
 	return c.do("push to "+r.String(), func() error {
-		// Git would take a hash for the name of a tag, and the destination for the end of
-		// another reference's name. Both sides of a pattern are exact; nobody knows this one.
+		// Git could read a hash as a tag name, and the destination as the end of another reference.
+		// Both sides of a pattern are exact, and nobody else can know this random name.
 		private := c.private + "push-" + rand.Text() + "/"
 		reference := private + strings.TrimPrefix(r.reference().String(), "refs/heads/")
 		if _, err := c.git(ctx, call{writes: true}, "update-ref", "--no-deref", "--", reference, commit.String(), plumbing.ZeroHash.String()); err != nil {
@@ -135,22 +134,21 @@ func (c *Clone) send(ctx context.Context, commit plumbing.Hash, r Remote) error 
 		}
 		_, err := c.git(ctx, call{}, "push", "--quiet", "--no-follow-tags", "--recurse-submodules=no",
 			"--end-of-options", r.Name, private+"*:refs/heads/*")
-		// What is left of it says nothing about the push, and the next run removes it.
+		// The result does not affect the push, and the next run removes the reference.
 		_, _ = c.git(context.Background(), call{writes: true}, "update-ref", "-d", "--", reference)
 		return err
 	})
 }
 
-// RefusedError says that a remote did not take a commit, for another reason than
-// that its branch had moved.
+// RefusedError means that the remote rejected a commit for another reason than a moved branch.
 type RefusedError struct {
 	Remote Remote
-	// Said is what Git and the remote said. It is untrusted.
+	// Said is the message of Git and the remote. It is untrusted.
 	Said string
 	Err  error
 }
 
-// Error returns what Git and the remote said.
+// Error returns the message of Git and the remote.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s did not take the commit: %s", e.Remote, strings.TrimSpace(e.Said))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// Unpushed returns the commits that HEAD has and another commit has not, the
-// oldest first. A merge among them is [git.ErrMerge].
+// Unpushed returns the commits of HEAD that another commit does not contain, oldest first. A merge
+// among them is [git.ErrMerge].
 func (c *Clone) Unpushed(tip plumbing.Hash) ([]plumbing.Hash, error) {
 	head, err := c.Head()
 	if err != nil {
@@ -20,7 +20,7 @@ func (c *Clone) Unpushed(tip plumbing.Hash) ([]plumbing.Hash, error) {
 	return c.Between(tip, head.Commit)
 }
 
-// Replay is what a commit did, to do it again on another tree.
+// Replay is the change of a commit, to repeat it on another tree.
 type Replay struct {
 	Author  Author
 	Message string
@@ -32,7 +32,7 @@ type Replay struct {
 	edits []git.Change
 }
 
-// Replay returns what a commit of one parent did.
+// Replay returns the change of a commit with one parent.
 func (c *Clone) Replay(hash plumbing.Hash) (*Replay, error) {
 	commit, err := c.Repository.Commit(hash)
 	if err != nil {
@@ -57,8 +57,8 @@ func (c *Clone) Replay(hash plumbing.Hash) (*Replay, error) {
 	return r, nil
 }
 
-// Propose proposes the same change for a tree. A path that is neither as it was
-// before the commit nor as it was after it is an error.
+// Propose returns the same change for a tree. A path that has neither the version before nor the
+// version after the commit is an error.
 func (r *Replay) Propose(tree *git.Tree) (Change, error) {
 	change := Change{Write: map[string][]byte{}, Message: r.Message}
 	for _, e := range r.edits {

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	maxSaid   = 8 << 10  // of Git's error message, in bytes; the rest is dropped
-	maxAnswer = 64 << 20 // of Git's answer, in bytes; more is an error
+	maxSaid   = 8 << 10  // maximum of Git's error message, in bytes; the rest is dropped
+	maxAnswer = 64 << 20 // maximum of Git's output, in bytes; more is an error
 )
 
-// gitError is how Git ended, with its message.
+// gitError is a failed Git command with its message.
 type gitError struct {
 	command string
-	said    string // untrusted: a remote's hook writes it, too
+	said    string // untrusted: hooks of a remote also write it
 	err     error
 }
 
-// Error returns Git's message, or how it ended where it said nothing.
+// Error returns Git's message, or the exit status if there is no message.
 func (e *gitError) Error() string {
 	if e.said == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)
@@ -34,12 +34,11 @@ func (e *gitError) Error() string {
 	return fmt.Sprintf("git %s: %s", e.command, e.said)
 }
 
-// Unwrap returns how Git ended.
+// Unwrap returns the exit status.
 func (e *gitError) Unwrap() error { return e.err }
 
-// kept are the variables that say how Git reaches a remote, who commits and how it is
-// configured. Every other GIT_ variable is left out: it could lead Git to another
-// repository, index or object than the ones that are open here.
+// kept are the variables for Git's remote access, identity and configuration. All other GIT_
+// variables are dropped: they could point Git to another repository, index or object store.
 var kept = []string{"GIT_CONFIG_", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH", "GIT_ASKPASS", "GIT_HTTP_", "GIT_SSL_", "GIT_CURL_", "GIT_PROXY_", "GIT_PROTOCOL",
 	"GIT_ALLOW_PROTOCOL", "GIT_TRACE", "GIT_REDACT_COOKIES", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"}
 
@@ -47,13 +46,13 @@ var kept = []string{"GIT_CONFIG_", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH", "
 type call struct {
 	input io.Reader
 	env   []string
-	// writes says that this Git writes to the clone. It keeps the clone locked until it has
-	// ended, should the process that started it be killed. It runs no hook: those of a commit
-	// are for people, and the others would be told of steps that may be taken back.
+	// writes means that this command writes to the clone. It inherits the lock, so the clone stays
+	// locked until it ends, even if polex is killed. It runs no hooks: commit hooks are for people,
+	// and other hooks would report steps that polex may undo.
 	writes bool
 }
 
-// command is a run of the git command in the work tree, without a shell.
+// command returns a git command in the work tree, without a shell.
 func (c *Clone) command(ctx context.Context, how call, args ...string) *exec.Cmd {
 	options := []string{"--no-replace-objects", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
 	if how.writes {
@@ -71,14 +70,14 @@ func (c *Clone) command(ctx context.Context, how call, args ...string) *exec.Cmd
 	if how.writes {
 		command.ExtraFiles = []*os.File{c.lock}
 	}
-	// Interrupted, Git takes its own locks away.
+	// Git removes its own locks when interrupted.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
 	command.Stdin = how.input
 	return command
 }
 
-// git runs the git command, and returns its standard output.
+// git runs the git command and returns its standard output.
 func (c *Clone) git(ctx context.Context, how call, args ...string) (string, error) {
 	command := c.command(ctx, how, args...)
 	out, said := bounded{room: maxAnswer}, bounded{room: maxSaid}
@@ -89,18 +88,18 @@ func (c *Clone) git(ctx context.Context, how call, args ...string) (string, erro
 	}
 	if err := command.Run(); err != nil {
 		if command.Process != nil && c.own != nil {
-			_ = c.own.Remove(fmt.Sprintf("fast_import_crash_%d", command.Process.Pid)) // repeats what said has
+			_ = c.own.Remove(fmt.Sprintf("fast_import_crash_%d", command.Process.Pid)) // repeats the error message
 		}
 		return out.kept.String(), &gitError{command: name, said: strings.TrimSpace(said.kept.String()), err: err}
 	}
-	// A remote with names enough could push the one that counts out of an answer that is cut.
+	// A remote with many names could push the relevant one out of a truncated answer.
 	if out.dropped {
 		return "", &gitError{command: name, err: fmt.Errorf("the answer has more than %d MiB", maxAnswer>>20)}
 	}
 	return out.kept.String(), nil
 }
 
-// write is one step of Git that writes to the clone.
+// write runs one step of Git that writes to the clone.
 func (c *Clone) write(ctx context.Context, step string, how call, args ...string) (out string, err error) {
 	how.writes = true
 	return out, c.do(step, func() error {
@@ -109,15 +108,14 @@ func (c *Clone) write(ctx context.Context, step string, how call, args ...string
 	})
 }
 
-// ask runs a command of Git that only reads.
+// ask runs a read-only Git command.
 func (c *Clone) ask(how call, args ...string) (string, error) {
 	how.env = append(how.env, "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1")
 	return c.git(context.Background(), how, args...)
 }
 
-// setting is one of Git's configuration as Git has it, wherever it stands: in a file of
-// the system, of the user or of the clone, in one that those include, or in the
-// environment. It is "" where nothing sets it.
+// setting returns a setting of Git's configuration from any source: system, user, clone, included
+// files or environment. It returns "" if the setting is not set.
 func (c *Clone) setting(name string) string {
 	value, err := c.ask(call{}, "config", "--get", name)
 	if err != nil {
@@ -126,20 +124,20 @@ func (c *Clone) setting(name string) string {
 	return strings.TrimSuffix(value, "\n")
 }
 
-// is reports whether a setting of Git's has a value, as Git reads it.
+// is reports whether Git reads a setting as the value.
 func (c *Clone) is(value bool, name string) bool {
 	said, err := c.ask(call{}, "config", "--type=bool", "--get", name)
 	return err == nil && strings.TrimSpace(said) == fmt.Sprint(value)
 }
 
-// bounded keeps the beginning of what is written to it.
+// bounded keeps the beginning of its input.
 type bounded struct {
 	kept    bytes.Buffer
 	room    int // bytes
 	dropped bool
 }
 
-// Write takes everything and keeps what there is room for.
+// Write accepts everything and keeps as much as fits.
 func (b *bounded) Write(p []byte) (int, error) {
 	fits := min(len(p), b.room-b.kept.Len())
 	b.dropped = b.dropped || fits < len(p)
@@ -147,7 +145,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// named is what Git reads of who did something, and when.
+// named returns Git's environment variables for the author and the time.
 func named(s git.Stamp) []string {
 	date := stampDate(s)
 	return []string{"GIT_AUTHOR_NAME=" + s.Name, "GIT_AUTHOR_EMAIL=" + s.Email, "GIT_AUTHOR_DATE=" + date,

@@ -20,15 +20,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// API asks an API server, in JSON, and knows nothing of what it asked before. How much
-// is asked at once is for those who ask.
+// API sends JSON requests to an API server. It has no cache and no rate limit.
 type API struct{ rest rest.Interface }
 
-// NewAPI makes one of how the API server is reached.
+// NewAPI returns an API for the given configuration.
 func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
 	config = rest.CopyConfig(config)
-	config.QPS = -1                           // who asks bounds how much is asked at once; a queue here would keep what has ended
-	config.WarningHandler = rest.NoWarnings{} // "is deprecated", with every request
+	config.QPS = -1                           // callers limit their requests; a queue here would delay the deletion of expired exceptions
+	config.WarningHandler = rest.NoWarnings{} // "is deprecated" would come with every request
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	config.GroupVersion, config.APIPath = nil, "/"
@@ -39,13 +38,13 @@ func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
 	return &API{asks}, nil
 }
 
-// resource is where objects of a kind are, in one version.
+// resource is the path of the objects of a kind, in one version.
 type resource struct {
 	root, version, plural string
 	namespaced            bool
 }
 
-// at is the path of an object, or of all of them without a name.
+// at returns the path of an object. Without a name it is the path of all objects.
 func (r resource) at(namespace, name string) string {
 	path := r.root + "/" + r.version
 	if r.namespaced && namespace != "" {
@@ -58,7 +57,7 @@ func (r resource) at(namespace, name string) string {
 	return path
 }
 
-// in is the same resource in another version.
+// in returns the same resource in another version.
 func (r resource) in(version string) (resource, error) {
 	if len(validation.IsDNS1035Label(version)) > 0 {
 		return r, fmt.Errorf("%q: %w", version, guard.ErrNotServed)
@@ -67,11 +66,11 @@ func (r resource) in(version string) (resource, error) {
 	return r, nil
 }
 
-// errNotServed is returned for a kind that the API server does not serve.
+// errNotServed means that the API server does not serve the kind.
 var errNotServed = errors.New("the API server does not serve this kind")
 
-// find asks where the objects of a kind are, in the version that the API server
-// prefers of those that are served now.
+// find returns the resource of a kind in the version that the API server prefers among the versions
+// that serve this kind.
 func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error) {
 	r := resource{root: "/api", version: "v1"}
 	versions := []string{"v1"}
@@ -97,7 +96,7 @@ func (a *API) find(ctx context.Context, gk exception.GroupKind) (resource, error
 	return r, errNotServed
 }
 
-// findIn asks where the objects of a kind are in one version.
+// findIn returns the resource of a kind in one version.
 func (a *API) findIn(ctx context.Context, r resource, kind string) (resource, error) {
 	var list metav1.APIResourceList
 	if err := a.getInto(ctx, r.root+"/"+r.version, &list); apierrors.IsNotFound(err) {
@@ -113,7 +112,7 @@ func (a *API) findIn(ctx context.Context, r resource, kind string) (resource, er
 	return r, errNotServed
 }
 
-// requestLasts is how long a request to the API server may take.
+// requestLasts limits the time of a request to the API server.
 const requestLasts = 20 * time.Second
 
 func (a *API) getInto(ctx context.Context, path string, into any) error {
@@ -126,7 +125,7 @@ func (a *API) getInto(ctx context.Context, path string, into any) error {
 	return decode(raw, into)
 }
 
-// rawOf is the body of an answer, or the error that the API server describes in it.
+// rawOf returns the body of an answer, or the error in it.
 func rawOf(answer rest.Result) ([]byte, error) {
 	if err := answer.Error(); err != nil {
 		return nil, err
@@ -134,11 +133,11 @@ func rawOf(answer rest.Result) ([]byte, error) {
 	return answer.Raw()
 }
 
-// decode reads JSON of the API server's, integers as integers.
+// decode decodes JSON of the API server and keeps integers as integers.
 func decode(raw []byte, into any) error { return json.UnmarshalCaseSensitivePreserveInts(raw, into) }
 
-// isGone reports whether an error says that an object is not there, and not that the
-// API server knows no such path.
+// isGone reports whether the object does not exist. The API server also answers NotFound for an
+// unknown path, but then the error does not name the object.
 func isGone(err error, name string) bool {
 	var status apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == name

@@ -17,24 +17,24 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// DefinitionKind is the kind of the objects that define other kinds.
+// DefinitionKind is CustomResourceDefinition.
 var DefinitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// DefinitionName is the name of the definition of exceptions in a group.
+// DefinitionName returns the name of the definition of PolicyException in a group.
 func DefinitionName(group string) string { return "policyexceptions." + group }
 
-// Definitions reads how the cluster converts exceptions. A definition is large and does
-// not change, so it is read as a whole once for each resourceVersion.
+// Definitions reads how the cluster converts exceptions. A definition is large and rarely changes,
+// so it is read as a whole only once for each resourceVersion.
 type Definitions struct {
-	Client client.Client // that asks the API server at every call
+	Client client.Client // without a cache
 
 	read map[exception.GroupKind]definition
 }
 
 type definition struct{ resourceVersion, conversion string }
 
-// Read returns what converts exceptions of both groups. A group without a definition is
-// left out.
+// Read returns the conversions of the exceptions of both groups. It omits a group without a
+// definition.
 func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
 	if d.read == nil {
 		d.read = map[exception.GroupKind]definition{}
@@ -66,10 +66,9 @@ func (d *Definitions) Read(ctx context.Context) (guard.Conversions, error) {
 	return all, nil
 }
 
-// Conversion says what makes one version of an object of a definition differ from
-// another in more than the apiVersion: "" for nothing. That is a webhook, or a version
-// that is served with another schema, by which the API server leaves fields out or adds
-// them.
+// Conversion returns the cause of differences between the versions of an object, besides the
+// apiVersion; "" is no cause. The cause is a webhook, or a served version with another schema: the
+// API server drops fields that the schema does not have, and adds defaults.
 func Conversion(definition *unstructured.Unstructured) string {
 	strategy, _, err := unstructured.NestedString(definition.Object, "spec", "conversion", "strategy")
 	if err == nil && (strategy == "None" || strategy == "") {
@@ -84,8 +83,8 @@ func Conversion(definition *unstructured.Unstructured) string {
 	return fmt.Sprintf("a webhook (%q)", where)
 }
 
-// otherSchema names a served version whose schema differs from that of the first. Those
-// of all releases of Kyverno, from 1.11 to 1.19, are alike but for their descriptions.
+// otherSchema names a served version with another schema than the first one. In Kyverno 1.11 to
+// 1.19, all schemas are equal except for their descriptions.
 func otherSchema(definition *unstructured.Unstructured) string {
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	var first, named any
@@ -106,7 +105,7 @@ func otherSchema(definition *unstructured.Unstructured) string {
 	return ""
 }
 
-// undescribed is a schema without what only people read.
+// undescribed returns a schema without descriptions.
 func undescribed(schema any) any {
 	switch v := schema.(type) {
 	case map[string]any:

@@ -7,12 +7,12 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Deleted is told of an object that was deleted, as the watch tells it. A review of a
-// deletion says only that somebody reached the guard.
+// Deleted receives an object that was deleted, as the watch reports it. A review of a deletion
+// proves only that somebody reached the guard.
 type Deleted func(id exception.Identity, version string, state guard.State)
 
-// maxLately is how many deletions are remembered by a guard that does not hold the lease,
-// for the time in which nobody does.
+// maxLately is the number of deletions that a guard without the lease remembers. When it gets the
+// lease, it reports the last ones, because perhaps no guard held the lease then.
 const maxLately = 256
 
 type deletion struct {
@@ -22,8 +22,8 @@ type deletion struct {
 	at      time.Time
 }
 
-// wentAway takes up that an object is gone, and returns what is to be told of that; it
-// needs the lock.
+// wentAway records that an object is gone, and returns the function that reports it. The caller
+// holds the lock.
 func (s *Store) wentAway(id exception.Identity, version string, state guard.State) (tell func()) {
 	if s.ours[state.UID] {
 		delete(s.ours, state.UID)

@@ -1,9 +1,7 @@
-// Package cluster is the guard's side of the API server: what is stored
-// ([Store]), who is told of it ([Teller]: Events, reports and the log), and
-// which guard it is that writes ([Lead]).
+// Package cluster connects the guard with the API server. [Store] reads and deletes the stored
+// objects. [Teller] writes Events, reports and the log. [Lead] elects the guard that writes.
 //
-// Objects are watched in the version that the API server prefers, and read in
-// another one where their message names it. Of each its name and state are kept, and
-// what is in it is read again when it is asked for. Reading is done by every guard,
-// writing by the one that holds the lease.
+// Objects are watched in the version that the API server prefers. If a message names another
+// version, the object is read in that one. The store keeps the name and the state of each object,
+// and reads its content when it is needed. Every guard reads; only the guard with the lease writes.
 package cluster

@@ -17,21 +17,19 @@ import (
 )
 
 const (
-	// maxPending is the most Events of a type that wait to be written. What comes
-	// beyond that is only in the log.
+	// maxPending is the number of Events of a type that wait to be written. More are only in the
+	// log.
 	maxPending = 512
-	// maxSeries is the most Events that are remembered for another of the same.
+	// maxSeries is the number of Events that are remembered to count repetitions.
 	maxSeries = 1024
-	// seriesLasts is how long another of the same is counted and not written anew.
+	// seriesLasts is the time in which a repeated Event is counted instead of written again.
 	seriesLasts = 6 * time.Minute
-	// eventTakes is how long it may take to write an Event, and attempts how often it
-	// is tried.
+	// eventTakes limits the time of one attempt to write an Event; attempts limits their number.
 	eventTakes, attempts = 5 * time.Second, 3
 )
 
-// Events writes Events, one after the other, as long as [Events.Run] runs. Warnings come
-// before others. Nobody who makes it write many keeps anything waiting but Events, and
-// fills no memory.
+// Events writes Events one after the other while [Events.Run] runs, warnings first. A user who
+// causes many Events delays only other Events, and the memory is limited.
 type Events struct {
 	api      *API
 	instance string
@@ -40,21 +38,21 @@ type Events struct {
 	others   chan *eventsv1.Event
 
 	mu      sync.Mutex
-	dropped int // since that was told
+	dropped int // since the last line in the log about it
 	series  map[sameEvent]*eventsv1.Event
 }
 
-// sameEvent tells an Event from all that say something else.
+// sameEvent is equal for Events with the same content.
 type sameEvent struct{ kind, namespace, name, uid, reason, note string }
 
-// NewEvents makes one for a guard of this name.
+// NewEvents returns Events of the guard with this instance name.
 func NewEvents(api *API, instance string, log *slog.Logger) *Events {
 	return &Events{api: api, instance: instance, log: log, warnings: make(chan *eventsv1.Event, maxPending), others: make(chan *eventsv1.Event, maxPending)}
 }
 
 const eventSource = "polex-guard"
 
-// Add puts an Event about an object in line, and never waits.
+// Add queues an Event about an object. It never blocks.
 func (e *Events) Add(about *corev1.ObjectReference, kind, reason, action, note string) {
 	namespace := about.Namespace
 	if namespace == "" {
@@ -101,7 +99,7 @@ func (e *Events) Run(ctx context.Context) error {
 	return nil
 }
 
-// write writes an Event, or counts one more of the same.
+// write writes an Event, or increases the count of an equal one.
 func (e *Events) write(ctx context.Context, event *eventsv1.Event) {
 	var err error
 	for n := range attempts {

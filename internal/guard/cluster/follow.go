@@ -11,25 +11,25 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// place is where an object of some kind is.
+// place is the namespace and the name of an object of a known kind.
 type place struct{ namespace, name string }
 
 func (p place) identity(gk exception.GroupKind) exception.Identity {
 	return exception.Identity{GroupKind: gk, Namespace: p.namespace, Name: p.name}
 }
 
-// followed is what is known of a kind that is watched.
+// followed is the state of a watched kind.
 type followed struct {
-	first chan struct{} // closed once it was listed, or found not to be served
+	first chan struct{} // closed after the first list, or when the kind is not served
 
-	// Under the lock of the store.
+	// Protected by the lock of the store.
 	served bool
 	where  resource
 	known  map[place]guard.State
 	counts map[string]int // by namespace
 }
 
-// brief is what is kept of an object.
+// brief is the part of an object that the store keeps.
 type brief struct {
 	Name            string `json:"name"`
 	Namespace       string `json:"namespace"`
@@ -38,20 +38,19 @@ type brief struct {
 }
 
 const (
-	// betweenWatches is the longest that a kind that is not served waits to be asked for
-	// again.
+	// betweenWatches is the longest pause before the next look for a kind that is not served.
 	betweenWatches = 5 * time.Second
-	// watchLasts is how long a watch lasts at least, and at most twice as long.
+	// watchLasts is the minimum time of a watch. The maximum is twice as long.
 	watchLasts = 5 * time.Minute
-	// longestBackoff is the longest that what failed waits to be tried again.
+	// longestBackoff is the longest pause before a retry.
 	longestBackoff = 15 * time.Second
-	// maxEvent is the most bytes of a line of a watch. etcd stores less in an object.
+	// maxEvent is the maximum number of bytes of a line of a watch. An object in etcd is smaller.
 	maxEvent = 16 << 20
 )
 
-// Watch watches kinds until the context ends, those that are not served yet as soon as
-// they are: what delivers the guard may deliver Kyverno after it. What else is in the
-// way is told once, until it is gone.
+// Watch watches kinds until the context ends. A kind that is not served yet is watched as soon as
+// it is served, because Kyverno may be installed after the guard. Another error is reported once
+// until it is solved.
 func (s *Store) Watch(ctx context.Context, kinds func() []exception.GroupKind, failed func(error)) {
 	s.mu.Lock()
 	s.running, s.failed = ctx, failed
@@ -70,7 +69,7 @@ func (s *Store) Watch(ctx context.Context, kinds func() []exception.GroupKind, f
 	}
 }
 
-// follow waits until a kind was listed for the first time.
+// follow waits for the first list of a kind.
 func (s *Store) follow(ctx context.Context, gk exception.GroupKind) (*followed, error) {
 	select {
 	case <-s.started:
@@ -98,7 +97,7 @@ func (s *Store) start(gk exception.GroupKind) *followed {
 	return f
 }
 
-// run lists and watches a kind, again and again until the context ends.
+// run lists and watches a kind repeatedly until the context ends.
 func (s *Store) run(ctx context.Context, gk exception.GroupKind, f *followed) {
 	failures := 0
 	for ctx.Err() == nil {
@@ -118,7 +117,7 @@ func (s *Store) run(ctx context.Context, gk exception.GroupKind, f *followed) {
 	}
 }
 
-// sleep waits for about a time, so that many who wait for the same do not come at once.
+// sleep waits for about the given time. The random part spreads the requests of many guards.
 func sleep(ctx context.Context, about time.Duration) {
 	timer := time.NewTimer(about/2 + rand.N(about/2+1)) //nolint:gosec // no secret
 	defer timer.Stop()
@@ -128,7 +127,7 @@ func sleep(ctx context.Context, about time.Duration) {
 	}
 }
 
-// tell says what is in the way, once until it is gone.
+// tell reports an error once until it is solved.
 func (s *Store) tell(ctx context.Context, gk exception.GroupKind, err error) {
 	s.mu.Lock()
 	failed, told := s.failed, s.told
@@ -140,7 +139,7 @@ func (s *Store) tell(ctx context.Context, gk exception.GroupKind, err error) {
 	}
 }
 
-// errAgain is returned where everything has to be listed again, and nothing is wrong.
+// errAgain means that the kind has to be listed again. It is not a fault.
 var errAgain = errors.New("the watch is too old")
 
 func (s *Store) listAndWatch(ctx context.Context, gk exception.GroupKind, f *followed) error {
@@ -171,13 +170,13 @@ func (s *Store) listAndWatch(ctx context.Context, gk exception.GroupKind, f *fol
 			return err
 		}
 		if time.Since(began) < time.Second {
-			sleep(ctx, time.Second) // it is closed at once
+			sleep(ctx, time.Second) // the API server closes the watch at once
 		}
 	}
 	return nil
 }
 
-// replace makes what was listed all that is known of a kind.
+// replace makes the listed objects the known objects of a kind.
 func (s *Store) replace(gk exception.GroupKind, f *followed, where resource, there map[place]guard.State) {
 	s.mu.Lock()
 	var touched []exception.Identity

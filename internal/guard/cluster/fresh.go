@@ -5,12 +5,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// maxFresh is the most bytes of objects that the watch has told and nobody has looked
-// at yet. What is beyond that is read from the API server when it is looked at.
+// maxFresh is the maximum number of bytes of objects from the watch that nobody has read yet.
+// Objects beyond that are read from the API server.
 const maxFresh = 4 << 20
 
-// fresh are objects as the watch has just told them, so that they need not be read
-// again.
+// fresh holds objects that the watch has just reported, so that they are not read again.
 type fresh struct {
 	held map[exception.Identity]told
 	size int
@@ -21,8 +20,8 @@ type told struct {
 	size   int
 }
 
-// put keeps an object of so many bytes, in place of what was told of it before, or
-// drops it.
+// put keeps an object of the given size, or drops it if there is no room. It replaces the previous
+// state of the object.
 func (f *fresh) put(o *guard.Object, size int) {
 	f.take(o.Identity)
 	if f.size+size > maxFresh {
@@ -35,7 +34,7 @@ func (f *fresh) put(o *guard.Object, size int) {
 	f.size += size
 }
 
-// take hands out what was told of an object, or nil, and keeps it no longer.
+// take returns and removes an object; nil: it is not here.
 func (f *fresh) take(id exception.Identity) *guard.Object {
 	t, known := f.held[id]
 	if !known {

@@ -11,23 +11,23 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// The times of a lease: who does not renew it in time stops, and another one
-// takes it up once it has run out.
+// The times of a lease: a guard that does not renew it within renewsWithin stops. Another guard
+// takes it after leaseLasts.
 const (
 	leaseLasts   = 15 * time.Second
 	renewsWithin = 10 * time.Second
 	asksEvery    = 2 * time.Second
 )
 
-// Lease says which guards take turns.
+// Lease identifies the lease and this guard.
 type Lease struct {
 	Namespace, Name string
-	Identity        string // of this guard; no two have the same
+	Identity        string // of this guard; must be unique
 }
 
-// Lead runs work while this guard holds the lease, again and again until the
-// context ends. Who loses it goes on answering reviews: what the API server cannot
-// renew for a while is no reason to leave it without a guard.
+// Lead runs work while this guard holds the lease, repeatedly until the context ends. A guard that
+// loses the lease still answers reviews, because an API server that cannot renew a lease for a
+// while still needs a webhook.
 func Lead(ctx context.Context, config *rest.Config, l Lease, work func(context.Context)) error {
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, l.Namespace, l.Name,
 		resourcelock.ResourceLockConfig{Identity: l.Identity}, config, renewsWithin)
@@ -57,9 +57,8 @@ func Lead(ctx context.Context, config *rest.Config, l Lease, work func(context.C
 	return nil
 }
 
-// bounded is a lock that believes of nobody that they hold it for longer than a guard
-// does without renewing: whoever may write the Lease could otherwise say that it lasts
-// for years, and nothing would end in that time.
+// bounded limits the duration that a Lease states. A user who may write the Lease could otherwise
+// set it to years, and no exception would be deleted in that time.
 type bounded struct{ resourcelock.Interface }
 
 // Get reads the Lease.

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 )
 
-// The reports that dashboards show: those of OpenReports, and of the Kubernetes policy
-// working group, whose successors they are.
+// The kinds of reports that dashboards show: OpenReports, and its predecessor of the Kubernetes
+// policy working group.
 var (
 	openReport   = schema.GroupVersionKind{Group: "openreports.io", Version: "v1alpha1", Kind: "Report"}
 	policyReport = schema.GroupVersionKind{Group: "wgpolicyk8s.io", Version: "v1alpha2", Kind: "PolicyReport"}
@@ -29,18 +29,17 @@ var (
 const (
 	reportName  = "polex-guard"
 	managedBy   = "app.kubernetes.io/managed-by"
-	mostResults = 1000 // of a report, which etcd has to store
-	// asksForKind is how long it is not asked again which reports the cluster knows.
+	mostResults = 1000 // of a report, because etcd limits its size
+	// asksForKind is the pause between two questions for the kind of reports in the cluster.
 	asksForKind = 10 * time.Second
 )
 
-// Reports writes a report into each namespace that holds something, where the cluster
-// knows reports: those of openreports.io, or else those of wgpolicyk8s.io. It is for one
-// at a time.
+// Reports writes one report into each namespace that has findings. It uses openreports.io, or else
+// wgpolicyk8s.io, or none if the cluster has neither. It is not safe for concurrent use.
 type Reports struct {
 	API *API
 
-	kind    schema.GroupVersionKind // that is written; zero is none
+	kind    schema.GroupVersionKind // zero: none
 	where   resource
 	asked   time.Time
 	written map[string]writtenReport // by namespace
@@ -48,11 +47,10 @@ type Reports struct {
 
 type writtenReport struct {
 	digest          [sha256.Size]byte
-	resourceVersion string // "" is not to know
+	resourceVersion string // "": unknown
 }
 
-// Write makes the reports say what was found, and removes those of namespaces where
-// there is nothing.
+// Write updates the reports to the findings, and deletes the reports of other namespaces.
 func (r *Reports) Write(ctx context.Context, all []*guard.Finding) error {
 	if err := r.choose(ctx); err != nil || r.kind == (schema.GroupVersionKind{}) {
 		return err
@@ -80,14 +78,14 @@ func (r *Reports) Write(ctx context.Context, all []*guard.Finding) error {
 	return nil
 }
 
-// lost makes sure that it is asked anew where reports are, after an error.
+// lost makes the next Write look for the kind of reports again.
 func (r *Reports) lost(err error) error {
 	r.asked = time.Time{}
 	return err
 }
 
-// choose asks which reports the cluster knows, and takes up what another guard has
-// written of them. What was written of the other kind is removed: nobody keeps it.
+// choose finds the kind of reports that the cluster has, and the existing reports of another guard.
+// It deletes the reports of the other kind, because nobody updates them.
 func (r *Reports) choose(ctx context.Context) error {
 	if !r.asked.IsZero() && time.Since(r.asked) < asksForKind {
 		return nil
@@ -124,7 +122,7 @@ func (r *Reports) choose(ctx context.Context) error {
 	return nil
 }
 
-// namespaces are where guards have written reports.
+// namespaces returns the namespaces where guards have written reports.
 func (r *Reports) namespaces(ctx context.Context, where resource) ([]string, error) {
 	raw, err := rawOf(r.API.rest.Get().AbsPath(where.at("", "")).Param("labelSelector", managedBy+"="+reportName).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").Do(ctx))
@@ -160,11 +158,11 @@ func (r *Reports) remove(ctx context.Context, where resource, namespace string) 
 	return err
 }
 
-// report is one of either kind, as far as the guard writes it.
+// report has the fields of both kinds that the guard writes.
 type report struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        metav1.ObjectMeta `json:"metadata"`
-	Source          string            `json:"source,omitempty"` // OpenReports' alone
+	Source          string            `json:"source,omitempty"` // openreports.io only
 	Results         []result          `json:"results"`
 	Summary         map[string]int    `json:"summary"`
 }
@@ -214,7 +212,7 @@ func (r *Reports) write(ctx context.Context, namespace string, findings []*guard
 		return nil
 	}
 	var now string
-	for range 2 { // somebody may have changed it, or taken it away
+	for range 2 { // retry if somebody has changed or deleted it
 		now, err = r.put(ctx, &made, before.resourceVersion)
 		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err) {
 			break
@@ -229,8 +227,8 @@ func (r *Reports) write(ctx context.Context, namespace string, findings []*guard
 	return nil
 }
 
-// put writes a report in place of the one of a state; "" is not to know whether there is
-// one. It returns its state then.
+// put replaces the report with the given resource version and returns the new one. With "", it
+// first asks whether there is a report.
 func (r *Reports) put(ctx context.Context, made *report, over string) (resourceVersion string, err error) {
 	path, namespace := r.where.at(made.Metadata.Namespace, reportName), made.Metadata.Namespace
 	if over == "" {
@@ -251,7 +249,7 @@ func (r *Reports) put(ctx context.Context, made *report, over string) (resourceV
 	return versionOf(request.SetHeader("Accept", partial).SetHeader("Content-Type", "application/json").Body(text).Do(ctx))
 }
 
-// partial asks for no more of an object than its metadata.
+// partial requests only the metadata of an object.
 const partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 func versionOf(answer rest.Result) (string, error) {
@@ -266,7 +264,7 @@ func versionOf(answer rest.Result) (string, error) {
 	return there.Metadata.ResourceVersion, err
 }
 
-// results are those of a report, what is wrong first.
+// results returns the results of a report, problems first.
 func results(findings []*guard.Finding) (list []result, summary map[string]int) {
 	slices.SortFunc(findings, func(a, b *guard.Finding) int {
 		x, y := a.Object, b.Object
@@ -296,7 +294,7 @@ func rank(f *guard.Finding) int {
 	return 0
 }
 
-// outcomeOf is what the reports' format calls it.
+// outcomeOf returns the name of the outcome in the report format.
 func outcomeOf(f *guard.Finding) string {
 	switch {
 	case f.Reason == guard.StateDeleting:

@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Store is what an API server stores. Of each object it keeps the name and the state;
-// what is in it is read when somebody asks. It is safe for use by many goroutines.
+// Store implements [guard.Store] with an API server. It keeps the name and the state of each
+// object, and reads the content on demand. It is safe for concurrent use.
 type Store struct {
 	api *API
 
@@ -25,25 +25,24 @@ type Store struct {
 	kinds   map[exception.GroupKind]*followed
 	touch   func(exception.Identity)
 	deleted Deleted
-	ours    map[string]bool // the uids of what is being deleted by this guard
-	lately  []deletion      // that nobody was told of
-	running context.Context // of Watch, under which kinds are followed
+	ours    map[string]bool // the UIDs of objects that this guard is deleting
+	lately  []deletion      // not reported yet
+	running context.Context // of Watch
 	started chan struct{}
 	fresh   fresh
 	failed  func(error)
 	told    bool
 }
 
-// NewStore makes a store, which knows nothing until [Store.Watch] runs.
+// NewStore returns a store without objects. It fills when [Store.Watch] runs.
 func NewStore(api *API) *Store {
 	return &Store{api: api, kinds: map[exception.GroupKind]*followed{}, ours: map[string]bool{}, started: make(chan struct{})}
 }
 
 var _ guard.Store = (*Store)(nil)
 
-// Notify calls touch for every object that comes, changes or goes, from now on, and
-// deleted for every one that somebody else deletes. Another call replaces them; nil is
-// for nobody.
+// Notify sets the functions for changes. touch receives every object that is created, changed or
+// deleted, and deleted every object that another client deletes. Both may be nil.
 func (s *Store) Notify(touch func(exception.Identity), deleted Deleted) {
 	s.mu.Lock()
 	lately := s.lately
@@ -56,7 +55,7 @@ func (s *Store) Notify(touch func(exception.Identity), deleted Deleted) {
 	}
 }
 
-// States returns which objects there are, as the watch has told.
+// States returns the objects that the watch has reported.
 func (s *Store) States(ctx context.Context, kinds []exception.GroupKind) (map[exception.Identity]guard.State, error) {
 	all := map[exception.Identity]guard.State{}
 	for _, gk := range kinds {
@@ -73,7 +72,7 @@ func (s *Store) States(ctx context.Context, kinds []exception.GroupKind) (map[ex
 	return all, nil
 }
 
-// Count returns how many objects of a kind stand in a namespace, as the watch has told.
+// Count returns the number of objects of a kind in a namespace, from the watch.
 func (s *Store) Count(ctx context.Context, gk exception.GroupKind, namespace string) (int, error) {
 	f, err := s.follow(ctx, gk)
 	if err != nil {
@@ -87,10 +86,10 @@ func (s *Store) Count(ctx context.Context, gk exception.GroupKind, namespace str
 	return f.counts[namespace], nil
 }
 
-// perPage is how many objects are read at once where all are: each may have a MiB or so.
+// perPage is the number of objects in a page of a list. Each object may have about 1 MiB.
 const perPage = 25
 
-// Scan reads everything, page by page.
+// Scan reads all objects, page by page.
 func (s *Store) Scan(ctx context.Context, kinds []exception.GroupKind, show func(*guard.Object)) error {
 	for _, gk := range kinds {
 		where, err := s.api.find(ctx, gk)
@@ -111,7 +110,7 @@ func (s *Store) Scan(ctx context.Context, kinds []exception.GroupKind, show func
 	return nil
 }
 
-// eachPage lists everything and returns the state of all of it.
+// eachPage lists all objects and returns the resource version of the list.
 func eachPage[T any](ctx context.Context, api *API, where resource, show func([]T)) (resourceVersion string, err error) {
 	for next := ""; ; {
 		request := api.rest.Get().AbsPath(where.at("", "")).Param("limit", fmt.Sprint(perPage))
@@ -138,7 +137,7 @@ func eachPage[T any](ctx context.Context, api *API, where resource, show func([]
 	}
 }
 
-// asObject takes an object that was decoded for itself.
+// asObject makes an object of decoded JSON. It keeps and changes the tree.
 func asObject(gk exception.GroupKind, version string, tree map[string]any) *guard.Object {
 	metadata, _ := tree["metadata"].(map[string]any)
 	text := func(key string) string { value, _ := metadata[key].(string); return value }
@@ -147,19 +146,19 @@ func asObject(gk exception.GroupKind, version string, tree map[string]any) *guar
 		Identity: exception.Identity{GroupKind: gk, Namespace: text("namespace"), Name: text("name")}, Version: version,
 	}
 	_, o.Dying = metadata["deletionTimestamp"]
-	delete(metadata, "managedFields") // which are many, and say nothing of what it is
+	delete(metadata, "managedFields") // large, and not part of the content
 	if gk.Group == "" {
 		version = "v1"
 	} else {
 		version = gk.Group + "/" + version
 	}
-	tree["apiVersion"], tree["kind"] = version, gk.Kind // the items of a list need not say it
+	tree["apiVersion"], tree["kind"] = version, gk.Kind // the items of a list may omit them
 	o.Document, o.Unreadable = exception.FromObject(tree)
 	return o
 }
 
-// Read asks the API server for an object in a version. In any version, it is what the
-// watch has just told, if it has.
+// Read reads an object in a version from the API server. For any version it returns the object that
+// the watch has just reported, if there is one.
 func (s *Store) Read(ctx context.Context, id exception.Identity, version string) (*guard.Object, error) {
 	at := place{id.Namespace, id.Name}
 	s.mu.Lock()
@@ -205,7 +204,7 @@ func (s *Store) Read(ctx context.Context, id exception.Identity, version string)
 	return asObject(id.GroupKind, version, tree), nil
 }
 
-// Delete deletes an object as long as it is the one, in the state, that was judged.
+// Delete deletes an object if it still has the state that was judged.
 func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.State) error {
 	s.mu.Lock()
 	f := s.kinds[id.GroupKind]
@@ -254,7 +253,7 @@ func (s *Store) Delete(ctx context.Context, id exception.Identity, judged guard.
 		} `json:"metadata"`
 	}
 	if err := decode(raw, &left); err == nil && left.Metadata.UID == judged.UID && len(left.Metadata.Finalizers) > 0 {
-		notOurs() // somebody else will take them away
+		notOurs() // another client will remove the finalizers
 		return fmt.Errorf("%w: %q", guard.ErrHeld, left.Metadata.Finalizers)
 	}
 	return nil

@@ -14,15 +14,14 @@ import (
 
 // The reasons of the Events, as kubectl get events shows them.
 const (
-	eventRefused = "Refused" // an object that is stored and would be refused
+	eventRefused = "Refused" // a stored object that the guard rejects
 	eventRemoved = "Removed" // by the guard
-	eventDeleted = "Deleted" // by somebody else
+	eventDeleted = "Deleted" // by another client
 	eventConfig  = "ConfigurationRefused"
 	eventGit     = "GitUnreadable"
 )
 
-// Teller writes what the guard finds and does to where people look: the log,
-// Events beside the objects, and reports.
+// Teller publishes the findings and actions of the guard in the log, in Events and in reports.
 type Teller struct {
 	Log     *slog.Logger
 	Events  *Events
@@ -31,7 +30,7 @@ type Teller struct {
 
 var _ guard.Tell = (*Teller)(nil)
 
-// Found is told of an object that is judged otherwise than before.
+// Found reports an object with a new finding.
 func (t *Teller) Found(ctx context.Context, f *guard.Finding) {
 	level := slog.LevelInfo
 	if !f.Passed() {
@@ -41,13 +40,13 @@ func (t *Teller) Found(ctx context.Context, f *guard.Finding) {
 	t.log(ctx, level, "found", f)
 }
 
-// Removed is told of an object that was deleted, and why.
+// Removed reports an object that the guard deleted, with the reason.
 func (t *Teller) Removed(ctx context.Context, f *guard.Finding) {
 	t.event(f, eventRemoved, "Delete")
 	t.log(ctx, slog.LevelWarn, "removed", f)
 }
 
-// Failed is told of what could not be done.
+// Failed reports an operation that failed.
 func (t *Teller) Failed(ctx context.Context, what string, err error) {
 	t.Log.LogAttrs(ctx, slog.LevelError, "failed", slog.String("what", what), slog.String("error", err.Error()))
 }
@@ -57,22 +56,20 @@ func (t *Teller) Report(ctx context.Context, all []*guard.Finding) error {
 	return t.Reports.Write(ctx, all)
 }
 
-// Deleted is told of an object that was deleted, and not by this guard. The watch does not
-// name the user.
+// Deleted reports an object that another client deleted. The watch does not name the user.
 func (t *Teller) Deleted(id exception.Identity, version string, state guard.State) {
 	t.Events.Add(reference(id, version, ""), corev1.EventTypeNormal, eventDeleted, "Delete", "deleted; the audit log of the API server names the user")
 	t.Log.Info("deleted", "object", id.String(), "uid", state.UID)
 }
 
-// ConfigurationRefused writes down beside the guard's own Pod, or whatever else it
-// goes by, that a configuration is not taken up.
+// ConfigurationRefused writes an Event on the Pod of the guard, or the object that replaces it,
+// about a configuration that was rejected.
 func (t *Teller) ConfigurationRefused(pod *corev1.ObjectReference, err error) {
 	d := guard.Decision{Reason: "configuration-refused", Detail: err.Error(), Hint: "the old one stays"}
 	t.Events.Add(pod, corev1.EventTypeWarning, eventConfig, "Reload", d.Message())
 }
 
-// GitUnreadable writes down likewise that it is not known what the repository of
-// exceptions holds.
+// GitUnreadable writes such an Event about an exceptions repository that cannot be read.
 func (t *Teller) GitUnreadable(pod *corev1.ObjectReference, err error) {
 	d := guard.Decision{Reason: guard.ReasonUndecided, Detail: err.Error(), Hint: "until it can be read, nothing is called " + guard.ReasonUnknownToGit}
 	t.Events.Add(pod, corev1.EventTypeWarning, eventGit, "ReadGit", d.Message())

@@ -15,8 +15,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// watch follows a kind from a state on, and returns the last state that it was told of
-// when the API server ends the watch. After an error everything is to be listed again.
+// watch watches a kind from a resource version, and returns the last one when the API server ends
+// the watch. After an error everything has to be listed again.
 func (s *Store) watch(ctx context.Context, gk exception.GroupKind, f *followed, where resource, from string) (string, error) {
 	lasts := watchLasts + rand.N(watchLasts) //nolint:gosec // no secret
 	ctx, cancel := context.WithTimeout(ctx, lasts+time.Minute)
@@ -42,13 +42,13 @@ func (s *Store) watch(ctx context.Context, gk exception.GroupKind, f *followed, 
 	return from, nil
 }
 
-// event takes a line of a watch, and returns the state that it tells.
+// event processes a line of a watch and returns its resource version.
 func (s *Store) event(gk exception.GroupKind, f *followed, where resource, line []byte) (string, error) {
 	s.mu.Lock()
 	touch := s.touch
 	s.mu.Unlock()
 	if touch == nil {
-		// Nobody asks what is in it.
+		// The content is not needed, so only the metadata is decoded.
 		var told struct {
 			Type   string `json:"type"`
 			Object struct {
@@ -89,7 +89,7 @@ func (s *Store) event(gk exception.GroupKind, f *followed, where resource, line 
 	return m.ResourceVersion, nil
 }
 
-// change takes what an event tells of which objects there are.
+// change updates the known objects from an event.
 func (s *Store) change(gk exception.GroupKind, f *followed, kind string, m brief, code int, message string) error {
 	at, tell := place{m.Namespace, m.Name}, func() {}
 	defer func() { tell() }()

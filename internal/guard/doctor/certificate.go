@@ -12,13 +12,13 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// soon is how much of its life a certificate has to have left.
+// soon is the minimum remaining lifetime of a certificate.
 const soon = 7 * 24 * time.Hour
 
-// reaching is how long it may take to reach the webhook.
+// reaching limits the time to reach the webhook.
 const reaching = 5 * time.Second
 
-// certificate asks for the webhook's certificate as the API server does.
+// certificate checks the certificate of the webhook as the API server does.
 func (k *checkup) certificate(ctx context.Context, subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(w.ClientConfig.CABundle) {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// aside is how far two clocks may be apart. The API server says whole seconds,
-// and the answer takes a while.
+// aside is the tolerated difference of two clocks. The API server sends whole seconds, and its
+// answer takes some time.
 const aside = 5 * time.Second
 
-// clock holds the clock against the API server's: an exception that has not
-// begun, or has ended, is told by it.
+// clock compares the clock with that of the API server, because the start and the expiry of
+// exceptions depend on it.
 func (k *checkup) clock(ctx context.Context) {
 	const subject = "clock"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, k.Host+"/version", nil)

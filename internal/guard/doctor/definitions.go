@@ -14,8 +14,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard/cluster"
 )
 
-// definitions looks at what the API server shows of an exception: a conversion webhook
-// shows each version of it as it likes.
+// definitions checks how the API server converts exceptions. A conversion webhook can change every
+// version of an exception.
 func (k *checkup) definitions(ctx context.Context) {
 	defer k.unlessFound("customresourcedefinitions", "the API server converts exceptions itself")()
 	for _, gk := range k.Kinds {
@@ -40,11 +40,11 @@ func (k *checkup) definitions(ctx context.Context) {
 	}
 }
 
-// apiServiceList is the kind of the list of what serves which group and version.
+// apiServiceList is APIServiceList. An APIService names the server of a group and version.
 var apiServiceList = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIServiceList"}
 
-// served looks at which server answers for what the guard rests on: another one than
-// the API server says whatever it likes, to each client something else.
+// served checks that the API server itself serves the kinds that the guard depends on. An
+// aggregated server can give each client another answer.
 func (k *checkup) served(ctx context.Context) {
 	const subject = "apiservices"
 	items, ok := k.list(ctx, subject, apiServiceList)
@@ -64,7 +64,7 @@ func (k *checkup) served(ctx context.Context) {
 	}
 }
 
-// groups are those that the guard rests on.
+// groups returns the API groups that the guard depends on.
 func (k *checkup) groups() []string {
 	groups := []string{"admissionregistration.k8s.io", "apiextensions.k8s.io", "apps", "coordination.k8s.io", "rbac.authorization.k8s.io"}
 	for _, gk := range k.Kinds {

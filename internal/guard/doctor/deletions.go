@@ -7,8 +7,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// deletions looks for what may refuse to let the guard delete an exception, which then
-// counts beyond its end. What changes objects is in mutating.
+// deletions looks for webhooks and policies that can prevent the guard from deleting an expired
+// exception, which Kyverno then still applies. The function mutating checks the mutating ones.
 func (k *checkup) deletions(ctx context.Context) {
 	const webhooks, policies = "validatingwebhookconfigurations", "validatingadmissionpolicies"
 	var configs admissionregistrationv1.ValidatingWebhookConfigurationList
@@ -30,7 +30,7 @@ func (k *checkup) deletions(ctx context.Context) {
 		}
 	}
 	for _, p := range list.Items {
-		if p.Spec.MatchConstraints == nil || strings.HasPrefix(p.Name, "polex-") { // which protect looks at
+		if p.Spec.MatchConstraints == nil || strings.HasPrefix(p.Name, "polex-") { // the function protect checks these
 			continue
 		}
 		var rules []admissionregistrationv1.RuleWithOperations
@@ -41,7 +41,7 @@ func (k *checkup) deletions(ctx context.Context) {
 	}
 }
 
-// blocks: the rules are about the deletion of exceptions.
+// blocks reports rules that match the deletion of exceptions.
 func (k *checkup) blocks(subject string, rules []admissionregistrationv1.RuleWithOperations) {
 	if k.asksAbout(rules, admissionregistrationv1.Delete) {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonBlocksDeletions, Message: "it may refuse to let the guard delete an exception, which then counts beyond its end",

@@ -1,13 +1,13 @@
-// Package doctor says what is wrong with how a guard is installed: what would let
-// an exception past it, or keep it from doing what it is there for.
+// Package doctor checks the installation of a guard. It finds settings that let an exception pass
+// the guard, or that stop the guard from working:
 //
-//  1. The webhook is registered for every version that is served, every namespace
-//     and every object, and fails closed.
-//  2. It answers with a certificate that the API server takes, now and for a while.
-//  3. Nobody else is asked to change exceptions on their way to it.
-//  4. Kyverno heeds exceptions, and not from everywhere.
-//  5. The guard may do what it has to.
-//  6. Its clock is that of the API server.
+//  1. The webhook is registered for every served version, every namespace and every object,
+//     and fails closed.
+//  2. The API server accepts the certificate of the webhook, and it does not expire soon.
+//  3. No other webhook or policy changes exceptions before the guard sees them.
+//  4. Kyverno applies exceptions, but not from every namespace.
+//  5. The guard has its permissions.
+//  6. Its clock agrees with that of the API server.
 //
-// It reads, asks what it may do, and changes nothing.
+// The checks only read and ask for permissions. They change nothing.
 package doctor

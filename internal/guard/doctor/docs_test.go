@@ -10,13 +10,13 @@ import (
 
 // TestDocumentedReasons: every reason is on the guard's page.
 func TestDocumentedReasons(t *testing.T) {
-	raw, err := os.ReadFile("../../../docs/guard.md")
+	raw, err := os.ReadFile("../../../docs/reference/guard.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, reason := range doctor.Reasons() {
 		if !strings.Contains(string(raw), "`"+reason.Name+"`") {
-			t.Errorf("docs/guard.md does not name %q", reason.Name)
+			t.Errorf("docs/reference/guard.md does not name %q", reason.Name)
 		}
 	}
 }

@@ -13,52 +13,50 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Config is what is looked at, and with what.
+// Config is the input of the checks.
 type Config struct {
-	Client  client.Client    // that asks the API server at every call
-	HTTP    *http.Client     // that reaches the API server
+	Client  client.Client    // without a cache
+	HTTP    *http.Client     // for the API server
 	Host    string           // address of the API server
-	Now     func() time.Time // the guard's clock
-	Dial    Dial             // reaches the webhook; nil is as the network has it
+	Now     func() time.Time // the clock of the guard
+	Dial    Dial             // connects to the webhook; nil uses the network
 	Kinds   []exception.GroupKind
 	Webhook string // name of the ValidatingWebhookConfiguration
-	// Static is what the API server reads from a file on its own disk and not from the
-	// API; nil where it does not.
+	// Static is the configuration that the API server reads from a file on its disk; nil: none.
 	Static *admissionregistrationv1.ValidatingWebhookConfiguration
-	// Deadline is how long the guard lets a request take.
+	// Deadline is the maximum time of the guard for a request.
 	Deadline time.Duration
 	// Protect holds the files of policies/guard/protect.
 	Protect fs.FS
-	// Namespace is the guard's, where its Lease is.
+	// Namespace is the namespace of the guard and its Lease.
 	Namespace string
-	// SelfManaged is the Secret that the guard keeps a certificate of its own in, ""
-	// where it does not.
+	// SelfManaged is the Secret with the certificate that the guard issues itself; "": none.
 	SelfManaged string
-	// Kyverno is Kyverno's namespace.
+	// Kyverno is the namespace of Kyverno.
 	Kyverno string
-	// Guards reports whether no exception may reach a namespace; nil is not to ask.
+	// Guards reports whether no exception may reach a namespace; nil skips the check.
 	Guards func(namespace string) bool
 }
 
-// Dial reaches an address by TLS.
+// Dial opens a TLS connection to an address.
 type Dial func(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error)
 
-// Outcome is what became of a check.
+// Outcome is the result of a check.
 type Outcome int
 
-// The outcomes. The zero value is the worst that is certain.
+// The outcomes. The zero value is the worst one.
 const (
 	Wrong Outcome = iota
 	Unknown
-	Doubtful // nothing that lets an exception past
+	Doubtful // it lets no exception pass
 	Fine
 )
 
-// Finding is what a check found.
+// Finding is one result of a check.
 type Finding struct {
 	Outcome Outcome
-	Subject string // what it is about: an object, or a part of the cluster
-	Reason  string // stable; "" where nothing is wrong
+	Subject string // an object, or a part of the cluster
+	Reason  string // stable; "": no problem
 	Message string
 	Hint    string
 }
@@ -69,7 +67,7 @@ type checkup struct {
 	found []Finding
 }
 
-// Run looks at everything, and returns at least one finding.
+// Run runs all checks and returns at least one finding.
 func Run(ctx context.Context, c Config) []Finding {
 	if c.Dial == nil {
 		c.Dial = dial
@@ -93,8 +91,8 @@ func (k *checkup) fine(subject, message string) {
 	k.add(Finding{Outcome: Fine, Subject: subject, Reason: "fine", Message: message})
 }
 
-// unlessFound says at its end that a part is fine, unless something is found from now on:
-// defer k.unlessFound(…)().
+// unlessFound returns a function that reports a part as fine, unless there is a finding between the
+// two calls: defer k.unlessFound(…)().
 func (k *checkup) unlessFound(subject, message string) func() {
 	before := len(k.found)
 	return func() {

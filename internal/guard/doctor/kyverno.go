@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kyverno looks at the flags of Kyverno's admission controller. Neither lets an
-// unsigned exception past the guard.
+// kyverno checks the flags of Kyverno's admission controller. None of them lets an unsigned
+// exception pass the guard.
 func (k *checkup) kyverno(ctx context.Context) {
 	subject := "deployments of Kyverno in " + k.Kyverno
 	var list appsv1.DeploymentList
@@ -48,8 +48,8 @@ func (k *checkup) flags(subject string, given map[string]string) {
 	}
 }
 
-// flagsOf reads flags as Go's flag package does; one without a value is "true"
-// unless the next word is its value.
+// flagsOf reads flags like Go's flag package. A flag without a value is "true", unless the next
+// word can be its value.
 func flagsOf(args []string) map[string]string {
 	flags := map[string]string{}
 	for i, arg := range args {

@@ -16,19 +16,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// mutator changes objects on their way.
+// mutator is a webhook or policy that changes objects at admission.
 type mutator struct {
 	subject    string
 	rules      []admissionregistrationv1.RuleWithOperations
 	namespaces *metav1.LabelSelector
-	// authored says that its rules follow from what authors of policies write.
+	// authored means that the authors of policies determine its rules.
 	authored bool
 }
 
-// mutating looks for what may change objects before the guard is asked. An exception
-// that was signed does not survive that: it keeps honest ones out, and lets nothing in.
-// What the guard rests on does: a ConfigMap that somebody who may touches is another
-// one when it is stored.
+// mutating looks for webhooks and policies that can change objects before the guard sees them. A
+// change of an exception breaks its signature, so it only blocks valid exceptions. A change of an
+// object that the guard depends on is an attack: a ConfigMap that a permitted user writes can be
+// stored with another content.
 func (k *checkup) mutating(ctx context.Context) {
 	mutators, ok := k.mutators(ctx)
 	if !ok {
@@ -60,14 +60,14 @@ func (k *checkup) mutating(ctx context.Context) {
 	}
 }
 
-// What the guard rests on in its namespace: what it decides and takes turns by, and what
-// runs.
+// The objects in its namespace that the guard depends on: its configuration and Lease, and its
+// workload.
 var (
 	believed = []schema.GroupResource{{Resource: "configmaps"}, {Resource: "secrets"}, {Group: "coordination.k8s.io", Resource: "leases"}}
 	running  = []schema.GroupResource{{Resource: "pods"}, {Group: "apps", Resource: "deployments"}, {Group: "apps", Resource: "replicasets"}, {Resource: "services"}}
 )
 
-// changes returns which resources of a list a mutator is asked about.
+// changes returns the resources of a list that a mutator can change.
 func (m mutator) changes(list []schema.GroupResource) []string {
 	var names []string
 	for _, r := range list {
@@ -79,18 +79,18 @@ func (m mutator) changes(list []schema.GroupResource) []string {
 	return names
 }
 
-// selects reports whether a mutator is asked about a namespace with these labels. What
-// its conditions and its selector of objects leave out is for whoever writes it to say.
+// selects reports whether a mutator applies to a namespace with these labels. It ignores the match
+// conditions and the object selector, because they may exclude nothing.
 func (m mutator) selects(of map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(m.namespaces)
 	return err != nil || m.namespaces == nil || selector.Matches(labels.Set(of))
 }
 
-// policy is the kind of the policies that change objects, which an API server may not
-// know, or know in an older version.
+// policy is the kind of mutating policies. An API server may not serve it, or only an older
+// version.
 var policy = schema.GroupKind{Group: admissionregistrationv1.GroupName, Kind: "MutatingAdmissionPolicy"}
 
-// mutators are the webhooks and policies that change objects.
+// mutators returns the webhooks and policies that change objects.
 func (k *checkup) mutators(ctx context.Context) (all []mutator, ok bool) {
 	const webhooks, policies = "mutatingwebhookconfigurations", "mutatingadmissionpolicies"
 	var list admissionregistrationv1.MutatingWebhookConfigurationList

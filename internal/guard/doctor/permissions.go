@@ -9,18 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// need is something that the guard has to be permitted to do.
+// need is a permission that the guard requires.
 type need struct {
 	group, resource, namespace, name string
 	verbs                            []string
 }
 
-// leaseName and reportName are those of the guard's Lease and of its reports. Its
-// role may be limited to them.
+// leaseName and reportName are the names of the Lease and of the reports. A role may be limited to
+// these names.
 const leaseName, reportName = "polex-guard", "polex-guard"
 
-// needs are what every guard has to be permitted to do, besides looking at the
-// kinds that it guards.
+// needs returns the permissions that every guard requires, except those for the guarded kinds.
 func (k *checkup) needs() []need {
 	const webhooks = "validatingwebhookconfigurations"
 	needs := []need{
@@ -43,8 +42,8 @@ func (k *checkup) needs() []need {
 	)
 }
 
-// permissions asks the API server whether whoever runs this may do what the guard
-// has to: run it as the guard's ServiceAccount.
+// permissions asks the API server for the permissions of the current user. Run it as the
+// ServiceAccount of the guard.
 func (k *checkup) permissions(ctx context.Context) {
 	needs := k.needs()
 	for _, gk := range k.Kinds {
@@ -71,7 +70,7 @@ func (k *checkup) permissions(ctx context.Context) {
 	}
 }
 
-// lacking returns which verbs of a need are not permitted.
+// lacking returns the verbs of a need that are not permitted.
 func (k *checkup) lacking(ctx context.Context, n need) ([]string, error) {
 	var lacking []string
 	for _, verb := range n.verbs {

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// protect looks at the admission policies that keep others from changing the guard. No
-// admission policy is asked about admission policies, so this is where one is missed.
+// protect checks the admission policies that protect the guard from changes. Admission policies
+// cannot protect admission policies, so only this check finds that one is missing.
 func (k *checkup) protect(ctx context.Context) {
 	const subject = "validatingadmissionpolicies"
 	var policies admissionregistrationv1.ValidatingAdmissionPolicyList
@@ -102,8 +102,8 @@ func policiesIn(folder fs.FS) (map[string]*admissionregistrationv1.ValidatingAdm
 	return all, nil
 }
 
-// asStored is a policy without its lists of administrators, with single spaces (kustomize folds
-// lines in its own way) and with the defaults that the API server writes.
+// asStored normalizes a policy: without its lists of administrators, with single spaces (kustomize
+// folds lines differently) and with the defaults of the API server.
 func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admissionregistrationv1.ValidatingAdmissionPolicySpec {
 	p := spec.DeepCopy()
 	plain := func(expression *string) { *expression = strings.Join(strings.Fields(*expression), " ") }
@@ -146,7 +146,7 @@ func asStored(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) *admis
 	return p
 }
 
-// holds reports whether a binding makes its policy deny, and leaves nothing out.
+// holds reports whether a binding makes its policy deny everywhere.
 func holds(b admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec) bool {
 	if m := b.MatchResources; m != nil && (selects(m.NamespaceSelector) || selects(m.ObjectSelector) || len(m.ResourceRules)+len(m.ExcludeResourceRules) > 0) {
 		return false

@@ -2,7 +2,6 @@ package doctor
 
 import "github.com/polex-dev/polex/pkg/exception"
 
-// The reasons.
 const (
 	ReasonUnknown = "undecided"
 
@@ -31,7 +30,7 @@ const (
 	ReasonProtectionHole     = "protection-hole"
 	ReasonExceptionsDisabled = "exceptions-disabled"
 	ReasonFromEverywhere     = "exceptions-from-everywhere"
-	// ReasonNamespaceNotGuarded is of Kyverno's namespace.
+	// ReasonNamespaceNotGuarded is about the namespace of Kyverno.
 	ReasonNamespaceNotGuarded = "namespace-not-guarded"
 	ReasonNotPermitted        = "not-permitted"
 	ReasonClock               = "clock-differs"

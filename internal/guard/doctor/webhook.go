@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// DeletedPath is where the guard answers reviews of deletions, each of which it allows.
+// DeletedPath is the path of the guard for reviews of deletions. It allows all of them.
 const DeletedPath = "/deleted"
 
-// webhook looks at how the API server is told to ask the guard.
+// webhook checks the registration of the webhook.
 func (k *checkup) webhook(ctx context.Context) {
 	subject := "validatingwebhookconfigurations/" + k.Webhook
 	if k.Static != nil {
@@ -40,7 +40,7 @@ func (k *checkup) webhook(ctx context.Context) {
 	k.registered(ctx, subject, config.Webhooks)
 }
 
-// registered looks at the webhooks that the API server asks.
+// registered checks the webhooks of a configuration.
 func (k *checkup) registered(ctx context.Context, subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
 	defer k.unlessFound(subject, "every version, namespace and object; creations and changes fail closed, and deletions fail open")()
 	k.covers(subject, webhooks)
@@ -56,8 +56,8 @@ func (k *checkup) registered(ctx context.Context, subject string, webhooks []adm
 	}
 }
 
-// isForDeletions reports whether a webhook asks where every deletion is allowed, and
-// nothing else is.
+// isForDeletions reports whether a webhook uses the path that allows every deletion and nothing
+// else.
 func isForDeletions(w *admissionregistrationv1.ValidatingWebhook) bool {
 	path := ""
 	if s := w.ClientConfig.Service; s != nil && s.Path != nil {
@@ -71,15 +71,15 @@ func isForDeletions(w *admissionregistrationv1.ValidatingWebhook) bool {
 	return path == DeletedPath
 }
 
-// deletionsAlone reports whether rules are about no other operation.
+// deletionsAlone reports whether rules match no other operation.
 func deletionsAlone(rules []admissionregistrationv1.RuleWithOperations) bool {
 	return !slices.ContainsFunc(rules, func(r admissionregistrationv1.RuleWithOperations) bool {
 		return slices.ContainsFunc(r.Operations, func(o admissionregistrationv1.OperationType) bool { return o != admissionregistrationv1.Delete })
 	})
 }
 
-// covers: each kind in every version that is served, created or updated, is one
-// that some webhook is asked about.
+// covers checks that a webhook matches the creation and the update of each kind in every served
+// version.
 func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.ValidatingWebhook) {
 	for _, gk := range k.Kinds {
 		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
@@ -109,8 +109,7 @@ func (k *checkup) covers(subject string, webhooks []admissionregistrationv1.Vali
 	}
 }
 
-// asks reports whether a webhook of these rules is asked about an operation on a
-// resource.
+// asks reports whether rules match an operation on a resource.
 func asks(rules []admissionregistrationv1.RuleWithOperations, m *meta.RESTMapping, operation admissionregistrationv1.OperationType) bool {
 	names := func(list []string, name string) bool {
 		return slices.Contains(list, "*") || slices.Contains(list, name)
@@ -123,7 +122,7 @@ func asks(rules []admissionregistrationv1.RuleWithOperations, m *meta.RESTMappin
 	})
 }
 
-// open: the webhook about deletions keeps nobody from one while no guard answers.
+// open checks that the webhook for deletions allows them while no guard answers.
 func (k *checkup) open(subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Ignore {
 		k.add(Finding{Outcome: Doubtful, Subject: subject, Reason: ReasonDeletesFailClosed, Message: "without an answer of the guard, no exception can be deleted, and no namespace that holds one",
@@ -131,7 +130,7 @@ func (k *checkup) open(subject string, w *admissionregistrationv1.ValidatingWebh
 	}
 }
 
-// closed: nothing is left out, and what fails is refused.
+// closed checks that the webhook leaves no object out and fails closed.
 func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	wrong := func(reason, message, hint string) {
 		k.add(Finding{Subject: subject, Reason: reason, Message: message, Hint: hint})
@@ -160,14 +159,14 @@ func (k *checkup) closed(subject string, w *admissionregistrationv1.ValidatingWe
 	}
 }
 
-// leads: the API server asks a Service in the namespace of the guard, or itself. What
-// answers elsewhere may allow anything, with a caBundle of its own.
+// leads checks that the API server asks a Service in the namespace of the guard, or itself. A
+// server elsewhere could allow everything, with its own caBundle.
 func (k *checkup) leads(subject string, w *admissionregistrationv1.ValidatingWebhook) {
 	const hint = "name the guard's Service, or find out who changed it"
 	if s := w.ClientConfig.Service; s != nil && s.Namespace != k.Namespace {
 		k.add(Finding{Subject: subject, Reason: ReasonAsksElsewhere, Message: fmt.Sprintf("the API server asks the Service %q in %q, and the guard is in %q", s.Name, s.Namespace, k.Namespace), Hint: hint})
 	}
-	if w.ClientConfig.URL == nil || k.Static != nil { // which nobody changes by the API
+	if w.ClientConfig.URL == nil || k.Static != nil { // the API cannot change a static file
 		return
 	}
 	address, _ := addressOf(w)
@@ -181,7 +180,7 @@ func selects(s *metav1.LabelSelector) bool {
 	return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
 }
 
-// timeoutOf is how long the API server waits.
+// timeoutOf returns the timeout of the API server.
 func timeoutOf(w *admissionregistrationv1.ValidatingWebhook) time.Duration {
 	const unless = 10
 	if w.TimeoutSeconds == nil {
@@ -190,7 +189,7 @@ func timeoutOf(w *admissionregistrationv1.ValidatingWebhook) time.Duration {
 	return time.Duration(*w.TimeoutSeconds) * time.Second
 }
 
-// addressOf is where the API server asks, and by which name.
+// addressOf returns the address and the server name of the webhook.
 func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name string) {
 	if text := w.ClientConfig.URL; text != nil {
 		at, err := url.Parse(*text)
@@ -211,13 +210,12 @@ func addressOf(w *admissionregistrationv1.ValidatingWebhook) (address, name stri
 	return fmt.Sprintf("%s:%d", name, port), name
 }
 
-// asksAbout reports whether rules are about an operation on what is signed, in any
-// version.
+// asksAbout reports whether rules match an operation on a signed kind, in any version.
 func (k *checkup) asksAbout(rules []admissionregistrationv1.RuleWithOperations, operation admissionregistrationv1.OperationType) bool {
 	for _, gk := range k.Kinds {
 		mappings, err := k.Client.RESTMapper().RESTMappings(schema.GroupKind{Group: gk.Group, Kind: gk.Kind})
 		if err != nil {
-			continue // covers says so
+			continue // covers reports this
 		}
 		if slices.ContainsFunc(mappings, func(m *meta.RESTMapping) bool { return asks(rules, m, operation) }) {
 			return true

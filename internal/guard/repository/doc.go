@@ -1,7 +1,6 @@
-// Package repository reads which signed messages a commit of the repository of
-// exceptions holds, for internal/guard. It reads the objects of one commit, as
-// internal/git does, and neither a work tree nor the network.
+// Package repository reads the signed messages of one commit of the exceptions repository for
+// internal/guard. Like internal/git it reads Git objects, not a work tree or the network.
 //
-// What cannot be read is an error as a whole, and never a smaller answer: what is
-// missing from the answer may cost an exception its place in the cluster.
+// If any part cannot be read, the result is an error. With a partial result, the guard could report
+// or remove an exception whose message is only missing from that result.
 package repository

@@ -17,25 +17,24 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// Limits of what is read of one commit where a [Reader] says nothing else. They are
-// on top of those of internal/git.
+// Default limits of a [Reader] for one commit, in addition to those of internal/git.
 const (
-	DefaultMaxBytes    = 1 << 30 // sealed, an exception and its message have 16 KiB
+	DefaultMaxBytes    = 1 << 30 // a signed exception and its message have 16 KiB
 	DefaultMaxMessages = 100_000
 )
 
-// Reader says what is read.
+// Reader reads the messages of a repository.
 type Reader struct {
-	Dir      string   // folder of the repository, as [git.Open] takes it
-	Revision string   // as [git.Repository.Resolve] takes it
-	Paths    []string // files and folders in the commit, as [git.Tree.Find] takes them
+	Dir      string   // folder of the repository, for [git.Open]
+	Revision string   // for [git.Repository.Resolve]
+	Paths    []string // files and folders in the commit, for [git.Tree.Find]
 
-	// MaxBytes is the most that the files and the messages in them have together,
-	// and MaxMessages how many documents may be sealed; 0 is the default.
+	// MaxBytes limits the total size of the files and their messages. MaxMessages limits the signed
+	// documents. 0 is the default.
 	MaxBytes, MaxMessages int
 }
 
-// Read is a [guard.ReadCommit].
+// Read implements [guard.ReadCommit].
 func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
 	repository, err := git.Open(r.Dir)
 	if err != nil {
@@ -64,9 +63,8 @@ func (r Reader) Read(ctx context.Context, state string) (*guard.Commit, error) {
 	return &guard.Commit{Hash: hash.String(), State: now, Messages: c.messages}, nil
 }
 
-// state tells what lies at the paths by its objects' names. That nothing lies at
-// one of them is an error: a path that was mistaken would make every exception
-// unknown.
+// state identifies the content of the paths by their object hashes. A missing path is an error:
+// with a wrong path, every exception would be unknown to Git.
 func (r Reader) state(tree *git.Tree) (string, error) {
 	var state strings.Builder
 	for _, path := range r.Paths {
@@ -82,23 +80,23 @@ func (r Reader) state(tree *git.Tree) (string, error) {
 	return state.String(), nil
 }
 
-// collector gathers the messages of a tree.
+// collector collects the messages of a tree.
 type collector struct {
 	ctx      context.Context
 	tree     *git.Tree
 	messages map[string]bool
-	met      map[string]bool // the contents that were read
-	bytes    int             // that may still be read
-	sealed   int             // documents that may still come
+	met      map[string]bool // the files that were read
+	bytes    int             // remaining bytes
+	sealed   int             // remaining signed documents
 }
 
-// entry reads one file, and refuses what polex-verify --git refuses.
+// entry reads one file. It rejects the same files as polex-verify --git.
 func (c *collector) entry(e git.Entry, problem string) error {
 	if problem != "" {
 		return fmt.Errorf("%q %s, and only regular files (mode 100644) are read", e.Path, problem)
 	}
 	if c.met[e.Hash().String()] {
-		return c.ctx.Err() // its messages are gathered
+		return c.ctx.Err() // its messages are known
 	}
 	c.met[e.Hash().String()] = true
 	content, err := c.tree.Read(e)
@@ -119,7 +117,7 @@ func (c *collector) entry(e git.Entry, problem string) error {
 	return c.ctx.Err()
 }
 
-// document adds the message of a sealed document. What is not sealed has none.
+// document adds the message of a signed document and ignores an unsigned one.
 func (c *collector) document(doc *exception.Document) error {
 	sealed, err := seal.Read(doc)
 	if errors.Is(err, seal.ErrUnsigned) {

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// maxCA is the most bytes of a file of certificates.
+// maxCA is the maximum number of bytes of a file of certificates.
 const maxCA = 1 << 20
 
-// ClientCA says whose requests are answered: those of clients with a certificate that
-// an authority of a file has signed for clients. Its zero value answers nobody.
+// ClientCA authenticates clients. It accepts client certificates that an authority in a file has
+// issued. Its zero value accepts none.
 type ClientCA struct {
 	File string
-	// Names are the common names that count; none is that each does.
+	// Names are the accepted common names; empty accepts all.
 	Names []string
 	Now   func() time.Time
 
 	roots atomic.Pointer[x509.CertPool]
 }
 
-// Load reads the file. After an error, the authorities that were read before count on.
+// Load reads the file. After an error, the previous authorities stay valid.
 func (c *ClientCA) Load() error {
 	info, err := os.Stat(c.File)
 	if err != nil {
@@ -47,15 +47,17 @@ func (c *ClientCA) Load() error {
 	return nil
 }
 
-// Require answers clients whose certificate counts, and nobody else. It is asked for
-// each request and not in the handshake: others than the API server may reach other
-// paths of the same server, and a certificate that ends, or an authority that goes,
-// counts no longer on a connection that is still open. That the client has the key was
-// shown in the handshake, which has to ask for a certificate (tls.RequestClientCert).
+// Require answers clients with an accepted certificate and rejects all others. It checks every
+// request and not only the handshake, for two reasons. Other clients than the API server may use
+// other paths of the same server. And a certificate that expires, or an authority that is removed,
+// must not stay valid on an open connection.
+//
+// The handshake proves that the client has the key. It has to request a certificate
+// (tls.RequestClientCert).
 func (c *ClientCA) Require(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := c.check(r); err != nil {
-			w.Header().Set("Connection", "close") // another one may show another certificate
+			w.Header().Set("Connection", "close") // the next connection may use another certificate
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return
 		}

@@ -7,24 +7,24 @@ import (
 	"sync"
 )
 
-// connections bounds how many connections are open. There is always room for a new one:
-// the one on which a request began or ended last the longest ago is closed for it. A
-// client that holds many and says nothing on them therefore closes its own.
+// connections limits the open connections. There is always room for a new one: it closes the
+// connection that had no request for the longest time. A client that holds many idle connections
+// therefore loses its own.
 type connections struct {
 	most int
 
 	mu    sync.Mutex
-	quiet list.List // of *connection, the longest quiet first
+	quiet list.List // of *connection, the longest idle first
 }
 
-// connection is one that is counted until it is closed.
+// connection is a connection that counts until it is closed.
 type connection struct {
 	net.Conn
 	among *connections
 	place *list.Element
 }
 
-// listener counts what it accepts.
+// listener counts the connections that it accepts.
 type listener struct {
 	net.Listener
 	among *connections
@@ -49,27 +49,27 @@ func (c *connections) add(conn net.Conn) *connection {
 	added.place = c.quiet.PushBack(added)
 	c.mu.Unlock()
 	if quietest != nil {
-		_ = quietest.Conn.Close() // whoever serves it finds out, and lets it go
+		_ = quietest.Conn.Close() // its server notices the error and drops it
 	}
 	return added
 }
 
-// Close closes the connection, which is not counted any more.
+// Close closes the connection, which then no longer counts.
 func (c *connection) Close() error {
 	c.among.mu.Lock()
-	c.among.quiet.Remove(c.place) // nothing where it gave way before
+	c.among.quiet.Remove(c.place) // no effect if add removed it
 	c.among.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// heard says that a request began or ended on a connection.
+// heard records that a request began or ended on a connection.
 func (c *connection) heard() {
 	c.among.mu.Lock()
 	defer c.among.mu.Unlock()
-	c.among.quiet.MoveToBack(c.place) // nothing where it gave way before
+	c.among.quiet.MoveToBack(c.place) // no effect if add removed it
 }
 
-// hearing notes when requests begin and end.
+// hearing records the beginning and the end of each request.
 func hearing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
@@ -80,5 +80,5 @@ func hearing(next http.Handler) http.Handler {
 	})
 }
 
-// connectionKey is where a request's context holds its connection.
+// connectionKey is the key of the connection in the context of a request.
 type connectionKey struct{}

@@ -1,12 +1,10 @@
-// Package server is the HTTPS server that the API server asks. It bounds what clients
-// can hold without a word of theirs being believed:
+// Package server is the HTTPS server of the admission webhook. It limits the resources that a
+// client can hold before it is authenticated:
 //
-//   - so many connections, of which the one that has been quiet for longest gives way
-//     to a new one
-//   - so many HTTP/2 streams on each
-//   - a time for the handshake, for a request to come, for its answer, and for a
-//     connection without either
-//   - so many bytes of headers
+//   - the number of connections; a new one closes the one that was idle for the longest time
+//   - the number of HTTP/2 streams on each connection
+//   - the time for the handshake, a request, its answer and an idle connection
+//   - the bytes of the headers
 //
-// Where the cluster offers a client certificate, [ClientCA] says which count.
+// [ClientCA] checks client certificates in clusters that use them.
 package server

@@ -12,42 +12,41 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// Bounds of what clients can hold.
+// Limits for clients.
 const (
-	// MaxConnections is how many connections are open at once. The API server keeps
-	// one for 64 requests at once, and each of its replicas has its own.
+	// MaxConnections is the number of open connections. Each replica of the API server opens one
+	// for every 64 concurrent requests.
 	MaxConnections = 512
-	// MaxStreams is how many requests are on one connection at once.
+	// MaxStreams is the number of concurrent requests on one connection.
 	MaxStreams = 64
-	// maxHeader is the most bytes of a request's headers. The API server's have a few
-	// hundred.
+	// maxHeader is the maximum number of bytes of the headers. The API server sends a few hundred.
 	maxHeader = 16 << 10
-	// readBuffer is the most bytes of bodies that wait to be read on a connection, of
-	// one request or of all. They are read faster than they come.
+	// readBuffer is the maximum number of unread bytes of bodies, for one request and for one
+	// connection. The server reads them faster than they arrive.
 	readBuffer = 256 << 10
 
-	handshakeWithin = 5 * time.Second // and the headers, after that
-	// idleWithin is longer than the 90 s after which the API server's client closes an
-	// idle connection itself, so that none is closed while it sends on it.
+	handshakeWithin = 5 * time.Second // for the handshake, and again for the headers
+	// idleWithin is longer than 90 s. After that time the client of the API server closes an idle
+	// connection itself, so the server closes none while the client sends.
 	idleWithin   = 2 * time.Minute
-	silentWithin = 30 * time.Second // until a silent HTTP/2 connection is asked whether it is there
-	answerWithin = 5 * time.Second  // to that, and to take in a byte
-	endsWithin   = time.Minute      // from when it is told to end
+	silentWithin = 30 * time.Second // until a silent HTTP/2 connection gets a ping
+	answerWithin = 5 * time.Second  // for the answer to a ping, and to accept a byte
+	endsWithin   = time.Minute      // for a shutdown
 )
 
-// Config is what a server is made of.
+// Config is the configuration of a server.
 type Config struct {
-	Address string // host:port to listen at
+	Address string // host:port to listen on
 	Handler http.Handler
-	TLS     *tls.Config // says the certificate
-	// Deadline is how long the handler takes for a request at most.
+	TLS     *tls.Config // contains the certificate
+	// Deadline is the maximum time of the handler for a request.
 	Deadline time.Duration
 	Log      *slog.Logger
-	// Connections is how many are open at once; 0 is [MaxConnections].
+	// Connections is the number of open connections; 0 is [MaxConnections].
 	Connections int
 }
 
-// Listen listens, and returns what serves from then on.
+// Listen opens the listener and returns the server for it.
 func Listen(ctx context.Context, c Config) (*manager.Server, error) {
 	accepted, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Address)
 	if err != nil {
@@ -70,14 +69,14 @@ func Listen(ctx context.Context, c Config) (*manager.Server, error) {
 				MaxConcurrentStreams: MaxStreams, MaxReceiveBufferPerConnection: readBuffer, MaxReceiveBufferPerStream: readBuffer,
 				SendPingTimeout: silentWithin, PingTimeout: answerWithin, WriteByteTimeout: answerWithin,
 			},
-			// A line for each handshake that fails would be one more thing to flood.
+			// A line for each failed handshake would let clients flood the log.
 			ErrorLog:    slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 			ConnContext: withConnection,
 		},
 	}, nil
 }
 
-// withConnection puts the counted connection into the context of its requests.
+// withConnection adds the connection to the context of its requests.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if secured, ok := conn.(*tls.Conn); ok {
 		return context.WithValue(ctx, connectionKey{}, secured.NetConn())
@@ -85,7 +84,7 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// Answers reports whether a server at an address completes a handshake.
+// Answers reports whether the server at an address completes a handshake.
 func Answers(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Parse reads a list of objects in YAML or JSON, as kubectl get -o yaml or json writes it.
+// Parse reads a list of exceptions in YAML or JSON, the output of kubectl get -o yaml or -o json.
 func Parse(raw []byte) (ledger.Cluster, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return ledger.Cluster{}, errors.New("it is empty, which is not a cluster without exceptions: that is a List without items")
@@ -42,7 +42,7 @@ func Parse(raw []byte) (ledger.Cluster, error) {
 	return c.Cluster, nil
 }
 
-// objects are read one by one, as strictly as any document.
+// objects collects the exceptions of a list. Each object is parsed as strictly as a file.
 type objects struct {
 	ledger.Cluster
 	read int

@@ -17,10 +17,10 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// ErrNotServed says that an API server has no exceptions of either group.
+// ErrNotServed means that the API server does not serve PolicyExceptions of either API group.
 var ErrNotServed = errors.New("it serves exceptions of neither group")
 
-// Read asks an API server for every exception.
+// Read lists the exceptions of both API groups in all namespaces.
 func Read(ctx context.Context, s *apiserver.Server) (ledger.Cluster, error) {
 	var all ledger.Cluster
 	served := false
@@ -38,9 +38,9 @@ func Read(ctx context.Context, s *apiserver.Server) (ledger.Cluster, error) {
 	return all, nil
 }
 
-// readGroup lists the exceptions of a group in the version that the API server prefers.
-// One that was signed in another is read in that: it is what was signed in no other
-// form.
+// readGroup lists the exceptions of an API group in the version that the API server prefers. It
+// reads an exception that was signed in another version again in that version, because only that
+// form equals the signed message.
 func readGroup(ctx context.Context, s *apiserver.Server, group string) (c ledger.Cluster, there bool, err error) {
 	versions, err := s.Versions(ctx, group)
 	if err != nil {
@@ -58,14 +58,14 @@ func readGroup(ctx context.Context, s *apiserver.Server, group string) (c ledger
 	return c, false, nil
 }
 
-// asSigned reads in their own version the objects whose message names another one
-// that is served.
+// asSigned handles exceptions that were signed in another served version: it replaces each of them
+// by its form in that version.
 func asSigned(ctx context.Context, s *apiserver.Server, group string, served []string, docs []*exception.Document) error {
 	others := map[string]map[exception.IdentityKey]*exception.Document{}
 	for i, doc := range docs {
 		sealed, err := seal.Read(doc)
 		if err != nil {
-			continue // the verifier says so
+			continue // the verifier reports it
 		}
 		message, err := seal.ParseMessage(sealed.Message)
 		if err != nil || message.GroupKind() != doc.GroupKind() || message.Version() == doc.Version() || !slices.Contains(served, message.Version()) {
@@ -94,7 +94,7 @@ func list(ctx context.Context, s *apiserver.Server, group, version string) (ledg
 	var c objects
 	of := schema.GroupVersionResource{Group: group, Version: version, Resource: "policyexceptions"}
 	err := s.Each(ctx, of, "", func(object *unstructured.Unstructured) error {
-		if object.GetAPIVersion() == "" { // a list may leave out what its items are
+		if object.GetAPIVersion() == "" { // the items of a list may have no apiVersion and kind
 			object.SetGroupVersionKind(of.GroupVersion().WithKind(exception.Kind))
 		}
 		item, err := object.MarshalJSON()

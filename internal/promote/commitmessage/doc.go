@@ -1,4 +1,4 @@
-// Package commitmessage writes and reads the trailers in the messages of the commits that
-// promote and prune: which commit was the source, and where the transparency log has what
-// was signed, replaced or pruned.
+// Package commitmessage writes and reads the trailers in the commit messages of promotion and
+// pruning. They name the source commit and the transparency log entries of signed, replaced and
+// pruned files.
 package commitmessage

@@ -7,16 +7,16 @@ import (
 
 // The keys of the trailers.
 const (
-	Source   = "Polex-Source-Commit" // the commit that the queue was read from
-	LogIndex = "Polex-Log-Index"     // where the log has what was signed
-	Replaces = "Polex-Replaces"      // a signed file that went, and where the log has it
-	Pruned   = "Polex-Pruned"        // a file that lost what had expired, and where the log has that
+	Source   = "Polex-Source-Commit" // the commit with the pending exceptions
+	LogIndex = "Polex-Log-Index"     // transparency log entry of a signed document
+	Replaces = "Polex-Replaces"      // a replaced signed file and its log entries
+	Pruned   = "Polex-Pruned"        // a file with removed expired documents, and their log entries
 )
 
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
 
-// Path is a path as it stands in a commit's message: quoted, unless it is a plain
-// one, for a name can hold lines of its own.
+// Path returns a path in the form for a commit message. It quotes unusual paths: a file name can
+// contain line breaks and could forge trailers.
 func Path(name string) string {
 	if plainPath.MatchString(name) {
 		return name

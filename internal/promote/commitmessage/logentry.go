@@ -11,16 +11,15 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// LogEntry is where the log has a seal's first signature.
+// LogEntry is the transparency log entry of the first signature of a document.
 type LogEntry struct {
 	Index int64
-	// IntegratedTime is in seconds since 1970, and 0 where the log says none.
+	// IntegratedTime is in seconds since 1970, or 0 if the log states none.
 	IntegratedTime int64
 }
 
-// LogEntryOf returns where the log has a sealed document, as the seal says it:
-// verifying that is somebody else's. It is nil for a document without a seal, or
-// one that is in no log.
+// LogEntryOf returns the log entry that a signed document names. It does not verify the entry. It
+// returns nil for an unsigned document or one without a log entry.
 func LogEntryOf(doc *exception.Document) (*LogEntry, error) {
 	s, err := seal.Read(doc)
 	if errors.Is(err, seal.ErrUnsigned) {

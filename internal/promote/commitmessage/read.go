@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// maxLines is how many trailers are read of one message.
+// maxLines is the maximum number of trailers read from one message.
 const maxLines = 100_000
 
-// Line is one trailer, as whoever wrote the commit says it.
+// Line is one trailer. The author of the commit chose its text.
 type Line struct{ Key, Value string }
 
-// Read returns the trailers of promotions and prunings that stand in the last
-// paragraph of a commit's message.
+// Read returns the trailers of polex in the last paragraph of a commit message.
 func Read(message string) []Line {
 	message = strings.TrimRight(message, "\n")
 	if at := strings.LastIndex(message, "\n\n"); at >= 0 {
@@ -31,8 +30,7 @@ func Read(message string) []Line {
 	return lines
 }
 
-// Names reports whether the trailer's value begins with a path, as [Path] writes
-// it.
+// Names reports whether the value of the trailer begins with a path in the form of [Path].
 func (l Line) Names(path string) bool {
 	quoted, err := strconv.QuotedPrefix(l.Value)
 	if err != nil {

@@ -7,24 +7,24 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 )
 
-// Way is where a change goes.
+// Way is the destination of a change.
 type Way int
 
 // The ways. The zero value commits nothing.
 const (
-	WorkTree Way = iota // files of the work tree change, and the caller commits
+	WorkTree Way = iota // change files in the work tree; the caller commits
 	Commit              // a commit on HEAD
-	Push                // a commit on the branch of a remote, pushed to it
+	Push                // a commit that is pushed to a branch of a remote
 )
 
-// To says where a change goes, and who commits it.
+// To is the destination of a change and the author of its commit.
 type To struct {
 	Way  Way
-	By   commit.Author // not for [WorkTree]
-	Push commit.Push   // for [Push] alone
+	By   commit.Author // not used for [WorkTree]
+	Push commit.Push   // used only for [Push]
 }
 
-// Remote is the branch that is pushed to.
+// Remote returns the branch to push to.
 func (t To) Remote() commit.Remote {
 	to := t.Push.To
 	if t.Push.As != "" {
@@ -33,8 +33,8 @@ func (t To) Remote() commit.Remote {
 	return to
 }
 
-// Make makes a change. propose is given who signs the commit off, or "" where there is no
-// commit. The errors are those of [commit.Clone].
+// Make makes a change. It passes the text for Signed-off-by to propose, or "" without a commit. Its
+// errors are those of [commit.Clone].
 func (t To) Make(ctx context.Context, clone *commit.Clone, propose func(signedOffBy string) commit.Propose) (commit.Result, error) {
 	if t.Way == WorkTree {
 		return clone.Apply(propose(""))
@@ -50,7 +50,7 @@ func (t To) Make(ctx context.Context, clone *commit.Clone, propose func(signedOf
 	}
 }
 
-// SignedOffBy returns an author as a commit's message names them: Name <address>.
+// SignedOffBy returns an author in the form of a commit message: Name <address>.
 func SignedOffBy(clone *commit.Clone, by commit.Author) (string, error) {
 	author, err := clone.Signature(by)
 	return fmt.Sprintf("%s <%s>", author.Name, author.Email), err

@@ -1,3 +1,3 @@
-// Package deliver brings a change of a repository to where a command is told to: into the
-// work tree, on HEAD, or to a remote. Promoting and pruning differ in the change alone.
+// Package deliver applies a change of a repository to the work tree, to HEAD or to a remote.
+// Promotion and pruning share it.
 package deliver

@@ -8,16 +8,16 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Attributes are those by which Git writes other bytes to disk than a commit has. LineEnds
-// do so together: what a promotion finds on disk says more, where it finds it.
+// Attributes are the Git attributes that make the checked out bytes differ from the committed ones.
+// LineEnds do so in combination. They are apart, because promotion finds such files on disk and
+// reports them better.
 var (
 	Attributes = []string{"filter", "ident", "working-tree-encoding"}
 	LineEnds   = []string{"text", "eol"}
 )
 
-// CheckAttributes refuses the first path for which an answer of git check-attr -z says that
-// one of [Attributes] is set, or that [LineEnds] are converted: what is signed there would
-// not be what is checked out.
+// CheckAttributes parses the output of git check-attr -z. It rejects the first path with one of
+// [Attributes] or with a conversion of [LineEnds]: the checkout would differ from the signed bytes.
 func CheckAttributes(answer string) *exception.Refusal {
 	text := ""
 	for said := strings.Split(answer, "\x00"); len(said) >= 3; said = said[3:] {

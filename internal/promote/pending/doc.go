@@ -1,9 +1,9 @@
-// Package pending holds the rules for the folder of pending exceptions: which
-// files in it are requests, which of those may be promoted, and what of the
-// signed folder is in their way. polex-sign applies them when it promotes, and
-// polex-validate applies the same ones in the pull request: a file that only
-// promotion rejects has been merged by then, and stops everybody's exceptions.
+// Package pending holds the rules for the folder of pending exceptions: which files are requests,
+// which of them may be promoted, and which signed files prevent that.
 //
-// It reads nothing itself. The caller says which files there are, with their
-// modes as Git has them.
+// polex-sign applies the rules when it promotes, and polex-validate applies the same rules in the
+// pull request. A file that only promotion rejects is merged by then, and blocks all other pending
+// exceptions.
+//
+// The package does no I/O. The caller passes the files with their Git modes.
 package pending

@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The modes of a tree's entries, as Git writes them in octal.
+// The octal modes of tree entries in Git.
 const (
 	Regular    = 0o100644
 	Executable = 0o100755
@@ -17,15 +17,14 @@ const (
 	Submodule  = 0o160000
 )
 
-// File is an entry of a folder that is not a folder itself. Its path is from the
-// root of the repository.
+// File is a tree entry that is not a folder. Its path is relative to the root of the repository.
 type File struct {
 	Path string
 	Mode uint32
 }
 
-// Waits reports whether a file of the pending folder has to be a request. Notes
-// (*.md), .gitkeep, .gitignore and .gitattributes stay where they are.
+// Waits reports whether a file of the pending folder must be a request. Notes (*.md), .gitkeep,
+// .gitignore and .gitattributes are not requests and stay in the folder.
 func Waits(name string) bool {
 	switch path.Base(name) {
 	case ".gitkeep", ".gitignore", ".gitattributes":
@@ -34,16 +33,15 @@ func Waits(name string) bool {
 	return !strings.EqualFold(path.Ext(name), ".md")
 }
 
-// Signs reports whether a file of the signed folder may hold exceptions, by its
-// mode and name. It takes more than [CheckFile] allows: a program that deploys the
-// folder reads a file with the executable bit like any other.
+// Signs reports whether a file of the signed folder can hold exceptions, by its mode and name. It
+// accepts more than [CheckFile]: a deployment tool also reads executable files.
 func Signs(f File) bool {
 	return (f.Mode == Regular || f.Mode == Executable) && exception.HoldsDocuments(strings.ToLower(f.Path))
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// CheckFile refuses a file that nothing in it could make a request.
+// CheckFile rejects a file with a mode or a name that a request must not have.
 func CheckFile(f File) *exception.Refusal {
 	at := exception.Position{File: f.Path}
 	switch f.Mode {

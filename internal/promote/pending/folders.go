@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Folders are the two folders of a promotion, from the root of the repository,
-// with slashes. "" means unsigned and signed.
+// Folders are the two folders of a promotion, relative to the root of the repository, with slashes.
+// "" means unsigned and signed.
 type Folders struct{ Unsigned, Signed string }
 
-// Complete returns the folders as clean paths. Folders that do not lie inside the
-// repository, or that lie in each other, are an error.
+// Complete returns the folders as clean paths. It returns an error for a folder outside the
+// repository, and for folders that contain each other.
 func (f Folders) Complete() (Folders, error) {
 	if f.Unsigned == "" {
 		f.Unsigned = "unsigned"
@@ -33,5 +33,5 @@ func (f Folders) Complete() (Folders, error) {
 	return f, nil
 }
 
-// Target returns the path that a pending file gets once it is signed.
+// Target returns the path of a pending file after signing.
 func (f Folders) Target(name string) string { return f.Signed + strings.TrimPrefix(name, f.Unsigned) }

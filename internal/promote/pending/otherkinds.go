@@ -8,14 +8,14 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// MaxOther is the most bytes of a file that [OtherKinds] takes for one of other kinds.
+// MaxOther is the maximum size in bytes of a file of other kinds.
 const MaxOther = 16 << 20
 
-// OtherKinds reports whether a file holds documents of other kinds alone
-// ([exception.Document.OtherKind]): it may lie in the pending folder, and stays there. A
-// file that cannot be read, or without a document, is not such a file. polex-validate and
-// polex-sign ask this one function, so that neither skips a file that the other one judges.
-// kinds are those of the trust policy: a document of such a kind is signed, and "*" is any.
+// OtherKinds reports whether a file holds only documents of other kinds
+// ([exception.Document.OtherKind]). Such a file may be in the pending folder and stays there. An
+// unreadable or empty file does not count. polex-validate and polex-sign both use this function, so
+// neither skips a file that the other one checks. kinds are the kinds of the trust policy, which
+// are signed; "*" matches any kind.
 func OtherKinds(content []byte, name string, kinds []string) bool {
 	found := false
 	if len(content) > MaxOther {

@@ -2,7 +2,7 @@ package pending
 
 import "github.com/polex-dev/polex/pkg/exception"
 
-// The reasons for which a pending file is not promoted.
+// The reasons to reject a pending file.
 const (
 	ReasonBadName        = "bad-file-name"
 	ReasonNotRegular     = "not-a-regular-file"

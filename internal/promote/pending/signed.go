@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Request is a pending file that [CheckFile] passes, and what it asks for.
+// Request is a pending file that [CheckFile] accepts, with the exceptions in it.
 type Request struct {
 	From, To  string
 	Documents []Document
@@ -22,15 +22,15 @@ type Document struct {
 	Position exception.Position
 }
 
-// Signed is what the signed folder holds. The zero value is empty.
+// Signed holds the files of the signed folder. The zero value is empty.
 type Signed struct {
 	files   map[string]bool
-	folded  map[string]string               // paths, and the folders that they are in, by their name without case
+	folded  map[string]string               // paths and their folders, by lower-case path
 	objects map[exception.Identity][]string // the files that hold an exception
-	within  map[string][]exception.Identity // the exceptions that a file holds
+	within  map[string][]exception.Identity // the exceptions in a file
 }
 
-// Add adds a file, whatever its kind.
+// Add adds a file of any kind.
 func (s *Signed) Add(name string) {
 	if s.files == nil {
 		s.files, s.folded = map[string]bool{}, map[string]string{}
@@ -42,7 +42,7 @@ func (s *Signed) Add(name string) {
 	}
 }
 
-// Holds says what a file that was added holds.
+// Holds records the exceptions in an added file.
 func (s *Signed) Holds(name string, ids []exception.Identity) {
 	s.within[name] = append(s.within[name], ids...)
 	for _, id := range ids {
@@ -50,17 +50,15 @@ func (s *Signed) Holds(name string, ids []exception.Identity) {
 	}
 }
 
-// Where returns the files that hold an exception, in the order in which they were
-// added.
+// Where returns the files that hold an exception, in the order of the Add calls.
 func (s *Signed) Where(id exception.Identity) []string { return s.objects[id] }
 
-// Files returns the files that hold exceptions, in the order of their names.
+// Files returns the files with exceptions, sorted by name.
 func (s *Signed) Files() []string { return slices.Sorted(maps.Keys(s.within)) }
 
-// Check holds a request against the signed folder. asked are the exceptions of all
-// requests that are promoted together; replace lets a request take the place of a
-// signed exception (promote.updates). It returns the signed files that the request
-// replaces, in the order of their names.
+// Check compares a request with the signed folder. asked are the exceptions of all requests that
+// are promoted together. With replace (promote.updates), a request may replace a signed exception.
+// Check returns the replaced signed files, sorted by name.
 func (s *Signed) Check(r Request, asked map[exception.Identity]bool, replace bool) (replaces []string, refusals exception.Refusals) {
 	at := exception.Position{File: r.From}
 	replaced := map[string]bool{}
@@ -99,9 +97,9 @@ func (s *Signed) Check(r Request, asked map[exception.Identity]bool, replace boo
 
 const hintReplace = "an approved exception is not replaced without a word: remove the signed one in the same pull request, choose another name, or set promote.updates: replace"
 
-// inTheWay reports whether a file of this very name is signed, or says what else
-// is in its way: a folder of its name, a file in place of its folder, or a name
-// that is the same on a file system which knows no case.
+// inTheWay reports whether a signed file has exactly this name. It returns a problem if a folder
+// has this name, a file has the name of its folder, or a name differs only in case. A file system
+// that ignores case cannot hold both.
 func (s *Signed) inTheWay(to string) (same bool, problem string) {
 	if other, met := s.folded[strings.ToLower(to)]; met && other != to {
 		return false, fmt.Sprintf("%s exists already, which some systems take for the same as %s", other, to)
@@ -123,12 +121,11 @@ func (s *Signed) inTheWay(to string) (same bool, problem string) {
 	return false, ""
 }
 
-// Targets are the targets of requests, and the folders that they are in, by their
-// names without case. The zero value is not ready: make it with make.
+// Targets are the target paths of requests and their folders, by lower-case path. Create it with
+// make.
 type Targets map[string]string
 
-// Add adds the target of a request. It refuses one that some systems take for the
-// same as another.
+// Add adds the target of a request. It rejects a path that differs from another one only in case.
 func (t Targets) Add(r Request) exception.Refusals {
 	for name := r.To; name != "."; name = path.Dir(name) {
 		if other, met := t[strings.ToLower(name)]; met && other != name {

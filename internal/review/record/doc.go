@@ -1,3 +1,3 @@
-// Package record writes into documents who asked for them and who approved that, as the
-// commits show it that brought them.
+// Package record writes the review record into documents: the requester and the approvers of the
+// commit that added each document.
 package record

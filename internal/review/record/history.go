@@ -7,12 +7,12 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 )
 
-// History is that of a repository, out of its objects alone.
+// History returns the history of a repository. It reads Git objects only, and not the work tree.
 func History(repository *git.Repository) review.History { return history{repository} }
 
 type history struct{ repository *git.Repository }
 
-// Commit returns a commit, as [review.History] wants it.
+// Commit implements [review.History].
 func (h history) Commit(hash string) (review.Commit, error) {
 	commit, err := h.repository.Commit(plumbing.NewHash(hash))
 	if err != nil {
@@ -25,7 +25,7 @@ func (h history) Commit(hash string) (review.Commit, error) {
 	return c, nil
 }
 
-// ReadFile returns a regular file of a commit, as [review.History] wants it.
+// ReadFile implements [review.History].
 func (h history) ReadFile(commit, path string) ([]byte, error) {
 	tree, err := h.repository.Tree(plumbing.NewHash(commit))
 	if err != nil {

@@ -12,32 +12,31 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// File is one that is to be signed.
+// File is a file to sign.
 type File struct {
 	Path string
-	// Origin is the hash of the commit that gave it its content, or "" where the
-	// history does not go back to it.
+	// Origin is the hash of the commit that last changed the file, or "" if the known history does
+	// not contain it.
 	Origin    string
 	Documents []*exception.Document
-	// Predecessors are what the documents renew or take the place of, one for each, as
-	// they lie in the signed folder; nil for a first exception. None at all is none of
-	// them.
+	// Predecessors has an element for each document: the exception in the signed folder that it
+	// renews or replaces, or nil for a first exception. An empty list means that there are none.
 	Predecessors []*exception.Document
 }
 
-// Recorder writes into documents how they came to be signed.
+// Recorder writes review records into documents.
 type Recorder struct {
 	Reviewer   *review.Reviewer
 	Repository *git.Repository
-	Source     string // the hash of the commit whose files are signed
-	// Verify verifies the predecessor of a renewal and returns what was signed of it. Nil is
-	// that no predecessor is looked at.
+	Source     string // the hash of the commit with the files to sign
+	// Verify verifies the predecessor of a renewal and returns its signed message. If Verify is
+	// nil, predecessors are not checked.
 	Verify func(*exception.Document) (*exception.Document, error)
 }
 
-// Record returns the documents of all files in their order, each with its record.
-// It returns [exception.Refusals] when one of them lacks what is asked for, and
-// another error when that cannot be known. Each commit is looked up once.
+// Record returns the documents of all files in their order, each with its record. It returns
+// [exception.Refusals] if a document lacks a required approval, and another error if that cannot be
+// determined. It looks up each commit once.
 func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Document, error) {
 	origins, order, err := r.origins(files)
 	if err != nil {
@@ -91,7 +90,7 @@ func (r *Recorder) Record(ctx context.Context, files []File) ([]*exception.Docum
 	return documents, nil
 }
 
-// origins returns the files by the commits that brought them, and those in order.
+// origins groups the files by origin commit, and returns these commits in order.
 func (r *Recorder) origins(files []File) (map[string]*review.Origin, []string, error) {
 	origins := map[string]*review.Origin{}
 	var order []string

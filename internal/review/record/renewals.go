@@ -9,8 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// renewals holds the records of documents that renew others against what is asked of
-// those besides.
+// renewals checks the additional rules for the review of renewals.
 func (r *Recorder) renewals(files []File, records map[string]*review.Record) (exception.Refusals, error) {
 	var refusals exception.Refusals
 	for _, f := range files {
@@ -30,7 +29,7 @@ func (r *Recorder) renewals(files []File, records map[string]*review.Record) (ex
 	return refusals, nil
 }
 
-// predecessor verifies what a document renews, where that is looked at.
+// predecessor verifies the renewed exception, if a Verify function is set.
 func (r *Recorder) predecessor(signed *exception.Document) (review.Predecessor, error) {
 	if r.Verify == nil {
 		return review.Predecessor{}, nil

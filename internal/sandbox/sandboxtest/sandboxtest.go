@@ -1,5 +1,4 @@
-// Package sandboxtest starts a sandbox for the tests of a package, and signs in it as
-// polex-sign does.
+// Package sandboxtest starts a sandbox for the tests of a package, and signs in it like polex-sign.
 package sandboxtest
 
 import (
@@ -17,8 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// Shared is a sandbox that the tests of a package share. The first of them that needs
-// it starts it.
+// Shared is a sandbox that the tests of a package share. The first call of Start starts it.
 type Shared struct {
 	once sync.Once
 	box  *sandbox.Sandbox
@@ -36,7 +34,7 @@ func (s *Shared) Start() (*sandbox.Sandbox, error) {
 	return s.box, s.err
 }
 
-// Main runs the tests of a package, and ends the sandboxes that they shared.
+// Main runs the tests of a package, and closes their shared sandboxes.
 func Main(m *testing.M, shared ...*Shared) {
 	status := m.Run()
 	for _, s := range shared {
@@ -50,8 +48,7 @@ func Main(m *testing.M, shared ...*Shared) {
 	os.Exit(status)
 }
 
-// Signer makes a signer with a certificate for an identity, the merge workflow's if it
-// is zero.
+// Signer returns a signer for an identity. The zero identity is the merge workflow.
 func Signer(ctx context.Context, box *sandbox.Sandbox, id sandbox.Identity) (*sign.Signer, error) {
 	root, err := trust.LoadRoot(box.TrustedRootPath)
 	if err != nil {
@@ -64,7 +61,7 @@ func Signer(ctx context.Context, box *sandbox.Sandbox, id sandbox.Identity) (*si
 	return sign.Keyless(ctx, sign.Config{RekorURL: box.RekorURL, Root: root}, box.FulcioURL, token, time.Now())
 }
 
-// Sign signs drafts under one certificate, by a clock that says at.
+// Sign signs drafts with one certificate. Its clock returns at.
 func Sign(ctx context.Context, box *sandbox.Sandbox, id sandbox.Identity, at time.Time, drafts ...string) ([]*exception.Document, error) {
 	signer, err := Signer(ctx, box, id)
 	if err != nil {
@@ -79,7 +76,7 @@ func Sign(ctx context.Context, box *sandbox.Sandbox, id sandbox.Identity, at tim
 	return signer.Seal(ctx, docs, at)
 }
 
-// Files signs drafts as [Sign] does, and returns them as they are written.
+// Files signs drafts like [Sign], and returns the texts of the files.
 func Files(tb testing.TB, box *sandbox.Sandbox, id sandbox.Identity, at time.Time, drafts ...string) []string {
 	tb.Helper()
 	signed, err := Sign(tb.Context(), box, id, at, drafts...)

@@ -1,6 +1,4 @@
-// Package tufrepo is a TUF repository in memory, to test what fetches from one.
+// Package tufrepo is a TUF repository in memory, for tests of TUF clients.
 //
-// It is a real one: go-tuf makes and signs its metadata, with keys that live as
-// long as it does. For attacks its files can be replaced, and its metadata signed
-// to be over.
+// go-tuf signs its metadata. For attacks, a test can replace files or sign expired metadata.
 package tufrepo

@@ -14,7 +14,7 @@ import (
 	"github.com/theupdateframework/go-tuf/v2/metadata"
 )
 
-// Target is the name of the one file that a repository is for.
+// Target is the name of the only target in a repository.
 const Target = "trusted_root.json"
 
 // Repository is a TUF repository. It serves its files over HTTP.
@@ -27,7 +27,7 @@ type Repository struct {
 	first   []byte
 }
 
-// New makes a repository that holds the target, with metadata that is good until a time.
+// New creates a repository that contains the target, with metadata that is valid until a time.
 func New(target []byte, until time.Time) (*Repository, error) {
 	r := &Repository{keys: map[string]signature.Signer{}, files: map[string][]byte{}, root: metadata.Root(until)}
 	for _, role := range metadata.TOP_LEVEL_ROLE_NAMES {
@@ -42,7 +42,7 @@ func New(target []byte, until time.Time) (*Repository, error) {
 	return r, r.Publish(target, until)
 }
 
-// addKey gives a role a new key, beside those it has.
+// addKey adds a new key to a role.
 func (r *Repository) addKey(role string) error {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -79,8 +79,7 @@ func signed[T metadata.Roles](m *metadata.Metadata[T], signers ...signature.Sign
 	return raw, nil
 }
 
-// Publish puts another target into the repository, as a new version of all
-// metadata but the root, good until a time.
+// Publish replaces the target. All metadata except the root gets a new version, valid until a time.
 func (r *Repository) Publish(target []byte, until time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +105,7 @@ func (r *Repository) Publish(target []byte, until time.Time) error {
 	return err
 }
 
-// Path returns where a repository serves its target when it has this content.
+// Path returns the path of a target with this content.
 func Path(target []byte) string {
 	return fmt.Sprintf("targets/%x.%s", sha256.Sum256(target), Target)
 }
@@ -129,24 +128,24 @@ func (r *Repository) Rotate(until time.Time) error {
 	return r.publishRoot(old, r.keys[metadata.ROOT])
 }
 
-// Root returns the first root metadata, which a client begins from.
+// Root returns the first root metadata, the start of trust for a client.
 func (r *Repository) Root() []byte { return r.first }
 
-// File returns what is served at a path, such as timestamp.json, or nil.
+// File returns the content at a path, such as timestamp.json, or nil.
 func (r *Repository) File(path string) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.files[path]
 }
 
-// Replace serves something else at a path; nil serves nothing there.
+// Replace changes the content at a path; nil removes it.
 func (r *Repository) Replace(path string, content []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.files[path] = content
 }
 
-// ServeHTTP answers with the file at the path.
+// ServeHTTP returns the file at the path.
 func (r *Repository) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	content := r.File(strings.TrimPrefix(request.URL.Path, "/"))
 	if content == nil {

@@ -20,7 +20,7 @@ const WebhookClientName = "kube-apiserver-webhooks"
 func (c *Cluster) ClientCA() string { return filepath.Join(c.options.Dir, "webhooks-ca.crt") }
 
 // admissionConfiguration makes the API server show a client certificate to webhooks, as
-// docs/guard.md says, and returns the path of the file that --admission-control-config-file
+// docs/reference/guard.md says, and returns the path of the file that --admission-control-config-file
 // names.
 func (c *Cluster) admissionConfiguration() (string, error) {
 	at := func(name string) string { return filepath.Join(c.options.Dir, name) }

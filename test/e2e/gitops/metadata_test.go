@@ -21,10 +21,10 @@ import (
 	"github.com/polex-dev/polex/test/e2e/flux"
 )
 
-// shown returns the block of docs/gitops.md under a heading that begins with a text.
+// shown returns the block of docs/how-to/gitops.md under a heading that begins with a text.
 func shown(t *testing.T, heading, begin string) string {
 	t.Helper()
-	page, err := os.ReadFile(fixture.FromRoot("docs/gitops.md"))
+	page, err := os.ReadFile(fixture.FromRoot("docs/how-to/gitops.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func shown(t *testing.T, heading, begin string) string {
 			return text
 		}
 	}
-	t.Fatalf("docs/gitops.md shows no %q under %q", begin, heading)
+	t.Fatalf("docs/how-to/gitops.md shows no %q under %q", begin, heading)
 	return ""
 }
 
@@ -64,7 +64,7 @@ func labelled(t *testing.T, target cluster.Target, name string, want map[string]
 	}
 }
 
-// TestHelm: a chart as docs/gitops.md has it is refused for what Helm adds, and applied
+// TestHelm: a chart as docs/how-to/gitops.md has it is refused for what Helm adds, and applied
 // once the trust policy lists that. Helm does not run the text in braces of what was signed.
 func TestHelm(t *testing.T) {
 	chart, home := t.TempDir(), t.TempDir()

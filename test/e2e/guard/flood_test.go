@@ -244,17 +244,17 @@ func TestDeliveredClientCA(t *testing.T) {
 }
 
 // TestDocumentedClientCertificate: the API server of these tests shows its certificate
-// by the files that docs/guard.md shows, but for their folder and for the names of the
+// by the files that docs/reference/guard.md shows, but for their folder and for the names of the
 // webhooks that it is shown to.
 func TestDocumentedClientCertificate(t *testing.T) {
-	page, err := os.ReadFile(fixture.FromRoot("docs/guard.md"))
+	page, err := os.ReadFile(fixture.FromRoot("docs/reference/guard.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"admission.yaml", "webhooks.kubeconfig"} {
 		block := regexp.MustCompile("(?s)```yaml\n# /etc/kubernetes/polex/" + name + "\n(.*?)```").FindSubmatch(page)
 		if block == nil {
-			t.Fatalf("docs/guard.md does not show %s", name)
+			t.Fatalf("docs/reference/guard.md does not show %s", name)
 		}
 		said := strings.NewReplacer("/etc/kubernetes/polex", folder+"/cluster", "polex-guard.polex-system.svc", `"*"`).Replace(string(block[1]))
 		used, err := os.ReadFile(filepath.Join(folder, "cluster", name))

@@ -10,16 +10,16 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// TestMergeClosed plays the workflow of docs/github.md for a pull request that was closed, as
+// TestMergeClosed plays the workflow of docs/how-to/github.md for a pull request that was closed, as
 // it stands there: its checkouts are of a hash, and on no branch.
 func TestMergeClosed(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
 	files := template(t, s)
-	_, shown, _ := strings.Cut(contents(t, "docs/github.md"), "```yaml\n")
+	_, shown, _ := strings.Cut(contents(t, "docs/how-to/github.md"), "```yaml\n")
 	workflow, _, _ := strings.Cut(shown, "```\n")
 	if !strings.Contains(workflow, "types: [closed]") {
-		t.Fatalf("docs/github.md shows no workflow for a closed pull request: %s", workflow)
+		t.Fatalf("docs/how-to/github.md shows no workflow for a closed pull request: %s", workflow)
 	}
 	files[github.MergeFile] = strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
 	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], "buildTrigger: push", "buildTrigger: pull_request", 1)

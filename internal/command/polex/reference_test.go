@@ -1,0 +1,139 @@
+package polex_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/internal/command/adopt"
+	"github.com/polex-dev/polex/internal/command/audit"
+	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/command/guard"
+	"github.com/polex-dev/polex/internal/command/polex"
+	"github.com/polex-dev/polex/internal/command/prune"
+	"github.com/polex-dev/polex/internal/command/request"
+	"github.com/polex-dev/polex/internal/command/sandbox"
+	"github.com/polex-dev/polex/internal/command/sign"
+	"github.com/polex-dev/polex/internal/command/validate"
+	"github.com/polex-dev/polex/internal/command/verify"
+)
+
+var update = flag.Bool("update", false, "write docs/reference/commands.md")
+
+const pageIntro = `# Commands
+
+This page is generated from the commands: the text of ` + "`--help`" + ` and every flag.
+
+- ` + "`polex COMMAND` is the same as `polex-COMMAND`. `polex promote` is `polex-sign --promote`, and `polex notify` is `polex-audit notify`" + `.
+- Every command has ` + "`--help` and `--version`" + `.
+- ` + "`polex completion bash`" + ` prints a completion script for bash; zsh, fish and powershell work the same way.
+- The README lists the [exit codes](../../README.md#exit-codes).
+`
+
+// TestReference holds docs/reference/commands.md against the definitions of the commands.
+func TestReference(t *testing.T) {
+	programs := []*cobra.Command{
+		request.New(cli.Streams{}), adopt.New(cli.Streams{}), validate.New(cli.Streams{}), sign.New(cli.Streams{}), verify.New(cli.Streams{}),
+		guard.New(cli.Streams{}), prune.New(cli.Streams{}), audit.New(cli.Streams{}), sandbox.New(cli.Streams{}),
+	}
+	var page strings.Builder
+	page.WriteString(pageIntro)
+	for _, program := range programs {
+		describe(&page, program, "##", regexp.MustCompile(`^polex[- ]\w+`).FindString(program.Use))
+	}
+	for _, command := range polex.Named("polex")(cli.Streams{}).Commands() {
+		if name := command.Name(); name != "promote" && name != "notify" && !regexp.MustCompile("(?m)^## polex[- ]"+name+"$").MatchString(page.String()) {
+			t.Errorf("polex %s is not on the page", name)
+		}
+	}
+	path := filepath.Join("..", "..", "..", "docs", "reference", "commands.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(page.String()), 0o644); err != nil { //nolint:gosec // it goes to Git
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(page.String(), string(got)); diff != "" {
+		t.Errorf("docs/reference/commands.md is out of date; make generate (-want +got):\n%s", diff)
+	}
+}
+
+// describe writes the section of a command, and those of the commands below it.
+func describe(b *strings.Builder, cmd *cobra.Command, heading, name string) {
+	usage := cmd.Use
+	if cmd.HasParent() {
+		usage = strings.TrimSuffix(name, cmd.Name()) + usage
+	}
+	fmt.Fprintf(b, "\n%s %s\n\n%s.\n\n```text\n%s\n```\n\n%s\n", heading, name, cmd.Short, usage, prose(cmd.Long))
+	if cmd.Example != "" {
+		fmt.Fprintf(b, "\n<!-- not run: they need a repository, a cluster or an identity of the reader -->\n```sh\n%s\n```\n", regexp.MustCompile(`(?m)^  `).ReplaceAllString(cmd.Example, ""))
+	}
+	rows := 0
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		if rows++; rows == 1 {
+			b.WriteString("\n| flag | description |\n| --- | --- |\n")
+		}
+		fmt.Fprintln(b, row(f))
+	})
+	for _, below := range cmd.Commands() {
+		describe(b, below, heading+"#", name+" "+below.Name())
+	}
+}
+
+func row(f *pflag.Flag) string {
+	value, usage := pflag.UnquoteUsage(f)
+	given := strings.TrimSpace("--" + f.Name + " " + value)
+	if f.Shorthand != "" {
+		given = "-" + f.Shorthand + ", " + given
+	}
+	if zero := f.DefValue == "" || f.DefValue == "0" || f.DefValue == "false" || f.DefValue == "[]" || f.DefValue == "0s"; !zero {
+		usage += " (default: " + f.DefValue + ")"
+	}
+	return fmt.Sprintf("| `%s` | %s |", given, marked(strings.ReplaceAll(usage, "|", `\|`)))
+}
+
+// prose makes the text of a help Markdown: what it indents is shown as it is, and flags as code.
+func prose(help string) string {
+	paragraphs := strings.Split(help, "\n\n")
+	for i, p := range paragraphs {
+		if strings.HasPrefix(p, "  ") {
+			paragraphs[i] = "```text\n" + regexp.MustCompile(`(?m)^  `).ReplaceAllString(p, "") + "\n```"
+		} else {
+			paragraphs[i] = marked(p)
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+var (
+	markup = strings.NewReplacer("*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;")
+	asCode = regexp.MustCompile(`(^|[\s(])(--?[a-z][a-z-]*|[\w./-]*(?:polex\.dev|\.ya?ml|\.json|/)[\w./@-]*)`)
+)
+
+// marked escapes the markup in a text, and shows flags, keys and paths in it as code.
+func marked(text string) string {
+	var b strings.Builder
+	for {
+		at := asCode.FindStringSubmatchIndex(text)
+		if at == nil {
+			return b.String() + markup.Replace(text)
+		}
+		word := strings.TrimRight(text[at[4]:at[5]], ".")
+		b.WriteString(markup.Replace(text[:at[4]]) + "`" + word + "`")
+		text = text[at[4]+len(word):]
+	}
+}
