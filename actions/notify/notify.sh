@@ -20,7 +20,7 @@ if [ -n "$INPUT_COMMIT" ]; then
   asked=yes
 fi
 if [ -n "$INPUT_ENDING" ]; then
-  arguments+=(--ending "$INPUT_ENDING")
+  arguments+=(--expires-within "$INPUT_ENDING")
   asked=yes
 fi
 # A job that failed before it found anything has left no report.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs polex-sign --promote over what a commit has under unsigned/, in one of two
+# Runs polex-sign promote over what a commit has under unsigned/, in one of two
 # jobs or in one alone. The inputs are the INPUT_ variables; the rest is what the
 # runner sets.
 set -euo pipefail
@@ -9,15 +9,15 @@ set -euo pipefail
 # shellcheck source=../scripts/target.sh
 . "$scripts/target.sh"
 
-arguments=(--promote --source "$INPUT_SOURCE")
+arguments=(promote --ref "$INPUT_SOURCE")
 case $INPUT_STEP in
   seal)
     if [ -z "$INPUT_SEALED" ]; then fail 2 'step: seal needs the input sealed, the folder to write to.'; fi
-    arguments+=(--sealed-output "$INPUT_SEALED")
+    arguments+=(--signed-output "$INPUT_SEALED")
     ;;
   commit)
     if [ -z "$INPUT_SEALED" ]; then fail 2 'step: commit needs the input sealed, the folder that step: seal has written.'; fi
-    arguments+=(--sealed-input "$INPUT_SEALED")
+    arguments+=(--signed-input "$INPUT_SEALED")
     ;;
   seal-and-commit) ;;
   *) fail 2 "There is no step $INPUT_STEP: seal, commit and seal-and-commit are known." ;;

@@ -204,7 +204,7 @@ func TestRunRehearses(t *testing.T) {
 		prepare func(*repository, *promote.Job)
 		want    string
 	}{
-		"the output exists":           {output(t.TempDir()), "name another folder with --sealed-output"},
+		"the output exists":           {output(t.TempDir()), "name another folder with --signed-output"},
 		"the output has no folder":    {output(t.TempDir() + "/missing/sealed"), "no such file"},
 		"another Git holds the index": {func(r *repository, _ *promote.Job) { r.write(".git/index.lock", "") }, "remove that file"},
 		"a folder is in the way":      {func(r *repository, _ *promote.Job) { r.write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},

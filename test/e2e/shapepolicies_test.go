@@ -144,7 +144,7 @@ type answer struct {
 // error.
 func applied(t *testing.T, arguments ...string) []answer {
 	t.Helper()
-	said, warned := spoken(t, append([]string{"--policy-report", "--output-format", "json"}, arguments...)...)
+	said, warned := spoken(t, append([]string{"--policy-report", "--output", "json"}, arguments...)...)
 	// What the CLI warns of stands before the report.
 	var report struct{ Results []answer }
 	if err := json.Unmarshal([]byte(said[max(0, strings.IndexByte(said, '{')):]), &report); err != nil {

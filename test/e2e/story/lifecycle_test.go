@@ -184,7 +184,7 @@ func (d draft) of(kind story.Kind) bool {
 // drafted has polex-request make drafts on a branch that it pushes, as carol.
 func drafted(t *testing.T, branch string, lasts time.Duration, args ...string) []draft {
 	t.Helper()
-	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--for", lasts.String(), "--branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
+	said, err := world.Polex(t.Context(), "polex-request", append([]string{"--expires-in", lasts.String(), "--pull-request-branch", branch, "--push", "--author", "carol <carol@example.com>", "-o", "json"}, args...)...)
 	must(t, err)
 	var report struct{ Results []draft }
 	if err := json.Unmarshal([]byte(said.Out), &report); err != nil || said.Status != 0 {
