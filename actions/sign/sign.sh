@@ -11,16 +11,16 @@ set -euo pipefail
 
 arguments=(promote --ref "$INPUT_SOURCE")
 case $INPUT_STEP in
-  seal)
-    if [ -z "$INPUT_SEALED" ]; then fail 2 'step: seal needs the input sealed, the folder to write to.'; fi
-    arguments+=(--signed-output "$INPUT_SEALED")
+  sign)
+    if [ -z "$INPUT_PROMOTION" ]; then fail 2 'step: sign needs the input promotion, the folder to write to.'; fi
+    arguments+=(--signed-output "$INPUT_PROMOTION")
     ;;
   commit)
-    if [ -z "$INPUT_SEALED" ]; then fail 2 'step: commit needs the input sealed, the folder that step: seal has written.'; fi
-    arguments+=(--signed-input "$INPUT_SEALED")
+    if [ -z "$INPUT_PROMOTION" ]; then fail 2 'step: commit needs the input promotion, the folder that step: sign wrote.'; fi
+    arguments+=(--signed-input "$INPUT_PROMOTION")
     ;;
-  seal-and-commit) ;;
-  *) fail 2 "There is no step $INPUT_STEP: seal, commit and seal-and-commit are known." ;;
+  sign-and-commit) ;;
+  *) fail 2 "The input step is sign, commit or sign-and-commit, not $INPUT_STEP." ;;
 esac
 case ${INPUT_KEEP_GOING:=false} in
   true) arguments+=(--keep-going) ;;
@@ -32,7 +32,7 @@ if [ "$INPUT_STEP" = commit ]; then unset GITHUB_TOKEN; fi
 target_branch "${INPUT_BRANCH:-}"
 fetch_with_token
 branch=
-if [ "$INPUT_STEP" != seal ]; then
+if [ "$INPUT_STEP" != sign ]; then
   case $INPUT_PULL_REQUEST in
     true)
       branch=polex/signed-${INPUT_SOURCE:0:12}
@@ -67,7 +67,7 @@ keep_report
 going=false
 if [ "$INPUT_KEEP_GOING" = true ] && [ "$status" -eq 1 ]; then
   going=true
-  if [ "$INPUT_STEP" = seal ] && [ -d "$INPUT_SEALED" ]; then status=0; fi
+  if [ "$INPUT_STEP" = sign ] && [ -d "$INPUT_PROMOTION" ]; then status=0; fi
 fi
 count=$(found '[.results[] | select(.outcome == "passed")] | length')
 if [ "$status" -eq 0 ] && [ "${count:-0}" -gt 0 ]; then

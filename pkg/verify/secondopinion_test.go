@@ -33,7 +33,7 @@ import (
 // notOfTrust are the reasons that nobody can give who is shown a message, its
 // evidence and an identity, and nothing else.
 var notOfTrust = []string{
-	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSeal, verify.ReasonBadMessage, verify.ReasonAltered,
+	verify.ReasonKindNotAllowed, verify.ReasonUnsigned, verify.ReasonMalformedSignature, verify.ReasonBadMessage, verify.ReasonAltered,
 	verify.ReasonBadLifetime, verify.ReasonNoExpiry, verify.ReasonExpired, verify.ReasonLifetimeTooLong, verify.ReasonNotYetValid,
 	verify.ReasonSignedInFuture, verify.ReasonWithdrawn, verify.ReasonBeyondLimits,
 }

@@ -127,7 +127,13 @@ func readTrust(t *testing.T, doc *exception.Document) {
 }
 
 // subcommands are those whose flags the pages name.
-var subcommands = map[string][][]string{"polex-sign": {{"trusted-root", "--help"}}, "polex-guard": {{"serve", "--help"}, {"check", "--help"}}}
+var subcommands = map[string][][]string{
+	"polex": {{"adopt"}}, "polex-sign": {{"promote"}, {"trusted-root"}}, "polex-guard": {{"serve"}, {"check"}}, "polex-prune": {{"cleanup-policies"}},
+	"polex-audit": {{"notify"}}, "polex-sandbox": {{"run"}, {"serve"}, {"token"}, {"config"}},
+}
+
+// maxHelp is the most lines of a help text. --help-all has all flags.
+const maxHelp = 40
 
 // TestFlags checks that every flag that the pages name is one that a command has, and
 // that the README names every command that is built.
@@ -142,8 +148,12 @@ func TestFlags(t *testing.T) {
 		if !strings.Contains(page(t, "README.md"), "`"+name) {
 			t.Errorf("the README does not mention %s", name)
 		}
-		for _, args := range append([][]string{{"--help"}}, subcommands[name]...) {
-			out, err := exec.Command(filepath.Join(binaries, name), args...).CombinedOutput()
+		for _, args := range append([][]string{nil}, subcommands[name]...) {
+			short, err := exec.Command(filepath.Join(binaries, name), append(args, "--help")...).CombinedOutput()
+			if lines := strings.Count(string(short), "\n"); err != nil || lines > maxHelp {
+				t.Errorf("%s %s --help: %v, %d lines", name, args, err, lines)
+			}
+			out, err := exec.Command(filepath.Join(binaries, name), append(args, "--help-all")...).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%s %s: %v", name, args, err)
 			}

@@ -107,7 +107,7 @@ func (o *Output[T]) Write(w io.Writer, v T) error {
 		}
 	}
 	buffered := bufio.NewWriter(w)
-	err := o.chosen.Write(buffered, v)
+	err := o.chosen.Write(screen{buffered, IsTerminal(w)}, v)
 	if err == nil {
 		err = buffered.Flush()
 	}

@@ -80,6 +80,8 @@ type Report struct {
 	// Done says what became of the documents that passed, where a command does something
 	// to them: "removed". The last line says how many those are.
 	Done string
+	// Aside counts the passed results that are not about a document of this run.
+	Aside int
 	// CountPassed is set to count documents that passed without a word, and not to
 	// keep a result for each, of which there may be very many: only JSON lists them.
 	CountPassed bool
@@ -89,6 +91,7 @@ type Report struct {
 
 	results []Result
 	counts  map[Outcome]int
+	read    map[string]bool // files on disk that hold the documents
 }
 
 // Add puts results on the report.

@@ -60,7 +60,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 			return cli.InConfig(err)
 		}
 		c := &cleanup{streams: streams, form: lifetime.CleanupForm(form), terms: terms, held: exception.Stream{Limit: maxPolicies},
-			report: &cli.Report{Tool: "polex-prune", Reasons: reasons()}}
+			report: &cli.Report{Tool: "polex-prune", Done: "with a policy", Reasons: reasons()}}
 		if c.form != lifetime.DeletingPolicy && c.form != lifetime.ClusterCleanupPolicy {
 			return cli.Usagef("--form %q is not DeletingPolicy or ClusterCleanupPolicy", form)
 		}

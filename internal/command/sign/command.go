@@ -149,7 +149,7 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 		return nil, err
 	}
 	shapeconfig.LeaveClaims(&shapes)
-	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign",
+	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign", Done: "signed",
 		Reasons: slices.Concat(promote.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(), shapeconfig.Reasons(shapes), ownReasons())}}
 	shapes.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), r.report)
 	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {

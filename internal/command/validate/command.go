@@ -79,7 +79,7 @@ func New(streams cli.Streams) *cobra.Command {
 			return err
 		}
 		shapeconfig.WeighClaims(cfg.Promote, &config)
-		report := &cli.Report{Tool: "polex-validate", Reasons: reasons(config), CountPassed: !format.Writes("json")}
+		report := &cli.Report{Tool: "polex-validate", Done: "valid", Reasons: reasons(config), CountPassed: !format.Writes("json")}
 		repository, err := openRepository(cfg)
 		if err != nil {
 			return err

@@ -69,7 +69,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		report := &cli.Report{Tool: "polex-verify", Reasons: append(verify.Reasons(), ownReasons()...)}
+		report := &cli.Report{Tool: "polex-verify", Done: "verified", Reasons: append(verify.Reasons(), ownReasons()...)}
 		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
 		if only.on {
 			inputs.Screen = only.screen

@@ -65,7 +65,7 @@ func (d *detached) verify(r *run, in cli.Inputs) {
 
 // detachedHints say what to do where a seal would ask for something else.
 var detachedHints = map[string]string{
-	verify.ReasonBadMessage:       "verify a sealed document without --bundle",
-	verify.ReasonMalformedSeal:    "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",
-	verify.ReasonEvidenceMismatch: "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a sealed document without --bundle",
+	verify.ReasonBadMessage:         "verify a sealed document without --bundle",
+	verify.ReasonMalformedSignature: "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",
+	verify.ReasonEvidenceMismatch:   "the bundle signs other bytes: restore the file that was signed, or find its bundle; verify a sealed document without --bundle",
 }
