@@ -9,33 +9,32 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Verified is what is expected of a document that has to be accepted.
+// Verified is the expected result of a document that must be accepted.
 const Verified = "verified"
 
 // The files of a case.
 const (
-	PolicyFile = "policy.yaml" // names the trusted root by the name below
+	PolicyFile = "policy.yaml" // it refers to RootFile by its name
 	RootFile   = "trusted_root.json"
 )
 
-// Case is one file to judge.
+// Case is one file to verify.
 type Case struct {
-	// Name is that of its file, without .txtar: the folder of its reason, and its title.
+	// Name is the path of the case without .txtar: the folder of its reason, and its title.
 	Name string
-	// Expect is what has to come of each document of the file, in their order:
-	// the reason of the refusal, or [Verified].
+	// Expect has the expected result of each document of the file, in their order: the reason of
+	// the rejection, or [Verified].
 	Expect []string
 	Title  string
 	Now    time.Time
-	// Differs says why cosign's verdict on the same evidence is another; "" is
-	// agreement, where cosign has a say at all.
+	// Differs is the reason if cosign accepts or rejects the same evidence differently, or "".
 	Differs string
 
 	File   string // the name of Input
 	Input  []byte
 	Policy []byte
 	Root   []byte
-	// The names of Policy and of Root in the corpus, which many cases share.
+	// The names of Policy and Root in the corpus. Many cases share them.
 	policy, root string
 }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Dir returns the folder of the corpus, which lies in a folder of this module.
+// Dir returns the folder of the corpus. The working directory must be in this module.
 func Dir() (string, error) {
 	at, err := os.Getwd()
 	if err != nil {
@@ -31,8 +31,8 @@ func Dir() (string, error) {
 
 const extension = ".txtar"
 
-// Name is that of a case: the folder of the first reason for which something of it is
-// refused, and a name within.
+// Name returns the name of a case: the folder of the first expected rejection, and a name within
+// it.
 func Name(expect []string, within string) string {
 	folder := Verified
 	if i := slices.IndexFunc(expect, func(reason string) bool { return reason != Verified }); i >= 0 {
@@ -90,9 +90,9 @@ func Read() ([]*Case, error) {
 	return cases, nil
 }
 
-// Write makes the corpus hold these cases and no others, each in the folder of its
-// reason. A case that is there under the same name keeps what was forged for it, since
-// what was refused once has to stay refused; remove its file to have it forged anew.
+// Write replaces the corpus by these cases, each in the folder of its reason. An existing case of
+// the same name keeps its forged files, because a rejected attack must stay rejected. Remove its
+// file to forge it again.
 func Write(cases []*Case) error {
 	dir, err := Dir()
 	if err != nil {
@@ -129,7 +129,7 @@ func Write(cases []*Case) error {
 	})
 }
 
-// digested names a file that cases share by what it holds.
+// digested names a shared file by the digest of its content.
 func digested(folder string, content []byte, extension string) string {
 	digest := sha256.Sum256(content)
 	return fmt.Sprintf("%s/%x%s", folder, digest[:6], extension)

@@ -17,7 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// lines say of each entry what matters, without what changes from run to run.
+// lines returns the important fields of each entry, without values that differ in each run.
 func lines(l *ledger.Ledger) []string {
 	var all []string
 	for _, e := range l.Entries {
@@ -53,7 +53,7 @@ func found(l *ledger.Ledger) []string {
 	return all
 }
 
-// story is a repository in which everything happens that can.
+// story is a repository with every kind of event.
 func story(t *testing.T, w *world) *repository {
 	t.Helper()
 	sealed := w.seal(t, draft("a", "30d", "first"), draft("a", "60d", "second"), draft("b", "30d", "b"), draft("c", "1h", "c"), draft("d", "30d", "d"))
@@ -109,14 +109,14 @@ func TestStory(t *testing.T) {
 		t.Errorf("%d commits, %d merged, to %s", l.Commits, l.Merged, l.Tip)
 	}
 
-	// What the certificate says is told of the certificate, and the time is witnessed.
+	// The certificate's data is on the signature, and the signing time is proven.
 	s := l.Entries[1].Seal.Signatures[0]
 	if s.Authority != "merge" || s.Subject != subject || !strings.Contains(s.Run, "/actions/runs/") || s.Source != "https://github.com/acme/exceptions" ||
 		len(s.Commit) != 40 || s.LogIndex < 0 || l.Entries[1].Seal.SignedAt.Before(w.now) {
 		t.Errorf("the signature says %+v", s)
 	}
 
-	// An expiry is one, and not a seal that does not hold.
+	// An expired exception is expired, and not invalid.
 	later := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.Add(45 * 24 * time.Hour) })
 	states := later.States()
 	if states[ledger.Open] != 1 || states[ledger.Expired] != 3 || states[ledger.Unverified] != 1 {
@@ -129,7 +129,7 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// TestAt: the ledger of a time is what it would have been then.
+// TestAt: the report for an earlier time shows the state at that time.
 func TestAt(t *testing.T) {
 	w := inWorld(t)
 	r := story(t, w)
@@ -146,15 +146,14 @@ func TestAt(t *testing.T) {
 	if got := at(-5); got.Commits != 0 || len(got.Entries) != 0 {
 		t.Errorf("before the beginning: %d commits", got.Commits)
 	}
-	// The seals here are from after the commits: signed in the future, as seen from then.
+	// The documents are signed after the commits, so at that time they are signed in the future.
 	l := at(5)
 	if e := l.Entries[0]; len(l.Entries) != 1 || e.State != ledger.Unverified || e.Seal.Now.Reason != "signed-in-the-future" || !e.Verified {
 		t.Errorf("%q: %+v", lines(l), l.Entries[0].Seal)
 	}
 }
 
-// TestSealedRequest: what was signed and lies under unsigned/ as well is no more than a
-// request there.
+// TestSealedRequest: a signed document under unsigned/ is only a request there.
 func TestSealedRequest(t *testing.T) {
 	w := inWorld(t)
 	sealed := w.seal(t, draft("a", "30d", "first"))[0]
@@ -170,7 +169,7 @@ func TestSealedRequest(t *testing.T) {
 	}
 }
 
-// TestUnbelieved: nothing is taken from a seal that does not hold.
+// TestUnbelieved: no field of an invalid signature is trusted.
 func TestUnbelieved(t *testing.T) {
 	w := inWorld(t)
 	both := w.seal(t, draft("a", "30d", "honest"), draft("first", "30d", "first"))
@@ -185,7 +184,7 @@ func TestUnbelieved(t *testing.T) {
 				t.Fatal("nothing is changed")
 			}
 			r := newRepository(t, w.now)
-			if tc.reason == "unsigned" { // before anything is signed, it is a finding of another kind
+			if tc.reason == "unsigned" { // without a first signature it is another kind of finding
 				r.commit("Workflow", "Sign another", files{"signed/first.yaml": both[1]})
 				r.commit("Pruner", "Prune\n\nPolex-Pruned: signed/first.yaml 1", files{"signed/first.yaml": "", "x": "y"})
 			}
@@ -205,7 +204,7 @@ func TestUnbelieved(t *testing.T) {
 	}
 }
 
-// TestMergedHistory: what a merge hides behind its second parent is found.
+// TestMergedHistory: a history behind the second parent of a merge is found.
 func TestMergedHistory(t *testing.T) {
 	w := inWorld(t)
 	sealed := w.seal(t, draft("hidden", "30d", "h"), draft("b", "30d", "b"))
@@ -280,13 +279,13 @@ func TestClocks(t *testing.T) {
 	if sums := l.Sums(0); sums.Of != 0 || sums.LeftOut != 1 {
 		t.Errorf("a time that runs backwards is counted: %+v", sums)
 	}
-	// No commit of the future puts off what comes after it.
+	// A commit time in the future does not delay later commits.
 	if l := r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(-time.Minute) }); len(l.Entries) != 1 || l.Commits != 3 {
 		t.Errorf("%q", lines(l))
 	}
 }
 
-// TestSteps: a ledger with remembered steps is the same, also if they lie.
+// TestSteps: the report with a cache of steps is the same, even if the cache is wrong.
 func TestSteps(t *testing.T) {
 	w := inWorld(t)
 	r := story(t, w)

@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 )
 
-// asked says who wrote the exception of an entry first, when, where, and how it was moved.
+// asked returns the first author of an exception, the time, the file and the moves.
 func asked(e *ledger.Entry) string {
 	if e.Request == nil {
 		return string(e.State)
@@ -28,8 +28,8 @@ func asked(e *ledger.Entry) string {
 
 const otherKinds = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n---\napiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\n"
 
-// TestMoves: an exception keeps its first author, time and file when it is moved and edited on
-// the way, as polex adopt does.
+// TestMoves: an exception keeps its first author, time and file if it is moved and edited, as polex
+// adopt does.
 func TestMoves(t *testing.T) {
 	w := inWorld(t)
 	text := draft("a", "30d", "a")
@@ -73,8 +73,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestMovesFromLists: the author of an item of a list, and of an exception whose namespace is a
-// variable of Flux, is known after the move.
+// TestMovesFromLists: the author is known after the move for an item of a list, and for an
+// exception with a Flux variable as namespace.
 func TestMovesFromLists(t *testing.T) {
 	w := inWorld(t)
 	item := func(name string) string {
@@ -91,8 +91,8 @@ func TestMovesFromLists(t *testing.T) {
 	}
 }
 
-// TestNotSigned: an exception that was there before the first signature is not signed yet, and
-// is not taken for one that was tampered with.
+// TestNotSigned: an exception from before the first signature is "not signed yet", and not reported
+// as modified.
 func TestNotSigned(t *testing.T) {
 	w := inWorld(t)
 	sealed := w.seal(t, draft("a", "30d", "a"))[0]
@@ -132,7 +132,7 @@ func TestNotSigned(t *testing.T) {
 	expect("edited later", []string{"a unverified", "b unverified", "evil unverified"}, []string{"unverified a signed/a.yaml", "unverified b signed/b.yaml", "unverified evil signed/evil.yaml", "returned a signed/a.yaml"})
 }
 
-// TestList: a list of exceptions names no policy, and is no first signature.
+// TestList: a list of exceptions names no policy, and does not count as the first signature.
 func TestList(t *testing.T) {
 	w := inWorld(t)
 	r := newRepository(t, w.now.Add(-4*time.Hour))
@@ -148,8 +148,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestMayHoldExceptions: what may hold an exception is reported, whatever its group, the case
-// of its kind, and the list around it.
+// TestMayHoldExceptions: every document that may hold an exception is reported, with any group, any
+// case of the kind, and in any list.
 func TestMayHoldExceptions(t *testing.T) {
 	w := inWorld(t)
 	for _, head := range []string{

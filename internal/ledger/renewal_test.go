@@ -27,12 +27,12 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// renewing drafts an exception that says that it renews another one.
+// renewing drafts an exception that renews another one.
 func renewing(name, expiresIn, renews, number string) string {
 	return strings.Replace(draft(name, expiresIn, name), "annotations: {", fmt.Sprintf("annotations: {polex.dev/renews: %q, polex.dev/renewal: %q, ", renews, number), 1)
 }
 
-// digestOf is that of the message in a seal.
+// digestOf returns the digest of the signed message.
 func digestOf(t *testing.T, sealed string) string {
 	t.Helper()
 	doc, err := exception.Parse([]byte(sealed), "sealed")
@@ -61,7 +61,7 @@ func chain(t *testing.T, w *world) *repository {
 	return r
 }
 
-// told says of each entry how it is renewed.
+// told returns the renewals of each entry.
 func told(l *ledger.Ledger) []string {
 	var all []string
 	for _, e := range l.Entries {
@@ -97,7 +97,7 @@ func TestRenewals(t *testing.T) {
 	if len(l.Findings) != 0 || len(l.Chains) != 1 {
 		t.Fatalf("%v, %d chains", l.Findings, len(l.Chains))
 	}
-	// From the first signature to the last end, though the first left before its own.
+	// From the first signing to the last expiry, although the first was removed before its expiry.
 	c := l.Chains[0]
 	length, known := c.Length()
 	if from, to := l.Entries[0].Seal.SignedAt, l.Entries[2].ExpiresAt; !known || !c.From.Equal(from) || !c.To.Equal(to) || length != to.Sub(from) || length < 29*24*time.Hour {
@@ -116,14 +116,14 @@ func TestRenewals(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	// Long after all have ended: that they held when they were signed is enough.
+	// Long after all have expired: they were valid at the signing, and that is enough.
 	past := r.mustRead(w, func(o *ledger.Options) { o.Now = w.now.AddDate(1, 0, 0) })
 	if got := told(past); got[2] != "a-r2 expired renews:a-r1/2 of:a-r1/1 chain:a-a-r2/2 of 3" || past.Sums(0).Renewals[0].Open != 0 || past.Sums(0).Renewals[0].Ever != 2 {
 		t.Errorf("a year later: %q", got)
 	}
 }
 
-// TestRenewalsAt: what was renewed later was not renewed then.
+// TestRenewalsAt: the report for an earlier time has no later renewals.
 func TestRenewalsAt(t *testing.T) {
 	w := inWorld(t)
 	r := chain(t, w)
@@ -138,7 +138,7 @@ func TestRenewalsAt(t *testing.T) {
 	}
 }
 
-// TestRenewedOften: that is asked for, and asks of what is there alone.
+// TestRenewedOften: the finding is optional, and only about exceptions under signed/.
 func TestRenewedOften(t *testing.T) {
 	w := inWorld(t)
 	r := chain(t, w)
@@ -158,7 +158,7 @@ func TestRenewedOften(t *testing.T) {
 	}
 }
 
-// TestNotARenewal: what was signed as a renewal is held against what was there.
+// TestNotARenewal: a signed renewal is compared with its predecessor in the history.
 func TestNotARenewal(t *testing.T) {
 	w := inWorld(t)
 	first := w.seal(t, draft("a", "10d", "a"))[0]
@@ -171,7 +171,7 @@ func TestNotARenewal(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before  string // under signed/ as a.yaml
 		after   string
-		unsaid  bool // the successor is put there without a seal
+		unsaid  bool // the successor has no signature
 		message string
 		renews  bool
 		linked  bool
@@ -224,8 +224,8 @@ func TestNotARenewal(t *testing.T) {
 	}
 }
 
-// TestRenewalForks: two can renew one, and a message that came back is renewed as it
-// was there last.
+// TestRenewalForks: two exceptions can renew the same one. If a message left and came back, its
+// last appearance is renewed.
 func TestRenewalForks(t *testing.T) {
 	w := inWorld(t)
 	first := w.seal(t, draft("a", "10d", "a"))[0]
@@ -248,7 +248,7 @@ func TestRenewalForks(t *testing.T) {
 	}
 }
 
-// TestRenewalCutOff: where the history is cut off, a predecessor may have been there.
+// TestRenewalCutOff: in a shallow clone, the predecessor may be in the missing commits.
 func TestRenewalCutOff(t *testing.T) {
 	w := inWorld(t)
 	r := chain(t, w)
@@ -264,8 +264,8 @@ func TestRenewalCutOff(t *testing.T) {
 	}
 }
 
-// TestRenewalUnwitnessed: of a key without a log nobody says when it signed. Of what has
-// ended, what can be told is that it held up to there, and that is enough to be renewed.
+// TestRenewalUnwitnessed: a key without a log proves no signing time. An expired exception of such
+// a key counts as valid before its expiry, so it can be renewed.
 func TestRenewalUnwitnessed(t *testing.T) {
 	w := inWorld(t)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -313,7 +313,7 @@ func TestRenewalUnwitnessed(t *testing.T) {
 	}
 }
 
-// keyed seals a document by a key, with nothing beside the signature.
+// keyed signs a document with a key, without a log entry or a timestamp.
 func keyed(t *testing.T, key *ecdsa.PrivateKey, text string) string {
 	t.Helper()
 	doc, err := exception.Parse([]byte(text), "draft")

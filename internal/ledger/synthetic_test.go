@@ -15,9 +15,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// synthetic makes a repository of 20 commits for every 10 exceptions: 10 ask for
-// one each, 8 sign one or two, and 2 take two older ones away. A fifth of the
-// requests is merged, beside the commit that asks.
+// synthetic makes a repository with 20 commits for every 10 exceptions: 10 request one each, 8 sign
+// one or two, and 2 remove two older ones. A fifth of the requests is in a merge.
 func synthetic(tb testing.TB, w *world, exceptions int) *repository {
 	tb.Helper()
 	docs := make([]*exception.Document, exceptions)
@@ -42,7 +41,7 @@ func synthetic(tb testing.TB, w *world, exceptions int) *repository {
 		}
 		for i := group; i < group+10; {
 			var change []string
-			take := 1 + (i%5)/4 // 4 and 9 with the one behind them
+			take := 1 + (i%5)/4 // 4 and 9 together with the next one
 			if i == group+4 || i == group+8 {
 				take = 2
 			}
@@ -86,7 +85,7 @@ func write(path string, content []byte) string {
 	return fmt.Sprintf("M 100644 inline %s\ndata %d\n%s\n", path, len(content), content)
 }
 
-// commit adds a commit to main or, merged, one beside it and the merge of that.
+// commit adds a commit to main or, if merged, a commit on a branch and its merge.
 func (h *history) commit(who, message string, merged bool, changes ...string) {
 	h.when = h.when.Add(time.Minute)
 	by := fmt.Sprintf("%s <%s@example.com> %d +0000", who, who, h.when.Unix())
@@ -113,8 +112,8 @@ func (h *history) commit(who, message string, merged bool, changes ...string) {
 	}
 }
 
-// TestSynthetic: a ledger of a long history is right, and equal from a clone, with
-// remembered steps and without.
+// TestSynthetic: the report of a long history is correct. It is the same from a clone, with and
+// without a cache.
 func TestSynthetic(t *testing.T) {
 	w := inWorld(t)
 	const exceptions = 120
@@ -147,8 +146,8 @@ func TestSynthetic(t *testing.T) {
 	}
 }
 
-// BenchmarkLedger reads 10,000 commits with 5,000 exceptions, of which many have ended:
-// for the first time, with the steps remembered, and folders that never held anything.
+// BenchmarkLedger reads 10,000 commits with 5,000 exceptions, many of them expired. It measures the
+// first run, a run with a cache, and folders without files.
 func BenchmarkLedger(b *testing.B) {
 	w := inWorld(b)
 	r := synthetic(b, w, 5000)

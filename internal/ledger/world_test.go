@@ -23,10 +23,10 @@ import (
 
 const subject = "https://github.com/acme/exceptions/.github/workflows/sign.yaml@refs/heads/main"
 
-// world is a Sigstore on loopback, and what its workflow signs.
+// world is a Sigstore on loopback with a signer and a verifier.
 type world struct {
 	*sandbox.Sandbox
-	now      time.Time // just before everything
+	now      time.Time // before every commit and signature
 	signer   *sign.Signer
 	verifier *verify.Verifier
 }
@@ -65,7 +65,7 @@ func inWorld(tb testing.TB) *world {
 	return w
 }
 
-// seal seals documents as polex-sign does, and returns them as they are written.
+// seal signs documents as polex-sign does, and returns their texts.
 func (w *world) seal(tb testing.TB, texts ...string) []string {
 	tb.Helper()
 	out := make([]string, len(texts))
@@ -83,7 +83,7 @@ func (w *world) seal(tb testing.TB, texts ...string) []string {
 	return out
 }
 
-// draft is a request for an exception that lives so long.
+// draft is a request for an exception with this duration.
 func draft(name, expiresIn, reason string) string {
 	return fmt.Sprintf(`apiVersion: kyverno.io/v2
 kind: PolicyException
@@ -101,7 +101,7 @@ spec:
 `, name, expiresIn, reason)
 }
 
-// repository is a real one, driven by git, whose commits are a minute apart.
+// repository is a real Git repository. Its commits are a minute apart.
 type repository struct {
 	tb   testing.TB
 	dir  string
@@ -115,7 +115,7 @@ func newRepository(tb testing.TB, when time.Time) *repository {
 	return r
 }
 
-// git runs git as somebody.
+// git runs git with a person as author and committer.
 func (r *repository) git(who string, args ...string) string {
 	r.tb.Helper()
 	cmd := exec.Command("git", args...)
@@ -136,7 +136,7 @@ func (r *repository) git(who string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// files are what a commit changes; "" removes one.
+// files are the changes of a commit; "" removes a file.
 type files map[string]string
 
 func (r *repository) commit(who, message string, change files) string {
@@ -162,7 +162,7 @@ func (r *repository) commit(who, message string, change files) string {
 	return r.git(who, "rev-parse", "HEAD")
 }
 
-// merge commits on a branch of its own and merges that.
+// merge commits on a branch and merges it.
 func (r *repository) merge(who, merger, message string, change files) {
 	r.tb.Helper()
 	r.git(who, "checkout", "--quiet", "-b", "request")
@@ -173,7 +173,7 @@ func (r *repository) merge(who, merger, message string, change files) {
 	r.git(who, "branch", "--quiet", "--delete", "request")
 }
 
-// read makes the ledger of a branch.
+// read makes the report of the branch main.
 func (r *repository) read(w *world, bend func(*ledger.Options)) (*ledger.Ledger, error) {
 	r.tb.Helper()
 	opened, err := git.Open(r.dir)

@@ -1,2 +1,2 @@
-// Package plain makes hostile text safe to show.
+// Package plain makes untrusted text safe to print.
 package plain

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line makes hostile text safe to print on one line of a terminal or of a CI
-// log. Control, format and other unprintable characters become \u escapes, and
-// the two openings of a runner command ("::" and "##[") are broken, so that a
-// document's text is never taken for a command to the runner.
+// Line makes untrusted text safe to print on one line of a terminal or a CI log. Control, format
+// and other unprintable characters become \u escapes. Line also breaks the two prefixes of runner
+// commands ("::" and "##["), so the runner never executes text of a document.
 func Line(text string) string {
 	var b strings.Builder
 	for i, w := 0, 0; i < len(text); i += w {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Markdown makes hostile text plain in Markdown: every character that could
-// begin a link, a tag, a mention or a cell becomes a character reference.
+// Markdown makes untrusted text safe in Markdown. It replaces every character that can begin a
+// link, a tag, a mention or a table cell.
 func Markdown(text string) string {
 	var b strings.Builder
 	for _, r := range Line(text) {
@@ -16,6 +16,6 @@ func Markdown(text string) string {
 		}
 		b.WriteRune(r)
 	}
-	// A bare address would become a link.
+	// Markdown turns a plain URL into a link.
 	return strings.ReplaceAll(b.String(), "://", "&#58;//")
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Count is a number with its noun: "1 commit", "2 commits".
+// Count returns a number with its noun: "1 commit", "2 commits".
 func Count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -13,8 +13,7 @@ func Count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// Cut returns a text of at most so many characters. The last one of a text that is cut
-// is "…".
+// Cut shortens a text to most characters. A shortened text ends in "…".
 func Cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

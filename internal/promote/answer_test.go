@@ -45,7 +45,7 @@ spec:
   - policyName: p
     ruleNames: [r]
 `
-	// datedRequest states its end under a key of a team's own.
+	// datedRequest states its expiry under a key of the team.
 	datedRequest = `apiVersion: kyverno.io/v2
 kind: PolicyException
 metadata:
@@ -55,8 +55,7 @@ spec: {}
 `
 )
 
-// TestDiffers: a message is the request, but for what signing adds, each at its
-// own place.
+// TestDiffers: the signed message equals the request, except for the fields that signing adds.
 func TestDiffers(t *testing.T) {
 	witnessed := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	const expiry = "    polex.dev/expires-at: \"2026-03-08T12:00:00Z\"\n"
@@ -65,8 +64,8 @@ func TestDiffers(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		request string
-		changes []string // what is replaced by what, in turn
-		want    string   // "" where it is the request
+		changes []string // pairs of old and new text
+		want    string   // "" if it equals the request
 	}{
 		{"its duration became a time", oldRequest, []string{atAnnotations, atAnnotations + expiry}, ""},
 		{"likewise, as the native field, with a default", newRequest, []string{atSpec, atSpec + "  expiresAt: \"2026-03-08T12:00:00Z\"\n  reportResult: skip\n"}, ""},
@@ -114,7 +113,7 @@ func TestDiffers(t *testing.T) {
 			}
 		})
 	}
-	// The record of a review that the request wrote itself is not left out.
+	// Record fields in the request itself are compared.
 	claims := strings.Replace(bareRequest, atName, atName+"  annotations: {polex.dev/approved-by: ann}\n", 1)
 	if got := promote.Differs(parse(t, claims), parse(t, strings.Replace(claims, "ann}", "bob}", 1)), witnessed, lifetime.Terms{}); got == "" {
 		t.Error("another approver than the request says")

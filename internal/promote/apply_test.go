@@ -23,8 +23,7 @@ const jsonText = `{
 }
 `
 
-// One commit takes everything from the queue to the signed folder, and the real
-// git reads it as that.
+// One commit moves all pending files to the signed folder, and git shows it in the same way.
 func TestApplyCommits(t *testing.T) {
 	several := "# for both\n---\n" + exceptionText("b") + "---\n" + exceptionText("c")
 	r := newRepository(t, map[string]string{
@@ -99,7 +98,7 @@ func TestApplyOneException(t *testing.T) {
 	}
 }
 
-// Other folders, below the root and asked for from a folder of the work tree.
+// Other folders, not at the root, and opened from a folder of the work tree.
 func TestApplyOtherFolders(t *testing.T) {
 	r := newRepository(t, map[string]string{"exceptions/inbox/a.yaml": exceptionText("a"), "unsigned/not-this.yaml": "x\n"})
 	q, err := r.try(r.path("exceptions/inbox"), promote.Options{Unsigned: "./exceptions/inbox/", Signed: "exceptions/approved"})
@@ -115,8 +114,7 @@ func TestApplyOtherFolders(t *testing.T) {
 	r.unchanged(r.head())
 }
 
-// Without a commit the work tree is changed, and the history and index are left
-// to the caller.
+// Without a commit, only the work tree changes. The caller handles the history and the index.
 func TestApplyWithoutCommit(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b/b.yaml": exceptionText("b")})
 	head := r.head()
@@ -134,8 +132,7 @@ func TestApplyWithoutCommit(t *testing.T) {
 	}
 }
 
-// The runner's usual checkouts: shallow, detached, a linked work tree, and refs
-// that are packed.
+// The usual checkouts of a CI runner: shallow, detached, a linked work tree, and packed refs.
 func TestApplyInCheckouts(t *testing.T) {
 	for name, checkout := range map[string]func(*repository) string{
 		"shallow": func(r *repository) string {
@@ -192,8 +189,8 @@ func TestEmptyQueue(t *testing.T) {
 	}
 }
 
-// The queue is what HEAD holds, wherever the work tree's index or other refs
-// are; files that Git ignores are not in it.
+// The pending files are those of HEAD, with any index, work tree and other refs. Ignored files do
+// not count.
 func TestQueueIsHead(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".gitignore": "*.local.yaml\n"})
 	r.write("unsigned/b.local.yaml", exceptionText("b"))
@@ -216,7 +213,7 @@ func TestAuthor(t *testing.T) {
 		name   string
 		commit commit.Author
 		config map[string]string
-		want   string // "" for nobody
+		want   string // "" if there is no author
 	}{
 		{name: "nobody"},
 		{name: "half of a name", commit: commit.Author{Name: "Polex Bot"}},
@@ -264,7 +261,7 @@ func TestAuthorBreaksHeader(t *testing.T) {
 	r.unchanged(head)
 }
 
-// What is handed back must be what was asked for.
+// The signed documents must match the requested ones.
 func TestApplyChecksDocuments(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b.yaml": exceptionText("b")})
 	head := r.head()

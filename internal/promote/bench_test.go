@@ -10,15 +10,15 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The size of the repository that is measured.
+// The size of the measured repository.
 const (
 	oldCommits = 10_000
 	oldSigned  = 10_000
 	newWaiting = 10
 )
 
-// largeRepository has that many commits and signed exceptions, of the size of
-// sealed ones, and that many that wait. Git makes it from a stream.
+// largeRepository has so many commits, signed exceptions of realistic size, and pending exceptions.
+// Git makes it from a stream.
 func largeRepository(tb testing.TB) *repository {
 	tb.Helper()
 	r := newRepository(tb, nil)
@@ -49,7 +49,7 @@ func largeRepository(tb testing.TB) *repository {
 	return r
 }
 
-// sealedFilling is as long as the annotations of a seal.
+// sealedFilling is as long as the annotations of a signature.
 func sealedFilling() string {
 	filling := make([]byte, 7000)
 	state := uint32(1)
@@ -73,8 +73,8 @@ func sealedText(name, filling string) string {
 	return string(out.Source())
 }
 
-// BenchmarkLargeRepository plans and commits what waits in a repository with a
-// long history and many signed exceptions.
+// BenchmarkLargeRepository plans and commits the pending exceptions in a repository with a long
+// history and many signed exceptions.
 func BenchmarkLargeRepository(b *testing.B) {
 	r := largeRepository(b)
 	b.ReportAllocs()

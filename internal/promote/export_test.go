@@ -1,4 +1,4 @@
 package promote
 
-// Differs is differs, for tests: no honest signer makes what it has to refuse.
+// Differs is differs, for tests: no honest signer makes a message that it rejects.
 var Differs = differs

@@ -17,8 +17,8 @@ import (
 	"github.com/polex-dev/polex/pkg/sign"
 )
 
-// TestGrandfathered: an exception that the trust policy grandfathers is signed with the end
-// of its entry, also where its review is recorded. Once it was signed, it is signed no more.
+// TestGrandfathered: a grandfathered exception is signed with the expiry of its entry, also with a
+// review record. After it was signed once, it is never signed again.
 func TestGrandfathered(t *testing.T) {
 	text := podText("a", "a")
 	signed := strings.Replace(text, "  namespace:", "  annotations: {cosign.sigstore.dev/message: x}\n  namespace:", 1)

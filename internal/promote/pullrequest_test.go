@@ -17,8 +17,8 @@ import (
 
 var proposed = commit.Remote{Name: "origin", Branch: "proposed"}
 
-// TestOnBranch: a branch holds a promotion if its commit is the one that the promotion
-// makes. Anybody who may push branches could have pushed another.
+// TestOnBranch: a branch holds a promotion if its commit is the commit of that promotion. Anybody
+// with write access to branches could have pushed another one.
 func TestOnBranch(t *testing.T) {
 	s := newSigstore(t)
 	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
@@ -37,11 +37,11 @@ func TestOnBranch(t *testing.T) {
 	const another = "it is not the commit that this promotion makes"
 	for _, tc := range []struct {
 		name    string
-		edit    func(r *repository)             // what the branch holds
-		commit  func(c *planted, r *repository) // and how that is committed
+		edit    func(r *repository)             // content of the branch
+		commit  func(c *planted, r *repository) // the commit with that content
 		by      func(*commit.Author)
-		nobody  bool // is trusted
-		nothing bool // is committed
+		nobody  bool // no trusted signer is configured
+		nothing bool // nothing is committed
 		want    string
 	}{
 		{name: "as it was pushed", nothing: true},
@@ -116,13 +116,13 @@ func TestOnBranch(t *testing.T) {
 	}
 }
 
-// planted is a commit that somebody makes who may choose all of it.
+// planted is a commit of an attacker who chooses all of its fields.
 type planted struct {
 	tree, author, committer, message string
 	parents                          []string
 }
 
-// plant writes a commit, and returns its hash. The address of Polex Bot is the bot's.
+// plant writes a commit, and returns its hash. Its email address is the one of Polex Bot.
 func (r *repository) plant(c planted) string {
 	r.tb.Helper()
 	args := []string{"commit-tree", c.tree}

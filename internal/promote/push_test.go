@@ -13,8 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// remote makes a bare repository that the main branch follows, and another clone
-// of it.
+// remote makes a bare repository as the upstream of main, and another clone of it.
 func (r *repository) remote() (other *repository) {
 	r.tb.Helper()
 	dir := filepath.Join(r.tb.TempDir(), "remote.git")
@@ -35,7 +34,7 @@ func (r *repository) pushed(message string) {
 
 var toMain = commit.Push{To: commit.Remote{Name: "origin", Branch: "main"}}
 
-// TestPushPlansAnew: what others did between the signing and the push counts.
+// TestPushPlansAnew: changes by others between the signing and the push are respected.
 func TestPushPlansAnew(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -117,8 +116,7 @@ func TestPushPlansAnew(t *testing.T) {
 	}
 }
 
-// TestLand: only promotions are pushed on their own account, whatever a commit
-// says of itself.
+// TestLand: only promotions are pushed, and not every commit that has the trailer.
 func TestLand(t *testing.T) {
 	trailer := "Sign\n\nPolex-Source-Commit: x\n"
 	for _, tc := range []struct {
@@ -200,8 +198,7 @@ func TestLand(t *testing.T) {
 	}
 }
 
-// TestLandConflicts: what others changed under a promotion that was not pushed
-// is theirs.
+// TestLandConflicts: changes by others win over a promotion that was not pushed.
 func TestLandConflicts(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "signed/.gitkeep": ""})
 	other := r.remote()
@@ -219,8 +216,8 @@ func TestLandConflicts(t *testing.T) {
 	r.unchanged(head)
 }
 
-// TestLandWithdrawn: a promotion that waited in a clone signs nothing that main has taken
-// back since, nor what it would allow no more.
+// TestLandWithdrawn: an unpushed promotion signs nothing that main has withdrawn or does not allow
+// any more.
 func TestLandWithdrawn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		others func(*repository)
@@ -262,8 +259,8 @@ func TestLandWithdrawn(t *testing.T) {
 	}
 }
 
-// TestReplacedName: the name of a signed file that goes can be anything that was
-// ever committed, and adds no line to the message.
+// TestReplacedName: the name of a replaced file can be any text, and cannot add a line to the
+// message.
 func TestReplacedName(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), "signed/x\nApproved-by: Eve <eve@example.com>\nx.yaml": exceptionText("a")})
 	q, err := r.try(r.Dir, promote.Options{Replace: true})

@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// A file that cannot be promoted stops the whole queue, and is named.
+// A file that cannot be promoted stops the run, and the error names it.
 func TestOpenRefuses(t *testing.T) {
 	good := exceptionText("a")
 	for _, tc := range []struct {
@@ -136,12 +136,12 @@ func (r *repository) link(target, name string) {
 	}
 }
 
-// What was not committed was not reviewed.
+// Uncommitted changes were not reviewed.
 func TestOpenDirty(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		dirty func(*repository)
-		want  string // of the error; "" for a queue that is read
+		want  string // of the error, or "" if the pending files are read
 	}{
 		{"clean", func(*repository) {}, ""},
 		{"changed in the queue", func(r *repository) { r.write("unsigned/a.yaml", exceptionText("evil")) }, `"unsigned/a.yaml"`},

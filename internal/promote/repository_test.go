@@ -16,18 +16,18 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// repository is a real Git repository, driven by the real git.
+// repository is a real Git repository, driven by git.
 type repository struct {
 	tb    testing.TB
 	home  string
 	Dir   string
-	clone *commit.Clone // the one that is open
+	clone *commit.Clone // the open clone
 }
 
 var committedAt = time.Date(2026, 3, 1, 10, 30, 15, 0, time.UTC)
 
-// newRepository makes a repository with one commit that holds the files. A name
-// that ends in a slash is a folder, and only on disk.
+// newRepository makes a repository with one commit that has the files. A name that ends in a slash
+// is a folder that is only on disk.
 func newRepository(tb testing.TB, files map[string]string) *repository {
 	tb.Helper()
 	r := &repository{tb: tb, home: tb.TempDir(), Dir: tb.TempDir()}
@@ -40,7 +40,7 @@ func newRepository(tb testing.TB, files map[string]string) *repository {
 	return r
 }
 
-// run runs git with nobody's configuration but the repository's.
+// run runs git with the configuration of the repository only.
 func (r *repository) run(dir string, args ...string) (string, error) {
 	r.tb.Helper()
 	cmd := exec.Command("git", args...)
@@ -93,7 +93,7 @@ func (r *repository) commit(message string) {
 	r.git("commit", "--quiet", "--allow-empty", "--message="+message)
 }
 
-// commitAt commits what is staged at some time.
+// commitAt commits the staged changes at a time.
 func (r *repository) commitAt(message string, at time.Time) {
 	r.tb.Helper()
 	cmd := exec.Command("git", "-C", r.Dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit", "--quiet", "--message="+message)
@@ -106,8 +106,7 @@ func (r *repository) head() string {
 	return strings.TrimSpace(r.git("rev-parse", "HEAD"))
 }
 
-// unchanged checks that nothing is left of an attempt: neither in the work tree
-// nor in the index nor in the history.
+// unchanged checks that an attempt left nothing in the work tree, the index or the history.
 func (r *repository) unchanged(head string) {
 	r.tb.Helper()
 	if got := r.head(); got != head {
@@ -126,13 +125,13 @@ func (r *repository) fsck() {
 	}
 }
 
-// queue is a queue that was planned on HEAD.
+// queue is a queue with its plan on HEAD.
 type queue struct {
 	*promote.Plan
 	Queue *promote.Queue
 }
 
-// try opens the clone at a folder and plans its queue on HEAD.
+// try opens the clone at a folder and makes the plan on HEAD.
 func (r *repository) try(dir string, o promote.Options) (*queue, error) {
 	r.tb.Helper()
 	if r.clone != nil {
@@ -156,7 +155,7 @@ func (r *repository) try(dir string, o promote.Options) (*queue, error) {
 	return q, err
 }
 
-// open reads the queue, which has to be fine.
+// open makes the plan, which must succeed.
 func (r *repository) open() *queue {
 	r.tb.Helper()
 	q, err := r.try(r.Dir, promote.Options{})
@@ -166,8 +165,8 @@ func (r *repository) open() *queue {
 	return q
 }
 
-// apply seals the queue with what is given and carries it out, with a commit
-// unless there is no author. It returns the moves and the commit.
+// apply makes the promotion with the signed documents, and a commit if there is an author. It
+// returns the moves and the commit.
 func (q *queue) apply(sealed []*exception.Document, by *commit.Author) (moves []string, hash string, err error) {
 	promotion, err := q.Seal(sealed)
 	if err != nil {
@@ -212,7 +211,7 @@ spec:
 `, name)
 }
 
-// stamp stands in for sealing: it adds an annotation, as sealing does.
+// stamp replaces signing in tests: it adds an annotation.
 func stamp(tb testing.TB, docs []*exception.Document) []*exception.Document {
 	tb.Helper()
 	stamped := make([]*exception.Document, len(docs))

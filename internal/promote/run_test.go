@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// job is a promotion to the work tree that signs with a stamp. asked counts how often a
-// review was looked up, and a signature asked for.
+// job is a promotion to the work tree that signs with a stamp. asked counts the review look-ups and
+// the signatures.
 func (r *repository) job() (job promote.Job, asked *[2]int) {
 	r.tb.Helper()
 	kinds, err := trust.NewKinds(nil)
@@ -50,12 +50,12 @@ func (r *repository) job() (job promote.Job, asked *[2]int) {
 	}, asked
 }
 
-// podText exempts one Pod, as baseline has it.
+// podText exempts a single Pod, as the baseline preset requires.
 func podText(name, pod string) string {
 	return strings.Replace(exceptionText(name), "kinds: [Pod]", "kinds: [Pod]\n        namespaces: [data]\n        names: ["+pod+"]", 1)
 }
 
-// outcome is what a result says, in words.
+// outcome returns a result as text.
 func outcome(result *promote.Result) []string {
 	var said []string
 	for _, m := range result.Moves {
@@ -72,8 +72,7 @@ func outcome(result *promote.Result) []string {
 	return said
 }
 
-// TestRun: what stops a run stops it before anything is signed, and what does not is
-// promoted.
+// TestRun: an error stops the run before anything is signed. Everything else is promoted.
 func TestRun(t *testing.T) {
 	sealed := strings.Replace(podText("a", "a"), "  namespace:", "  annotations: {cosign.sigstore.dev/message: x}\n  namespace:", 1)
 	refuse := func(file string) exception.Refusals {
@@ -167,7 +166,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunNoVerifier: sealed files are never taken on trust.
+// TestRunNoVerifier: signed files from another job are always verified.
 func TestRunNoVerifier(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 	job, _ := r.job()
@@ -177,7 +176,7 @@ func TestRunNoVerifier(t *testing.T) {
 	}
 }
 
-// TestRunEmptyRefusal: an error that lists no refusal is not taken for "nothing pending".
+// TestRunEmptyRefusal: an error with an empty list of refusals does not mean "nothing pending".
 func TestRunEmptyRefusal(t *testing.T) {
 	for _, empty := range []error{exception.Refusals{}, promote.Findings{}} {
 		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
@@ -194,8 +193,8 @@ func TestRunEmptyRefusal(t *testing.T) {
 	}
 }
 
-// TestRunRehearses: what would stop the promotion after the signing, with every retry, stops it
-// before.
+// TestRunRehearses: an error that would stop every retry after the signing stops the run before the
+// signing.
 func TestRunRehearses(t *testing.T) {
 	output := func(dir string) func(*repository, *promote.Job) {
 		return func(_ *repository, j *promote.Job) { j.SealedOutput = dir }
@@ -223,15 +222,15 @@ func TestRunRehearses(t *testing.T) {
 	}
 }
 
-// TestRunPushes: what the remote takes is on it, what an earlier run committed comes first,
-// and what the remote refuses changes nothing.
+// TestRunPushes: the remote gets the promotion, after the commits of an earlier run. If the remote
+// rejects it, nothing changes.
 func TestRunPushes(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		before func(r, other *repository)
 		want   []string
 		landed int
-		err    error // with no want and none landed, nil is a commit.RefusedError
+		err    error // with no want and none landed, nil means a commit.RefusedError
 	}{
 		{name: "the remote takes it", want: []string{"signed/a.yaml"}},
 		{name: "an earlier run was cut off before it pushed", before: func(r, _ *repository) {
@@ -274,7 +273,7 @@ func TestRunPushes(t *testing.T) {
 			if diff := cmp.Diff(tc.want, outcome(result)); diff != "" || result.Landed != tc.landed {
 				t.Errorf("%d landed, want %d; (-want +got):\n%s", result.Landed, tc.landed, diff)
 			}
-			// The clone is where the remote is, and that has the signed file, unless nobody asks for it.
+			// The clone equals the remote, which has the signed file unless nobody requests it.
 			other.git("pull", "--quiet")
 			r.unchanged(other.head())
 			if _, err := os.Stat(other.path("signed/a.yaml")); (err == nil) != (len(result.Moves)+result.Landed > 0) {
@@ -284,7 +283,7 @@ func TestRunPushes(t *testing.T) {
 	}
 }
 
-// TestRunOverlapArrives: what is pushed while the documents are signed is held against them too.
+// TestRunOverlapArrives: exceptions that are pushed during the signing are checked too.
 func TestRunOverlapArrives(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 	other := r.remote()
@@ -311,12 +310,12 @@ func TestRunOverlapArrives(t *testing.T) {
 	r.unchanged(head)
 }
 
-// TestRunProposes: a pull request is proposed once.
+// TestRunProposes: a second run makes no second pull request.
 func TestRunProposes(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 	r.remote()
 	head := r.head()
-	for _, want := range []error{nil, promote.ErrBranchTaken} { // without a trust policy, nothing says that it is the same
+	for _, want := range []error{nil, promote.ErrBranchTaken} { // without a trust policy, the branch cannot be verified
 		job, asked := r.job()
 		job.To.Way, job.To.Push, job.PullRequest = deliver.Push, toMain, true
 		result, err := promote.Run(t.Context(), job)

@@ -17,7 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// sigstore is a sandbox, who signs with it, and who verifies that.
+// sigstore is a sandbox with a signer and a verifier.
 type sigstore struct {
 	signer   *sign.Signer
 	verifier *verify.Verifier
@@ -48,16 +48,16 @@ func newSigstore(t *testing.T) *sigstore {
 	return s
 }
 
-// TestTakeOver: what a job hands over is taken if it is what was asked for, and
-// sealed since.
+// TestTakeOver: signed files from another job are accepted if they match the request and were
+// signed after it.
 func TestTakeOver(t *testing.T) {
 	s := newSigstore(t)
 	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
 	for _, tc := range []struct {
 		name  string
-		asked time.Time // when it was
+		asked time.Time // time of the request
 		spoil func(r *repository, dir string)
-		want  string // the reason; "" where it is taken
+		want  string // the reason; "" if it is accepted
 	}{
 		{name: "as it should be", asked: time.Now()},
 		{name: "clocks apart", asked: time.Now().Add(4 * time.Minute)},

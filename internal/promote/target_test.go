@@ -11,14 +11,14 @@ import (
 	"github.com/polex-dev/polex/internal/promote"
 )
 
-// TestTarget: the remote's branch is asked now, and the local one counts only where it has
-// all of that.
+// TestTarget: the branch of the remote is fetched. The local branch is used only if it contains the
+// remote one.
 func TestTarget(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		here, there   bool // has a commit of its own
 		branch        string
-		local, remote string // what counts, "here" or "there", "" for an error
+		local, remote string // the expected branch: "here" or "there", "" for an error
 	}{
 		{name: "the same", branch: "main", local: "here", remote: "there"},
 		{name: "the remote has moved", branch: "main", there: true, local: "there", remote: "there"},
@@ -54,13 +54,13 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestPlanAfterwards: what was withdrawn is not signed, and what was withdrawn and asked for
-// again is not signed for those who approved it the first time.
+// TestPlanAfterwards: a withdrawn request is not signed. If it was made again, the approvals of the
+// first request do not count.
 func TestPlanAfterwards(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		others func(*repository)
-		want   string // the reason for which it is skipped
+		want   string // the reason for skipping it
 	}{
 		{"something else", func(r *repository) { r.write("README.md", "x"); r.pushed("Other") }, ""},
 		{"withdrawn", func(r *repository) { r.git("rm", "--quiet", "unsigned/a.yaml"); r.pushed("Withdraw it") }, promote.ReasonGoneSince},
@@ -112,8 +112,8 @@ func TestPlanAfterwards(t *testing.T) {
 	}
 }
 
-// TestRulesAreCommitted: what a run signs by is what HEAD has of it. A configuration that HEAD
-// does not have is the caller's own.
+// TestRulesAreCommitted: the rules of a run are those of HEAD. A configuration that is not in HEAD
+// belongs to the caller.
 func TestRulesAreCommitted(t *testing.T) {
 	for change, want := range map[string]string{"policies/a.yaml": "differs from the commit", "policies/new.yaml": "differs from the commit", ".polex.yaml": "differs from the commit", "own.yaml": "", "other.txt": ""} {
 		t.Run(change, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/internal/promote"
 )
 
-// All or nothing: whatever fails between the queue and the commit, everything
-// is as it was, on disk, in the index and in the history.
+// All or nothing: after any error before the commit, the disk, the index and the history are
+// unchanged.
 func TestApplyUndoes(t *testing.T) {
 	queue := map[string]string{"unsigned/a.yaml": exceptionText("a"), "unsigned/b.yaml": exceptionText("b"), "unsigned/c/c.yaml": exceptionText("c"),
 		".gitignore": "*.local/\n/signed/b.yaml\n/signed/c\n"}
@@ -48,7 +48,7 @@ func TestApplyUndoes(t *testing.T) {
 			return func() {}
 		}},
 		{name: "the branch cannot be moved", commits: true, between: func(r *repository) func() {
-			// The ref is packed, and a folder stands where it would be written.
+			// The ref is packed, and a folder is in the place of its file.
 			r.git("pack-refs", "--all")
 			r.write(".git/refs/heads/main/in-the-way", strings.Repeat("0", 40)+"\n")
 			return func() { r.must(os.RemoveAll(r.path(".git/refs/heads/main"))) }
@@ -81,7 +81,7 @@ func TestApplyUndoes(t *testing.T) {
 	}
 }
 
-// empty checks that a folder holds nothing but the one file.
+// empty checks that a folder has only this file.
 func (r *repository) empty(dir, but string) {
 	r.tb.Helper()
 	entries, err := os.ReadDir(r.path(dir))
@@ -93,7 +93,7 @@ func (r *repository) empty(dir, but string) {
 	}
 }
 
-// Attack 103: a link in place of the signed folder leads to the workflows.
+// Attack 103: the signed folder is a symbolic link to the workflows.
 func TestSignedIsALink(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a"), ".github/workflows/sign.yaml": "on: push\n"})
 	r.link(".github/workflows", "signed")
@@ -110,7 +110,7 @@ func TestSignedIsALink(t *testing.T) {
 	r.empty(".github/workflows", "sign.yaml")
 }
 
-// A link that appears after the queue was read is not followed either.
+// A link that appears after the files were read is not followed either.
 func TestSignedBecomesALink(t *testing.T) {
 	for name, target := range map[string]string{"inside": ".github/workflows", "outside": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +131,7 @@ func TestSignedBecomesALink(t *testing.T) {
 	}
 }
 
-// The work tree moved on while the queue was signed: what was approved is not
-// what would be committed upon.
+// The work tree changed during the signing, so the commit would not be based on the approved state.
 func TestHeadMoves(t *testing.T) {
 	for name, move := range map[string]func(*repository){
 		"commit":                            func(r *repository) { r.write("later.txt", "x\n"); r.commit("Later") },

@@ -1,11 +1,10 @@
-// Package prune takes exceptions that have ended out of a repository.
+// Package prune removes expired exceptions from a repository.
 //
-// What has ended is gone from Git first, so that nothing re-creates in a cluster
-// what was deleted there. An exception has ended when the time that it states has
-// come. No signature is asked for that: to take an exception away opens nothing,
-// and what is not as it was signed is for whoever verifies to refuse.
+// They are removed from Git first, so that no deployment creates them in the cluster again. An
+// exception is expired when the time in it has passed. The package does not verify signatures:
+// removing an exception is always safe, and the verifier rejects modified ones.
 //
-// A file leaves when all of its exceptions have ended; of one that holds others
-// too, those stay, byte for byte. A file that cannot be read whole, or one whose
-// exception states times that cannot be read, is left alone and named.
+// A file is removed if all of its exceptions are expired. Otherwise the other exceptions in it
+// stay, byte for byte. A file that cannot be parsed, or has an exception with an invalid time, is
+// reported and left unchanged.
 package prune

@@ -20,22 +20,22 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// DefaultSigned is the folder where nothing else is said.
+// DefaultSigned is the default folder.
 const DefaultSigned = "signed"
 
-// Options say what is looked at.
+// Options are the inputs of a run.
 type Options struct {
-	Signed string // folder, from the tree's root; "" means [DefaultSigned]
+	Signed string // folder, relative to the tree's root; "" means [DefaultSigned]
 	Now    time.Time
-	// Soon is how long before its end an exception is named; 0 names none.
+	// Soon is the time before the expiry in which an exception is reported; 0 disables the report.
 	Soon time.Duration
-	// Terms are the trust policy's: what the expiry of an exception is read by.
+	// Terms are the rules of the trust policy for reading an expiry.
 	Terms lifetime.Terms
 	// DryRun changes nothing.
 	DryRun bool
 }
 
-// Exception is one that has ended, or that ends soon.
+// Exception is an exception that is expired or expires soon.
 type Exception struct {
 	Position  exception.Position
 	Identity  exception.Identity
@@ -46,7 +46,7 @@ type Exception struct {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9./ -]{1,512}$`)
 
-// name is the identity as it stands in a commit's message.
+// name returns the identity in the form for a commit message.
 func (e Exception) name() string {
 	if name := e.Identity.String(); plain.MatchString(name) {
 		return name
@@ -54,23 +54,22 @@ func (e Exception) name() string {
 	return fmt.Sprintf("%+q", e.Identity.String())
 }
 
-// Found is what a tree holds.
+// Found is the result for a tree.
 type Found struct {
 	Ended []Exception
 	Soon  []Exception
-	// Unreadable are the documents whose end cannot be told. Their files are left
-	// as they are.
+	// Unreadable are the documents without a readable expiry. Their files stay unchanged.
 	Unreadable []*exception.SyntaxError
 
 	write  map[string][]byte
 	remove []string
 }
 
-// ErrOutside says that a folder is none inside of the repository.
+// ErrOutside means that the folder is not inside the repository.
 var ErrOutside = errors.New("the folder does not lie inside the repository")
 
-// Look looks for what has ended in a tree. It returns [ErrOutside], or another
-// error when the tree cannot be read.
+// Look finds the expired exceptions in a tree. It returns [ErrOutside], or another error if the
+// tree cannot be read.
 func Look(tree *git.Tree, o Options) (*Found, error) {
 	folder := path.Clean(o.Signed)
 	if o.Signed == "" {
@@ -89,12 +88,12 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 		return nil, fmt.Errorf("%s is not a folder", folder)
 	}
 	return found, tree.Walk(folder, func(entry git.Entry) error {
-		// Whatever else is wrong with its mode or name, what has ended goes.
+		// Prune files of any regular mode, even if promotion would reject their names.
 		if !pending.Signs(pending.File{Path: entry.Path, Mode: uint32(entry.Mode)}) {
 			return nil
 		}
 		if commit.CheckPath(entry.Path) != nil {
-			// It must not keep what has ended elsewhere.
+			// Report the file. It must not prevent pruning of the other files.
 			found.Unreadable = append(found.Unreadable, &exception.SyntaxError{Position: exception.Position{File: entry.Path, Line: 1, Column: 1},
 				Message: "the path is not UTF-8, or looks like one of Git's own files, and nothing in this file is pruned", Hint: "rename it with git mv, or remove it"})
 			return nil //nolint:nilerr // it is among what was found
@@ -107,7 +106,7 @@ func Look(tree *git.Tree, o Options) (*Found, error) {
 	})
 }
 
-// file looks at one file.
+// file examines one file.
 func (f *Found) file(content []byte, name string, o Options) error {
 	var ended, soon []Exception
 	var kept []*exception.Document
@@ -135,7 +134,7 @@ func (f *Found) file(content []byte, name string, o Options) error {
 			kept = append(kept, doc)
 			soon = append(soon, e)
 		default:
-			// A seal that cannot be read has no entry to name.
+			// Without a readable signature, there is no log entry to name.
 			if entry, err := commitmessage.LogEntryOf(doc); err == nil && entry != nil {
 				e.logIndex = &entry.Index
 			}
@@ -156,7 +155,7 @@ func (f *Found) file(content []byte, name string, o Options) error {
 	return err
 }
 
-// atItsPlace says where a lifetime that cannot be read stands.
+// atItsPlace adds the position in the document to an invalid lifetime.
 func atItsPlace(doc *exception.Document, err error) error {
 	var bad *lifetime.Error
 	if errors.As(err, &bad) {
@@ -165,7 +164,7 @@ func atItsPlace(doc *exception.Document, err error) error {
 	return err
 }
 
-// Change takes away what has ended. It changes nothing where nothing has.
+// Change returns the change that removes the expired exceptions. It is empty if there are none.
 func (f *Found) Change(signedOffBy string) commit.Change {
 	if len(f.Ended) == 0 {
 		return commit.Change{}

@@ -16,7 +16,7 @@ import (
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// tree commits files and returns what the commit holds.
+// tree commits files and returns the tree of the commit.
 func tree(t *testing.T, files map[string]string) *git.Tree {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func tree(t *testing.T, files map[string]string) *git.Tree {
 	return found
 }
 
-// until is an exception with an end.
+// until is an exception with an expiry.
 func until(name string, at time.Time) string {
 	return "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: " + name +
 		", namespace: platform, annotations: {polex.dev/expires-at: \"" + at.Format(time.RFC3339) + "\"}}\n"

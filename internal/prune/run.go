@@ -8,9 +8,8 @@ import (
 	"github.com/polex-dev/polex/internal/promote/deliver"
 )
 
-// Run takes what has ended out of the tree that the change is made on, and brings that to
-// where it is to go. It returns what it found there. A dry run looks at the same tree, and
-// ends there.
+// Run removes the expired exceptions and delivers the change. It returns the exceptions that it
+// found in the changed tree. A dry run only examines the same tree.
 func Run(ctx context.Context, clone *commit.Clone, o Options, to deliver.To) (found *Found, result commit.Result, err error) {
 	if !o.DryRun {
 		result, err = to.Make(ctx, clone, func(signedOffBy string) commit.Propose {

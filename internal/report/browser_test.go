@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// TestBrowser opens the page in Chromium: at the width of a phone and of a screen,
-// by day and by night, nothing runs over, nothing is fetched and nothing complains.
-// With POLEX_TEST_SCREENSHOTS, a folder, the pictures are kept for people to look at.
+// TestBrowser opens the page in Chromium, with the width of a phone and of a screen, in light and
+// dark mode. Nothing overflows, no request is made, and no error is logged. POLEX_TEST_SCREENSHOTS
+// is a folder for screenshots.
 func TestBrowser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.html")
 	if err := os.WriteFile(path, []byte(written(t, "html", large(120))), 0o600); err != nil {
@@ -38,7 +38,7 @@ func TestBrowser(t *testing.T) {
 				if got := b.evaluate(`document.title + "|" + document.querySelectorAll("tbody").length + "|" + document.querySelectorAll("svg").length`); got != "Exceptions as of 2026-11-22|120|8" {
 					t.Errorf("the page is %v", got)
 				}
-				// Also with every record open.
+				// Also with all records open.
 				b.evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`)
 				if got := b.evaluate(`document.documentElement.scrollWidth`); got != float64(width) {
 					t.Errorf("it is %v wide in a window of %d", got, width)
@@ -61,7 +61,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestBrowserNotices: what the other test counts on is noticed.
+// TestBrowserNotices: the checks of TestBrowser find the errors of a bad page.
 func TestBrowserNotices(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
@@ -88,8 +88,7 @@ func TestBrowserNotices(t *testing.T) {
 	}
 }
 
-// contrast names texts whose contrast to what is behind them is below 4.5 (WCAG 2,
-// 1.4.3).
+// contrast lists texts with a contrast below 4.5 to their background (WCAG 2, 1.4.3).
 const contrast = `(() => {
 	const rgb = c => c.match(/[\d.]+/g).map(Number)
 	const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4 }); return .2126 * r + .7152 * g + .0722 * b }
@@ -106,8 +105,7 @@ const contrast = `(() => {
 	return [...bad].join(", ")
 })()`
 
-// headings says what is wrong with their order, and which tables and pictures have
-// no name.
+// headings lists headings in the wrong order, and tables and images without a name.
 const headings = `(() => {
 	const bad = []
 	let last = 0
@@ -121,7 +119,7 @@ const headings = `(() => {
 
 type object = map[string]any
 
-// browser is a Chromium that is driven by the DevTools protocol over pipes.
+// browser is a Chromium controlled by the DevTools protocol over pipes.
 type browser struct {
 	t       *testing.T
 	in      *os.File
@@ -129,7 +127,7 @@ type browser struct {
 	session string
 	id      int
 	loaded  bool
-	noise   []string // requests, errors and what the page's policy stopped
+	noise   []string // requests, errors and violations of the page's policy
 }
 
 func startBrowser(t *testing.T) *browser {
@@ -167,7 +165,7 @@ func startBrowser(t *testing.T) *browser {
 		in.Close()
 		out.Close()
 	})
-	// A browser that hangs is ended, and then the test fails for what it reads.
+	// A browser that hangs is killed, and then the test fails.
 	timer := time.AfterFunc(3*time.Minute, func() { cmd.Process.Kill() })
 	t.Cleanup(func() { timer.Stop() })
 	target := b.call("Target.createTarget", object{"url": "about:blank"})
@@ -179,7 +177,7 @@ func startBrowser(t *testing.T) *browser {
 	return b
 }
 
-// call asks the browser something, and takes note of what happens until it answers.
+// call sends a command to the browser, and records events until the answer.
 func (b *browser) call(method string, params object) object {
 	b.t.Helper()
 	b.id++
@@ -248,7 +246,7 @@ func (b *browser) open(url string) {
 	}
 }
 
-// evaluate runs a script in the page, which its policy does not let it do itself.
+// evaluate runs a script in the page. The policy of the page forbids scripts of its own.
 func (b *browser) evaluate(script string) any {
 	b.t.Helper()
 	answer := b.call("Runtime.evaluate", object{"expression": script, "returnByValue": true})
@@ -259,7 +257,7 @@ func (b *browser) evaluate(script string) any {
 	return result["value"]
 }
 
-// keep takes a picture of what begins with an element, if somebody wants it.
+// keep makes a screenshot that begins at an element, and stores it if a folder is set.
 func (b *browser) keep(t *testing.T, from string, width int, name string) {
 	t.Helper()
 	dir := os.Getenv("POLEX_TEST_SCREENSHOTS")

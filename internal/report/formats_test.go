@@ -18,10 +18,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// hostile is what somebody may write wherever a text is free.
+// hostile is text that an attacker may write into any free text.
 const hostile = "=HYPERLINK(\"http://evil.example\")</style><script>fetch('http://evil.example/x')</script><img src=http://evil.example/i onerror=alert(1)>\"' onload=alert(2) \n::error::x\u202e\x1b[31m|`@everyone` [a](http://evil.example)"
 
-// large is a ledger of many exceptions, in every state, with hostile texts.
+// large is a report of many exceptions in all states, with hostile texts.
 func large(n int) *Report {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := &ledger.Ledger{Tip: strings.Repeat("a", 40), Root: strings.Repeat("b", 40), Commits: 3 * n, Merged: n, At: now}
@@ -59,8 +59,7 @@ func large(n int) *Report {
 	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(2), All: true, Width: 100, Failed: []string{"expired"}, Status: 1}
 }
 
-// renew makes every third and fourth of what was verified the renewal of the one
-// before, so that there are chains of three.
+// renew makes chains of three from the verified entries.
 func renew(l *ledger.Ledger) {
 	var sealed []*ledger.Entry
 	for _, e := range l.Entries {
@@ -85,7 +84,7 @@ func renew(l *ledger.Ledger) {
 	}
 }
 
-// formats are all that there are.
+// formats are all formats.
 var formats = map[string]func(io.Writer, *Report) error{"table": Table, "json": JSON, "csv": CSV, "markdown": Markdown, "html": HTML, "prometheus": Prometheus}
 
 func written(t *testing.T, format string, v *Report) string {
@@ -97,7 +96,7 @@ func written(t *testing.T, format string, v *Report) string {
 	return b.String()
 }
 
-// TestHostileText: no text of a document becomes anything else in a format.
+// TestHostileText: text of a document stays text in every format.
 func TestHostileText(t *testing.T) {
 	v := large(60)
 	for _, format := range []string{"table", "markdown", "csv", "html"} {
@@ -139,7 +138,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestPage: the page runs nothing, fetches nothing, and closes everything it opens.
+// TestPage: the page runs nothing, fetches nothing, and closes all tags.
 func TestPage(t *testing.T) {
 	out := written(t, "html", large(60))
 	for _, bad := range []string{"<script", "<img", "<link", "<iframe", "onerror=\"", "javascript:", " style=\"", "src=\""} {
@@ -182,7 +181,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestEmpty: a ledger without anything is one in every format.
+// TestEmpty: every format can write an empty report.
 func TestEmpty(t *testing.T) {
 	for name := range formats {
 		if out := written(t, name, &Report{Ledger: &ledger.Ledger{At: time.Unix(0, 0)}, Revision: "main", Width: 100}); out == "" {

@@ -12,8 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// renewed is a ledger of one chain of three, and of an exception whose predecessor
-// nobody has.
+// renewed is a report with a chain of three, and an exception with an unknown predecessor.
 func renewed() *Report {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := &ledger.Ledger{Tip: strings.Repeat("a", 40), Commits: 4, At: now}
@@ -42,7 +41,7 @@ func renewed() *Report {
 	return &Report{Ledger: l, Revision: "main", Totals: l.Sums(0), All: true, Width: 100}
 }
 
-// TestRenewalsTold: every format says which renews which, how often and how long.
+// TestRenewalsTold: every format shows the renewals, their number and their duration.
 func TestRenewalsTold(t *testing.T) {
 	for format, wants := range map[string][]string{
 		"table": {`(?m)^renewed most +renewals$`, `(?m)^a/ghost-r5, from 2026-11-21 without an end +5$`, `(?m)^a/web to a/web-r2, 65d, from 2026-10-13 to 2026-12-17 +2$`,
@@ -128,8 +127,8 @@ func TestRenewalsInJSON(t *testing.T) {
 	}
 }
 
-// TestChainInTimeline: what renews each other stands share a line, joined; what stands
-// alone does not.
+// TestChainInTimeline: the exceptions of a chain share a line and are joined; a single exception is
+// not.
 func TestChainInTimeline(t *testing.T) {
 	drawn, caption := timeline(renewed())
 	out := string(drawn)

@@ -77,7 +77,7 @@ func about(f ledger.Finding) string {
 	return f.Object + f.File
 }
 
-// The columns of the table. Columns with a width of zero share the remaining width.
+// columns are the columns of the table. Columns with a width of zero share the remaining width.
 var columns = []struct {
 	width int
 	share int

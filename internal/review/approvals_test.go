@@ -15,13 +15,13 @@ import (
 
 var errAbsent = fs.ErrNotExist
 
-// mongo is what the pull request brought.
+// mongo is the origin of the pull request.
 func mongo() review.Origin {
 	return review.Origin{Commit: mergeCommit, Files: []review.File{{Path: "unsigned/mongo.yaml", Blob: blob}}}
 }
 
-// outcome is what became of a look-up, in a word: the approvers, a reason, or
-// "unknown:" and a part of the error.
+// outcome returns the result of a look-up as text: the approvers, a reason, or "unknown:" and the
+// error.
 func outcome(t *testing.T, g *gitHub, c review.Config) string {
 	t.Helper()
 	r, err := review.New(c)
@@ -45,7 +45,7 @@ func outcome(t *testing.T, g *gitHub, c review.Config) string {
 	}
 }
 
-// expect compares an outcome; an expected "unknown: x" is of any error with x.
+// expect compares an outcome. "unknown: x" matches any error that contains x.
 func expect(t *testing.T, got, want string) {
 	t.Helper()
 	if part, isUnknown := strings.CutPrefix(want, "unknown: "); isUnknown {
@@ -76,7 +76,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Who counts among those who approved. Each case fails without one decision.
+// The rules for approvers. Each case fails if one rule is missing.
 func TestApprovals(t *testing.T) {
 	older := strings.Repeat("3", 40)
 	for name, tc := range map[string]struct {
@@ -214,7 +214,7 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// A file that lies deeper than anybody would put it costs no more than others.
+// A file in a very deep folder does not cause many requests.
 func TestDeepFile(t *testing.T) {
 	g := newGitHub(t)
 	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {

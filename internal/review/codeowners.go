@@ -33,7 +33,7 @@ func ParseCodeOwners(text []byte) (*CodeOwners, error) {
 		if lines++; len(line) > maxOwnersLine || lines > maxOwnerRules {
 			return nil, fmt.Errorf("line %d: it is longer than %d bytes, or the file than %d lines", lines, maxOwnersLine, maxOwnerRules)
 		}
-		// codeowners.ParseFile would panic on this pattern, which matches nothing.
+		// codeowners.ParseFile fails on this pattern, which matches nothing.
 		rule, _, _ := bytes.Cut(line, []byte("#"))
 		if fields := bytes.Fields(rule); len(fields) > 0 && len(bytes.Trim(fields[0], "/")) == 0 {
 			return nil, fmt.Errorf("line %d: the pattern %q matches nothing", lines, fields[0])

@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 )
 
-// What GitHub says of patterns, in cases of our own.
+// The rules of GitHub's documentation on patterns, with our own cases.
 func TestCodeOwnersPatterns(t *testing.T) {
 	for _, tc := range []struct {
 		pattern, path string
@@ -52,8 +52,7 @@ func TestCodeOwnersPatterns(t *testing.T) {
 	}
 }
 
-// What GitHub would pass over is an error, and so is what a reader of lines would
-// end at without a word.
+// Lines that GitHub ignores are errors, and so are lines at which the parser would silently stop.
 func TestCodeOwnersRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"a negation":         "* @bob\n!*.md @bob",
@@ -85,8 +84,7 @@ func TestCodeOwnersComments(t *testing.T) {
 	}
 }
 
-// No file and no path make the reader fall over, and a last rule for everything
-// always has the last word.
+// No file and no path crash the parser, and a last rule for everything always wins.
 func FuzzCodeOwners(f *testing.F) {
 	f.Add("* @bob\n/unsigned/** @acme/security", "unsigned/mongo.yaml")
 	f.Add(`a\ b/(c)/**/d?.* x@example.com # y`, "a b/(c)/d1.x")
@@ -100,7 +98,7 @@ func FuzzCodeOwners(f *testing.F) {
 		}
 		c, err = review.ParseCodeOwners([]byte(text + "\n* @last"))
 		if err != nil {
-			return // one line more than is read
+			return // one line too many
 		}
 		owners, err := c.Owners("unsigned/mongo.yaml")
 		if err != nil || len(owners) != 1 || owners[0] != "@last" {

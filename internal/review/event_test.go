@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 )
 
-// What a workflow's event shows, which is never an approval.
+// An event proves a pull request, but never an approval.
 func TestFromEvent(t *testing.T) {
 	g := newGitHub(t)
 	closed := func() object {
@@ -87,7 +87,7 @@ func TestBadEvents(t *testing.T) {
 	}
 }
 
-// A record is of a commit, and of files.
+// A record requires a commit and files.
 func TestNoOrigin(t *testing.T) {
 	r, err := review.New(eventConfig([]byte("{}")))
 	if err != nil {

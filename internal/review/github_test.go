@@ -17,22 +17,20 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 )
 
-// object is a JSON object in the shape of GitHub's documentation, with the fields
-// that are read and some that are not.
+// object is a JSON object as in GitHub's documentation, with used and unused fields.
 type object = map[string]any
 
-// gitHub is a working stand-in for the part of GitHub's REST API that is asked.
-// Its answers can be changed before they are given.
+// gitHub implements the used part of GitHub's REST API. Tests can change its answers.
 type gitHub struct {
 	t       *testing.T
 	server  *httptest.Server
 	answers map[string]any // by path
-	perPage int            // what the server gives at most, as a proxy in front of one may
+	perPage int            // maximum page size of the server, as a proxy may limit it
 	noLinks bool           // to the next page
-	// meddle answers in place of the server when it returns true.
+	// meddle answers in place of the server if it returns true.
 	meddle func(w http.ResponseWriter, r *http.Request) bool
 	asked  []string        // paths with their queries
-	paused []time.Duration // between tries, in whole seconds
+	paused []time.Duration // between retries, in whole seconds
 }
 
 const (
@@ -51,8 +49,8 @@ var (
 	blob        = strings.Repeat("5", 40)
 )
 
-// newGitHub has pull request 12 of alice, merged into main as mergeCommit and
-// approved by bob, who may write.
+// newGitHub has pull request 12 of alice. It was merged into main as mergeCommit, and approved by
+// bob, who has write access.
 func newGitHub(t *testing.T) *gitHub {
 	t.Helper()
 	g := &gitHub{t: t, perPage: 100}
@@ -96,7 +94,7 @@ func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	size = min(size, g.perPage)
 	from, to := min((page-1)*size, len(items)), min(page*size, len(items))
 	if to < len(items) && !g.noLinks {
-		// Its address leads elsewhere, for nobody may follow it.
+		// The address is on another host: the client must not follow it.
 		w.Header().Set("Link", `<http://elsewhere.example/?page=2>; rel="next", <http://elsewhere.example/?page=9>; rel="last"`)
 	}
 	reply(w, http.StatusOK, items[from:to])
@@ -116,7 +114,7 @@ func reply(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// config asks this server, for one approval.
+// config is for this server, with one required approval.
 func (g *gitHub) config() review.Config {
 	return review.Config{
 		Source: review.SourceAPI, Branch: "main", RequireApprovals: 1, History: newHistory(),
@@ -128,7 +126,7 @@ func (g *gitHub) config() review.Config {
 	}
 }
 
-// People and what else reviews.
+// People and a bot that review.
 var (
 	alice = account(1, "alice", "User")
 	bob   = account(2, "bob", "User")
@@ -152,13 +150,13 @@ func (g *gitHub) pull(number int) object {
 	}
 }
 
-// given is a review; its number is its place in time.
+// given is a review; its number determines its time.
 func given(id int, by object, state string) object {
 	return object{"id": id, "user": by, "state": state, "body": "", "commit_id": headCommit, "author_association": "OWNER",
 		"submitted_at": fmt.Sprintf("2026-11-20T09:%02d:%02dZ", id/60, id%60)}
 }
 
-// commitOf is the approved commit, made by somebody.
+// commitOf is the approved commit, with an author.
 func commitOf(by object) object {
 	return object{"sha": headCommit, "author": by, "committer": account(19864447, "web-flow", "User"),
 		"commit": object{"message": "Ask for mongo", "tree": object{"sha": headTree}}, "files": []any{}}
@@ -173,7 +171,7 @@ func entry(name, kind, hash string) object {
 	return object{"path": name, "mode": mode, "type": kind, "sha": hash}
 }
 
-// with is an object with another value.
+// with returns the object with another value.
 func with(o object, key string, value any) object {
 	out := object{}
 	for k, v := range o {

@@ -39,7 +39,7 @@ func stumble(below string, times int) func(http.ResponseWriter, *http.Request) b
 	}
 }
 
-// refuseWith answers a status with headers, so many times.
+// refuseWith answers with a status and headers, so many times.
 func refuseWith(status, times int, headers ...string) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		if times == 0 {
@@ -54,7 +54,7 @@ func refuseWith(status, times int, headers ...string) func(http.ResponseWriter, 
 	}
 }
 
-// What the server does, and what becomes of it.
+// Answers of the server, and the expected results.
 func TestServer(t *testing.T) {
 	second := time.Second
 	for name, tc := range map[string]struct {
@@ -93,7 +93,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A redirect is followed on the same host, and the token goes to no other.
+// A redirect is followed on the same host only, so no other host gets the token.
 func TestRedirect(t *testing.T) {
 	var leaked []string
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -131,7 +131,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// A redirect from https to an open line is one to elsewhere.
+// A redirect from https to http counts as another host.
 func TestRedirectInTheOpen(t *testing.T) {
 	g := newGitHub(t)
 	g.server = httptest.NewTLSServer(g)
@@ -144,8 +144,7 @@ func TestRedirectInTheOpen(t *testing.T) {
 	expect(t, outcome(t, g, g.config()), "unknown: another host")
 }
 
-// stumbling is a client's transport that is answered 502, and calls something
-// when it was.
+// stumbling is a transport that answers 502, and then calls a function.
 type stumbling func()
 
 func (s stumbling) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -157,7 +156,7 @@ type answered struct{ then func() }
 func (a answered) Read([]byte) (int, error) { return 0, io.EOF }
 func (a answered) Close() error             { a.then(); return nil }
 
-// Whatever is under way ends with the context, and with its error.
+// Every request and wait ends with the context, and with its error.
 func TestCancelled(t *testing.T) {
 	for name, when := range map[string]func(cancel func()){
 		"before the wait": func(cancel func()) { cancel() },
@@ -184,7 +183,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// What to do about it depends on what the server says.
+// The advice depends on the answer of the server.
 func TestAdvice(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
@@ -214,8 +213,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// The addresses of next pages, and everything else that an answer names, are not
-// what is asked for.
+// The client does not follow the addresses of next pages or other addresses in an answer.
 func TestNothingElseIsAsked(t *testing.T) {
 	g := newGitHub(t)
 	g.perPage = 1
@@ -231,7 +229,7 @@ func TestNothingElseIsAsked(t *testing.T) {
 	}
 }
 
-// What cannot be meant is known before anything is asked.
+// An invalid configuration is rejected before the first request.
 func TestNew(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(c *review.Config)

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 )
 
-// Whose files it is, before the change.
+// The owners of a file before the change.
 func TestCodeOwners(t *testing.T) {
 	memberships := "/orgs/acme/teams/security/memberships/"
 	for name, tc := range map[string]struct {
@@ -113,8 +113,8 @@ func TestCodeOwners(t *testing.T) {
 	}
 }
 
-// A pull request of two commits, the first of which loosens the rules, and that is
-// rebased: the merged commit's parent is its own.
+// A rebased pull request of two commits, and the first one loosens the rules. The parent of the
+// merged commit is part of the pull request.
 func TestCodeOwnersLoosenedInARebase(t *testing.T) {
 	first := strings.Repeat("f", 40)
 	for name, tc := range map[string]struct {

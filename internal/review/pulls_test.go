@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/internal/review"
 )
 
-// Which pull request brought a commit.
+// The pull request that added a commit.
 func TestPullRequest(t *testing.T) {
 	at := api + "/commits/" + mergeCommit + "/pulls"
 	other := strings.Repeat("d", 40)
@@ -73,13 +73,13 @@ func TestPullRequest(t *testing.T) {
 	}
 }
 
-// A rebase puts every commit of a pull request on the branch, and the last is the
-// one that it was merged as.
+// A rebase merge puts every commit of a pull request on the branch. The last one is the merge
+// commit of the API.
 func TestRebased(t *testing.T) {
 	last := strings.Repeat("e", 40)
 	for name, tc := range map[string]struct {
 		commits int
-		between int // commits between the one that brought the file and the last
+		between int // commits between the one that added the file and the last
 		want    string
 	}{
 		"the one before the last of two":  {2, 0, "bob"},
@@ -109,7 +109,7 @@ func TestRebased(t *testing.T) {
 	}
 }
 
-// What is said of its commits is said of this pull request.
+// The number of commits must belong to this pull request.
 func TestRebasedAnother(t *testing.T) {
 	g := newGitHub(t)
 	c := g.config()
@@ -119,7 +119,7 @@ func TestRebasedAnother(t *testing.T) {
 	expect(t, outcome(t, g, c), "unknown: pull request 12 has 1 commits")
 }
 
-// One look-up serves all files of a merge.
+// One look-up is enough for all files of a merge.
 func TestOneLookUp(t *testing.T) {
 	g := newGitHub(t)
 	r, err := review.New(g.config())
@@ -130,7 +130,7 @@ func TestOneLookUp(t *testing.T) {
 	for range 99 {
 		o.Files = append(o.Files, o.Files[0])
 	}
-	for i, want := range []int{6, 5} { // whether bob may write is known then
+	for i, want := range []int{6, 5} { // bob's write access is known by then
 		g.asked = nil
 		if _, err := r.Record(t.Context(), o); err != nil {
 			t.Fatal(err)

@@ -32,8 +32,7 @@ spec:
   policyRefs: []
 `
 
-// What is recorded stands where the rest of polex looks for it, and everything
-// else stays as it was.
+// The record is in the fields that the rest of polex reads, and everything else stays unchanged.
 func TestWrite(t *testing.T) {
 	for name, tc := range map[string]struct{ source, want string }{
 		"kyverno.io": {kyverno, strings.Replace(kyverno, "    polex.dev/reason", `    polex.dev/requested-by: alice
@@ -69,7 +68,7 @@ spec:
 	}
 }
 
-// What is not known is not written.
+// Unknown fields are not written.
 func TestWriteLittle(t *testing.T) {
 	little := review.Record{Source: review.SourceEvent, Commit: mergeCommit}
 	out, err := little.Write(parse(t, kyverno))
@@ -81,7 +80,7 @@ func TestWriteLittle(t *testing.T) {
 	}
 }
 
-// Nobody writes their own approval, nor an empty one.
+// A request must not have its own approval, even an empty one.
 func TestRecordIn(t *testing.T) {
 	annotated := func(key string) string {
 		return strings.Replace(kyverno, "    polex.dev/reason", "    polex.dev/"+key+": \"\"\n    polex.dev/reason", 1)
@@ -108,7 +107,7 @@ func TestRecordIn(t *testing.T) {
 	}
 }
 
-// What cannot be written into a document is refused, and not left out.
+// A record that cannot be written is a refusal, and not left out.
 func TestUnrecordable(t *testing.T) {
 	for name, source := range map[string]string{
 		"annotations that are nothing": strings.Replace(policies, "{name", "{annotations: null, name", 1),
@@ -132,7 +131,7 @@ func parse(t *testing.T, source string) *exception.Document {
 	return doc
 }
 
-// The list of reasons is the one that is used, in plain words.
+// The list of reasons is complete, and each has a description.
 func TestReasons(t *testing.T) {
 	var names []string
 	for _, r := range review.Reasons() {

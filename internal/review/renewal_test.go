@@ -16,12 +16,12 @@ metadata:
     polex.dev/renews: mongo@sha256:0
 `
 
-// before is a predecessor whose record, from a source, names who approved it.
+// before is a predecessor with a record from a source with approvers.
 func before(t *testing.T, from, approvers string) review.Predecessor {
 	return review.Predecessor{Signed: parse(t, "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: mongo, annotations: {polex.dev/recorded-from: '"+from+"', polex.dev/approved-by: '"+approvers+"'}}")}
 }
 
-// What is asked of a renewal. Each case fails without one decision.
+// The requirements for a renewal. Each case fails if one rule is missing.
 func TestRenewal(t *testing.T) {
 	another := review.Renewals{RequireNewApprover: true}
 	two := review.Renewals{RequireApprovals: 2}

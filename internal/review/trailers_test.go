@@ -65,7 +65,7 @@ func TestFromTrailers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		message string
 		change  func(c *review.Config)
-		want    string // who approved it
+		want    string // the approvers
 		err     string
 	}{
 		"recorded":                   {message: "x\n\nApproved-by: Bob <bob@example.com>", want: "Bob <bob@example.com>"},
@@ -108,8 +108,7 @@ func count(approvals int) func(*review.Config) {
 	return func(c *review.Config) { c.InsecureCountTrailers, c.RequireApprovals = true, approvals }
 }
 
-// What is read out of a message can be written into a line of its own, and is
-// read again as the same.
+// Every parsed approver can be written as a trailer, and parsing it gives the same result.
 func FuzzParseTrailers(f *testing.F) {
 	f.Add("x\n\nApproved-by: Bob <bob@example.com>\nSee merge request acme/exceptions!7")
 	f.Add("x\n\nApproved-by: B\u202e <b@x>\r\n")

@@ -1,4 +1,5 @@
-// Package adopt is the command polex adopt.
+// Package adopt is the command polex adopt. It moves the exceptions of an existing repository to
+// the folder of pending exceptions.
 package adopt
 
 import (
@@ -129,7 +130,7 @@ func New(streams cli.Streams) *cobra.Command {
 
 var variable = regexp.MustCompile(`^[_A-Za-z][_A-Za-z0-9]*$`)
 
-// options refuses invalid settings before anything is read.
+// options rejects invalid settings before anything is read.
 func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, error) {
 	out := &adopt.Options{Namespace: o.namespace, Substitute: map[string]string{}, Now: now}
 	for _, text := range o.substitute {
@@ -177,13 +178,13 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, er
 	return out, nil
 }
 
-// maxStream is the most that is read of standard input or of live objects, in bytes.
+// maxStream is the maximum size of standard input or of the live objects, in bytes.
 const maxStream = 64 << 20
 
-// errNotCommitted says that a file that adopting changes is not as HEAD has it.
+// errNotCommitted means that a file to change differs from HEAD.
 var errNotCommitted = errors.New("not committed, and adopting them changes them")
 
-// check refuses a plan that changes files that are not committed.
+// check rejects a plan that changes uncommitted files.
 func (f *files) check(plan *adopt.Plan) error {
 	changed := maps.Clone(plan.Write)
 	for _, name := range plan.Remove {

@@ -19,17 +19,17 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// files are what the work tree of a repository holds.
+// files are the files of a repository.
 type files struct {
-	content        map[string][]byte // of YAML and JSON
-	dirty          []string          // what is not as HEAD has it
-	untracked      []string          // what HEAD does not have
-	large          []string          // what is too large to be read
+	content        map[string][]byte // of YAML and JSON files
+	dirty          []string          // files that differ from HEAD
+	untracked      []string          // files that are not in HEAD
+	large          []string          // files that are too large
 	origin, branch string
 }
 
-// readFiles reads what HEAD has: from the commit where a file of the work tree is the same,
-// and from the disk otherwise. No link is followed.
+// readFiles reads the files of HEAD: unchanged ones from the commit, changed ones from the work
+// tree. It follows no symbolic links.
 func readFiles(clone *commit.Clone, unsigned string) (*files, error) {
 	head, err := clone.Head()
 	if err != nil {
@@ -70,7 +70,7 @@ func readFiles(clone *commit.Clone, unsigned string) (*files, error) {
 		}
 		if committed, err := tree.At(name); err != nil || committed.Absent() {
 			if name != config.Name && !strings.HasPrefix(name, unsigned+"/") {
-				f.untracked = append(f.untracked, name) // nothing deploys it
+				f.untracked = append(f.untracked, name) // no deployment uses it
 			}
 			continue
 		}
@@ -89,7 +89,7 @@ func isRead(name string) bool {
 	return exception.HoldsDocuments(name) || path.Base(name) == "Kustomization"
 }
 
-// readRegular reads a regular file, or nothing where there is another one.
+// readRegular returns the content of a regular file, or nil for another kind of file.
 func readRegular(disk *os.Root, name string) ([]byte, error) {
 	info, err := disk.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -107,7 +107,7 @@ func readRegular(disk *os.Root, name string) ([]byte, error) {
 	return content, err
 }
 
-// ask returns what git answers, or "" where it does not know.
+// ask returns the output of a git command, or "" if it fails.
 func ask(root string, args ...string) string {
 	out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output() // #nosec G204 -- the arguments are those above
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// reasonAdopted is the reason of an exception that is adopted.
+// reasonAdopted is the reason of an adopted exception.
 const reasonAdopted = "adopted"
 
-// reasons are those of the plan itself. Those of the checks follow.
+// reasons are the reasons of the plan itself. The reasons of the checks are added to them.
 var reasons = []exception.Reason{
 	{Name: reasonAdopted, Doc: "the exception moves to the folder of pending exceptions", Severity: exception.SeverityNote},
 	{Name: adopt.ReasonTemplate, Doc: "a template has to be rendered before it is adopted"},

@@ -1,13 +1,14 @@
-// Package changed tells which files differ from what a branch or commit had
-// where the work began: what a pull request touches. It asks the git command,
-// which is where pull requests and commit hooks are: a library that reads
-// repositories would weigh more than the binary that asks.
+// Package changed finds the files that a pull request changes: the differences between the work
+// tree and the merge base of HEAD and another commit.
+//
+// It runs the git command, which every pull request job and commit hook has. A Git library would be
+// larger than the whole binary.
 package changed
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" // #nosec G505 -- Git's own names of objects, compared and not trusted
+	"crypto/sha1" // Git's object names, for comparison only
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,15 +22,14 @@ import (
 	"strings"
 )
 
-// Since is a point in history that files are compared with.
+// Since is the commit that files are compared with.
 type Since struct {
-	root    string          // of the work tree, links resolved
+	root    string          // of the work tree, without symbolic links
 	entries map[string]File // by path from the root, with slashes
 }
 
-// Open finds the repository that dir lies in and the newest commit that HEAD and
-// ref have in common. ref is anything that names a commit to Git. A clone too
-// shallow to have that commit is an error.
+// Open finds the repository of dir and the newest common commit of HEAD and ref. ref is any name of
+// a commit in Git. It returns an error if a shallow clone lacks that commit.
 func Open(ctx context.Context, dir, ref string) (*Since, error) {
 	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -56,7 +56,7 @@ func Open(ctx context.Context, dir, ref string) (*Since, error) {
 	return s, err
 }
 
-// git runs a command that only reads.
+// git runs a git command that changes nothing.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return gitWith(ctx, "", dir, args...)
 }
@@ -77,14 +77,14 @@ func gitWith(ctx context.Context, input, dir string, args ...string) (string, er
 	return string(out), nil
 }
 
-// Changed reports whether a file is new or has other bytes than then. A file
-// outside of the work tree, or that is no regular file, is always new.
+// Changed reports whether a file is new or has other content than in the commit. A file outside the
+// work tree and a file that is not regular are always new.
 func (s *Since) Changed(path string) (bool, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return false, err
 	}
-	// Of the folder, since the file may be a link itself.
+	// Resolve only the folder: the file itself may be a symbolic link.
 	folder, err := filepath.EvalSymlinks(filepath.Dir(absolute))
 	if err != nil {
 		return false, err
@@ -106,8 +106,8 @@ func (s *Since) Changed(path string) (bool, error) {
 	return now != then, err
 }
 
-// Touched reports whether a file at a path of the work tree, or below it, is new, gone or
-// other than then. A path that leads through a link is touched.
+// Touched reports whether a file at or below a path was added, removed or changed. A path with a
+// symbolic link counts as touched.
 func (s *Since) Touched(path string) (bool, error) {
 	absolute := filepath.Clean(path)
 	if !filepath.IsAbs(path) {
@@ -145,8 +145,8 @@ func (s *Since) Touched(path string) (bool, error) {
 	return touched || there != 0, err
 }
 
-// blobName returns the name that Git gives a file's bytes: the hash of "blob",
-// their number and themselves, in the algorithm that the repository uses.
+// blobName returns the Git object name of a file: the hash of "blob", its size and its content, in
+// the hash algorithm of the repository.
 func blobName(path string, size int64, length int) (string, error) {
 	f, err := os.Open(path) // #nosec G304 -- the user names what is read
 	if err != nil {

@@ -31,8 +31,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// repository has a branch main and a branch work that both went on from a
-// common commit.
+// repository has the branches main and work. Both have commits after a common commit.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -118,7 +117,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestSHA256: a repository may name its objects by another hash.
+// TestSHA256: a repository may use SHA-256 for object names.
 func TestSHA256(t *testing.T) {
 	dir := t.TempDir()
 	git(t, dir, "init", "--quiet", "--initial-branch=main", "--object-format=sha256")

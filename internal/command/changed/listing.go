@@ -12,15 +12,14 @@ import (
 
 // File is an entry of a folder that is not a folder itself.
 type File struct {
-	Path string // from the root of the work tree, with slashes
-	Mode uint32 // as Git writes it, 0o100644 say
+	Path string // relative to the root of the work tree, with slashes
+	Mode uint32 // in Git's notation, such as 0o100644
 
-	hash string // of what is staged, "" for a file that Git does not know yet
+	hash string // hash of the staged content, "" for an untracked file
 }
 
-// List returns the files below the folders of a work tree that a commit of all
-// changes would have, those without a name in Git included, and not those that it
-// ignores. root is the root of the work tree.
+// List returns the files below the folders that a commit of all changes would contain. It includes
+// untracked files and leaves out ignored ones. root is the root of the work tree.
 func List(ctx context.Context, root string, folders ...string) ([]File, error) {
 	staged, err := git(ctx, root, append([]string{"ls-files", "--stage", "-z", "--"}, literal(folders)...)...)
 	if err != nil {
@@ -34,7 +33,7 @@ func List(ctx context.Context, root string, folders ...string) ([]File, error) {
 	met := map[string]bool{}
 	for _, f := range parse(staged, 1) { // mode SP hash SP stage TAB path
 		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path))); met[f.Path] || errors.Is(err, fs.ErrNotExist) {
-			continue // a merge lists a path several times
+			continue // in a merge conflict, Git lists a path several times
 		}
 		met[f.Path] = true
 		files = append(files, f)
@@ -43,7 +42,7 @@ func List(ctx context.Context, root string, folders ...string) ([]File, error) {
 		if name == "" {
 			continue
 		}
-		// A repository inside of the work tree would be added as a submodule.
+		// Git would add a nested repository as a submodule.
 		f := File{Path: strings.TrimSuffix(name, "/"), Mode: 0o160000}
 		if f.Path == name {
 			info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
@@ -57,12 +56,12 @@ func List(ctx context.Context, root string, folders ...string) ([]File, error) {
 	return files, nil
 }
 
-// Attributes returns what git check-attr -z says of attributes of paths from the root.
+// Attributes returns the output of git check-attr -z for paths relative to the root.
 func Attributes(ctx context.Context, root string, paths []string, names ...string) (string, error) {
 	return gitWith(ctx, strings.Join(paths, "\x00")+"\x00", root, append([]string{"check-attr", "-z", "--stdin"}, names...)...)
 }
 
-// literal has Git take folders as they are written, whatever is in their names.
+// literal makes pathspecs in which Git interprets no special characters.
 func literal(folders []string) []string {
 	specs := make([]string, len(folders))
 	for i, folder := range folders {
@@ -82,8 +81,8 @@ func modeOf(m fs.FileMode) uint32 {
 	}
 }
 
-// parse reads what Git lists. The first field of an entry is its mode, and hash is
-// the number of the one with its name.
+// parse reads the output of ls-tree or ls-files. The first field of an entry is its mode, and hash
+// is the index of the field with the hash.
 func parse(listing string, hash int) []File {
 	var files []File
 	for entry := range strings.SplitSeq(listing, "\x00") {
@@ -99,8 +98,8 @@ func parse(listing string, hash int) []File {
 	return files
 }
 
-// Differs reports whether a file that [List] has returned is new, or has another
-// mode or other bytes than then. Since nothing, every file differs.
+// Differs reports whether a file from [List] is new, or has another mode or content than in the
+// commit. With a nil Since, every file differs.
 func (s *Since) Differs(f File) (bool, error) {
 	if s == nil {
 		return true, nil

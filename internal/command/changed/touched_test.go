@@ -8,8 +8,8 @@ import (
 	"github.com/polex-dev/polex/internal/command/changed"
 )
 
-// TestTouched: a folder is what it was only where each file in it is, none is new, none is gone
-// and no link leads to another one.
+// TestTouched: a folder is touched if a file in it was added, removed or changed, or if its path
+// has a symbolic link.
 func TestTouched(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change  func(t *testing.T)

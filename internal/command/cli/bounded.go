@@ -16,7 +16,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return readUpTo(f, path, limit)
 }
 
-// ReadInput reads a file of at most limit bytes, or for "-" what there is in stdin.
+// ReadInput reads a file of at most limit bytes, or standard input for "-".
 func ReadInput(path string, stdin io.Reader, limit int64) ([]byte, error) {
 	if path == "-" {
 		return readUpTo(stdin, "standard input", limit)

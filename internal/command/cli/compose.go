@@ -8,18 +8,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Part is a command that is a program of its own, too.
+// Part is a command that is also a program of its own.
 type Part struct {
-	Alone   string // how that program is called, such as "polex-sign promote"
+	Alone   string // name of that program, such as "polex-sign promote"
 	Command *cobra.Command
 }
 
-// composed is the annotation of a command that [Compose] has put together: how its
-// parts are called alone, and how in it, line by line.
+// composed is the annotation of a command from [Compose]. It has two lines for each part: its name
+// as a program, and its name in the composed command.
 const composed = "polex_composed"
 
-// Compose adds parts to a command. Their help names each of them as it is called there:
-// the last word of "polex-sign promote" or "polex-sign" without dashes is its name.
+// Compose adds parts to a command and changes the names in their help texts. The name of a part is
+// the last word of Alone without dashes: "promote" for "polex-sign promote".
 func Compose(root *cobra.Command, parts []Part) {
 	called := make([]string, 0, 2*len(parts))
 	for _, p := range parts {
@@ -34,7 +34,7 @@ func Compose(root *cobra.Command, parts []Part) {
 	}
 }
 
-// rename has the texts of a part, and of what lies below it, name parts as they are called.
+// rename changes the names in all texts of a part and of its subcommands.
 func rename(root, cmd *cobra.Command) {
 	for _, text := range []*string{&cmd.Short, &cmd.Long, &cmd.Example} {
 		*text = asCalled(root, *text)
@@ -45,11 +45,11 @@ func rename(root, cmd *cobra.Command) {
 	}
 }
 
-// beside is what a name stands apart from: polex-guard.polex-system.svc and
-// deploy/polex-guard name something else.
+// beside matches text after a name that makes it another name, as in polex-guard.polex-system.svc
+// or deploy/polex-guard.
 var beside = regexp.MustCompile(`^(?:[\w/-]|\.\w)`)
 
-// asCalled returns a text that names parts of a composed command as they are called.
+// asCalled replaces the names of programs in a text by their names in the composed command.
 func asCalled(root *cobra.Command, text string) string {
 	called := strings.Split(root.Annotations[composed], "\n")
 	var b strings.Builder
@@ -71,8 +71,7 @@ func asCalled(root *cobra.Command, text string) string {
 	return b.String()
 }
 
-// nameOf is how the command that the arguments name was called: the program, or the
-// part of a composed one.
+// nameOf returns the name of the command in the arguments, for error messages.
 func nameOf(root *cobra.Command, args []string) string {
 	if root.Annotations[composed] == "" {
 		return root.Name()

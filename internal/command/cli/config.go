@@ -9,25 +9,24 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// AddConfigFlag gives a command of a repository the flag --config, for
-// [LoadRepositoryConfig].
+// AddConfigFlag adds the flag --config to a command that uses [LoadRepositoryConfig].
 func AddConfigFlag(flags *pflag.FlagSet, path *string) {
 	flags.StringVar(path, "config", "", "configuration `file` (default: "+config.Name+" of the repository)")
 }
 
-// LoadConfig is [config.Load], and its errors are usage errors.
+// LoadConfig is [config.Load] with usage errors.
 func LoadConfig(path string) (*config.Config, error) {
 	cfg, err := config.Load(path)
 	return cfg, InConfig(err)
 }
 
-// LoadRepositoryConfig is [config.LoadRepository], and its errors are usage errors.
+// LoadRepositoryConfig is [config.LoadRepository] with usage errors.
 func LoadRepositoryConfig(path string) (*config.Config, error) {
 	cfg, err := config.LoadRepository(path)
 	return cfg, InConfig(err)
 }
 
-// InConfig makes an error in a configuration a [UsageError] with its hint; nil stays nil.
+// InConfig converts an error in the configuration to a [UsageError] with its hint. nil stays nil.
 func InConfig(err error) error {
 	if err == nil {
 		return nil

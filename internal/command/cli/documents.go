@@ -6,10 +6,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Documents reads what paths hold beside the documents that are judged, one
-// after another as it is ranged over: signed/ alone may be more than is wanted in
-// memory. A malformed one goes on the report with the outcome given, whether or
-// not the range ends early, and an empty folder holds nothing.
+// Documents reads the documents of paths that the checks only refer to, such as signed/ or
+// manifests. It yields one document at a time, because all of them may not fit into memory. It adds
+// malformed documents to the report with the given outcome, even if the loop ends early. An empty
+// folder is not an error.
 func Documents(paths []string, report *Report, malformed Outcome) iter.Seq[*exception.Document] {
 	return func(yield func(*exception.Document) bool) {
 		aside, more := &Report{}, true

@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Exit statuses. They are the same in every binary and whatever the format. 0
-// means that at least one document was found and every one passed; [Undecided]
-// beats [Refused].
+// Exit codes. They are the same in every command and for every format. 0 means that at least one
+// document was found and all passed. [Undecided] takes precedence over [Refused].
 const (
 	Passed    = 0
 	Refused   = 1
@@ -15,19 +14,19 @@ const (
 	Undecided = 3 // I/O, network, or nothing to check
 )
 
-// StatusError ends a command with a status after everything has been said.
+// StatusError ends a command with an exit code, after all messages were printed.
 type StatusError int
 
-// Error names the status.
+// Error returns the exit code as text.
 func (e StatusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// UsageError is a command line or a configuration that cannot be meant.
+// UsageError is an invalid command line or configuration.
 type UsageError struct {
 	Err  error
 	Hint string
 }
 
-// Error returns the cause's text.
+// Error returns the text of the cause.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -38,19 +37,19 @@ func Usagef(format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// HintedError is an error with what to do about it.
+// HintedError is an error with a hint for the user.
 type HintedError struct {
 	Err  error
 	Hint string
 }
 
-// Error returns the cause's text.
+// Error returns the text of the cause.
 func (e *HintedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *HintedError) Unwrap() error { return e.Err }
 
-// Hint adds what to do about an error.
+// Hint adds a hint to an error.
 func Hint(err error, hint string) error { return &HintedError{Err: err, Hint: hint} }
 
 func hintOf(err error) string {

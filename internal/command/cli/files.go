@@ -7,18 +7,17 @@ import (
 	"path/filepath"
 )
 
-// maxSecret is the most bytes of a key, a token or another small file.
+// maxSecret is the maximum size of a key, a token or another small file, in bytes.
 const maxSecret = 1 << 20
 
-// ReadFile reads a small file that the user names.
+// ReadFile reads a small file.
 func ReadFile(path string) ([]byte, error) { return readBounded(path, maxSecret) }
 
 // ReadFileUpTo reads a file of at most limit bytes.
 func ReadFileUpTo(path string, limit int64) ([]byte, error) { return readBounded(path, limit) }
 
-// WriteFile writes a file through a temporary one beside it, so that a reader
-// sees the old content or the new one, and never a part. A device or a pipe, such as
-// /dev/null, is written to and not replaced.
+// WriteFile replaces a file through a temporary file in the same folder. A reader sees either the
+// old or the new content. It writes directly to a device or a pipe, such as /dev/null.
 func WriteFile(path string, content []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return os.WriteFile(path, content, 0)
@@ -26,8 +25,7 @@ func WriteFile(path string, content []byte) error {
 	return write(path, content, os.Rename)
 }
 
-// CreateFile is [WriteFile] for a file that is not there: one that is stays as it is, and
-// is an error.
+// CreateFile is [WriteFile] for a new file. An existing file is an error and stays unchanged.
 func CreateFile(path string, content []byte) error { return write(path, content, os.Link) }
 
 func write(path string, content []byte, put func(from, to string) error) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 )
 
-// TestWriteToDevice: a device stays one, and what is written to it goes there.
+// TestWriteToDevice: WriteFile writes to a device and does not replace it.
 func TestWriteToDevice(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "null")
 	if err := os.Symlink(os.DevNull, link); err != nil {

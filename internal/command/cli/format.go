@@ -10,10 +10,10 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// Format is how a command writes its report.
+// Format is the output format of a report.
 type Format = Output[*Report]
 
-// AddFormatFlag gives a command the flags -o and --report.
+// AddFormatFlag adds the flags -o and --report.
 func AddFormatFlag(cmd *cobra.Command) *Format {
 	when := color("auto")
 	cmd.Flags().Var(&when, "color", "auto, always or never; NO_COLOR is respected")
@@ -24,7 +24,7 @@ func AddFormatFlag(cmd *cobra.Command) *Format {
 	})
 }
 
-// Finish writes a report and returns its status as an error, or nil.
+// Finish writes a report and returns its exit code as an error, or nil.
 func Finish(format *Format, w io.Writer, report *Report) error {
 	if err := format.Write(w, report); err != nil {
 		return err
@@ -32,8 +32,8 @@ func Finish(format *Format, w io.Writer, report *Report) error {
 	return report.Err()
 }
 
-// writeText writes file:line:col: message [reason], the hint below it, and a
-// last line that sums up.
+// writeText writes a line "file:line:col: message [reason]" per result, the hint below it, and a
+// summary.
 func writeText(w io.Writer, r *Report, as look) error {
 	for _, res := range r.Results() {
 		if res.silent() {
@@ -70,7 +70,7 @@ func writeText(w io.Writer, r *Report, as look) error {
 	return err
 }
 
-// writeFacts writes a line for each, the values below each other.
+// writeFacts writes one line per fact, with aligned values.
 func writeFacts(w io.Writer, facts []Fact) error {
 	width := 0
 	for _, f := range facts {
@@ -136,8 +136,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// writeGitHub writes workflow commands, which GitHub shows as annotations on
-// the lines of the pull request.
+// writeGitHub writes workflow commands. GitHub shows them as annotations in the pull request.
 func writeGitHub(w io.Writer, r *Report) error {
 	for _, res := range r.Results() {
 		if res.silent() {
@@ -163,7 +162,7 @@ func writeGitHub(w io.Writer, r *Report) error {
 	return err
 }
 
-// githubData and githubProperty escape as the runner unescapes.
+// githubData and githubProperty escape text for the workflow runner.
 func githubData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// hostile is what a pull request may put into names, messages and values.
+// hostile is text that a pull request may contain in names, messages and values.
 const hostile = "a\n::error::x\u202e <img src=x> [y](https://evil.example) | @team `z` %0A"
 
 func report() *cli.Report {
@@ -45,8 +45,7 @@ func written(t *testing.T, name string, r *cli.Report) string {
 	return out.String()
 }
 
-// TestSchemas holds JSON against our JSON Schema, and SARIF against the one that
-// is published.
+// TestSchemas checks JSON with polex's JSON Schema, and SARIF with the published one.
 func TestSchemas(t *testing.T) {
 	for format, schema := range map[string]struct{ path, right, wrong string }{
 		"json":  {filepath.Join("..", "..", "..", "docs", "report.schema.json"), `"kind": "Report"`, `"kind": "Reports"`},
@@ -91,8 +90,8 @@ func value(t *testing.T, text string) any {
 	return v
 }
 
-// TestHostileTextStaysText: in no format does a document's text end a line,
-// turn the direction of writing, or become a command, a tag, a link or a cell.
+// TestHostileTextStaysText: in every format, text of a document cannot end a line, change the
+// direction of writing, or become a command, a tag, a link or a table cell.
 func TestHostileTextStaysText(t *testing.T) {
 	for format, never := range map[string][]string{
 		"text":     {"\u202e", "\n::", "\x1b"},
@@ -118,8 +117,8 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-// TestCountPassed: a report can leave out documents that passed without a word,
-// and the formats that do not list them say the same of it.
+// TestCountPassed: a report that only counts passed documents gives the same output in all formats
+// that do not list them.
 func TestCountPassed(t *testing.T) {
 	all := report()
 	counting := &cli.Report{Tool: all.Tool, Source: all.Source, Documents: all.Documents, Reasons: all.Reasons, CountPassed: true}
@@ -138,7 +137,7 @@ func TestCountPassed(t *testing.T) {
 	}
 }
 
-// TestText: facts stand below their line, the values below each other.
+// TestText: facts are below their line, with aligned values.
 func TestText(t *testing.T) {
 	text := written(t, "text", report())
 	for _, want := range []string{"\n    signed by  a\\n:\\x3aerror", "\n    run        1\n", "\n3 documents of commit 0123456789ab: 1 refusal"} {

@@ -47,8 +47,7 @@ func writeJSON(w io.Writer, r *Report) error {
 	return encode(w, out)
 }
 
-// encode writes indented JSON; the encoder itself escapes what could end a
-// script or a line.
+// encode writes indented JSON. The encoder escapes characters that could end a script or a line.
 func encode(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -66,8 +65,7 @@ func (r *Report) rule(name string) map[string]any {
 	return map[string]any{"id": name}
 }
 
-// writeSARIF writes SARIF 2.1.0, which code scanning reads. Passed documents
-// are no findings and stay out.
+// writeSARIF writes SARIF 2.1.0 for code scanning. It leaves out passed documents.
 func writeSARIF(w io.Writer, r *Report) error {
 	type object = map[string]any
 	results := []object{}

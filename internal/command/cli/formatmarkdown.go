@@ -8,11 +8,11 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// maxMarkdownRows keeps a summary below the mebibyte that GitHub shows of one.
+// maxMarkdownRows keeps a summary below GitHub's limit of 1 MiB.
 const maxMarkdownRows = 500
 
-// writeMarkdown writes a table for a job's summary ($GITHUB_STEP_SUMMARY). What
-// passed without a word is counted and not listed.
+// writeMarkdown writes a table for a job summary ($GITHUB_STEP_SUMMARY). Passed documents without a
+// message are only counted.
 func writeMarkdown(w io.Writer, r *Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n%s\n", plain.Markdown(r.Tool), plain.Markdown(summaryLine(r)))

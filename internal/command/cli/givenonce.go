@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// repeats is a flag's value that may be given several times, beside pflag's lists.
+// repeats marks a flag value that may be given several times, in addition to pflag's lists.
 type repeats interface{ Repeats() }
 
-// MayBeEmpty says that an empty value of flags means something that the help names.
+// MayBeEmpty marks flags for which an empty value has a meaning of its own.
 func MayBeEmpty(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		_ = flags.SetAnnotation(name, mayBeEmpty, nil)
@@ -20,13 +20,12 @@ func MayBeEmpty(flags *pflag.FlagSet, names ...string) {
 
 const mayBeEmpty = "polex_may_be_empty"
 
-// CheckGiven refuses what a command line says and cannot mean: a flag with an empty
-// value, which is an unset variable of a script and would be taken for a flag that is
-// not given, and a flag of one value that is given twice, of which the last would count
-// without a word. Whatever else is wrong is for cobra to say.
+// CheckGiven rejects two mistakes that cobra accepts. An empty value usually comes from an unset
+// variable in a script, and would act as if the flag were missing. If a flag with one value is
+// given twice, only the last value would count. Cobra reports all other mistakes.
 func CheckGiven(root *cobra.Command, args []string) error {
 	if len(args) > 0 && slices.Contains([]string{cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0]) {
-		return nil // a shell asks what could come next
+		return nil // shell completion
 	}
 	cmd, rest, err := root.Find(args)
 	if err != nil || cmd.DisableFlagParsing {
@@ -34,7 +33,7 @@ func CheckGiven(root *cobra.Command, args []string) error {
 	}
 	var wrong *UsageError
 	met := map[string]string{}
-	cmd.InheritedFlags() // adds those of the commands above
+	cmd.InheritedFlags() // adds the flags of the parent commands
 	_ = cmd.Flags().ParseAll(rest, func(f *pflag.Flag, value string) error {
 		before, again := met[f.Name]
 		met[f.Name] = value

@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Reasons that belong to reading and not to any one check.
+// The reasons about reading input.
 const (
 	ReasonMalformed   = "malformed"
 	ReasonUnreadable  = "unreadable"
@@ -22,7 +22,7 @@ const (
 	ReasonNotRegular  = "not-a-regular-file"
 )
 
-// Reasons are those.
+// Reasons returns all of them.
 func Reasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: ReasonMalformed, Doc: "the document is not plain YAML or JSON: a duplicate key, an alias, a tag, invalid text, too deep or too large"},
@@ -32,32 +32,29 @@ func Reasons() []exception.Reason {
 	}
 }
 
-// Inputs reads documents from paths: files, folders (every .yaml, .yml and
-// .json below them) and "-" for standard input.
+// Inputs reads documents from paths: files, folders (every .yaml, .yml and .json file below them),
+// and "-" for standard input.
 type Inputs struct {
 	Paths  []string
 	Stdin  io.Reader
 	Report *Report
-	// Changed, where it is set, says which files are looked at. The others are
-	// counted on the report and not read.
+	// Changed selects the files to read, if it is not nil. Other files are only counted.
 	Changed func(path string) (bool, error)
-	// Skip, where it is set, says which files are of other kinds. They are counted on the
-	// report.
+	// Skip selects the files of other kinds, if it is not nil. They are only counted.
 	Skip func(path string) bool
-	// Large takes documents that are larger than any that is judged.
+	// Large allows documents above the size limit of exceptions.
 	Large bool
-	// Aliases takes anchors, aliases and merge keys, in trusted files that are never signed.
+	// Aliases allows anchors, aliases and merge keys, for trusted files that are never signed.
 	Aliases bool
-	// Screen, where it is set, says of every file whatever its name whether it is read, or
-	// why it is refused, or neither. No link is followed then.
+	// Screen decides about every file of any name, if it is not nil: whether to read it, reject it
+	// or ignore it. Then no symbolic link is followed.
 	Screen func(path string, mode fs.FileMode) (read bool, refused *Result)
 }
 
-// Each calls visit for every document, in the order of the paths and, within a
-// folder, of the names. What cannot be read is put on the report: a malformed
-// document as refused, an I/O error or a path without any document as
-// undecided. In a folder only regular files are read: a link could lead out of
-// what was reviewed.
+// Each calls visit for every document, in the order of the paths and of the names in a folder. It
+// reports a malformed document as refused, and an I/O error or a path without documents as
+// undecided. In a folder it reads only regular files, because a link can lead to unreviewed
+// content.
 func (in Inputs) Each(visit func(*exception.Document)) {
 	for _, path := range in.Paths {
 		if path == "-" {
@@ -66,7 +63,7 @@ func (in Inputs) Each(visit func(*exception.Document)) {
 		}
 		stat := os.Stat
 		if in.Screen != nil {
-			// A slash at the end would follow a link.
+			// A trailing slash would follow a link.
 			stat = func(path string) (fs.FileInfo, error) { return os.Lstat(filepath.Clean(path)) }
 		}
 		info, err := stat(path)
@@ -133,8 +130,7 @@ func (in Inputs) folder(dir string, visit func(*exception.Document)) {
 	}
 }
 
-// Screened reads a file as the Screen says, and reports whether there was anything to say
-// of it, or to read in it.
+// Screened reads or rejects a file as Screen decides, and reports whether it did one of them.
 func (in Inputs) Screened(path string, mode fs.FileMode, read func()) bool {
 	is, refused := in.Screen(path, mode)
 	switch {
@@ -175,9 +171,8 @@ func (in Inputs) file(path string, visit func(*exception.Document)) {
 	in.Stream(f, path, visit)
 }
 
-// Whole reads the one document of the one path, and every byte that the path
-// holds. What is not exactly one document is put on the report as Each does, and
-// nil is returned.
+// Whole reads a single path with exactly one document, and returns the document and all bytes.
+// Otherwise it adds a result to the report, as Each does, and returns nil.
 func (in Inputs) Whole() (doc *exception.Document, source []byte) {
 	r, name := in.Stdin, "<stdin>"
 	if path := in.Paths[0]; path != "-" {
@@ -213,8 +208,8 @@ func (in Inputs) Whole() (doc *exception.Document, source []byte) {
 	return docs[0], source
 }
 
-// Stream calls visit for every document that r holds. It puts the same on the
-// report as [Inputs.Each] does for a file called name.
+// Stream calls visit for every document of r. It reports problems as [Inputs.Each] does for a file
+// called name.
 func (in Inputs) Stream(r io.Reader, name string, visit func(*exception.Document)) {
 	reader := exception.NewReader(r, name)
 	if in.Large {
@@ -243,14 +238,14 @@ func (in Inputs) Stream(r io.Reader, name string, visit func(*exception.Document
 	}
 }
 
-// Malformed is the result for a document that cannot be read without guessing.
+// Malformed makes the result for a document that cannot be parsed unambiguously.
 func Malformed(err *exception.SyntaxError) Result {
 	return Result{Outcome: Refuse, File: err.Position.File, Line: err.Position.Line, Column: err.Position.Column,
 		Reason: ReasonMalformed, Message: err.Message, Hint: err.Hint}
 }
 
 func (in Inputs) unreadable(path string, err error) {
-	// The path is named by the result already.
+	// The result names the path already.
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		err = fmt.Errorf("%s: %w", pathErr.Op, pathErr.Err)
@@ -266,7 +261,7 @@ func AtLeastOnePath(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// NoPath is the argument check of a command that knows by itself what it reads.
+// NoPath is the argument check of a command that takes no paths.
 func NoPath(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &UsageError{Err: fmt.Errorf("%s takes no path, and %q is one", cmd.CommandPath(), args[0]), Hint: cmd.CommandPath() + " --help says what it reads"}

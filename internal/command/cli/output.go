@@ -11,16 +11,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Writer writes a T in the format of a name.
+// Writer writes a T in a named format.
 type Writer[T any] struct {
 	Name  string
 	Write func(io.Writer, T) error
 }
 
-// Output is how a command writes a T: in the format of -o, and into the file of each
-// --report.
+// Output holds the output formats of a command: the one of -o, and one per --report file.
 type Output[T any] struct {
-	what    string // is written, in a word
+	what    string // name of the output in help texts
 	writers []Writer[T]
 	chosen  Writer[T]
 	files   []file[T]
@@ -31,8 +30,7 @@ type file[T any] struct {
 	path string
 }
 
-// AddOutputFlags gives a command the flags -o and --report. The first writer is the one
-// that is taken where -o is not given.
+// AddOutputFlags adds the flags -o and --report. The first writer is the default of -o.
 func AddOutputFlags[T any](cmd *cobra.Command, what string, writers []Writer[T]) *Output[T] {
 	o := &Output[T]{what: what, writers: writers, chosen: writers[0]}
 	cmd.Flags().VarP(o, "output", "o", "`format` of the "+what+": "+strings.Join(o.names(), ", "))
@@ -58,13 +56,13 @@ func (o *Output[T]) named(name string) (Writer[T], error) {
 	return o.writers[i], nil
 }
 
-// String returns the format's name.
+// String returns the name of the format.
 func (o *Output[T]) String() string { return o.chosen.Name }
 
 // Type names the value in help texts.
 func (o *Output[T]) Type() string { return "format" }
 
-// Set takes a format's name.
+// Set selects a format by name.
 func (o *Output[T]) Set(name string) (err error) {
 	o.chosen, err = o.named(name)
 	return err
@@ -73,13 +71,13 @@ func (o *Output[T]) Set(name string) (err error) {
 // reports is the value of --report.
 type reports[T any] struct{ *Output[T] }
 
-// String returns nothing: there is no default to show.
+// String returns nothing, because there is no default.
 func (reports[T]) String() string { return "" }
 
-// Repeats says that it can be given several times.
+// Repeats marks the flag as repeatable.
 func (reports[T]) Repeats() {}
 
-// Set takes a format's name and a file.
+// Set adds a format and a file.
 func (r reports[T]) Set(value string) error {
 	name, path, ok := strings.Cut(value, "=")
 	if !ok || path == "" {
@@ -90,12 +88,12 @@ func (r reports[T]) Set(value string) error {
 	return err
 }
 
-// Writes reports whether anything is written in the format called name.
+// Writes reports whether the output is written in a format.
 func (o *Output[T]) Writes(name string) bool {
 	return o.chosen.Name == name || slices.ContainsFunc(o.files, func(f file[T]) bool { return f.Name == name })
 }
 
-// Write writes v in the format, and into the files.
+// Write writes v in the selected format and to the files.
 func (o *Output[T]) Write(w io.Writer, v T) error {
 	for _, f := range o.files {
 		var b bytes.Buffer

@@ -5,9 +5,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Policies reads the Kyverno policies at paths, nil where there are none. A file that cannot be
-// read, or only in part, is one error on the report, and the set is then incomplete: an exception
-// must not pass for want of the policy that it is from, and one in that file is not unknown.
+// Policies reads the Kyverno policies at paths. It returns nil without paths. A file that cannot be
+// read completely is one error on the report, and makes the set incomplete. Otherwise an exception
+// could pass because its policy is missing, or be rejected because its policy is unknown.
 func Policies(paths []string, report *Report) *kyverno.PolicySet {
 	if len(paths) == 0 {
 		return nil
@@ -17,7 +17,7 @@ func Policies(paths []string, report *Report) *kyverno.PolicySet {
 	Inputs{Paths: paths, Report: aside, Large: true, Aliases: true}.Each(func(doc *exception.Document) { docs = append(docs, doc) })
 	for _, result := range aside.Results() {
 		if result.Reason == ReasonNoDocuments || failed[result.File] {
-			continue // an empty folder holds nothing
+			continue // an empty folder is allowed
 		}
 		failed[result.File] = true
 		result.Message = "this file of policies cannot be read: " + result.Message

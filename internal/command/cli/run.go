@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/plain"
 )
 
-// Streams is everything that a command takes from outside.
+// Streams are the inputs and outputs of a command, and its clock.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer // results
@@ -20,7 +20,7 @@ type Streams struct {
 	Now func() time.Time
 }
 
-// Run runs the command that build makes and returns its exit status.
+// Run runs the command that build makes, and returns its exit code.
 func Run(ctx context.Context, build func(Streams) *cobra.Command, args []string, streams Streams) int {
 	return execute(ctx, build(streams), args, streams)
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// sarifURI writes a path as the relative reference that SARIF asks for.
+// sarifURI returns a path as a relative reference for SARIF.
 func sarifURI(path string) string {
 	return (&url.URL{Path: filepath.ToSlash(path)}).String()
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// grace is how long a command that was told to end may take for it. What writes undoes
-// or leaves to its next run what it has begun, as after a crash.
+// grace is the time for a command to end after a signal. After that, the process exits as in a
+// crash: a command that writes files can undo or finish its work in the next run.
 const grace = 700 * time.Millisecond
 
-// signals is the annotation of a command, and of those below it, that does not end by
-// itself when it is told to.
+// signals is the annotation of a command that handles signals differently. It applies to its
+// subcommands too.
 const (
 	signals = "polex_signals"
 	serves  = "serves"
 	handles = "handles"
 )
 
-// Serves says that a command answers others, and takes the time that it needs to hand
-// over. A second signal ends it.
+// Serves marks a command as a server, which may take as long as it needs to shut down. A second
+// signal ends it.
 func Serves(cmd *cobra.Command) { annotate(cmd, signals, serves) }
 
-// HandlesSignals says that a command, and each below it, handles signals by itself.
+// HandlesSignals marks a command, with its subcommands, as handling signals itself.
 func HandlesSignals(cmd *cobra.Command) { annotate(cmd, signals, handles) }
 
 func annotate(cmd *cobra.Command, key, value string) {
@@ -38,9 +38,10 @@ func annotate(cmd *cobra.Command, key, value string) {
 	cmd.Annotations[key] = value
 }
 
-// annotation is that of the command that the arguments name, or of one above it.
+// annotation returns an annotation of the command in the arguments, or of its nearest parent that
+// has it.
 func annotation(root *cobra.Command, args []string, key string) string {
-	cmd, _, _ := root.Find(args) // for whatever else is wrong, the last one that was found
+	cmd, _, _ := root.Find(args) // with invalid arguments, the last command that was found
 	for ; cmd != nil; cmd = cmd.Parent() {
 		if value := cmd.Annotations[key]; value != "" {
 			return value
@@ -49,10 +50,9 @@ func annotation(root *cobra.Command, args []string, key string) string {
 	return ""
 }
 
-// Main runs the command that build makes with the process's own streams and
-// arguments, and exits with its status. On SIGINT or SIGTERM the command's context
-// ends. A command that does not end soon after, busy or waiting for its input, is
-// ended, and its status is that of the signal: 130 or 143.
+// Main runs the command that build makes, with the streams and arguments of the process, and exits
+// with its exit code. SIGINT and SIGTERM cancel the context of the command. If the command does not
+// end soon after that, the process exits with the code of the signal: 130 or 143.
 func Main(build func(Streams) *cobra.Command) {
 	streams := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now}
 	root, ctx := build(streams), context.Background()
@@ -62,8 +62,8 @@ func Main(build func(Streams) *cobra.Command) {
 	os.Exit(execute(ctx, root, os.Args[1:], streams))
 }
 
-// untilTold returns a context that ends when the process is told to end. The process
-// ends by itself then, at a second signal or unless it serves after a while.
+// untilTold returns a context that a signal cancels. After that, the process exits at a second
+// signal or, unless it is a server, after the grace time.
 func untilTold(parent context.Context, serves bool) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	told := make(chan os.Signal, 2)
@@ -89,7 +89,7 @@ func untilTold(parent context.Context, serves bool) context.Context {
 	return ctx
 }
 
-// The exit statuses of a command that a signal has ended, as shells have them.
+// The exit codes after a signal, as in shells.
 const (
 	interrupted = 128 + int(syscall.SIGINT)
 	terminated  = 128 + int(syscall.SIGTERM)

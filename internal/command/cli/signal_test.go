@@ -17,7 +17,8 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 )
 
-// behaviour, in the environment, makes the test binary a command that behaves so.
+// behaviour is an environment variable that turns the test binary into a command with this
+// behaviour.
 const behaviour = "POLEX_TEST_BEHAVIOUR"
 
 func TestMain(m *testing.M) {
@@ -49,7 +50,7 @@ func behave(ctx context.Context, how string, streams cli.Streams) error {
 		<-ctx.Done()
 		_, _ = fmt.Fprintln(streams.Out, "undone")
 		return ctx.Err()
-	default: // hands over, when it is told that it may
+	default: // shuts down normally after the signal
 		<-ctx.Done()
 		_, _ = fmt.Fprintln(streams.Out, "handing over")
 		_, err := io.Copy(io.Discard, streams.In)
@@ -57,13 +58,12 @@ func behave(ctx context.Context, how string, streams cli.Streams) error {
 	}
 }
 
-// TestSignals: a command ends when it is told to, whatever keeps it busy, and one that
-// has something to undo does that first.
+// TestSignals: a command ends after a signal, even if it is busy. It can undo its work first.
 func TestSignals(t *testing.T) {
 	for _, tc := range []struct {
 		how     string
 		signals []os.Signal
-		last    string // what it says
+		last    string // last line of its output
 		want    int
 	}{
 		{"computes", []os.Signal{syscall.SIGTERM}, "ready", 143},
@@ -77,7 +77,7 @@ func TestSignals(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.how, tc.signals), func(t *testing.T) {
 			t.Parallel()
-			// The deadline is for a command that does not end at all.
+			// The timeout is for a command that does not end at all.
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			child := exec.CommandContext(ctx, os.Args[0])

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal reports whether a stream is a terminal, with a person before it.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && f != nil && term.IsTerminal(int(f.Fd())) //nolint:gosec // a descriptor fits

@@ -9,11 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the release that the binary was built as, set by the linker.
+// Version is the release of the binary. The linker sets it.
 var Version = ""
 
-// VersionText returns the release, or the module's version when the binary was
-// built with go install, or "devel".
+// VersionText returns the release, the module version of a binary from go install, or "devel".
 func VersionText() string {
 	if Version != "" {
 		return Version
@@ -52,7 +51,7 @@ var (
 // String returns the default that help shows.
 func (asked) String() string { return "false" }
 
-// Type names no value in help texts.
+// Type makes the flag a switch without a value in help texts.
 func (asked) Type() string { return "bool" }
 
 // Set ends the reading of the flags.

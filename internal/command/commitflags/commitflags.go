@@ -1,5 +1,5 @@
-// Package commitflags is how the binaries that commit take who commits, and where
-// the commit is pushed to.
+// Package commitflags has the flags of all commands that commit: the author of the commit, and the
+// branch to push to.
 package commitflags
 
 import (
@@ -28,7 +28,8 @@ type Flags struct {
 	Attempts   int
 }
 
-// Add gives a command the flags. what names the change, "the promotion" say.
+// Add adds the flags to a command. what names the change in help texts, for example "the
+// promotion".
 func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 	flags.BoolVar(&f.Commit, "commit", false, "commit "+what)
 	flags.StringVar(&f.Author, "author", "", "author of the commit, as Name <address> (default: Git's user.name and user.email)")
@@ -43,11 +44,10 @@ func (f *Flags) Add(flags *pflag.FlagSet, what string) {
 // Commits reports whether a commit is made.
 func (f *Flags) Commits() bool { return f.Commit || f.Push }
 
-// Check refuses flags that go with a commit or a push where none is made.
+// Check rejects flags that require a commit or a push if there is none.
 func (f *Flags) Check() error { return f.CheckFor(f.Commits(), f.Push) }
 
-// CheckFor is [Flags.Check] for a command that commits or pushes for other reasons,
-// too.
+// CheckFor is [Flags.Check] for a command that can also commit or push without these flags.
 func (f *Flags) CheckFor(commits, pushes bool) error {
 	switch {
 	case !commits && f.SignCommit:
@@ -62,7 +62,7 @@ func (f *Flags) CheckFor(commits, pushes bool) error {
 	return CheckBranch("branch", f.Branch)
 }
 
-// CheckBranch refuses the value of a flag that is to name a branch and does not.
+// CheckBranch rejects an invalid branch name in a flag.
 func CheckBranch(flag, name string) error {
 	if name == "" {
 		return nil
@@ -73,8 +73,8 @@ func CheckBranch(flag, name string) error {
 	return nil
 }
 
-// Open opens the clone that the working directory lies in, and says what it made
-// of a run that was cut off.
+// Open opens the clone of the working directory. It finishes or undoes the work of an interrupted
+// run, and prints a message about it.
 func Open(said io.Writer) (*commit.Clone, error) {
 	clone, err := commit.Open(commit.Options{Dir: "."})
 	if errors.Is(err, commit.ErrBusy) {
@@ -89,7 +89,7 @@ func Open(said io.Writer) (*commit.Clone, error) {
 	return clone, nil
 }
 
-// Way is where the change goes.
+// Way returns the destination of the change.
 func (f *Flags) Way() deliver.Way {
 	switch {
 	case f.Push:
@@ -101,8 +101,8 @@ func (f *Flags) Way() deliver.Way {
 	}
 }
 
-// Delivery says who commits, and where it is pushed to, as far as the way needs that or the
-// flags say it.
+// Delivery returns the destination and the author of the commit. It resolves the remote only if a
+// push needs it or a flag names it.
 func (f *Flags) Delivery(clone *commit.Clone, way deliver.Way, now time.Time) (to deliver.To, err error) {
 	to.Way = way
 	if way != deliver.WorkTree {
@@ -114,7 +114,7 @@ func (f *Flags) Delivery(clone *commit.Clone, way deliver.Way, now time.Time) (t
 	return to, err
 }
 
-// By says who commits. Nobody is a [cli.UsageError].
+// By returns the author of the commit. A missing author is a [cli.UsageError].
 func (f *Flags) By(clone *commit.Clone, now time.Time) (commit.Author, error) {
 	by := commit.Author{When: now, Sign: f.SignCommit || clone.SignsCommits()}
 	if f.Author != "" {
@@ -131,13 +131,13 @@ func (f *Flags) By(clone *commit.Clone, now time.Time) (commit.Author, error) {
 	return by, err
 }
 
-// The pauses between attempts to push, while others push.
+// The pauses between push attempts.
 const (
 	firstPause = 200 * time.Millisecond
 	mostPause  = 15 * time.Second
 )
 
-// To says where it is pushed to. No remote is a [cli.UsageError].
+// To returns the remote branch to push to. A missing remote is a [cli.UsageError].
 func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 	to, err := clone.Remote(commit.Remote{Name: f.Remote, Branch: f.Branch})
 	if errors.Is(err, commit.ErrNoRemote) {
@@ -147,8 +147,8 @@ func (f *Flags) To(clone *commit.Clone) (commit.Push, error) {
 		Pause: commit.Backoff(firstPause, mostPause, rand.Int64N)}, err
 }
 
-// Hint says what to do about a change that did not come through. otherwise is what
-// else there is to do about a protected branch, or "".
+// Hint adds a hint to an error of a commit or push. otherwise is an additional hint for a protected
+// branch, or "".
 func Hint(err error, otherwise string) error {
 	var refused *commit.RefusedError
 	switch {

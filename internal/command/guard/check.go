@@ -117,8 +117,8 @@ func (f *checkFlags) check(ctx context.Context, now func() time.Time) (*cli.Repo
 	return report, nil
 }
 
-// static reads the webhook's configuration from a file, as strictly as an API server
-// does, or returns nil where there is none.
+// static reads the webhook configuration from a file, as strictly as the API server. It returns nil
+// if no file is given.
 func (f *checkFlags) static() (*admissionregistrationv1.ValidatingWebhookConfiguration, error) {
 	if f.Static == "" {
 		return nil, nil

@@ -1,4 +1,4 @@
-// Package guard is the command polex-guard.
+// Package guard is the command polex-guard: the admission webhook, and a check of its installation.
 package guard
 
 import (
@@ -27,7 +27,7 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// noArguments refuses what is neither a flag nor a command.
+// noArguments rejects arguments that are neither flags nor commands.
 func noArguments(cmd *cobra.Command, args []string) error {
 	return cli.UnknownCommand(cmd, args)
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// leaseName is that of the Lease that the guards take turns by.
+// leaseName is the name of the Lease for leader election.
 const leaseName = "polex-guard"
 
-// addController sets up the watching, which every guard does, and the controller, which
-// runs in the one with the lease.
+// addController sets up the watches, which every replica runs, and the controller, which only the
+// leader runs.
 func (g *process) addController() error {
 	api, err := cluster.NewAPI(g.rest, g.manager.GetHTTPClient())
 	if err != nil {
@@ -48,8 +48,8 @@ func (g *process) addController() error {
 		return err
 	}
 	return g.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		// Those without the lease watch too: for limits by count, and to be quick
-		// when their turn comes.
+		// Every replica watches: the counts of exceptions are needed for limits, and a new leader
+		// must start quickly.
 		go g.store.Watch(ctx, func() []exception.GroupKind { return g.rules.Rules().Kinds() }, func(err error) { g.teller.Failed(ctx, "watch", err) })
 		controller.Definitions.Once(ctx)
 		go controller.Definitions.Run(ctx) //nolint:errcheck // it ends with the context
@@ -57,7 +57,7 @@ func (g *process) addController() error {
 			g.log.Info("holds the lease")
 			g.metrics.Leads(true)
 			defer g.metrics.Leads(false)
-			g.teller.Reports = &cluster.Reports{API: api} // others may have written since
+			g.teller.Reports = &cluster.Reports{API: api} // another leader may have written reports
 			g.store.Notify(controller.Touch, g.teller.Deleted)
 			defer g.store.Notify(nil, nil)
 			_ = controller.Run(ctx)

@@ -16,16 +16,16 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 )
 
-// clusterFlags say how the API server is reached.
+// clusterFlags are the flags for the connection to the API server.
 type clusterFlags struct{ Kubeconfig string }
 
 func (f *clusterFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig `file` (default: the Pod's ServiceAccount)")
 }
 
-// Requests a second to the API server, on average and at once, besides those about
-// stored exceptions: thousands of them may end in one second, and internal/guard bounds how
-// many are deleted at once.
+// The rate limits for requests to the API server: average per second, and burst. They do not apply
+// to requests about stored exceptions: thousands can expire in the same second, and internal/guard
+// limits the concurrent deletions.
 const (
 	perSecond = 100
 	atOnce    = 200
@@ -37,7 +37,7 @@ func (f *clusterFlags) restConfig() (*rest.Config, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = perSecond, atOnce
-	config.DisableCompression = true // seals are compressed, and the API server is near
+	config.DisableCompression = true // signatures are compressed already, and the API server is near
 	return config, nil
 }
 
@@ -57,7 +57,7 @@ func (f *clusterFlags) reach() (*rest.Config, error) {
 	return config, nil
 }
 
-// defaultWebhook is what the manifests call the webhook's configuration.
+// defaultWebhook is the name of the webhook configuration in the manifests.
 const defaultWebhook = "polex-guard"
 
 // serveFlags are the flags of serve.
@@ -151,10 +151,10 @@ func (f *serveFlags) check() error {
 // errNoConfig is the error where no configuration is named.
 var errNoConfig = &cli.UsageError{Err: errors.New("missing required flag: --config"), Hint: "add --config FILE"}
 
-// podNamespace is where a Pod is told which namespace it runs in.
+// podNamespace is the file with the namespace of the Pod.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// namespaceOf is the namespace that is given, or that of the Pod.
+// namespaceOf returns the given namespace, or the namespace of the Pod.
 func namespaceOf(given string) (string, error) {
 	if given != "" {
 		return given, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard/repository"
 )
 
-// checkGit refuses invalid flags about the repository. Whether there
-// is one is seen while the guard runs: what fetches it may start later.
+// checkGit rejects invalid flags about the repository. It does not open the repository, because a
+// sidecar may clone it later.
 func (f *serveFlags) checkGit() error {
 	if !f.given("git") {
 		if f.given("git-ref") || f.given("git-path") {
@@ -35,8 +35,8 @@ func (f *serveFlags) checkGit() error {
 	return nil
 }
 
-// readGit sets up the reading of the repository, which every guard does, so that
-// the one that takes up the Lease knows it.
+// readGit sets up the reading of the repository. Every replica reads it, so that a new leader has
+// it.
 func (g *process) readGit() error {
 	if g.flags.Git == "" {
 		return nil

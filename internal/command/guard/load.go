@@ -14,11 +14,11 @@ import (
 
 var errNoSubcommand = errors.New("missing command: serve or check")
 
-// maxNamed is the most bytes of a file that a trust policy names.
+// maxNamed is the maximum size in bytes of a file that the trust policy names.
 const maxNamed = 4 << 20
 
-// loader loads the configuration at a path, with the files that it names, for a guard in
-// a namespace. It returns nil where nothing of them has changed.
+// loader loads the configuration at a path and the files that it names, for a guard in a namespace.
+// It returns nil if none of them has changed.
 func loader(path, namespace string) guard.Load {
 	return func(digest string) (*guard.Rules, error) {
 		cfg, err := cli.LoadConfig(path)
@@ -33,7 +33,7 @@ func loader(path, namespace string) guard.Load {
 		if err := cfg.Section("guard", &settings); err != nil {
 			return nil, cli.InConfig(err)
 		}
-		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // whatever it is called
+		settings.GuardNamespaces = append(settings.GuardNamespaces, namespace) // protect the guard's own namespace, even if it has another name
 		for i, path := range settings.Policies {
 			if !filepath.IsAbs(path) {
 				settings.Policies[i] = filepath.Join(cfg.Dir, path)
@@ -56,8 +56,7 @@ func loader(path, namespace string) guard.Load {
 	}
 }
 
-// digestOf tells a configuration from others: by its own text and by what is in
-// the files that it names.
+// digestOf returns a digest of a configuration and of the files that it names.
 func digestOf(text []byte, config trust.Config, policies []string) (string, error) {
 	sum := sha256.New()
 	add := func(raw []byte) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestLoadPolicies: the policies that the configuration names are read with it, from its folder. A
-// file that changes is another configuration, and one that cannot be read is none.
+// TestLoadPolicies: the loader reads the policies that the configuration names, relative to its
+// folder. A changed file changes the digest, and an unreadable file is an error.
 func TestLoadPolicies(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// betweenReleases is how often it is looked how much memory is held for nothing.
+	// betweenReleases is the interval between checks for unused memory.
 	betweenReleases = 2 * time.Second
-	// spare is how much may be, so that little work costs no collection.
+	// spare is the unused memory in bytes that is not released, so that light load causes no
+	// collection.
 	spare = 2 << 20
-	// headroom is how much more is allocated between two collections than is live, in
-	// bytes. A collection goes through all that is known of the stored exceptions, and a
-	// review allocates a quarter of a MiB.
+	// headroom is the number of bytes that are allocated between two collections, in addition to
+	// the live heap. A collection scans the data of all stored exceptions, and a review allocates
+	// 256 KiB.
 	headroom = 8 << 20
 )
 
-// boundMemory gives memory back that a burst of work has left: of thousands of
-// exceptions that were read, digests are kept. Go's own scavenger keeps as much again as
-// is in use.
+// boundMemory releases memory after a burst of work. The guard reads thousands of exceptions and
+// keeps only their digests. Go's scavenger alone would keep as much unused memory as is in use.
 //
-// Meanwhile it holds as much as headroom and never writes to it, so that the next
-// collection comes later by that, and no memory is taken for it. A higher GOGC would let
-// the heap of a flood grow to a multiple of what is live.
+// It also holds headroom bytes that it never writes to. They take no physical memory, and delay the
+// next collection by that many bytes. A higher GOGC would let the heap grow to a multiple under
+// load.
 func boundMemory(ctx context.Context) error {
 	untouched := make([]byte, headroom)
 	defer runtime.KeepAlive(untouched)
@@ -43,9 +43,8 @@ func boundMemory(ctx context.Context) error {
 	}
 }
 
-// unused is how much memory the heap has of the operating system beside the live objects
-// that the last collection found, in bytes. What is unused between live objects is not
-// counted: it cannot be given back.
+// unused returns the heap memory in bytes that the last collection did not find live. It leaves out
+// the gaps between live objects, because they cannot be released.
 func unused() int64 {
 	samples := []metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"},

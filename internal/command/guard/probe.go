@@ -8,10 +8,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// probeTimeout is how long the API server may take to say that it is there.
+// probeTimeout is the timeout of a request to the API server.
 const probeTimeout = 2 * time.Second
 
-// reachesAPIServer asks the API server for its version.
+// reachesAPIServer requests the version of the API server.
 func (g *process) reachesAPIServer(r *http.Request) error {
 	client, err := rest.HTTPClientFor(g.rest)
 	if err != nil {

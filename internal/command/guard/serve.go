@@ -43,8 +43,7 @@ reports, and deletes.`
 const serveExample = `  polex-guard serve --config /etc/polex/config.yaml --cluster-name prod \
     --tls-cert /tls/tls.crt --tls-key /tls/tls.key`
 
-// Where the API server's reviews are answered, those of deletions on their own, and
-// the questions of others.
+// The paths for admission reviews, for reviews of deletions, and for verification requests.
 const (
 	admitPath   = "/admit"
 	deletedPath = doctor.DeletedPath
@@ -86,7 +85,7 @@ func serve(ctx context.Context, flags *serveFlags, log *slog.Logger) error {
 	return g.manager.Start(running)
 }
 
-// process is a guard that is put together and not started.
+// process is a configured guard that is not started yet.
 type process struct {
 	flags   *serveFlags
 	log     *slog.Logger
@@ -100,7 +99,7 @@ type process struct {
 	teller  *cluster.Teller
 	pod     *corev1.ObjectReference // for Events about the guard itself
 
-	draining chan struct{} // closed once the process was told to end
+	draining chan struct{} // closed when the process must shut down
 }
 
 func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
@@ -147,7 +146,7 @@ func newGuard(flags *serveFlags, log *slog.Logger) (*process, error) {
 	return g, g.addProbes()
 }
 
-// answers says who answers at which path.
+// answers returns the handler of each path.
 func (g *process) answers(handler *guard.Handler) (http.Handler, error) {
 	admit, deleted := http.Handler(handler), http.Handler(http.HandlerFunc(handler.ServeDeletion))
 	if g.flags.ClientCA != "" {
@@ -182,8 +181,8 @@ func (g *process) reloader() *guard.Reloader {
 	}
 }
 
-// refusedConfiguration is told of a configuration that is not taken up: at start,
-// when nobody can be told, the command ends with it.
+// refusedConfiguration reports an invalid configuration. During the start there is no reporter yet,
+// and the command ends with the error.
 func (g *process) refusedConfiguration(err error) {
 	if g.teller == nil {
 		return
@@ -197,8 +196,8 @@ func (g *process) observe(d *guard.Decision, took time.Duration) {
 	guard.LogDecision(g.log, d, took)
 }
 
-// addProbes: alive is who answers; ready is who has rules, reaches the API server
-// and is not about to end.
+// addProbes adds the probes. The process is alive if it answers. It is ready if it has rules,
+// reaches the API server and is not shutting down.
 func (g *process) addProbes() error {
 	return errors.Join(
 		g.manager.AddHealthzCheck("ping", healthz.Ping),
@@ -221,8 +220,8 @@ func (g *process) addProbes() error {
 	)
 }
 
-// drain says first that it is not ready any more, and ends once the API server
-// has had time to ask others.
+// drain first makes the process not ready. It stops after a delay, so that the API server can
+// switch to other replicas.
 func (g *process) drain(ctx context.Context, delay time.Duration, stop func()) {
 	<-ctx.Done()
 	close(g.draining)
@@ -230,8 +229,8 @@ func (g *process) drain(ctx context.Context, delay time.Duration, stop func()) {
 	stop()
 }
 
-// parting lets nobody keep a connection once the guard was told to end: a request that
-// is sent on one in the moment in which it is closed is not answered, and refused.
+// parting closes each connection after its next response during the shutdown. Otherwise a request
+// on a closing connection would get no response, and the API server would reject it.
 func (g *process) parting(answer http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -243,7 +242,7 @@ func (g *process) parting(answer http.Handler) http.Handler {
 	})
 }
 
-// orOff is what controller-runtime calls no address.
+// orOff returns the value of controller-runtime for no address.
 func orOff(address string) string {
 	if address == "" {
 		return "0"

@@ -16,8 +16,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard/server"
 )
 
-// addServer serves from the start or, where the guard makes its certificate itself,
-// once there is one.
+// addServer starts the server at once or, with a self-managed certificate, when the certificate
+// exists.
 func (g *process) addServer(answers http.Handler) error {
 	if g.flags.SelfManaged == "" {
 		return g.serveBy(context.Background(), answers)
@@ -36,8 +36,7 @@ func (g *process) addServer(answers http.Handler) error {
 	}))
 }
 
-// serveBy serves with the files' certificate, and with the new one once they
-// change.
+// serveBy serves with the certificate in the files, and reloads it when the files change.
 func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 	watcher, err := certwatcher.New(g.flags.TLSCert, g.flags.TLSKey)
 	if err != nil {
@@ -53,7 +52,7 @@ func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: watcher.GetCertificate}
 	if g.flags.ClientCA != "" {
-		config.ClientAuth = tls.RequestClientCert // which paths require one, and whose, answers says
+		config.ClientAuth = tls.RequestClientCert // answers decides which paths require a certificate
 	}
 	serving, err := server.Listen(ctx, server.Config{Address: g.flags.WebhookAddress, Handler: answers, TLS: config, Deadline: g.flags.Deadline, Log: g.log})
 	if err != nil {
@@ -62,8 +61,8 @@ func (g *process) serveBy(ctx context.Context, answers http.Handler) error {
 	return g.manager.Add(serving)
 }
 
-// clientCA says whose reviews are answered, by a file that is looked at as often as the
-// configuration is.
+// clientCA loads the authorities for client certificates, and reloads the file with the
+// configuration.
 func (g *process) clientCA() (*server.ClientCA, error) {
 	clients := &server.ClientCA{File: g.flags.ClientCA, Names: g.flags.ClientNames, Now: g.clock.Now}
 	if err := clients.Load(); err != nil {
@@ -89,8 +88,8 @@ func (g *process) clientCA() (*server.ClientCA, error) {
 	}))
 }
 
-// certifyItself keeps a certificate in the Secret, and who certified it in the
-// webhook's caBundle. It closes ready once the Secret lies where it is mounted.
+// certifyItself keeps a certificate in the Secret, and its CA in the caBundle of the webhook. It
+// closes ready when the Secret is mounted.
 func (g *process) certifyItself() (ready chan struct{}, err error) {
 	ready = make(chan struct{})
 	name := g.flags.DNSName

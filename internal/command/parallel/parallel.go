@@ -1,18 +1,16 @@
-// Package parallel does the same work for many things at once, and hands on what
-// comes out in the order in which they came in.
+// Package parallel processes items on several goroutines and returns the results in the order of
+// the items.
 package parallel
 
 import "sync"
 
-// Ordered is work that runs on several goroutines.
+// Ordered processes items on several goroutines.
 type Ordered[In, Out any] struct {
-	// Workers is how many things are worked on at once, at least 1. Twice as many
-	// are held at most, however many there are.
+	// Workers is the number of goroutines, at least 1. At most twice as many items are in memory.
 	Workers int
-	// Work is called by the workers.
+	// Work runs on the workers.
 	Work func(In) Out
-	// Done is called with what came in and what came out, in the order of what
-	// came in, and never twice at once.
+	// Done is called for one item and its result at a time, in the order of the items.
 	Done func(In, Out)
 }
 
@@ -22,8 +20,8 @@ type job[In, Out any] struct {
 	done chan struct{}
 }
 
-// Each works on everything that source hands to its argument. Source and
-// [Ordered.Done] run on the caller's goroutine, and so never at the same time.
+// Each processes all items that source passes to its argument. source and [Ordered.Done] run on the
+// goroutine of the caller, so never at the same time.
 func (o Ordered[In, Out]) Each(source func(hand func(In))) {
 	held := 2 * max(o.Workers, 1)
 	work := make(chan *job[In, Out], held)

@@ -9,15 +9,14 @@ import (
 	"github.com/polex-dev/polex/internal/command/parallel"
 )
 
-// TestOrder: what comes out comes in the order of what went in, whichever is
-// ready first.
+// TestOrder: results come in the order of the items, even if later ones are ready first.
 func TestOrder(t *testing.T) {
 	for _, workers := range []int{0, 1, 3, 64} {
 		const n = 500
 		var got []int
 		parallel.Ordered[int, int]{Workers: workers,
 			Work: func(i int) int {
-				// The earlier of a batch take longer.
+				// Earlier items take longer.
 				for range (n - i) * 50 {
 					_ = make([]byte, 1)
 				}
@@ -40,8 +39,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestAtOnce: as many are worked on at once as there are workers. They wait for
-// each other, so with fewer the test would not end.
+// TestAtOnce: the number of items in work equals the number of workers. They wait for each other,
+// so with fewer workers the test would not end.
 func TestAtOnce(t *testing.T) {
 	const workers = 4
 	var together sync.WaitGroup
@@ -60,8 +59,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestHeld: the source waits while too many are held, so memory does not grow
-// with their number.
+// TestHeld: the source waits if too many items are in memory, so memory is limited.
 func TestHeld(t *testing.T) {
 	const workers = 3
 	var running atomic.Int64
@@ -89,7 +87,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestNothing ends where nothing is handed over.
+// TestNothing ends without items.
 func TestNothing(t *testing.T) {
 	parallel.Ordered[int, int]{Workers: 2}.Each(func(func(int)) {})
 }

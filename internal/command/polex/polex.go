@@ -1,4 +1,4 @@
-// Package polex is the command polex, which composes the others.
+// Package polex is the command polex, which contains the other commands.
 //
 //go:generate go test -run ^TestReference$ . -update
 package polex
@@ -30,7 +30,7 @@ kubectl-polex on the PATH, polex is the kubectl plugin kubectl polex.`
 // plugin is the name of a program that kubectl runs as its command polex.
 const plugin = "kubectl-polex"
 
-// Named returns what makes the command, as the program at a path is called.
+// Named returns the constructor of the command for the program at a path.
 func Named(path string) func(cli.Streams) *cobra.Command {
 	return func(streams cli.Streams) *cobra.Command {
 		cmd := &cobra.Command{
@@ -44,7 +44,7 @@ func Named(path string) func(cli.Streams) *cobra.Command {
 				}
 				return &cli.UsageError{Err: errors.New("no command given"), Hint: cmd.CommandPath() + " --help lists the commands"}
 			},
-			RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused
+			RunE: func(*cobra.Command, []string) error { return nil }, // Args has returned an error
 		}
 		if strings.TrimSuffix(filepath.Base(path), ".exe") == plugin {
 			cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl polex"}

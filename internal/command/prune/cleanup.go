@@ -24,11 +24,11 @@ const cleanupExample = `  polex-prune cleanup-policies signed/ | kubectl apply -
   # for Kyverno before 1.17
   polex-prune cleanup-policies --form ClusterCleanupPolicy signed/`
 
-// maxPolicies is how much is held back until there is a policy for everything, in
-// bytes.
+// maxPolicies is the maximum size in bytes of the output, which is held back until every document
+// has a policy.
 const maxPolicies = 64 << 20
 
-// Reasons of results.
+// The reasons of results.
 const (
 	reasonPolicy      = "cleanup-policy"
 	reasonNoPolicy    = "no-cleanup-policy"
@@ -82,7 +82,7 @@ func newCleanupPolicies(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// cleanup makes policies of documents.
+// cleanup makes policies for documents.
 type cleanup struct {
 	streams cli.Streams
 	form    lifetime.CleanupForm

@@ -1,4 +1,4 @@
-// Package prune is the command polex-prune.
+// Package prune is the command polex-prune. It removes expired exceptions from the signed folder.
 package prune
 
 import (
@@ -36,7 +36,7 @@ const example = `  # the plan
   # in a scheduled workflow
   polex-prune --push --author 'Exceptions workflow <workflow@example.com>'`
 
-// Reasons of results.
+// The reasons of results.
 const (
 	reasonPruned    = "expired"
 	reasonEndsSoon  = "ends-soon"
@@ -78,7 +78,7 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// load refuses what cannot be meant, before anything is done.
+// load rejects an invalid command line before any other work.
 func (o *options) load(streams cli.Streams, format *cli.Format) (*run, error) {
 	if err := o.commit.Check(); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (r *run) prune(ctx context.Context) error {
 	return r.report(found, result, to)
 }
 
-// report says what became of it.
+// report prints the result.
 func (r *run) report(found *prune.Found, result commit.Result, to deliver.To) error {
 	report := &cli.Report{Tool: "polex-prune", Reasons: reasons(), Idle: "nothing has expired", Documents: len(found.Ended) + len(found.Soon) + len(found.Unreadable)}
 	verb := "removed"

@@ -11,10 +11,10 @@ import (
 	"github.com/polex-dev/polex/internal/request"
 )
 
-// choice says which violations are meant, or the one that there is.
+// choice selects violations from a report, or describes the single one without a report.
 type choice struct {
 	policy, rule, about, in string
-	resource                request.Resource // that about names
+	resource                request.Resource // the resource in about
 }
 
 func (c *choice) addFlags(flags *pflag.FlagSet) {
@@ -28,8 +28,8 @@ func (c *choice) any() bool { return c.policy != "" || c.rule != "" || c.about !
 
 var aboutForm = regexp.MustCompile(`^([A-Z][A-Za-z0-9]*)((?:\.[a-z0-9-]+)*)/(?:([a-z0-9-]+)/)?([A-Za-z0-9.:_-]+)$`)
 
-// check reads --about. The version of a group is of no account: an exception is for
-// all of them.
+// check parses --about. The version of the API group does not matter, because an exception applies
+// to all versions.
 func (c *choice) check() error {
 	if c.about == "" {
 		return nil
@@ -45,19 +45,19 @@ func (c *choice) check() error {
 	return nil
 }
 
-// takes reports whether a violation is one of those that are meant.
+// takes reports whether the flags select a violation.
 func (c *choice) takes(v request.Violation) bool {
 	r := v.Resource
 	return (c.policy == "" || c.policy == v.Policy) && (c.rule == "" || c.rule == v.Rule) && (c.in == "" || c.in == r.Namespace) &&
 		(c.about == "" || c.resource.Kind == r.Kind && c.resource.Namespace == r.Namespace && c.resource.Name == r.Name && sameGroup(c.resource.APIVersion, r.APIVersion))
 }
 
-// sameGroup compares the groups of two API versions, where both are known.
+// sameGroup compares the groups of two API versions, if both are known.
 func sameGroup(a, b string) bool {
 	return a == "" || b == "" || schema.FromAPIVersionAndKind(a, "").Group == schema.FromAPIVersionAndKind(b, "").Group
 }
 
-// violation is what the flags say is violated.
+// violation returns the violation that the flags describe.
 func (c *choice) violation() request.Violation {
 	return request.Violation{Policy: c.policy, Rule: c.rule, Resource: c.resource}
 }

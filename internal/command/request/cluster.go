@@ -23,15 +23,15 @@ func (c *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig (default: the current one)")
 }
 
-// reports are where a cluster has reports; not every cluster has all of them. Those of a
-// cluster are in no namespace.
+// reports returns the collections of reports. Not every cluster serves all of them. Cluster reports
+// have no namespace.
 func reports(namespace string) []collection {
 	return slices.Concat(
 		collections(namespace, "wgpolicyk8s.io/v1alpha2", "policyreports"), collections("", "wgpolicyk8s.io/v1alpha2", "clusterpolicyreports"),
 		collections(namespace, "openreports.io/v1alpha1", "reports"), collections("", "openreports.io/v1alpha1", "clusterreports"))
 }
 
-// policies are where it has policies.
+// policies returns the collections of policies.
 func policies() []collection {
 	return slices.Concat(
 		collections("", "kyverno.io/v1", "clusterpolicies policies"),
@@ -39,15 +39,15 @@ func policies() []collection {
 			mutatingpolicies namespacedmutatingpolicies generatingpolicies namespacedgeneratingpolicies deletingpolicies namespaceddeletingpolicies`))
 }
 
-// workloads are the controllers of Pods in a namespace, what they make, and Pods.
+// workloads returns the collections of Pods and their controllers in a namespace.
 func workloads(namespace string) []collection {
 	return slices.Concat(
 		collections(namespace, "apps/v1", "deployments replicasets statefulsets daemonsets"),
 		collections(namespace, "batch/v1", "cronjobs jobs"), collections(namespace, "v1", "replicationcontrollers pods"))
 }
 
-// fromCluster reads the violations in the reports of a cluster, and its policies
-// where no path says where they are.
+// fromCluster reads the violations in the reports of a cluster. It also reads the policies, if no
+// path is given for them.
 func (r *run) fromCluster(ctx context.Context) ([]request.Violation, error) {
 	server, err := apiserver.Open(r.options.cluster.kubeconfig, r.options.cluster.context)
 	if err != nil {
@@ -98,8 +98,8 @@ func clusterPolicies(ctx context.Context, server *apiserver.Server) (*shape.Poli
 	return shape.ReadPolicies(docs), nil
 }
 
-// readWorkloads reads the workloads of the namespaces that violations are in: whose
-// Pods they are, and what would be exempt now.
+// readWorkloads reads the workloads in the namespaces of the violations. They show the owners of
+// Pods and the resources that a draft would exempt.
 func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, found []request.Violation) error {
 	met := map[string]bool{"": true}
 	for _, v := range found {
@@ -123,5 +123,5 @@ func (r *run) readWorkloads(ctx context.Context, server *apiserver.Server, found
 	return nil
 }
 
-// mostObjects bounds what is kept in memory of a cluster.
+// mostObjects is the maximum number of cluster objects in memory.
 const mostObjects = 20_000

@@ -1,4 +1,4 @@
-// Package request is the command polex-request.
+// Package request is the command polex-request. It drafts an exception for a violation.
 package request
 
 import (
@@ -84,7 +84,7 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that exclude each other.
+// check rejects flags that exclude each other.
 func (o *options) check(paths []string) error {
 	switch {
 	case o.renew != "" && (len(paths) > 0 || o.from == fromCluster || o.merge || o.choice.any()):

@@ -20,7 +20,7 @@ import (
 	"github.com/polex-dev/polex/internal/request"
 )
 
-// commit puts drafts on a branch of their own, for a pull request.
+// commit commits drafts on a branch of their own, for a pull request.
 func (r *run) commit(ctx context.Context, drafts []request.Draft) error {
 	clone, err := commitflags.Open(r.streams.Err)
 	if err != nil {
@@ -52,14 +52,14 @@ func (r *run) commit(ctx context.Context, drafts []request.Draft) error {
 	return nil
 }
 
-// branch makes the branch, here or on the remote.
+// branch makes the branch in the clone or on the remote.
 func (r *run) branch(ctx context.Context, clone *commit.Clone, by commit.Author, p *proposal) (commit.Result, error) {
 	flags := r.options.output.commit
 	if !flags.Push {
 		return clone.Branch(ctx, by, flags.Branch, p.propose)
 	}
 	onto := flags
-	onto.Branch = "" // that of HEAD
+	onto.Branch = "" // the branch of HEAD
 	to, err := onto.To(clone)
 	if err != nil {
 		return commit.Result{}, err
@@ -75,9 +75,9 @@ func (r *run) branch(ctx context.Context, clone *commit.Clone, by commit.Author,
 	return clone.Push(ctx, by, to, p.propose)
 }
 
-// onBranch ends a run whose branch the remote has already. Anybody may have pushed that: it
-// has to be one commit on what the target branch has or had, which adds the drafts and
-// does nothing else.
+// onBranch handles a branch that the remote has already. Anybody may have pushed it. It is accepted
+// only if it has the drafts and is one commit on top of the target branch that only adds drafts, or
+// if it is merged already.
 func (r *run) onBranch(ctx context.Context, clone *commit.Clone, target, pushed commit.Remote, p *proposal, err error) (commit.Result, error) {
 	if err != nil {
 		return commit.Result{}, err
@@ -100,8 +100,8 @@ func (r *run) onBranch(ctx context.Context, clone *commit.Clone, target, pushed 
 	return commit.Result{Commit: tip}, err
 }
 
-// isProposal reports whether a commit that holds the drafts is one of main, or one commit
-// on it that does nothing but add drafts.
+// isProposal reports whether a commit with the drafts is part of main, or is one commit on top of
+// it that only adds drafts.
 func isProposal(clone *commit.Clone, tip, main plumbing.Hash, p *proposal) (bool, error) {
 	if merged, err := clone.Contains(main, tip); err != nil || merged {
 		return merged, err
@@ -131,7 +131,7 @@ func branchHint(err error) error {
 	return commitflags.Hint(err, "")
 }
 
-// proposal is what a branch is to hold.
+// proposal is the content of a branch.
 type proposal struct {
 	folder      string
 	drafts      []request.Draft
@@ -142,7 +142,7 @@ func (p *proposal) path(d request.Draft) string { return path.Join(p.folder, fil
 
 var errInTheWay = errors.New("it is there, and says something else")
 
-// propose adds the files that a tree has not.
+// propose adds the files that the tree does not have.
 func (p *proposal) propose(tree *git.Tree) (commit.Change, error) {
 	change := commit.Change{Write: map[string][]byte{}}
 	for _, d := range p.drafts {
@@ -171,8 +171,8 @@ func (p *proposal) propose(tree *git.Tree) (commit.Change, error) {
 	return change, nil
 }
 
-// message says what is asked for. The names in it are plain, or there would be no
-// draft; what people say of it stands in the file.
+// message returns the commit message. Drafts have only plain names, and the statements of people
+// are in the file, so the message contains no hostile text.
 func (p *proposal) message() string {
 	var b strings.Builder
 	if len(p.drafts) == 1 {

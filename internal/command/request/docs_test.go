@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestDocs: each reason that is the command's own is explained, and only those.
+// TestDocs: the page explains every reason of the command, and no other.
 func TestDocs(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "how-to", "request.md"))
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// output says where drafts go.
+// output is the destination of drafts.
 type output struct {
 	path   string
 	commit commitflags.Flags
@@ -53,7 +53,7 @@ func (o *output) check() error {
 	return commitflags.CheckBranch("pull-request-branch", o.commit.Branch)
 }
 
-// results is where the report goes: beside the drafts where those are printed.
+// results returns the stream for the report: standard error if the drafts go to standard output.
 func (r *run) results() io.Writer {
 	if r.toStdout() {
 		return r.streams.Err
@@ -66,7 +66,7 @@ func (r *run) toStdout() bool {
 	return o.path == stdout || o.path == "" && o.commit.Branch == "" && (r.cfg.Dir == "" || r.root == "")
 }
 
-// put checks drafts as polex-validate would, and writes those that pass.
+// put checks drafts as polex-validate does, and writes those that pass.
 func (r *run) put(ctx context.Context, drafts []request.Draft) error {
 	checker, err := shapeconfig.Checker(r.config)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *run) put(ctx context.Context, drafts []request.Draft) error {
 	return r.end()
 }
 
-// live returns where the signed exceptions are that have not ended, by identity.
+// live returns the positions of the signed exceptions that have not expired.
 func (r *run) live() map[exception.IdentityKey]exception.Position {
 	found := map[exception.IdentityKey]exception.Position{}
 	folder := r.inRepository(r.folders.Signed)
@@ -109,8 +109,7 @@ func (r *run) live() map[exception.IdentityKey]exception.Position {
 	return found
 }
 
-// passes puts what is wrong with a draft on the report, and says whether it may be
-// written.
+// passes adds the problems of a draft to the report, and reports whether it may be written.
 func (r *run) passes(checker *shape.Checker, d request.Draft, live map[exception.IdentityKey]exception.Position) bool {
 	if at, there := live[d.Document.Identity().Key()]; there {
 		r.add(cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: reasonLive, Object: d.Document.Identity().String(),
@@ -135,7 +134,7 @@ func (r *run) passes(checker *shape.Checker, d request.Draft, live map[exception
 	return passed
 }
 
-// drafted is the line about a draft: what it exempts, and whom now.
+// drafted adds the line about a draft: the exempted resources, in general and now.
 func (r *run) drafted(d request.Draft, file, reason string) {
 	result := cli.ResultFor(d.Document)
 	result.Outcome, result.File, result.Reason, result.Message = cli.Pass, file, reason, d.Words
@@ -158,7 +157,7 @@ func answers(d request.Draft) []string {
 	return slices.Compact(all)
 }
 
-// exempted names the first of what is exempt, and how many there are.
+// exempted names the first exempted resources, and their number.
 func exempted(e shape.Exemption) string {
 	if e.Count == 0 {
 		return "none of the resources given"
@@ -181,8 +180,7 @@ func (r *run) print(drafts []request.Draft) error {
 	return err
 }
 
-// write writes drafts to files. One that is there stays as it is: it may have been
-// narrowed since.
+// write writes drafts to files. It never overwrites a file, because it may have been edited since.
 func (r *run) write(drafts []request.Draft) error {
 	target := r.options.output.path
 	folder := target == "" || strings.HasSuffix(target, "/")

@@ -12,8 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// renew drafts the successor of a signed exception. The other statements may be
-// given anew.
+// renew drafts the renewal of a signed exception. Its statements can be changed with flags.
 func (r *run) renew(ctx context.Context) error {
 	signed, err := r.signed(r.options.renew)
 	if err != nil {
@@ -50,7 +49,7 @@ func (r *run) renew(ctx context.Context) error {
 	return r.put(ctx, []request.Draft{*draft})
 }
 
-// signed returns the one signed exception of a name.
+// signed returns the signed exception of a name. It must be the only one.
 func (r *run) signed(name string) (*exception.Document, error) {
 	folder := r.inRepository(r.folders.Signed)
 	var found []*exception.Document
@@ -68,8 +67,8 @@ func (r *run) signed(name string) (*exception.Document, error) {
 	return found[0], nil
 }
 
-// verify verifies an exception where the configuration says who has to have signed
-// it. One that has ended can be renewed still.
+// verify verifies an exception if the configuration has a trust policy. An expired exception can
+// still be renewed.
 func (r *run) verify(signed *exception.Document) (verified bool, err error) {
 	if _, there := r.cfg.Document().Lookup(sectionTrust); !there {
 		return false, nil

@@ -26,16 +26,16 @@ type run struct {
 	streams cli.Streams
 	format  *cli.Format
 	cfg     *config.Config
-	root    string // of the repository, as who works in it would write it; "" where there is none
+	root    string // root of the repository, relative to the working directory; "" without a repository
 	folders config.Directories
 	config  shape.Config
 	objects []*exception.Document // manifests
 	report  *cli.Report
 	now     time.Time
-	foreign int // results of others than Kyverno
+	foreign int // results of engines other than Kyverno
 }
 
-// Reasons of results that are the command's own.
+// The reasons that only this command has.
 const (
 	reasonDrafted      = "drafted"
 	reasonThere        = "already-requested"
@@ -45,7 +45,7 @@ const (
 	reasonNote         = "to-be-checked"
 )
 
-// load refuses an invalid command line or configuration, and reads what violations are held against.
+// load rejects an invalid command line or configuration, and reads policies and manifests.
 func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Format) (*run, error) {
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {
@@ -71,12 +71,12 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 	return r, nil
 }
 
-// inRepository is a folder of the repository.
+// inRepository returns the path of a folder of the repository.
 func (r *run) inRepository(folder string) string {
 	return filepath.Join(r.root, filepath.FromSlash(folder))
 }
 
-// repositoryRoot returns the root of the repository, from the working directory.
+// repositoryRoot returns the root of the repository, relative to the working directory.
 func repositoryRoot() (string, error) {
 	root, err := config.RepositoryRoot(".")
 	if err != nil || root == "" {
@@ -114,10 +114,10 @@ func (r *run) request(ctx context.Context, paths []string) error {
 	return r.put(ctx, drafts)
 }
 
-// nothing ends a run that has no violation to draft for.
+// nothing ends a run without violations.
 func (r *run) nothing() error {
 	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 {
-		return r.end() // which says what there was instead
+		return r.end() // the report has the reasons
 	}
 	message := "there is no violation to draft an exception for"
 	if r.options.choice.any() {
@@ -136,7 +136,7 @@ func (r *run) end() error {
 
 func (r *run) add(result cli.Result) { r.report.Documents++; r.report.Add(result) }
 
-// refuse puts a violation without a draft on the report.
+// refuse adds a violation without a draft to the report.
 func (r *run) refuse(p request.Problem) {
 	at := p.Violation.Position
 	result := cli.Result{Outcome: cli.Refuse, File: at.File, Line: at.Line, Column: at.Column, Reason: p.Reason, Message: p.Message, Hint: p.Hint}
@@ -146,7 +146,7 @@ func (r *run) refuse(p request.Problem) {
 	r.add(result)
 }
 
-// reasons are those of the results.
+// reasons returns the reasons of the results.
 func reasons(config shape.Config) []exception.Reason {
 	return slices.Concat(request.Reasons(), shapeconfig.Reasons(config), []exception.Reason{
 		{Name: reasonDrafted, Doc: "the exception is drafted", Severity: exception.SeverityNote},

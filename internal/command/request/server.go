@@ -14,25 +14,25 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// collection is one of a cluster: of all namespaces, or of one.
+// collection is a collection of objects in one namespace or in all.
 type collection struct {
 	schema.GroupVersionResource
-	namespace string // "" is all
+	namespace string // "" means all
 }
 
-// collections reads names of plurals in a group's version.
+// collections makes collections from the plural names of an API version.
 func collections(namespace, groupVersion, plurals string) []collection {
 	var all []collection
-	version, _ := schema.ParseGroupVersion(groupVersion) // written in this package
+	version, _ := schema.ParseGroupVersion(groupVersion) // the version is a constant of this package
 	for plural := range strings.FieldsSeq(plurals) {
 		all = append(all, collection{version.WithResource(plural), namespace})
 	}
 	return all
 }
 
-// each calls visit for every object of a collection. It returns false where the server
-// has no such collection. An API server that has none says that it is forbidden to
-// somebody without the right to it, and is asked for its kinds: that everybody may.
+// each calls visit for every object of a collection. It returns false if the server does not serve
+// the collection. In that case, an API server answers "forbidden" to a user without the permission.
+// So each then asks for the served kinds, which every user may do.
 func each(ctx context.Context, s *apiserver.Server, of collection, visit func(*exception.Document) error) (served bool, err error) {
 	var failed error
 	err = s.Each(ctx, of.GroupVersionResource, of.namespace, func(object *unstructured.Unstructured) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestServer reads a collection page by page, from the whole cluster or a namespace.
+// TestServer reads a collection page by page, from the whole cluster or from one namespace.
 func TestServer(t *testing.T) {
 	var asked []string
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func TestServer(t *testing.T) {
 		{of: collections("", "absent/v1", "reports")[0], path: "GET /apis/absent/v1/reports"},
 		{of: collections("", "forbidden/v1", "reports")[0], path: "GET /apis/forbidden/v1/reports", served: true, fails: true},
 		{of: collections("", "silent/v1", "reports")[0], path: "GET /apis/silent/v1/reports", served: true, fails: true},
-		// Who has no right to a kind that the server does not have is forbidden it, too.
+		// An API server also answers "forbidden" for a kind that it does not serve.
 		{of: collections("", "forbidden/v1", "clusterreports")[0], path: "GET /apis/forbidden/v1/clusterreports"},
 		{of: collections("", "unserved/v1", "reports")[0], path: "GET /apis/unserved/v1/reports"},
 		{of: collections("", "odd/v1", "reports")[0], path: "GET /apis/odd/v1/reports", fails: true},

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// What a path can hold. The user says which: what a text looks like does not.
+// The values of --from. The content of a file does not decide its form.
 const (
 	fromReport  = "report"
 	fromApply   = "apply"
@@ -19,10 +19,10 @@ const (
 	fromCluster = "cluster"
 )
 
-// maxText is the most bytes of what a command printed.
+// maxText is the maximum size in bytes of a command's output.
 const maxText = 64 << 20
 
-// violations reads them from wherever the flags say.
+// violations reads the violations from the source in the flags.
 func (r *run) violations(ctx context.Context, paths []string) ([]request.Violation, error) {
 	switch {
 	case r.options.from == fromCluster:
@@ -36,7 +36,7 @@ func (r *run) violations(ctx context.Context, paths []string) ([]request.Violati
 	}
 }
 
-// fromFlags is the one violation that the flags name, or that is asked for.
+// fromFlags returns the violation in the flags. On a terminal it asks for missing values.
 func (r *run) fromFlags() ([]request.Violation, error) {
 	c := &r.options.choice
 	var missing []question
@@ -107,9 +107,9 @@ func nameOf(path string) string {
 	return path
 }
 
-// withoutWarnings makes comments of the warnings that "kyverno apply" prints before
-// its report, and YAML of JSON documents with lines of "---" between, which is how
-// it prints more than one. Lines keep their numbers.
+// withoutWarnings turns the warnings that "kyverno apply" prints before its report into comments.
+// It also removes "---" lines between JSON documents, so that they can be parsed. Line numbers stay
+// the same.
 func withoutWarnings(text string) string {
 	const warning = "Warning: "
 	lines := strings.SplitAfter(text, "\n")
@@ -129,7 +129,7 @@ func withoutWarnings(text string) string {
 	return strings.Join(lines, "")
 }
 
-// fromTexts reads what commands printed.
+// fromTexts reads the output of commands.
 func (r *run) fromTexts(paths []string) []request.Violation {
 	var found []request.Violation
 	for _, path := range paths {
@@ -154,8 +154,8 @@ func (r *run) fromTexts(paths []string) []request.Violation {
 	return found
 }
 
-// about is the resource that a request was for: the one that --about names, or the
-// one manifest that --resources has.
+// about returns the resource of a denied request: the one in --about, or the only manifest in
+// --resources.
 func (r *run) about() request.Resource {
 	if r.options.choice.about != "" || len(r.objects) != 1 {
 		return r.options.choice.resource

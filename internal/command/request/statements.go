@@ -16,7 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// statements are what the requester says.
+// statements are the statements of the requester.
 type statements struct{ request.Statements }
 
 func (s *statements) addFlags(flags *pflag.FlagSet) {
@@ -39,15 +39,15 @@ func (s *statements) check() error {
 	return nil
 }
 
-// question is one thing that a request has to say, or may.
+// question asks for one statement.
 type question struct {
 	flag, asks string
 	into       *string
 	needed     bool
 }
 
-// questions are those that are still to be answered. How long it is for is always
-// one; the others are where the configuration requires them.
+// questions returns the questions without an answer: always the duration, and the statements that
+// the configuration requires.
 func (s *statements) questions(required []string) []question {
 	all := []question{
 		{"reason", "why is it needed?", &s.Reason, slices.Contains(required, shape.RequireReason)},
@@ -59,8 +59,7 @@ func (s *statements) questions(required []string) []question {
 	return slices.DeleteFunc(all, func(q question) bool { return *q.into != "" || !q.needed })
 }
 
-// complete asks on a terminal for what is still to be said, and refuses what nobody
-// says elsewhere.
+// complete asks for missing statements on a terminal. Elsewhere, a missing statement is an error.
 func (s *statements) complete(questions []question, streams cli.Streams) error {
 	if len(questions) == 0 {
 		return nil
@@ -78,10 +77,10 @@ func (s *statements) complete(questions []question, streams cli.Streams) error {
 	return s.check()
 }
 
-// longestAnswer is the most bytes of one answer.
+// longestAnswer is the maximum size in bytes of one answer.
 const longestAnswer = 4096
 
-// ask asks one question after the other, each on a line.
+// ask asks the questions one after the other.
 func ask(questions []question, streams cli.Streams) error {
 	in := bufio.NewReaderSize(streams.In, longestAnswer)
 	for _, q := range questions {

@@ -36,7 +36,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// Each configuration on the page can be meant in a workflow.
+// Each configuration on the page is valid in a workflow.
 func TestDocsConfigurations(t *testing.T) {
 	raw, err := os.ReadFile("../../../docs/explanation/approvals.md")
 	if err != nil {

@@ -24,7 +24,7 @@ metadata: {name: mongo, namespace: platform}
 spec: {}
 `
 
-// clone is a repository whose last commit merged a request.
+// clone is a repository with the merge of a request as its last commit.
 type clone struct {
 	t          *testing.T
 	dir        string
@@ -69,7 +69,7 @@ func (c *clone) write(name, content string) {
 	}
 }
 
-// gitHub answers about pull request 12, which bob approved as it is in the clone.
+// gitHub answers requests about pull request 12. bob approved the commit in the clone.
 func (c *clone) gitHub() *httptest.Server {
 	type object = map[string]any
 	type list = []any
@@ -131,7 +131,7 @@ func (c *clone) file(origin string) record.File {
 	return record.File{Path: "unsigned/mongo.yaml", Origin: origin, Documents: []*exception.Document{doc}}
 }
 
-// The record is that of a real repository's merge, by the rules from before it.
+// The record describes the merge in a real repository, with the rules from before the merge.
 func TestRecord(t *testing.T) {
 	for name, tc := range map[string]struct{ promote, approved, from string }{
 		"from the API":  {"requireApprovals: 1, requireCodeOwners: true", "bob", "api"},
@@ -156,7 +156,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// What is lacking of any file is told of every file.
+// Every file gets a refusal for each missing approval.
 func TestRefused(t *testing.T) {
 	c := newClone(t, strings.Replace(request, "{name", "{annotations: {polex.dev/approved-by: bob}, name", 1))
 	files := []record.File{c.file(c.head), c.file(c.base)}
@@ -166,12 +166,12 @@ func TestRefused(t *testing.T) {
 		t.Errorf("it is %v", err)
 	}
 	var unknown *review.UnknownError
-	if _, err := c.recorder("requireApprovals: 1").Record(t.Context(), files); !errors.As(err, &unknown) { // nobody knows the second commit
+	if _, err := c.recorder("requireApprovals: 1").Record(t.Context(), files); !errors.As(err, &unknown) { // the second commit is unknown
 		t.Errorf("it is %v", err)
 	}
 }
 
-// A clone that does not go back far enough decides nothing.
+// A shallow clone is an error and not a decision.
 func TestShallow(t *testing.T) {
 	c := newClone(t, request)
 	for name, tc := range map[string]struct {

@@ -1,7 +1,6 @@
-// Package reviewconfig is how a binary that signs takes what is recorded of a
-// review, and what is asked of it: from the section promote of the configuration,
-// and from the environment of a workflow. The environment says where to ask, and
-// never that less is asked for.
+// Package reviewconfig configures the review records of polex-sign from the section promote and
+// from the environment of the workflow. The environment only selects the source of a record. It can
+// never reduce the required approvals.
 package reviewconfig
 
 import (
@@ -22,33 +21,31 @@ import (
 
 const section = "promote"
 
-// The addresses of GitHub where the environment names no other.
+// The default addresses of GitHub.
 const (
 	publicAPI    = "https://api.github.com"
 	publicServer = "https://github.com"
 )
 
-// Options are what a [record.Recorder] is made from.
+// Options are the inputs for a [record.Recorder].
 type Options struct {
 	Config *config.Config
-	// Getenv reads the workflow's environment: GITHUB_ACTIONS, GITHUB_API_URL,
-	// GITHUB_EVENT_PATH, GITHUB_REF, GITHUB_REPOSITORY, GITHUB_SERVER_URL and
-	// GITHUB_TOKEN.
+	// Getenv reads the environment of the workflow: GITHUB_ACTIONS, GITHUB_API_URL,
+	// GITHUB_EVENT_PATH, GITHUB_REF, GITHUB_REPOSITORY, GITHUB_SERVER_URL and GITHUB_TOKEN.
 	Getenv func(string) string
 	Client *http.Client
-	// Repository is where they are signed, Source is the commit whose files are
-	// signed, and Branch the branch that it is on; an empty one is GITHUB_REF.
+	// Repository is the clone. Source is the commit with the files to sign. Branch is its branch;
+	// "" means GITHUB_REF.
 	Repository     *git.Repository
 	Source, Branch string
-	// Verify verifies the predecessor of a renewal, as pkg/verify
-	// does, and returns what was signed of it; nil is that nothing says whose signature
-	// counts.
+	// Verify verifies the predecessor of a renewal with pkg/verify, and returns its signed message.
+	// It is nil if no trusted signer is configured.
 	Verify func(*exception.Document) (*exception.Document, error)
 }
 
-// New returns what makes the records, or nil when none are made. A configuration
-// that cannot be meant is a [cli.UsageError]; an environment that does not show
-// what the configuration asks for is another error.
+// New returns the recorder, or nil if no records are made. An invalid configuration is a
+// [cli.UsageError]. If the environment lacks the data for required approvals, New returns another
+// error.
 func New(o Options) (*record.Recorder, error) {
 	p := o.Config.Promote
 	if p.Renewals.RequireNewApprover && o.Verify == nil {
@@ -86,7 +83,7 @@ func New(o Options) (*record.Recorder, error) {
 	return recorder, nil
 }
 
-// source returns where records come from, or "".
+// source returns the source of the records, or "".
 func (o *Options) source(r config.Review, asked bool) (review.Source, error) {
 	switch r.Record {
 	case "", config.RecordAuto:
@@ -101,7 +98,7 @@ func (o *Options) source(r config.Review, asked bool) (review.Source, error) {
 	}
 }
 
-// shown returns the best source that the environment shows.
+// shown returns the best source that the environment allows.
 func (o *Options) shown(asked bool) (review.Source, error) {
 	switch {
 	case o.Getenv("GITHUB_ACTIONS") == "true" && o.Getenv("GITHUB_TOKEN") != "":
@@ -116,7 +113,7 @@ func (o *Options) shown(asked bool) (review.Source, error) {
 	}
 }
 
-// complete says what of the environment a source lacks.
+// complete returns an error if a source needs a missing environment variable.
 func (o *Options) complete(source review.Source) error {
 	needed := map[review.Source][]string{
 		review.SourceAPI:   {"GITHUB_TOKEN", "GITHUB_REPOSITORY"},

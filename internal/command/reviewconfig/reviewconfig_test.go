@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/internal/review/record"
 )
 
-// workflow is what GitHub Actions sets, and a token that was passed.
+// workflow returns the environment of GitHub Actions, with a token.
 func workflow(t *testing.T) map[string]string {
 	t.Helper()
 	event := filepath.Join(t.TempDir(), "event.json")
@@ -34,8 +34,8 @@ func options(t *testing.T, promote string, environment map[string]string) (revie
 	return reviewconfig.Options{Config: cfg, Getenv: func(name string) string { return environment[name] }, Client: &http.Client{}}, err
 }
 
-// What the configuration asks for, and the environment shows. What is asked for
-// and cannot be shown is never passed over.
+// Configuration and environment decide together. A requirement that the environment cannot prove is
+// never ignored.
 func TestSettings(t *testing.T) {
 	lacks := func(names ...string) func(map[string]string) {
 		return func(environment map[string]string) {

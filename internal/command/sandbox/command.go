@@ -1,4 +1,4 @@
-// Package sandbox is the command polex-sandbox.
+// Package sandbox is the command polex-sandbox. It runs a Sigstore for tests on loopback.
 package sandbox
 
 import (
@@ -55,8 +55,7 @@ func usage(hint, format string, args ...any) error {
 	return &cli.UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// folder is that of the sandbox that is running: the one that is named, or the one that
-// run has told its command.
+// folder returns the folder of the running sandbox: the given one, or the one in POLEX_SANDBOX.
 func folder(dir string) (string, error) {
 	if dir == "" {
 		dir = os.Getenv("POLEX_SANDBOX")

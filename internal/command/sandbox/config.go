@@ -61,7 +61,7 @@ The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 	return command
 }
 
-// repositoryConfig is the configuration that the other commands take up here, or "".
+// repositoryConfig returns the path of the configuration in the repository, or "".
 func repositoryConfig() (string, error) {
 	root, err := config.RepositoryRoot(".")
 	if err != nil || root == "" {

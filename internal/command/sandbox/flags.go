@@ -11,12 +11,12 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// banner is what nobody shall be able to say they were not told.
+// banner warns every user of the sandbox.
 const banner = `polex-sandbox: THIS IS A SANDBOX. Its keys die with it, and it gives any identity to whoever asks:
 polex-sandbox: what it signs proves nothing. Never add its trusted root to a real trust policy.
 `
 
-// identityFlags declares a flag for each part of the identity that a person would want to change.
+// identityFlags adds flags for the parts of the identity that a test usually changes.
 func identityFlags(flags *pflag.FlagSet, id *sandbox.Identity) {
 	flags.StringVar(&id.Repository, "repository", "", "`owner/name` of the repository (default: acme/exceptions)")
 	flags.StringVar(&id.WorkflowFile, "workflow", "", "path of the workflow file (default: .github/workflows/sign.yaml)")
@@ -34,7 +34,7 @@ func checkIdentity(id sandbox.Identity) error {
 	return nil
 }
 
-// startOptions are the flags that run and serve share.
+// startOptions are the flags of both run and serve.
 type startOptions struct {
 	dir      string
 	identity sandbox.Identity
@@ -48,7 +48,7 @@ func (o *startOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.log, "log", false, "write a line to stderr for every request")
 }
 
-// start brings the sandbox up and says what it is.
+// start starts the sandbox and prints the warning and the identity.
 func (o *startOptions) start(ctx context.Context, streams cli.Streams) (*sandbox.Sandbox, error) {
 	if err := checkIdentity(o.identity); err != nil {
 		return nil, err
@@ -71,11 +71,11 @@ func (o *startOptions) start(ctx context.Context, streams cli.Streams) (*sandbox
 	return s, nil
 }
 
-// temporaryFolder makes the folder for a run that names none. The second result removes it.
+// temporaryFolder makes a folder for a run without --dir. The second result removes it.
 func temporaryFolder() (string, func(), error) {
 	dir, err := os.MkdirTemp("", "polex-sandbox-")
 	if err != nil {
 		return "", nil, cli.Hint(fmt.Errorf("make a folder: %w", err), "name one with --dir")
 	}
-	return dir, func() { _ = os.RemoveAll(dir) }, nil // what is left is the system's to clean
+	return dir, func() { _ = os.RemoveAll(dir) }, nil // the system removes the rest
 }

@@ -41,7 +41,7 @@ identities, to see their signatures rejected.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error { return runCommand(c.Context(), o, streams, args) },
 	}
-	// Flags end where the command begins: the rest is the command's.
+	// Flags end where the command begins: the rest belongs to the command.
 	command.Flags().SetInterspersed(false)
 	command.Flags().StringVar(&o.dir, "dir", "", "`folder` for the files of the sandbox (default: a temporary one)")
 	o.register(command.Flags())
@@ -57,7 +57,8 @@ func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args [
 		defer remove()
 		o.dir = dir
 	}
-	// From here on a signal is the child's to answer, or the sandbox would leave its folder behind.
+	// From here on the child handles signals. Otherwise the sandbox would exit and leave its folder
+	// behind.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
@@ -66,7 +67,7 @@ func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args [
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }() // the command's status is what counts now
+	defer func() { _ = s.Close() }() // only the exit code of the command matters now
 
 	child := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // running what it is given is its job
 	child.Stdin, child.Stdout, child.Stderr = streams.In, streams.Out, streams.Err
@@ -80,7 +81,7 @@ func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args [
 		select {
 		case s := <-signals:
 			if !fromTerminal(s, streams.In) {
-				_ = child.Process.Signal(s) // it has ended already
+				_ = child.Process.Signal(s) // an error means that it has ended already
 			}
 		case err := <-done:
 			return childStatus(err)
@@ -88,12 +89,14 @@ func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args [
 	}
 }
 
-// fromTerminal says whether the child has the signal already: a terminal sends those of its keys to everyone in front of it.
+// fromTerminal reports whether the child received the signal already. A terminal sends the signal
+// of a key to all processes in the foreground.
 func fromTerminal(s os.Signal, stdin io.Reader) bool {
 	return (s == os.Interrupt || s == syscall.SIGQUIT) && cli.IsTerminal(stdin)
 }
 
-// childStatus turns how the command ended into how polex-sandbox ends, with a shell's 128 and more for a signal.
+// childStatus returns the exit code of the command as an error. A signal gives 128 plus its number,
+// as in a shell.
 func childStatus(err error) error {
 	if err == nil {
 		return nil

@@ -33,7 +33,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits N COMMAND ARG... runs the command and wants exactly that status, where ! would take any but 0.
+// exits N COMMAND ARG... runs the command and requires exactly this exit code. "!" would accept any
+// code but 0.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND [ARG...]")
@@ -53,7 +54,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// printClaims reads a token from stdin and prints what it says, a line a claim. It does not verify it.
+// printClaims reads a token from stdin and prints one claim per line. It does not verify the token.
 func printClaims() {
 	token, err := io.ReadAll(os.Stdin)
 	if err != nil {

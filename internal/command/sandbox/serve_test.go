@@ -12,7 +12,8 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 )
 
-// serve prints what to paste, answers until it is told to stop, and then leaves the folder but not the secret.
+// serve prints the lines to paste and answers until the signal. Then it leaves the folder, but not
+// the secret.
 func TestServe(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "it's here")
 	t.Setenv("POLEX_SANDBOX", dir)

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// tokenOptions are token's flags.
+// tokenOptions are the flags of token.
 type tokenOptions struct {
 	dir, audience, issuer string
 	identity              sandbox.Identity

@@ -5,8 +5,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// WeighClaims has a request's own word on its review weigh, before it is signed, what
-// signing will make of it by the section promote. Levels that are set stay.
+// WeighClaims sets the level of the check for record fields in a request, before it is signed. It
+// matches the later decision of polex-sign with the section promote. A configured level stays.
 func WeighClaims(p config.Promote, c *shape.Config) {
 	if c.Levels[shape.ReasonClaimsReview] != "" {
 		return
@@ -15,15 +15,15 @@ func WeighClaims(p config.Promote, c *shape.Config) {
 	switch {
 	case p.AsksApprovals():
 	case p.Record == "" || p.Record == config.RecordAuto:
-		level = shape.LevelWarning // it depends on where it is signed
+		level = shape.LevelWarning // it depends on the place of the signing
 	case p.Record == config.RecordNone:
 		level = shape.LevelOff
 	}
 	c.Levels[shape.ReasonClaimsReview] = level
 }
 
-// LeaveClaims leaves that word to whoever makes the record, which says it once and by
-// where it is signed.
+// LeaveClaims disables that check, because the recorder does it at the signing and would report it
+// again.
 func LeaveClaims(c *shape.Config) {
 	if c.Levels[shape.ReasonClaimsReview] == "" {
 		c.Levels[shape.ReasonClaimsReview] = shape.LevelOff

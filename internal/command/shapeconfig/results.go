@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// Reasons are those of a shape, with the severities of a configuration, and the names
-// of its own rules.
+// Reasons returns the reasons of the checks with their configured severities, and the team's own
+// rules.
 func Reasons(config shape.Config) []exception.Reason {
 	all := shape.Reasons()
 	for i, r := range all {
@@ -27,7 +27,7 @@ func Reasons(config shape.Config) []exception.Reason {
 	return all
 }
 
-// Results turns what was found in a document into results.
+// Results converts the findings in a document to results.
 func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
 	results := make([]cli.Result, 0, len(found))
 	for _, f := range found {
@@ -46,7 +46,7 @@ func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
 	return results
 }
 
-// Exempted names the first of what an exception exempts, and how many there are.
+// Exempted names the first exempted resources, and the number of the others.
 func Exempted(e shape.Exemption) string {
 	const most = 5
 	all := Names(e.Resources)
@@ -62,7 +62,7 @@ func Exempted(e shape.Exemption) string {
 	return text
 }
 
-// Names are the identities as texts.
+// Names returns identities as texts.
 func Names(ids []exception.Identity) []string {
 	all := make([]string, len(ids))
 	for i, id := range ids {

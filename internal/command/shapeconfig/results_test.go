@@ -6,7 +6,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestReasons: what SARIF says of a reason is the configuration's level, or else its own.
+// TestReasons: SARIF shows the configured level of a reason, or else its default.
 func TestReasons(t *testing.T) {
 	config := shape.Strict()
 	config.Rules = []shape.Rule{{Name: "no-friday", Message: "not on a Friday", Severity: shape.Warning}}

@@ -1,5 +1,4 @@
-// Package shapeconfig is how the binaries that look at an exception's shape take
-// their settings: from the shape section of the configuration, and from flags.
+// Package shapeconfig configures the checks of pkg/shape from the section shape and from flags.
 package shapeconfig
 
 import (
@@ -14,7 +13,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// The flags. Lifetime and allow-unbounded mean the same where a trust policy is meant.
+// The flags. max-lifetime and allow-unbounded also apply to the trust policy, with the same
+// meaning.
 const (
 	flagPreset         = "preset"
 	flagMaxLifetime    = "max-lifetime"
@@ -23,7 +23,7 @@ const (
 	flagKyvernoVersion = "kyverno-version"
 )
 
-// AddFlags gives a command the flags that [Config] looks at.
+// AddFlags adds the flags that [Config] reads.
 func AddFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.String(flagPreset, "", "baseline or strict; it wins over the configuration (default: baseline)")
@@ -33,8 +33,8 @@ func AddFlags(cmd *cobra.Command) {
 	flags.String(flagKyvernoVersion, "", "Kyverno release that must support the exception, such as 1.19 (default: any)")
 }
 
-// Config returns what configuration and flags add up to; a flag that is given
-// wins, and a preset that a flag names wins with all that presets set. What cannot be meant is a [cli.UsageError].
+// Config merges the configuration and the flags. A flag wins over the configuration. A preset in a
+// flag wins over all settings that presets have. Invalid settings are a [cli.UsageError].
 func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	terms, err := cfg.Terms()
 	if err != nil {
@@ -70,8 +70,8 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 	return asked, nil
 }
 
-// PolicyPaths are the paths of the Kyverno policies that exceptions are from: those of a flag
-// or, when there are none, the folder that the configuration names.
+// PolicyPaths returns the paths of the Kyverno policies: those of a flag, or else the configured
+// folder.
 func PolicyPaths(cfg *config.Config, paths []string) []string {
 	if len(paths) == 0 && cfg.Directories.Policies != "" {
 		return []string{filepath.Join(cfg.Dir, filepath.FromSlash(cfg.Directories.Policies))}
@@ -79,8 +79,7 @@ func PolicyPaths(cfg *config.Config, paths []string) []string {
 	return paths
 }
 
-// Checker makes the checker of a configuration. One that cannot be meant is a
-// [cli.UsageError].
+// Checker makes the checker of a configuration. An invalid one is a [cli.UsageError].
 func Checker(config shape.Config) (*shape.Checker, error) {
 	checker, err := shape.New(config)
 	if err != nil {

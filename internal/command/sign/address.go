@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// checkAddress refuses an address that would send a token or a signature over
-// an open line; loopback is not one.
+// checkAddress rejects an address without TLS: tokens and signatures must not be sent over plain
+// http. Loopback is allowed.
 func checkAddress(address string) error {
 	if address == "" {
 		return nil

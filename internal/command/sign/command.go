@@ -1,4 +1,5 @@
-// Package sign is the command polex-sign.
+// Package sign is the command polex-sign. It signs files, or promotes the pending exceptions of a
+// repository.
 package sign
 
 import (
@@ -98,9 +99,9 @@ func Promote(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// newCommand makes what signing files and promoting have in common.
+// newCommand makes the common part of signing files and promotion.
 func newCommand(streams cli.Streams, o *options) *cobra.Command {
-	cmd := &cobra.Command{DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs} // paths, and no misspelt commands
+	cmd := &cobra.Command{DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs} // arguments are paths, not commands
 	format := cli.AddFormatFlag(cmd)
 	flags := cmd.Flags()
 	cli.AddConfigFlag(flags, &o.config)
@@ -138,7 +139,7 @@ func newCommand(streams cli.Streams, o *options) *cobra.Command {
 	return cmd
 }
 
-// prepare reads the configuration, and what it and the flags say of rules and trust.
+// prepare reads the configuration, the rules and the trust policy.
 func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, error) {
 	cfg, err := o.load()
 	if err != nil {
@@ -159,7 +160,7 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 	return r, r.trust(trusted)
 }
 
-// trust reads the trust policy, which says what may be signed, and whose signatures count.
+// trust reads the trust policy: the allowed kinds, and the trusted signers.
 func (r *run) trust(flags *trustflags.Flags) error {
 	c, err := flags.Config(r.config)
 	if err != nil {
@@ -178,7 +179,7 @@ func (r *run) trust(flags *trustflags.Flags) error {
 		return &cli.UsageError{Err: err}
 	}
 	if len(c.Authorities) == 0 && r.options.sealedInput == "" {
-		return nil // what is sealed only has to verify as the signer's own
+		return nil // then signed documents only have to verify with the signer's own identity
 	}
 	if r.policy, err = flags.Policy(r.config); err == nil {
 		r.verifier, err = verify.New(r.policy)
@@ -186,7 +187,7 @@ func (r *run) trust(flags *trustflags.Flags) error {
 	return err
 }
 
-// check refuses flags that contradict each other, before anything is done.
+// check rejects flags that contradict each other, before any other work.
 func (o *options) check(paths []string) error {
 	switch {
 	case o.bundle != "" && o.bundle == o.output:
@@ -236,13 +237,13 @@ func (o *options) load() (*config.Config, error) {
 	return cfg, nil
 }
 
-// sigstore is where and how it is signed.
+// sigstore returns the configuration of the signing services.
 func (o *options) sigstore() sign.Config {
 	return sign.Config{RekorURL: o.rekorURL, RekorVersion: o.rekorVersion, TimestampURL: o.timestampURL,
 		BundleFormat: sign.BundleFormat(o.bundleFormat), Concurrency: o.concurrency}
 }
 
-// checkSigstore refuses what no log would serve.
+// checkSigstore rejects settings that contradict each other.
 func (o *options) checkSigstore() error {
 	cosign := sign.BundleFormat(o.bundleFormat) == sign.BundleCosign
 	if o.bundle != "" && cosign {

@@ -18,14 +18,15 @@ const publishes = `This signs with the public Sigstore. Its logs are public, and
 A private Sigstore publishes nothing of this: docs/explanation/privacy.md, or --fulcio-url and --rekor-url.
 `
 
-// Who signs, as the logs of the public Sigstore show it.
+// The signer's data that the logs of the public Sigstore show.
 const (
 	publishesIdentity = "the identity that signs: your e-mail address, or the repository, workflow, commit and run"
 	publishesKey      = "the public key that signs"
 )
 
-// agree asks a person once before anything of theirs goes into public logs, as cosign
-// does. Where there is no terminal, as in CI, somebody has configured it: nobody is asked.
+// agree asks for consent once before it publishes data of a person in public logs, as cosign does.
+// Without a terminal, for example in CI, it does not ask, because the run was configured on
+// purpose.
 func (r *run) agree() error {
 	who := publishesIdentity
 	keyless := r.options.key == ""
@@ -51,8 +52,8 @@ func (r *run) agree() error {
 	}
 }
 
-// isPublic reports whether an address is one of the public Sigstore, which it is where
-// nothing else is said.
+// isPublic reports whether an address belongs to the public Sigstore. An empty address means the
+// default.
 func isPublic(address, otherwise string) bool {
 	if address == "" {
 		address = otherwise

@@ -19,9 +19,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// promote seals the repository's queue.
+// promote signs the pending exceptions of the repository.
 func (r *run) promote(ctx context.Context) error {
-	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 { // policies that cannot be read
+	if r.report.Count(cli.Refuse)+r.report.Count(cli.Unknown) > 0 { // unreadable policies
 		return cli.Finish(r.format, r.streams.Out, r.report)
 	}
 	clone, err := commitflags.Open(r.streams.Err)
@@ -43,7 +43,7 @@ func (r *run) promote(ctx context.Context) error {
 	return r.promoted(result)
 }
 
-// job is what the flags and the configuration ask for.
+// job returns the job that the flags and the configuration describe.
 func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 	o := r.options
 	job := promote.Job{
@@ -58,7 +58,7 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 	if job.To, err = o.Delivery(clone, o.way(), r.now); err != nil {
 		return job, err
 	}
-	if job.To.Push.To == (commit.Remote{}) { // only a clone without any remote has no target branch
+	if job.To.Push.To == (commit.Remote{}) { // only a clone without a remote has no target branch
 		has, err := clone.HasRemote()
 		if has {
 			job.To.Push, err = o.To(clone)
@@ -72,8 +72,8 @@ func (r *run) job(clone *commit.Clone) (promote.Job, error) {
 	return job, err
 }
 
-// rulesInRepository are the configuration and the policies, as far as the repository has
-// them: what this run signs by.
+// rulesInRepository returns the configuration file and the folder of policies, if they are in the
+// repository. They are the rules of this run.
 func (r *run) rulesInRepository() ([]string, error) {
 	root, err := config.RepositoryRoot(".")
 	if err != nil {
@@ -96,8 +96,7 @@ func (r *run) rulesInRepository() ([]string, error) {
 	return rules, nil
 }
 
-// record returns the documents of a plan with who asked for them and who approved
-// them, where that is recorded.
+// record returns the documents of a plan with their review records, if records are configured.
 func (r *run) record(ctx context.Context, clone *commit.Clone, plan *promote.Plan, branch string) ([]*exception.Document, error) {
 	options := reviewconfig.Options{Config: r.config, Getenv: os.Getenv, Client: &http.Client{},
 		Repository: clone.Repository, Source: plan.Source().String(), Branch: branch}
@@ -118,7 +117,7 @@ func (r *run) record(ctx context.Context, clone *commit.Clone, plan *promote.Pla
 	return recorder.Record(ctx, files)
 }
 
-// explain says what to do about a promotion that did not come through.
+// explain adds a hint to an error of a promotion.
 func explain(err error) error {
 	var revision *git.RevisionError
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The reasons that a promotion gives.
+// The reasons of a promotion.
 const (
 	reasonSigned    = "signed"
 	reasonWouldSign = "would-be-signed"
@@ -31,7 +31,7 @@ func ownReasons() []exception.Reason {
 	}
 }
 
-// promoted says what became of each file.
+// promoted prints the result for each file.
 func (r *run) promoted(result *promote.Result) error {
 	if result.Proposed {
 		_, err := fmt.Fprintf(r.streams.Out, "%s has it already, as %s\n", result.To, result.Commit)
@@ -84,7 +84,7 @@ func (r *run) promoted(result *promote.Result) error {
 	return errors.Join(err, r.report.Err())
 }
 
-// moved is the result of one document of a move.
+// moved makes the result for one document of a move.
 func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Result) cli.Result {
 	result := cli.ResultFor(doc)
 	result.File, result.Outcome, result.Reason = m.To, cli.Pass, reasonSigned
@@ -121,7 +121,7 @@ func (r *run) moved(m *promote.Move, doc *exception.Document, done *promote.Resu
 	return result
 }
 
-// replaced is the result of a signed file that goes.
+// replaced makes the result for a replaced signed file.
 func (r *run) replaced(m *promote.Move, gone promote.Replaced) cli.Result {
 	result := cli.Result{Outcome: cli.Pass, File: gone.Path, Reason: reasonReplaced, Message: "replaced by " + m.To}
 	if r.options.dryRun {

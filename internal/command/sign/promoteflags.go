@@ -37,7 +37,8 @@ func (o *promoteOptions) addPromote(flags *pflag.FlagSet) {
 	cli.Rare(flags, "pull-request-branch", "signed-output", "signed-input")
 }
 
-// way is where the promotion goes: to a branch of the remote also with --pull-request-mode.
+// way returns the destination of the promotion. --pull-request-mode pushes to a branch of the
+// remote too.
 func (o *promoteOptions) way() deliver.Way {
 	if o.pullRequest {
 		return deliver.Push

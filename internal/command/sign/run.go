@@ -22,17 +22,17 @@ type run struct {
 	streams cli.Streams
 	config  *config.Config
 	root    *trust.Root
-	// policy and verifier are nil where no trusted signer is configured.
+	// policy and verifier are nil if no trusted signer is configured.
 	policy   *trust.Policy
 	verifier *verify.Verifier
 	checks   promote.Checks
-	kinds    []string // of the trust policy, as it writes them
+	kinds    []string // of the trust policy, in its notation
 	format   *cli.Format
 	report   *cli.Report
 	now      time.Time
 }
 
-// files seals what the paths hold.
+// files signs the documents in the paths.
 func (r *run) files(ctx context.Context, paths []string) error {
 	var docs []*exception.Document
 	cli.Inputs{Paths: paths, Stdin: r.streams.In, Report: r.report}.Each(func(doc *exception.Document) {
@@ -66,8 +66,8 @@ func (r *run) files(ctx context.Context, paths []string) error {
 	return r.write(sealed)
 }
 
-// refusedTo is where refusals go: standard output, unless that is where sealed
-// documents would have gone.
+// refusedTo returns the stream for rejections: standard error if signed documents go to standard
+// output.
 func (r *run) refusedTo() io.Writer {
 	if r.options.output == "" {
 		return r.streams.Err
@@ -75,7 +75,7 @@ func (r *run) refusedTo() io.Writer {
 	return r.streams.Out
 }
 
-// sign signs a batch. What the trust policy would not accept is a refusal.
+// sign signs a batch. A document that the trust policy would not accept is a refusal.
 func (r *run) sign(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 	signer, err := r.signer(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *run) sign(ctx context.Context, docs []*exception.Document) ([]*exceptio
 	return nil, undone(err)
 }
 
-// found puts findings on the report.
+// found adds findings to the report.
 func (r *run) found(found promote.Findings) {
 	for _, f := range found {
 		result := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column, Reason: f.Reason, Message: f.Message, Hint: f.Hint}

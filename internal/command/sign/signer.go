@@ -16,7 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// signer makes the signer that the flags ask for.
+// signer makes the signer for the flags.
 func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 	config := r.options.sigstore()
 	config.Root, config.Policy, config.Rules, config.Progress = r.root, r.policy, r.checks.Rules, r.progress()
@@ -40,8 +40,8 @@ func (r *run) signer(ctx context.Context) (*sign.Signer, error) {
 	return signer, nil
 }
 
-// undone says what to do about an error of whoever is asked for a signature:
-// whatever it was, there is nothing to clear up.
+// undone adds a hint to an error of a signing service. Nothing has to be cleaned up after such an
+// error.
 func undone(err error) error {
 	var rejected *verify.Rejected
 	if errors.As(err, &rejected) && rejected.Reason == verify.ReasonCertificateNotValid {
@@ -50,8 +50,8 @@ func undone(err error) error {
 	return cli.Hint(err, "nothing was written; run it again once the cause is gone")
 }
 
-// token finds an identity token: the one that was given, the one that the
-// environment hands out, or the one that a person gets by signing in.
+// token returns an identity token: from the flag, from the environment, or from an interactive
+// login.
 func (r *run) token(ctx context.Context) (string, error) {
 	if given := r.options.identityToken; given != "" {
 		return readToken(given)
@@ -74,7 +74,7 @@ func (r *run) token(ctx context.Context) (string, error) {
 	return sign.InteractiveToken(ctx, sign.Flow{Issuer: r.options.oidcIssuer, ClientID: client, Device: r.options.device, In: r.streams.In, Out: r.streams.Err})
 }
 
-// readToken takes a token as it is, or from the file that holds it.
+// readToken returns the token in the flag, or the content of the file that it names.
 func readToken(given string) (string, error) {
 	if strings.Count(given, ".") == 2 && !strings.ContainsAny(given, "/\\ \n") && len(given) > 64 {
 		return given, nil
@@ -102,8 +102,7 @@ func (r *run) keySigner(config sign.Config) (*sign.Signer, error) {
 	return signer, nil
 }
 
-// password takes the key's password from COSIGN_PASSWORD, as cosign does, or
-// asks for it.
+// password reads the password of the key from COSIGN_PASSWORD, as cosign does, or asks for it.
 func (r *run) password() ([]byte, error) {
 	if password, set := os.LookupEnv("COSIGN_PASSWORD"); set {
 		return []byte(password), nil
@@ -121,7 +120,7 @@ func (r *run) password() ([]byte, error) {
 	return password, nil
 }
 
-// progress counts uploads on a terminal; a CI log is better off without.
+// progress prints the number of uploads on a terminal, but not in a CI log.
 func (r *run) progress() func(done, total int) {
 	if !cli.IsTerminal(r.streams.Err) {
 		return nil

@@ -33,13 +33,13 @@ const trustedRootExample = `  # the public-good Sigstore
   # a private one
   polex-sign trusted-root --output-file trusted_root.json --mirror https://tuf.example.com --root root.json`
 
-// fetchTimeout bounds a fetch with all its files, requestTimeout each of them.
+// fetchTimeout is the timeout for all files, requestTimeout the one for each file.
 const (
 	fetchTimeout   = 2 * time.Minute
 	requestTimeout = 30 * time.Second
 )
 
-// The reasons that the command gives.
+// The reasons of the command.
 const (
 	reasonRefreshed = "refreshed"
 	reasonUnchanged = "unchanged"
@@ -95,7 +95,7 @@ func newTrustedRoot(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// refresh brings a file up to date and puts what it holds on the report.
+// refresh updates a file and adds its content to the report.
 func refresh(source tufroot.Source, path string, report *cli.Report) error {
 	old, err := os.ReadFile(path) // #nosec G304 -- the user names it
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -117,8 +117,8 @@ func refresh(source tufroot.Source, path string, report *cli.Report) error {
 		held[h.Kind+h.ID] = true
 		report.Add(cli.Result{Outcome: cli.Pass, File: path, Reason: h.Kind, Message: describe(h), Details: details(h)})
 	}
-	// A root that was good before and lacks somebody now may be a repository that
-	// went back, or somebody who is not to be trusted any more: a person has to see.
+	// A new root may lack a service that the valid old root had. The repository may have been
+	// rolled back, or the service may not be trusted any more. A person must decide.
 	if before, err := trust.ParseRoot(old, path); err == nil {
 		for _, h := range before.Services() {
 			if !held[h.Kind+h.ID] {
@@ -171,7 +171,7 @@ func details(h trust.Service) map[string]any {
 	return d
 }
 
-// download gets the files of a repository until ctx ends.
+// download returns a function that downloads files of the repository until ctx ends.
 func download(ctx context.Context) tufroot.Download {
 	client := http.Client{Timeout: requestTimeout}
 	return func(address string, most int64) ([]byte, error) {
@@ -187,7 +187,7 @@ func download(ctx context.Context) tufroot.Download {
 		defer response.Body.Close() //nolint:errcheck // only read
 		switch response.StatusCode {
 		case http.StatusOK:
-			// One byte more than is allowed tells a file that is too long.
+			// Read one byte more than the limit, to detect a file that is too long.
 			return io.ReadAll(io.LimitReader(response.Body, most+1))
 		case http.StatusNotFound:
 			return nil, tufroot.ErrNotFound

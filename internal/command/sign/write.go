@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// write writes the sealed documents as one stream.
+// write writes the signed documents as one stream.
 func (r *run) write(sealed []*exception.Document) error {
 	for _, doc := range sealed {
 		if doc.JSON() != sealed[0].JSON() {
@@ -30,8 +30,8 @@ func (r *run) write(sealed []*exception.Document) error {
 	return err
 }
 
-// writeBundle writes the evidence of a sealed document into a file of its own.
-// It comes before the document: evidence alone does nothing.
+// writeBundle writes the bundle of a signed document to a file. The bundle comes before the
+// document, because it has no effect alone.
 func (r *run) writeBundle(sealed *exception.Document) error {
 	s, err := seal.Read(sealed)
 	if err != nil {

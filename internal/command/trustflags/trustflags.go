@@ -1,5 +1,5 @@
-// Package trustflags is how the binaries that verify take their trust policy:
-// from a configuration file and from flags named as cosign's users know them.
+// Package trustflags reads the trust policy from a configuration file and from flags. The flags
+// have the same names as those of cosign.
 package trustflags
 
 import (
@@ -29,7 +29,7 @@ type Flags struct {
 	given func(name string) bool
 }
 
-// Add gives a command the flags that say whose keyless signatures count.
+// Add adds the flags for trusted keyless signers.
 func Add(cmd *cobra.Command) *Flags {
 	flags := cmd.Flags()
 	f := &Flags{given: flags.Changed}
@@ -44,17 +44,17 @@ func Add(cmd *cobra.Command) *Flags {
 	return f
 }
 
-// AddKey gives a command the flag for a public key.
+// AddKey adds the flag for a public key.
 func (f *Flags) AddKey(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Key, "key", "", "trusted signer: the public key in a PEM `file`")
 }
 
-// NamesAuthority reports whether the flags say who has to sign.
+// NamesAuthority reports whether the flags name a trusted signer.
 func (f *Flags) NamesAuthority() bool {
 	return f.Identity != "" || f.IdentityRegexp != "" || f.Issuer != "" || f.Key != ""
 }
 
-// Config returns the trust policy of a configuration with the flags over it.
+// Config returns the trust policy of a configuration with the flags applied.
 func (f *Flags) Config(cfg *config.Config) (trust.Config, error) {
 	c, err := trust.Read(cfg.Document(), cfg.Dir)
 	if err != nil {
@@ -89,8 +89,8 @@ func (f *Flags) authorities() []trust.AuthorityConfig {
 	return authorities
 }
 
-// Policy returns the policy that configuration and flags add up to. One that
-// names nobody, or cannot be meant, is a [cli.UsageError].
+// Policy returns the merged policy of configuration and flags. A policy that is invalid or has no
+// trusted signer is a [cli.UsageError].
 func (f *Flags) Policy(cfg *config.Config) (*trust.Policy, error) {
 	c, err := f.Config(cfg)
 	if err != nil {
@@ -106,8 +106,9 @@ func (f *Flags) Policy(cfg *config.Config) (*trust.Policy, error) {
 	return policy, nil
 }
 
-// Verifier verifies by the policy that configuration and flags add up to. One that names
-// nobody, or cannot be meant, is a [cli.UsageError].
+// Verifier makes a verifier for the merged policy of configuration and flags. Its errors are those
+// of
+// [Flags.Policy].
 func (f *Flags) Verifier(cfg *config.Config) (*verify.Verifier, error) {
 	policy, err := f.Policy(cfg)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package validate is the command polex-validate.
+// Package validate is the command polex-validate. It checks exceptions before the review.
 package validate
 
 import (
@@ -122,7 +122,7 @@ func New(streams cli.Streams) *cobra.Command {
 			return fix.finish(format, streams)
 		}
 		parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: run.settle}.Each(inputs.Each)
-		run.renewals.settle(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // what cannot be read of them is on the report
+		run.renewals.settle(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // they are on the report already
 		if waiting != nil {
 			waiting.check(report)
 		}
@@ -131,13 +131,13 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// The reasons that are the command's own.
+// The reasons that only this command has.
 const (
 	reasonWellShaped    = "well-shaped"
-	reasonNoCounterpart = "no-counterpart" // with --fix, as those below
+	reasonNoCounterpart = "no-counterpart" // with --fix, and so are the next two
 	reasonTranslated    = "translated"
 	reasonNotWritten    = "not-written"
-	reasonSplit         = "split" // with --split, as the next
+	reasonSplit         = "split" // with --split, and so is the next one
 	reasonFileExists    = "file-exists"
 )
 
@@ -163,21 +163,21 @@ type options struct {
 
 type run struct {
 	checker  *shape.Checker
-	policies *shape.PolicySet // nil when none are given
+	policies *shape.PolicySet // nil if none are given
 	set      shape.Set
-	live     []string  // the paths of the live exceptions
-	renewals *renewals // nil where the live exceptions are not given
+	live     []string  // paths of the live exceptions
+	renewals *renewals // nil if no live exceptions are given
 	report   *cli.Report
 	now      time.Time
 }
 
-// answer is what is said of a document for itself.
+// answer is the result of the checks of a single document.
 type answer struct {
 	found   []shape.Finding
 	exempts shape.Exemption
 }
 
-// check runs for many documents at once.
+// check runs for several documents in parallel.
 func (r *run) check(doc *exception.Document) answer {
 	a := answer{found: r.checker.Check(doc, r.now)}
 	if !slices.ContainsFunc(a.found, func(f shape.Finding) bool { return f.Severity == shape.Error }) {
@@ -186,9 +186,9 @@ func (r *run) check(doc *exception.Document) answer {
 	return a
 }
 
-// settle puts what is wrong with a document on the report, for itself and beside
-// those before it, or that nothing is, and what it would exempt. It runs for one
-// after the other.
+// settle adds the problems of a document to the report: its own, and those in combination with
+// earlier documents. Without errors, it adds the exempted resources. It runs for one document at a
+// time.
 func (r *run) settle(doc *exception.Document, a answer) {
 	results := shapeconfig.Results(doc, append(a.found, r.checker.Weigh(r.set.Add(doc))...))
 	r.report.Add(results...)

@@ -14,8 +14,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// surroundings are the paths of what exceptions are held against besides
-// themselves.
+// surroundings are the paths of additional inputs for the checks.
 type surroundings struct{ policies, resources, signed, crds []string }
 
 func (s *surroundings) addFlags(cmd *cobra.Command) {
@@ -26,13 +25,12 @@ func (s *surroundings) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&s.signed, "signed", nil, "paths of the signed exceptions, to compare with (default: signed/ if PATH is in unsigned/)")
 }
 
-// read puts what the paths hold into the configuration and the set. What cannot
-// be read goes on the report: an exception must not pass for want of the policy
-// that it is from. Manifests may be templates, which are no YAML; those that
-// cannot be read are warned of.
+// read adds the files at the paths to the configuration and the set. It reports unreadable files,
+// because an exception must not pass if its policy could not be read. Manifests may be templates
+// that are not YAML, so an unreadable one is only a warning.
 //
-// waiting, where it is not nil, says where the live exceptions are when no flag does.
-// What cannot be read of those is for polex-verify to reject.
+// If no flag names the live exceptions and waiting is not nil, they come from waiting. polex-verify
+// rejects the unreadable ones of those.
 func (s *surroundings) read(run *run, waiting *queue, since *changed.Since, cfg *config.Config, config *shape.Config) error {
 	if len(s.crds) > 0 {
 		defined, err := exception.ReadDefinitions(slices.Collect(cli.Documents(s.crds, run.report, cli.Refuse)))

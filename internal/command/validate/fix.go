@@ -8,10 +8,10 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// fixer writes exceptions of kyverno.io as ones of policies.kyverno.io. Others
-// are written as they are, so that the output is the whole of the input.
+// fixer converts exceptions of kyverno.io to policies.kyverno.io. It copies other documents
+// unchanged, so the output has all documents of the input.
 type fixer struct {
-	policies    *shape.PolicySet // nil when none are given
+	policies    *shape.PolicySet // nil if none are given
 	wholePolicy bool
 	report      *cli.Report
 	out         exception.Stream
@@ -67,8 +67,8 @@ func unwritten(doc *exception.Document, err error) cli.Result {
 	return result
 }
 
-// finish writes the documents where every one of them could be, and the report
-// where it is not taken for one.
+// finish writes the documents if all could be converted. Otherwise it writes the report to standard
+// error, where it cannot be mistaken for documents.
 func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
 	if f.report.Err() != nil {
 		return cli.Finish(format, streams.Err, f.report)

@@ -15,12 +15,12 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 )
 
-// TestMemory holds what the whole command keeps in memory of each exception that
-// it has read against a bound. There may be tens of thousands, and a document
-// takes many thousand bytes once it is parsed: 10,000 take 20 MB at most.
+// TestMemory limits the memory that the command keeps for each exception. There may be tens of
+// thousands of them, and a parsed document takes many thousand bytes: 10,000 exceptions take 20 MB
+// at most.
 func TestMemory(t *testing.T) {
 	t.Chdir(t.TempDir())        // no configuration of this repository
-	const few, many = 300, 4800 // what is on its way while it is weighed counts little among so many
+	const few, many = 300, 4800 // with many documents, those in work matter little
 	for _, tc := range []struct {
 		name      string
 		exception func(i int) string
@@ -39,8 +39,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfLiveOnes is for those that --signed names, which are many times as
-// long with their seals.
+// TestMemoryOfLiveOnes does the same for the exceptions in --signed, which are much longer because
+// of their signatures.
 func TestMemoryOfLiveOnes(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -71,8 +71,8 @@ func validate(in *weighed, args ...string) (out string, status int) {
 	return stdout.String() + stderr.String(), status
 }
 
-// weighed is an input that makes documents as they are read, and weighs what is
-// in memory before the one of the mark and at the end.
+// weighed is an input that generates documents. It measures the memory in use before document
+// weighAt and at the end.
 type weighed struct {
 	document       func(i int) string
 	count, weighAt int
@@ -100,10 +100,10 @@ func (w *weighed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// held is how many bytes are in use.
+// held returns the number of bytes in use.
 func held() int {
 	runtime.GC()
-	runtime.GC() // what pools hold goes at the second
+	runtime.GC() // a sync.Pool is empty after the second collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc) //nolint:gosec // it fits

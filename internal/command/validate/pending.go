@@ -19,9 +19,9 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// repository is the one that the working directory lies in, with its two folders.
+// repository is the repository of the working directory, with its two folders.
 type repository struct {
-	root    string // "" where it lies in none
+	root    string // "" outside a repository
 	folders pending.Folders
 	kinds   []string // of the trust policy
 }
@@ -39,7 +39,7 @@ func openRepository(cfg *config.Config) (r repository, err error) {
 	return r, nil
 }
 
-// defaultPaths are those of a run that names none: the pending folder, if it is there.
+// defaultPaths returns the paths of a run without arguments: the pending folder, if it exists.
 func (r repository) defaultPaths() ([]string, error) {
 	folder := r.path(r.folders.Unsigned)
 	switch info, err := os.Lstat(folder); {
@@ -55,8 +55,8 @@ func (r repository) defaultPaths() ([]string, error) {
 	return []string{folder}, nil
 }
 
-// skips reports whether a file of other kinds is skipped: in the pending folder, as promotion
-// does, and where always is set everywhere but in the signed folder.
+// skips reports whether a file of other kinds is skipped. It is skipped in the pending folder, as
+// in a promotion. With always, it is skipped everywhere except in the signed folder.
 func (r repository) skips(name string, always bool) bool {
 	if r.root != "" {
 		switch path, inside := config.PathIn(r.root, name); {
@@ -77,21 +77,20 @@ func (r repository) otherKinds(name string) bool {
 // within reports whether a path lies in a folder or is the folder.
 func within(folder, path string) bool { return strings.HasPrefix(path+"/", folder+"/") }
 
-// queue is the folder of pending exceptions, as far as the paths of a run cover it.
-// What promotion would reject in it, once it is merged, is rejected now: then it
-// would stop the exceptions of everybody.
+// queue is the part of the pending folder that the paths of a run cover. The run rejects a file
+// that promotion would reject after the merge, because it would block everybody's exceptions there.
 type queue struct {
 	repository
 	replace bool
 	files   []changed.File  // of both folders
-	covered map[string]bool // the pending files that this run judges
-	touched map[string]bool // the signed files that have changed
-	said    string          // of git check-attr, of the pending files and where they would lie
-	signed  []string        // the signed files, for what holds exceptions against them
+	covered map[string]bool // the pending files that this run checks
+	touched map[string]bool // the changed signed files
+	said    string          // output of git check-attr for the pending files and their targets
+	signed  []string        // paths of the signed files with exceptions
 }
 
-// openQueue returns the queue where a path lies in its folder or around it, and nil
-// where none does, outside of a repository, or where nothing in it has changed.
+// openQueue returns the queue if a path covers a part of the pending folder. It returns nil
+// otherwise, outside a repository, or if nothing in the queue has changed.
 func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []string, since *changed.Since) (*queue, error) {
 	if r.root == "" {
 		return nil, nil
@@ -133,8 +132,8 @@ func openQueue(ctx context.Context, r repository, cfg *config.Config, paths []st
 	return q, nil
 }
 
-// attributes asks Git for the attributes of what this run judges, and of everything that
-// waits where a .gitattributes has changed.
+// attributes reads the Git attributes of the files that this run checks. If a .gitattributes file
+// has changed, it reads those of all pending files.
 func (q *queue) attributes(ctx context.Context, since *changed.Since) error {
 	rules, err := changed.List(ctx, q.root, ".gitattributes")
 	if err != nil {
@@ -158,8 +157,7 @@ func (q *queue) attributes(ctx context.Context, since *changed.Since) error {
 	return err
 }
 
-// below returns those of the paths, from the root of the repository, that lie in the
-// pending folder or around it.
+// below returns the paths that overlap the pending folder, relative to the root of the repository.
 func (q *queue) below(paths []string) []string {
 	var below []string
 	for _, path := range paths {
@@ -182,7 +180,7 @@ func (q *queue) isSigned(f changed.File) bool {
 	return within(q.folders.Signed, f.Path)
 }
 
-// path is a file or folder as this process reads it.
+// path returns the path of a file or folder for this process.
 func (r repository) path(name string) string {
 	path := filepath.Join(r.root, filepath.FromSlash(name))
 	if here, err := os.Getwd(); err == nil {
@@ -193,13 +191,12 @@ func (r repository) path(name string) string {
 	return path
 }
 
-// check puts on the report what promotion would reject of the files that this run
-// judges.
+// check adds the refusals of promotion for the checked files to the report.
 func (q *queue) check(report *cli.Report) {
 	if refusal := pending.CheckAttributes(q.said); refusal != nil {
 		report.Add(q.result(refusal))
 	}
-	var signed, before pending.Signed // before is without what this change adds
+	var signed, before pending.Signed // before is without the changes
 	var requests []pending.Request
 	for _, f := range q.files {
 		switch {
@@ -228,15 +225,15 @@ func (q *queue) check(report *cli.Report) {
 			}
 		}
 	}
-	// Those that wait already come first: of two that get into each other's way, the
-	// one that this run judges is at fault.
+	// Older pending files come first. If two conflict, the file that this run checks gets the
+	// error.
 	slices.SortStableFunc(requests, func(a, b pending.Request) int { return order(q.covered[a.From]) - order(q.covered[b.From]) })
 	asked := map[exception.Identity]bool{}
 	by := map[exception.Identity]string{}
 	for _, r := range requests {
 		for _, doc := range r.Documents {
 			asked[doc.Identity] = true
-			if first, again := by[doc.Identity]; again && !q.covered[first] { // others see each other in the run itself
+			if first, again := by[doc.Identity]; again && !q.covered[first] { // the run itself reports duplicates among the files that it checks
 				q.refuse(report, r.From, &exception.Refusal{Position: doc.Position, Reason: shape.ReasonDuplicateIdentity,
 					Message: fmt.Sprintf("%s waits to be signed already, in %s", doc.Identity, first), Hint: "only one of the two can be promoted"})
 			} else if !again {
@@ -249,7 +246,7 @@ func (q *queue) check(report *cli.Report) {
 		_, refusals := signed.Check(r, asked, q.replace)
 		if !q.covered[r.From] && len(refusals) > 0 {
 			if _, was := before.Check(r, asked, q.replace); len(was) == 0 {
-				report.Add(q.result(refusals[0])) // this change gets in the way of what waits
+				report.Add(q.result(refusals[0])) // this change blocks a pending file
 			}
 		}
 		for _, refusal := range append(refusals, targets.Add(r)...) {
@@ -265,7 +262,7 @@ func order(judged bool) int {
 	return 0
 }
 
-// read returns what a file holds. What cannot be read is said elsewhere.
+// read returns the documents of a file. Unreadable ones are reported elsewhere.
 func (q *queue) read(f changed.File) []pending.Document {
 	var documents []pending.Document
 	for doc := range cli.Documents([]string{q.path(f.Path)}, &cli.Report{}, cli.Warn) {

@@ -10,15 +10,15 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// reasonApproversUnknown and [pending.ReasonNotARenewal] are the reasons that signing has
-// for not promoting a renewal, and with it nothing that waits beside it. As far as the live
-// exceptions show it, it is said in the pull request.
+// reasonApproversUnknown and [pending.ReasonNotARenewal] are reasons of polex-sign to reject a
+// renewal, which blocks all other pending exceptions. polex-validate reports them in the pull
+// request, as far as the live exceptions show them.
 const reasonApproversUnknown = "approvers-unknown"
 
-// renewals are the documents that are well shaped and say that they renew others. They
-// are held against the live exceptions when all have been read.
+// renewals are the valid documents that renew others. They are compared with the live exceptions
+// after all documents were read.
 type renewals struct {
-	newApprover bool // is asked for, by promote.renewals
+	newApprover bool // required by promote.renewals
 	kept        []kept
 }
 
@@ -26,11 +26,11 @@ type kept struct {
 	doc     *exception.Document
 	before  exception.Identity
 	passed  cli.Result
-	problem error // nil once one of the live exceptions is what it renews
+	problem error // nil after one of the live exceptions matches
 	live    *exception.Document
 }
 
-// keep keeps a document that says that it renews another, and reports whether it did.
+// keep keeps a document that renews another, and reports whether it did.
 func (r *renewals) keep(doc *exception.Document, passed cli.Result) bool {
 	e, ok := doc.Exception()
 	if r == nil || !ok {
@@ -46,7 +46,7 @@ func (r *renewals) keep(doc *exception.Document, passed cli.Result) bool {
 	return true
 }
 
-// settle says of each whether it is what it says.
+// settle adds the result of each renewal to the report.
 func (r *renewals) settle(report *cli.Report, live iter.Seq[*exception.Document]) {
 	if r == nil || len(r.kept) == 0 {
 		return
@@ -82,8 +82,8 @@ func (r *renewals) verdict(k kept) []cli.Result {
 		return []cli.Result{said(cli.Refuse, pending.ReasonNotARenewal, k.problem.Error(), "have it drafted with polex-request --renew, or request it anew")}
 	}
 	results := []cli.Result{k.passed}
-	// Who signed the predecessor is for signing to verify. A record that is not there
-	// is lacking whoever did.
+	// polex-sign verifies the signature of the predecessor. A missing record is a problem with any
+	// signer, so it is reported here already.
 	if r.newApprover && k.live.Approvals().From == "" {
 		results = append(results, said(cli.Warn, reasonApproversUnknown, "another approver than its predecessor's is asked for, and that one was signed without a record of its review",
 			"request a first exception anew, which is decided by itself"))

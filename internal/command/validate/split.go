@@ -14,17 +14,16 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// part is a document of a file that is split, and the file of its own that it gets. That is
-// numbered: a name that the document chose could be one that a tool obeys.
+// part is a document of a split file, with its new file. The new name is numbered, and not taken
+// from the document: a tool could interpret a file name that the document chooses.
 type part struct {
 	path    string
 	content []byte
 }
 
-// split replaces each file that holds several documents or a list by one file for each of
-// them. Everything is read and compared before anything is written, and a file is removed
-// once all of its parts are on disk. A run that was cut off is completed by the next one,
-// for a part that is there already as it would be written is left alone.
+// split replaces each file with several documents or a list by one file for each document. It
+// compares everything before it writes, and removes a file after all of its parts are on disk. A
+// second run completes an interrupted one: it leaves parts with the same content alone.
 func split(inputs cli.Inputs, format *cli.Format, streams cli.Streams) error {
 	report := inputs.Report
 	if slices.Contains(inputs.Paths, "-") {
@@ -65,8 +64,7 @@ func split(inputs cli.Inputs, format *cli.Format, streams cli.Streams) error {
 	return cli.Finish(format, streams.Out, report)
 }
 
-// partsOf plans the files for the documents of a file, and puts on the report why there
-// cannot be any.
+// partsOf plans the files for the documents of a file. It reports problems.
 func partsOf(file string, docs []*exception.Document, taken map[string]bool, report *cli.Report) (parts []part) {
 	refuse := func(path, reason, message, hint string) []part {
 		report.Add(cli.Result{Outcome: cli.Refuse, File: path, Reason: reason, Message: message, Hint: hint})
@@ -108,7 +106,7 @@ func partsOf(file string, docs []*exception.Document, taken map[string]bool, rep
 	return parts
 }
 
-// written reports whether a run before this one has written the part.
+// written reports whether an earlier run has written the part.
 func (p part) written() bool {
 	info, err := os.Lstat(p.path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -125,7 +123,7 @@ func (p part) write() error {
 	return cli.CreateFile(p.path, p.content)
 }
 
-// removeReplaced removes a file whose parts have been written, once they last.
+// removeReplaced removes a split file, after its parts are stored on disk.
 func removeReplaced(file string) error {
 	folder, err := os.Open(filepath.Dir(file)) // #nosec G304 -- the user names what is split
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/reference/reasons.md anew")
 
-// TestAttacks gives the command every file of the attack corpus: it finds what
-// is expected of each document, and exits accordingly.
+// TestAttacks runs the command on every case of the attack corpus. It must report the expected
+// result of each document, with the matching exit code.
 func TestAttacks(t *testing.T) {
 	for _, c := range corpus(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -52,8 +52,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// judge runs the command on a case, in a folder of the case's files and at its
-// time.
+// judge runs the command on a case, in a folder with its files and at its time.
 func judge(t *testing.T, c *attacks.Case, flags ...string) (out []byte, status int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,8 +82,8 @@ func corpus(t *testing.T) []*attacks.Case {
 
 const reasonsPage = "../../../docs/reference/reasons.md"
 
-// TestReasonsPage holds docs/reference/reasons.md against the attack corpus: what is shown
-// there is what the command says.
+// TestReasonsPage compares docs/reference/reasons.md with the attack corpus: the page shows the
+// output of the command.
 func TestReasonsPage(t *testing.T) {
 	page, err := filepath.Abs(reasonsPage)
 	if err != nil {
@@ -131,8 +130,7 @@ func reasonsText(t *testing.T) string {
 		"\n# Before a document is verified\n" + reading.String()
 }
 
-// section writes what a reason means, the shortest of its cases, and the names of
-// the others.
+// section writes the description of a reason, its shortest case, and the names of its other cases.
 func section(t *testing.T, b *strings.Builder, cases []*attacks.Case, reason, doc string) {
 	t.Helper()
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n", reason, strings.ToUpper(doc[:1])+doc[1:])
@@ -171,7 +169,7 @@ func title(c *attacks.Case) string {
 
 var encoded = regexp.MustCompile(`[A-Za-z0-9+/=]{48,}`)
 
-// abridged cuts what no person reads.
+// abridged shortens encoded text and long files for readers.
 func abridged(text string) string {
 	text = encoded.ReplaceAllStringFunc(text, func(long string) string { return long[:24] + "…" })
 	const most = 60

@@ -1,4 +1,4 @@
-// Package verify is the command polex-verify.
+// Package verify is the command polex-verify. It verifies signed exceptions without the network.
 package verify
 
 import (
@@ -104,13 +104,13 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// Reasons that are the command's own.
+// The reasons that only this command has.
 const (
 	reasonDuplicate = "duplicate-identity"
 	reasonUndecided = "undecided"
 )
 
-// ownReasons are those, and the ones of the other files.
+// ownReasons returns these reasons and those of the other files.
 func ownReasons() []exception.Reason {
 	return []exception.Reason{
 		{Name: reasonDuplicate, Doc: "an earlier document is the same object to the API server, and only one of the two can be applied"},
@@ -128,12 +128,11 @@ type run struct {
 	met      exception.Identities
 	emit     *emission
 	explain  bool              // in text
-	details  bool              // for JSON; a report of thousands of documents is small without
+	details  bool              // for JSON only, to keep large reports small
 	special  map[string]string // hints that win over the general ones
 }
 
-// answer is what the verifier says of a document, and what is printed of one that
-// passes.
+// answer is the result of the verifier for a document, and the form to print if it passes.
 type answer struct {
 	verified *verify.Verified
 	err      error
@@ -142,7 +141,7 @@ type answer struct {
 	emitErr error
 }
 
-// verify runs for many documents at once.
+// verify runs for several documents in parallel.
 func (r *run) verify(doc *exception.Document) answer {
 	verified, err := r.verifier.Verify(doc, r.now)
 	return r.answer(doc, verified, err)
@@ -156,7 +155,7 @@ func (r *run) answer(doc *exception.Document, verified *verify.Verified, err err
 	return a
 }
 
-// settle puts a document on the report. It runs for one after the other.
+// settle adds a document to the report. It runs for one document at a time.
 func (r *run) settle(doc *exception.Document, a answer) {
 	result := cli.ResultFor(doc)
 	var facts verify.Facts
@@ -186,8 +185,8 @@ func (r *run) settle(doc *exception.Document, a answer) {
 	r.report.Add(result)
 }
 
-// accept passes a verified document, unless its object was met before or it is
-// to be printed and cannot be.
+// accept passes a verified document. It rejects a second document of the same object. A document
+// that cannot be printed is undecided.
 func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
 	if first, again := r.met.Add(doc); again {
 		result.Outcome, result.Reason = cli.Refuse, reasonDuplicate

@@ -11,9 +11,9 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// detached is a document without a seal, verified by the bundle beside it.
+// detached verifies a document without a signature of its own by a bundle in another file.
 type detached struct {
-	bundle string // the path; "" for sealed documents
+	bundle string // the path; "" for signed documents
 }
 
 func addBundleFlag(cmd *cobra.Command) *detached {
@@ -24,7 +24,7 @@ func addBundleFlag(cmd *cobra.Command) *detached {
 
 func (d *detached) on() bool { return d.bundle != "" }
 
-// check refuses what one bundle cannot be about.
+// check rejects arguments that --bundle does not support.
 func (d *detached) check(paths []string, git *gitFlags, emit *emission) error {
 	switch {
 	case !d.on():
@@ -43,7 +43,7 @@ func (d *detached) check(paths []string, git *gitFlags, emit *emission) error {
 	return nil
 }
 
-// verify puts what becomes of the document on the report.
+// verify verifies the document and adds the result to the report.
 func (d *detached) verify(r *run, in cli.Inputs) {
 	bundle, err := cli.ReadFile(d.bundle)
 	if err != nil {
@@ -63,7 +63,7 @@ func (d *detached) verify(r *run, in cli.Inputs) {
 	r.settle(doc, r.answer(doc, verified, err))
 }
 
-// detachedHints say what to do where a seal would ask for something else.
+// detachedHints replace the hints for signed documents.
 var detachedHints = map[string]string{
 	verify.ReasonBadMessage:         "verify a sealed document without --bundle",
 	verify.ReasonMalformedSignature: "make the bundle with polex-sign --bundle, or with cosign sign-blob --new-bundle-format --bundle",

@@ -12,19 +12,20 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// maxEmitted is how much is held back until everything is verified, in bytes.
+// maxEmitted is the maximum size in bytes of the output, which is held back until everything is
+// verified.
 const maxEmitted = 64 << 20
 
-// reasonNotEmitted is for what is verified and cannot be printed.
+// reasonNotEmitted is the reason of a verified document that cannot be printed.
 const reasonNotEmitted = "not-emitted"
 
-// emission prints what was verified, once everything was.
+// emission prints the verified documents after all of them have passed.
 type emission struct {
 	form   string // "" for none
 	stream exception.Stream
 }
 
-// addEmitFlag gives the command --emit, which is --emit=message without a value.
+// addEmitFlag adds --emit. Without a value, it means --emit=message.
 func addEmitFlag(cmd *cobra.Command) *emission {
 	e := &emission{stream: exception.Stream{Limit: maxEmitted}}
 	cmd.Flags().Var(e, "emit", "print the verified documents if all pass: message (without signature) or signed")
@@ -39,7 +40,7 @@ func (e *emission) String() string { return e.form }
 // Type names the value in help texts.
 func (e *emission) Type() string { return "string" }
 
-// Set takes the form.
+// Set sets the form.
 func (e *emission) Set(form string) error {
 	if form != "message" && form != "signed" {
 		return fmt.Errorf("%q is not message or signed", form)
@@ -48,10 +49,10 @@ func (e *emission) Set(form string) error {
 	return nil
 }
 
-// on reports whether anything is printed besides the results.
+// on reports whether documents are printed besides the results.
 func (e *emission) on() bool { return e.form != "" }
 
-// of returns what is printed of a document. It may run for many at once.
+// of returns the printed form of a document. It may run in parallel.
 func (e *emission) of(doc *exception.Document, verified *verify.Verified) (*exception.Document, error) {
 	out, err := message(verified)
 	if err == nil && e.form == "signed" {
@@ -60,8 +61,8 @@ func (e *emission) of(doc *exception.Document, verified *verify.Verified) (*exce
 	return out, err
 }
 
-// message returns what was signed, as it was signed. JSON becomes YAML of the
-// same values: not every reader of YAML takes JSON in the middle of a stream.
+// message returns the signed message. It converts JSON to YAML with the same values, because some
+// YAML readers reject JSON in the middle of a stream.
 func message(verified *verify.Verified) (*exception.Document, error) {
 	signed := verified.Message()
 	if !signed.JSON() {
@@ -74,8 +75,8 @@ func message(verified *verify.Verified) (*exception.Document, error) {
 	return exception.Parse(yaml, "message")
 }
 
-// resealed returns a message with the seal of the document that it was taken
-// from, and nothing else of that document.
+// resealed returns a message with the signature annotations of its document, and no other field of
+// it.
 func resealed(message, doc *exception.Document) (*exception.Document, error) {
 	s, err := seal.Read(doc)
 	if err != nil {
@@ -84,7 +85,7 @@ func resealed(message, doc *exception.Document) (*exception.Document, error) {
 	return seal.Attach(message, s)
 }
 
-// write prints what is held back, if everything passed.
+// write prints the documents if everything passed.
 func (e *emission) write(w io.Writer, report *cli.Report) error {
 	if !e.on() || report.Status() != cli.Passed {
 		return nil

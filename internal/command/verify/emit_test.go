@@ -13,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// TestTooMuchToEmit: what is verified but too much to hold back is undecided, and
-// none of it is printed. The scripts in test/cli do not come to 64 MiB.
+// TestTooMuchToEmit: verified documents above the size limit are undecided, and none is printed.
+// The scripts in test/cli do not reach 64 MiB.
 func TestTooMuchToEmit(t *testing.T) {
 	testdata := filepath.Join("..", "..", "..", "pkg", "verify", "testdata")
 	source, err := os.ReadFile(filepath.Join(testdata, "sealed.yaml"))

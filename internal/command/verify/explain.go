@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// explanation is the flag --explain. JSON explains always.
+// explanation is the flag --explain. JSON always has the details.
 type explanation struct{ on bool }
 
 func addExplainFlag(cmd *cobra.Command) *explanation {
@@ -20,7 +20,7 @@ func addExplainFlag(cmd *cobra.Command) *explanation {
 	return e
 }
 
-// check refuses formats that have no place for it.
+// check rejects formats that cannot show the explanation.
 func (e *explanation) check(format *cli.Format) error {
 	if e.on && format.String() != "text" && format.String() != "json" {
 		return &cli.UsageError{Err: fmt.Errorf("--explain does not go with -o %s", format), Hint: "remove -o, or use -o json, which has the facts under details"}
@@ -28,7 +28,7 @@ func (e *explanation) check(format *cli.Format) error {
 	return nil
 }
 
-// explain writes the facts in words, for a document that counts or does not.
+// explain returns the verified facts as text, for an accepted or a rejected document.
 func explain(facts verify.Facts, counts bool) []cli.Fact {
 	if len(facts.Signatures) == 0 {
 		return []cli.Fact{{Label: "verified", Value: "nothing: the signer is not known"}}
@@ -100,8 +100,7 @@ func explainSignature(s verify.Signature) []cli.Fact {
 	return said
 }
 
-// firstOf returns a claim under its name of today, or under the one that Fulcio
-// gave it before 2023.
+// firstOf returns a claim under its current name, or under the name that Fulcio used before 2023.
 func firstOf(claims map[string]string, names ...string) string {
 	for _, name := range names {
 		if claims[name] != "" {
@@ -111,7 +110,7 @@ func firstOf(claims map[string]string, names ...string) string {
 	return ""
 }
 
-// signer names who made a signature: by a certificate, or by a key of the policy.
+// signer names the signer: the subject of the certificate, or a key of the policy.
 func signer(s verify.Signature) string {
 	if s.Identity.Subject == "" && s.Authority == "" {
 		return "a key of the trust policy"
@@ -122,7 +121,7 @@ func signer(s verify.Signature) string {
 	return s.Identity.Subject
 }
 
-// summary says in a line who signed, when, and until when it counts.
+// summary returns the signer, the signing time and the expiry in one line.
 func summary(facts verify.Facts) string {
 	var said []string
 	for _, s := range facts.Signatures {
@@ -144,7 +143,7 @@ func summary(facts verify.Facts) string {
 	return strings.Join(append(said, "until "+clock(facts.ExpiresAt)), ", ")
 }
 
-// people names the first of those who approved, and how many there are.
+// people names the first approvers and the number of the others.
 func people(names []string) string {
 	const most = 10
 	if more := len(names) - most; more > 0 {
@@ -153,10 +152,10 @@ func people(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// renewed names the predecessor as the exception does.
+// renewed returns the signed reference to the predecessor.
 func renewed(facts verify.Facts) string { return facts.Renewal.Name + "@" + facts.Renewal.Digest }
 
-// details are the facts for JSON, or nil where nothing was verified.
+// details returns the facts for JSON, or nil if nothing was verified.
 func details(facts verify.Facts) map[string]any {
 	if len(facts.Signatures) == 0 {
 		return nil

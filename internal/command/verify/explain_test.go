@@ -7,8 +7,8 @@ import (
 	"github.com/polex-dev/polex/internal/attacks"
 )
 
-// TestExplainCertified: of a certificate by one's own authority it is said whose it
-// is, and no OIDC issuer.
+// TestExplainCertified: for a certificate of the team's own authority, the output names the
+// authority and no OIDC issuer.
 func TestExplainCertified(t *testing.T) {
 	for _, c := range corpus(t) {
 		if c.Name != "verified/certified-a-mailbox" {

@@ -17,10 +17,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// reasonUnknownRevision is for a --ref that leads to no commit, or to several.
+// reasonUnknownRevision is the reason if --ref names no commit or several.
 const reasonUnknownRevision = "unknown-revision"
 
-// gitFlags say which commit of a repository is verified, and what of it.
+// gitFlags select the commit and the files in it.
 type gitFlags struct {
 	dir      string
 	revision string
@@ -38,10 +38,10 @@ func addGitFlags(cmd *cobra.Command) *gitFlags {
 	return f
 }
 
-// on reports whether a commit is verified, and not what lies on disk.
+// on reports whether a commit is verified, and not files on disk.
 func (f *gitFlags) on() bool { return f.given("git") }
 
-// check refuses a command line that cannot be meant.
+// check rejects an invalid command line.
 func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 	if !f.on() {
 		if f.given("ref") || f.given("path") {
@@ -59,7 +59,7 @@ func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// inCommit returns what to verify in the commit, as paths from its root.
+// inCommit returns the paths to verify, relative to the root of the commit.
 func (f *gitFlags) inCommit(cfg *config.Config) ([]string, error) {
 	paths := f.paths
 	if len(paths) == 0 {
@@ -78,23 +78,22 @@ func (f *gitFlags) inCommit(cfg *config.Config) ([]string, error) {
 	return clean, nil
 }
 
-// commitInputs are the documents of a commit.
+// commitInputs reads the documents of a commit.
 type commitInputs struct {
 	flags  *gitFlags
 	paths  []string
 	report *cli.Report
 	screen func(path string, mode fs.FileMode) (read bool, refused *cli.Result) // of --only-exceptions, or nil
 	tree   *git.Tree
-	first  map[plumbing.Hash]string // where a content was met first
+	first  map[plumbing.Hash]string // first path of each content
 	copies int
 }
 
-// maxCopies is how many files are verified that have the content of another. A few
-// objects can make 100,000 such files, none of which can pass.
+// maxCopies is the maximum number of verified files with the same content as another one. A few Git
+// objects can make 100,000 such files, and none of them can pass.
 const maxCopies = 16
 
-// each calls visit for every document, as [cli.Inputs.Each] does for what lies on
-// disk.
+// each calls visit for every document, as [cli.Inputs.Each] does for files on disk.
 func (c *commitInputs) each(visit func(*exception.Document)) {
 	repository, err := git.Open(c.flags.dir)
 	if err != nil {

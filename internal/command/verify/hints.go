@@ -2,7 +2,7 @@ package verify
 
 import "github.com/polex-dev/polex/pkg/verify"
 
-// hints say what to do about a refusal, where that is not plain from it.
+// hints are the hints for rejections that do not explain themselves.
 var hints = map[string]string{
 	verify.ReasonUnsigned:             "sign it with polex-sign, or let the merge workflow promote it",
 	verify.ReasonAltered:              "restore the file that was signed, or have the change reviewed and signed anew",

@@ -18,8 +18,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// TestJSONBecomesYAML: others sign JSON, which polex-sign does not. It is printed
-// as YAML of the same values, and verifies again with its seal.
+// TestJSONBecomesYAML: other tools sign JSON, but polex-sign does not. The command prints it as
+// YAML with the same values, and the result verifies with the same signature.
 func TestJSONBecomesYAML(t *testing.T) {
 	const message = "{\n\t\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\",\n\t\"metadata\": {\"name\": \"a\"},\n\t\"data\": {\"on\": \"1:30\", \"n\": \"\\ttab\"}\n}"
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -15,12 +15,12 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// reasonUnexpectedFile is for a file that --only-exceptions does not expect.
+// reasonUnexpectedFile is the reason for a file that --only-exceptions does not allow.
 const reasonUnexpectedFile = "unexpected-file"
 
-// only is --only-exceptions: whoever applies a folder may obey other files in it than
-// documents (Kustomize, Helm, jsonnet and Argo CD each have theirs, and the next tool has
-// another), so that every file is refused that is not known to be none of that.
+// only is the flag --only-exceptions. A tool that applies a folder may interpret other files in it:
+// Kustomize, Helm, jsonnet and Argo CD each have their own. So every file that is not known to be
+// harmless is rejected.
 type only struct{ on bool }
 
 func addOnlyFlag(cmd *cobra.Command) *only {
@@ -29,7 +29,7 @@ func addOnlyFlag(cmd *cobra.Command) *only {
 	return o
 }
 
-// check refuses what is not about files.
+// check rejects inputs that are not files.
 func (o *only) check(paths []string, detached *detached) error {
 	switch {
 	case !o.on:
@@ -42,16 +42,16 @@ func (o *only) check(paths []string, detached *detached) error {
 	return nil
 }
 
-// notes are the files that no tool obeys which applies a folder.
+// notes are the files that no deployment tool interprets.
 var notes = []string{"README.md", ".gitkeep", "CODEOWNERS"}
 
-// instructions are the names of files that tools take for instructions, without their
-// suffix and in lower case: Kustomize (kustomization.yaml, .yml), Helm (Chart.yaml).
+// instructions are the file names that tools interpret, in lower case without suffix: Kustomize
+// (kustomization.yaml, .yml), Helm (Chart.yaml).
 var instructions = []string{"kustomization", "chart"}
 
 const onlyHint = "this folder may hold .yaml, .yml and .json files with signed documents, and README.md, .gitkeep and CODEOWNERS"
 
-// screen says of a file whether it is read, or why it is refused. It does neither to a note.
+// screen decides whether to read a file or to reject it. It ignores a note.
 func (o *only) screen(name string, mode fs.FileMode) (read bool, refused *cli.Result) {
 	base := path.Base(filepath.ToSlash(name))
 	refuse := func(reason, message string) (bool, *cli.Result) {

@@ -18,13 +18,13 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// apiServer answers what an API server does: which versions it serves, and lists in
-// pages of two, whose items leave out of what kind they are.
+// apiServer imitates an API server: it lists the served versions, and objects in pages of two. The
+// items have no kind.
 type apiServer struct {
-	versions map[string][]string // by group, the preferred first
+	versions map[string][]string // by group, the preferred version first
 	names    map[string][]string // by group
 	items    func(apiVersion, name string) map[string]any
-	refuse   string // a path that is forbidden
+	refuse   string // a forbidden path
 	asked    []string
 }
 
@@ -128,9 +128,8 @@ func TestReadCluster(t *testing.T) {
 	}
 }
 
-// TestVersions: an object is read in the version that was signed, if that is served.
-// What a seal says, which anybody can write, chooses between these and asks for
-// nothing else.
+// TestVersions: an object is read in its signed version, if that is served. Anybody can write the
+// version in a message, so it only selects one of the served versions and causes no other request.
 func TestVersions(t *testing.T) {
 	for signed, want := range map[string]string{"v2": "kyverno.io/v2 a", "v2beta1": "kyverno.io/v2beta1 a", "v9": "kyverno.io/v2 a"} {
 		t.Run(signed, func(t *testing.T) {

@@ -15,7 +15,7 @@ func TestCheckAttributes(t *testing.T) {
 		"unsigned/a.yaml ident set":                                                            "ident (set)",
 		"unsigned/a.yaml working-tree-encoding UTF-16":                                         "working-tree-encoding (UTF-16)",
 		"unsigned/a.yaml text set unsigned/a.yaml eol crlf":                                    "eol (crlf)",
-		"unsigned/a.yaml text unspecified unsigned/a.yaml eol crlf":                            "eol (crlf)", // eol alone makes it text
+		"unsigned/a.yaml text unspecified unsigned/a.yaml eol crlf":                            "eol (crlf)", // eol alone also sets text
 		"unsigned/a.yaml text unset unsigned/a.yaml eol crlf":                                  "",
 		"unsigned/a.yaml text auto unsigned/a.yaml eol lf":                                     "",
 		"unsigned/a.yaml text unset unsigned/a.yaml eol crlf b.yaml text auto b.yaml eol crlf": "eol (crlf)",

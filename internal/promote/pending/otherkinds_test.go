@@ -12,7 +12,7 @@ const (
 	exempting = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\n"
 )
 
-// TestOtherKinds: only a file that is certain to hold no exception is skipped.
+// TestOtherKinds: only a file that certainly has no exception is skipped.
 func TestOtherKinds(t *testing.T) {
 	kind := func(apiVersion, kind string) string {
 		return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: a}\n"
