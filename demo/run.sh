@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Plays the whole path of an exception in a scratch repository, against a
-# Sigstore on loopback: request, check, merge, sign, verify, what is refused, the end
-# and the record.
-# Every line behind a "$" is the command that runs; what follows is its output.
+# Shows the whole path of an exception in a scratch repository, with a Sigstore on loopback:
+# request, check, merge, sign, verify, reject, expire and audit. Each line after a "$" is a command,
+# and its output follows.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,7 +10,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 export PATH="$bin:$PATH"
-# The scratch repository must not depend on how Git is set up here.
+# The scratch repository must not depend on the user's Git configuration.
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 
@@ -19,6 +18,6 @@ mkdir "$scratch/drafts" "$scratch/repository"
 cp "$here/sloppy.yaml" "$here/denial.txt" "$scratch/drafts/"
 cp -r "$here/policies" "$here/apps" "$scratch/repository/"
 cd "$scratch/repository"
-# polex-sandbox run starts the sandbox, runs the story with its variables, and
-# stops again; nothing is left behind.
+# polex-sandbox run starts the sandbox, runs the story with its variables, stops the sandbox and
+# removes its files.
 polex-sandbox run -- bash "$here/story.sh"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The story that run.sh plays, in an empty folder that becomes the repository. The
-# exceptions lie in ../drafts; POLEX_SANDBOX is the sandbox's folder.
+# The script of the demo, which run.sh starts in an empty folder. The folder becomes the repository.
+# The exceptions are in ../drafts, and POLEX_SANDBOX is the folder of the sandbox.
 set -euo pipefail
 
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
 say() { printf '\n%s# %s%s\n' "$bold" "$*" "$plain"; }
 
-# run EXPECTED COMMAND... shows the command, runs it, and stops the demo when its
-# exit status is not the expected one: a demo that lies is worse than none.
+# run EXPECTED COMMAND... prints and runs the command. It stops the demo if the exit status is
+# unexpected.
 run() {
 	local expected=$1 status=0
 	shift
@@ -31,8 +31,8 @@ git config user.name 'Exceptions workflow'
 git config user.email workflow@example.com
 mkdir unsigned signed
 touch unsigned/.gitkeep signed/.gitkeep
-# The sandbox's configuration stands in for the repository's own .polex.yaml: it
-# names the sandbox's addresses, its root, and the one workflow that may sign.
+# The sandbox's configuration replaces the repository's .polex.yaml. It contains the sandbox's
+# addresses, its root, and the only workflow that may sign.
 cp "$POLEX_SANDBOX/polex.yaml" "$POLEX_SANDBOX/trusted_root.json" .
 mv polex.yaml .polex.yaml
 printf 'directories:\n  policies: policies\nshape:\n  maxLifetime: 90d\n  require: [reason]\n' >>.polex.yaml
@@ -77,7 +77,7 @@ cd ../drafts
 polex-sandbox token --workflow .github/workflows/other.yaml >other.token
 fulcio=$(sed -n 's/^  fulcioURL: *//p' "$POLEX_SANDBOX/polex.yaml" | tr -d '"')
 rekor=$(sed -n 's/^  rekorURL: *//p' "$POLEX_SANDBOX/polex.yaml" | tr -d '"')
-# Outside of the repository, whose own policy would stop it here already.
+# Outside the repository, because its own policy would already stop the signing here.
 run 0 polex-sign mongo.yaml --output-file other.yaml --identity-token other.token \
 	--fulcio-url "$fulcio" --rekor-url "$rekor" --trusted-root ../repository/trusted_root.json
 cd ../repository

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Runs polex-audit notify: tells people what a commit has brought and taken away, what
-# ends soon, and what was refused. The inputs are the INPUT_ variables; the rest is
-# what the runner sets. The secrets among them are named to the command, and are no
-# argument of anything.
+# Runs polex-audit notify: informs people about added, removed, expiring and rejected exceptions.
+# The inputs are the INPUT_ variables; the runner sets the other variables. Secrets are passed to
+# the command by the names of their variables, never as arguments.
 set -euo pipefail
 
 # shellcheck source=../scripts/report.sh
@@ -12,7 +11,7 @@ arguments=(--config "$INPUT_CONFIG")
 asked=
 if [ -n "$INPUT_COMMIT" ]; then
   if ! [[ $INPUT_COMMIT =~ ^([0-9a-f]{40}|[0-9a-f]{64})$ ]]; then fail 2 'The input commit is no whole hash.'; fi
-  # The commit is younger than the run, and so perhaps than the checkout.
+  # The commit is younger than the run and may be missing in the checkout.
   if ! git cat-file -e "$INPUT_COMMIT^{commit}" 2>/dev/null && ! git fetch --quiet origin "$INPUT_COMMIT"; then
     fail 3 'The commit is not in this clone. Check out with fetch-depth: 0, which fetches every branch.'
   fi
@@ -23,7 +22,7 @@ if [ -n "$INPUT_ENDING" ]; then
   arguments+=(--expires-within "$INPUT_ENDING")
   asked=yes
 fi
-# A job that failed before it found anything has left no report.
+# A job that failed early leaves no report.
 if [ -n "$INPUT_REPORT" ] && [ -s "$INPUT_REPORT" ]; then
   arguments+=(--refused "$INPUT_REPORT")
   if [ -n "$INPUT_PULL_REQUEST" ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs polex-prune, and pushes what it takes away. The inputs are the INPUT_
-# variables; the rest is what the runner sets.
+# Runs polex-prune and pushes the removal. The inputs are the INPUT_ variables; the runner sets the
+# other variables.
 set -euo pipefail
 
 # shellcheck source=../scripts/report.sh

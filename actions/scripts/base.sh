@@ -1,23 +1,22 @@
 # shellcheck shell=bash
-# For the actions' scripts to source, after report.sh: the commit whose configuration
-# counts.
+# Scripts source this file after report.sh. It finds the commit with the valid configuration.
 
-# Git's replacements of objects are the clone's own, and polex knows none of them.
+# Replacement objects exist only in this clone, and polex ignores them.
 export GIT_NO_REPLACE_OBJECTS=1
 
-# base_of COMMIT GIVEN sets base to the commit whose configuration judges COMMIT: GIVEN, or
-# in a pull request the first parent of the merge that GitHub has made for the run, which is
-# the tip of the target branch. The event's base.sha is older, and may trust what has been
-# revoked since. A GIVEN that is another commit than a merge was made on is an error.
+# base_of COMMIT GIVEN sets base to the commit whose configuration applies to COMMIT. This is GIVEN,
+# or in a pull request the first parent of GitHub's merge commit, which is the tip of the target
+# branch. The event's base.sha is older and may trust a revoked signer. If GIVEN is not the commit
+# that a merge was made on, base_of fails.
 base_of() {
   local merge=$1 proposed=false parents
   base=$2
   case ${GITHUB_EVENT_NAME:-} in
     pull_request | pull_request_review | pull_request_review_comment) merge=$GITHUB_SHA proposed=true ;;
     pull_request_target) base=${base:-$GITHUB_SHA} ;;
-    merge_group) # GIVEN is what the group comes after, and a group may have several merges
+    merge_group) # GIVEN is the commit before the group, which may contain several merges
       if [ -n "$base" ]; then return; fi
-      # An expression about pull requests is empty here, and the group would judge itself.
+      # An expression about pull requests is empty here, and the group would define its own rules.
       fail 2 'The input base is empty in a merge group. Leave the input out, or set it to github.event.merge_group.base_sha.'
       ;;
   esac

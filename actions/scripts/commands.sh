@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# commands.sh FOLDER COMMAND... prints the folder that holds the commands: the one
-# that actions/setup has filled in this job (POLEX_BIN), or FOLDER, into which they
-# are built from the very commit that the workflow names. Their modules are checked
-# against go.sum, so that there is nothing to download that could be another.
+# commands.sh FOLDER COMMAND... prints the folder of the commands. This is the folder of
+# actions/setup in this job (POLEX_BIN), or FOLDER. It builds the commands into FOLDER from the
+# exact commit that the workflow names, and go.sum verifies their modules.
 set -euo pipefail
 
 folder=$1

@@ -1,12 +1,11 @@
 # shellcheck shell=bash
-# For the actions' scripts to source: running polex's commands, and saying on GitHub
-# what came of it.
+# Scripts source this file. It runs polex's commands and reports the results on GitHub.
 
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scratch=$(mktemp -d "${RUNNER_TEMP:-/tmp}/polex.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
-# commands NAME... makes sure that the commands are there to run.
+# commands NAME... makes the commands available.
 commands() { bin=$("$scripts/commands.sh" "$scratch/bin" "$@") || exit 3; }
 
 # fail STATUS MESSAGE ends the step with an annotation.
@@ -15,7 +14,7 @@ fail() {
   exit "$1"
 }
 
-# data escapes a message as the runner unescapes it.
+# data escapes a message for the runner.
 data() {
   local text=$1
   text=${text//'%'/%25}
@@ -23,9 +22,9 @@ data() {
   printf '%s' "${text//$'\n'/%0A}"
 }
 
-# report COMMAND ARGUMENT... runs a command, shows what it finds as annotations and
-# returns its status. What it found is in report.json and summary.md of the scratch
-# folder, if it got that far; where it did not, an annotation says why.
+# report COMMAND ARGUMENT... runs a command, shows its findings as annotations and returns its
+# status. The results are in report.json and summary.md of the scratch folder. If there are none, an
+# annotation gives the reason.
 report() {
   local command=$1 status=0
   shift
@@ -43,27 +42,26 @@ summarize() {
   if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -s "$1" ]; then cat "$1" >>"$GITHUB_STEP_SUMMARY"; fi
 }
 
-# output NAME VALUE sets an output of the step. The delimiter is one that nobody
-# could have put into the value.
+# output NAME VALUE sets an output of the step. The delimiter is random, so the value cannot contain
+# it.
 output() {
   local delimiter
   delimiter=polex-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
   printf '%s<<%s\n%s\n%s\n' "$1" "$delimiter" "$2" "$delimiter" >>"${GITHUB_OUTPUT:-/dev/null}"
 }
 
-# found ARGUMENT... asks the last report with jq. Where there is none, nothing was
-# found.
+# found ARGUMENT... queries the last report with jq. Without a report, it prints nothing.
 found() {
   if [ -s "$scratch/report.json" ]; then jq -r "$@" "$scratch/report.json"; fi
 }
 
-# keep_report leaves the last report where the input report says, if there is one.
+# keep_report copies the last report, if any, to the file in the input report.
 keep_report() {
   if [ -n "${INPUT_REPORT:-}" ] && [ -s "$scratch/report.json" ]; then cp -- "$scratch/report.json" "$INPUT_REPORT"; fi
 }
 
-# only_notes FOLDER tells a folder that is there and in which nothing waits, nothing
-# but notes (*.md) and Git's own files, from one that is missing: that may be misspelt.
+# only_notes FOLDER succeeds for a folder that contains only notes (*.md) and Git's own files. It
+# fails for a missing folder, because its name may be misspelt.
 only_notes() {
   case $1 in
     /*) ;;
@@ -81,8 +79,7 @@ lines_of() {
   done <<<"$1"
 }
 
-# as_bot has Git commit as GitHub's own account for workflows, where nobody else is
-# named.
+# as_bot sets GitHub's account for workflows as Git author, if no other is set.
 as_bot() {
   if ! git config user.email >/dev/null; then
     git config user.name 'github-actions[bot]'

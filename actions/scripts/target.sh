@@ -1,9 +1,8 @@
 # shellcheck shell=bash
-# For the actions' scripts to source, after report.sh: the branch that is pushed to.
+# Scripts source this file after report.sh. It sets the target branch.
 
-# target_branch GIVEN adds the target branch to arguments: GIVEN, or on a checkout that is on
-# no branch, as of a hash, the branch that the workflow runs for. Otherwise it is the branch
-# that is checked out.
+# target_branch GIVEN adds the target branch to arguments: GIVEN, or on a detached checkout the
+# branch of the workflow. Otherwise polex uses the branch of the checkout.
 target_branch() {
   local branch=$1
   if [ -z "$branch" ] && ! git symbolic-ref --quiet HEAD >/dev/null; then
@@ -16,8 +15,8 @@ target_branch() {
   if [ -n "$branch" ]; then arguments+=(--branch "$branch"); fi
 }
 
-# fetch_with_token lets Git fetch from GitHub with GITHUB_TOKEN where the checkout has left no
-# credentials on disk, as it should in a job that signs.
+# fetch_with_token lets Git fetch from GitHub with GITHUB_TOKEN if the checkout has stored no
+# credentials. A job that signs should not store them.
 fetch_with_token() {
   local server=${GITHUB_SERVER_URL:-https://github.com} n=${GIT_CONFIG_COUNT:-0} secret
   if [ -z "${GITHUB_TOKEN:-}" ] || git config --get-urlmatch http.extraheader "$server/" >/dev/null; then return; fi

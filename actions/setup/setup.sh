@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Puts polex's commands on the path of the job: built from the commit that the
-# workflow names, or from a release whose checksum and provenance were checked. The
-# inputs are the INPUT_ variables; the rest is what the runner sets.
+# Adds polex's commands to the path of the job. It builds them from the commit that the workflow
+# names, or downloads a release and verifies its checksum and provenance. The inputs are the INPUT_
+# variables; the runner sets the other variables.
 set -euo pipefail
 
 # shellcheck source=../scripts/report.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/report.sh"
 
 repository=polex-dev/polex
-most=$((200 << 20)) # bytes of an archive
+most=$((200 << 20)) # maximum size of an archive in bytes
 
 lines_of "${INPUT_COMMANDS// /$'\n'}"
 names=("${lines[@]}")
@@ -19,15 +19,15 @@ done
 
 folder=$(mktemp -d "${RUNNER_TEMP:-/tmp}/polex-bin.XXXXXX")
 
-# fetch URL FILE writes what an address answers with, and prints the status and
-# where it redirects to. Nothing is followed, and no configuration is read.
+# fetch URL FILE downloads a file, and prints the status and the target of a redirect. It follows no
+# redirects and reads no configuration.
 fetch() {
   curl --disable --proto '=https' --tlsv1.2 --silent --show-error --retry 3 --max-time 300 --max-filesize "$most" \
     --output "$2" --write-out '%{http_code} %{redirect_url}' -- "$1"
 }
 
-# download URL FILE gets a file of a release: GitHub redirects once, to where it
-# keeps them, and that is all that is followed.
+# download URL FILE downloads a file of a release. It follows only GitHub's one redirect to the
+# storage of releases.
 download() {
   local answer status target
   answer=$(fetch "$1" "$2") || fail 3 "$1 cannot be fetched."
@@ -42,7 +42,7 @@ download() {
   if [ "$status" != 200 ]; then fail 3 "$1 was answered with status $status."; fi
 }
 
-# release puts the commands of a release into the folder.
+# release extracts the commands of a release into the folder.
 release() {
   local version=$1 sha256=$2 platform archive
   if [[ ! $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]]; then
@@ -61,8 +61,8 @@ release() {
   if ! printf '%s  %s\n' "$sha256" "$archive" | sha256sum --check --status; then
     fail 1 "${archive##*/} has the checksum $(sha256sum <"$archive" | cut -d ' ' -f 1), not $sha256."
   fi
-  # Who made it: the release workflow of this repository, at this very tag, on a
-  # runner of GitHub's.
+  # The signer must be the release workflow of this repository, at exactly this tag, on a runner of
+  # GitHub.
   GH_HOST=github.com gh attestation verify "$archive" --repo "$repository" \
     --cert-identity "https://github.com/$repository/.github/workflows/release.yaml@refs/tags/$version" \
     --cert-oidc-issuer https://token.actions.githubusercontent.com --deny-self-hosted-runners >&2 ||

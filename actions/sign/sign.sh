@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs polex-sign promote over what a commit has under unsigned/, in one of two
-# jobs or in one alone. The inputs are the INPUT_ variables; the rest is what the
-# runner sets.
+# Runs polex-sign promote for the pending exceptions of a commit, in one job or split into two.
+# The inputs are the INPUT_ variables; the runner sets the other variables.
 set -euo pipefail
 
 # shellcheck source=../scripts/report.sh
@@ -27,7 +26,7 @@ case ${INPUT_KEEP_GOING:=false} in
   false) ;;
   *) fail 2 'The input keep-going is true or false.' ;;
 esac
-# The job that commits asks GitHub nothing.
+# The job that commits sends no requests to GitHub's API.
 if [ "$INPUT_STEP" = commit ]; then unset GITHUB_TOKEN; fi
 target_branch "${INPUT_BRANCH:-}"
 fetch_with_token
@@ -45,9 +44,8 @@ if [ "$INPUT_STEP" != sign ]; then
   if [ -n "$INPUT_AUTHOR" ]; then arguments+=(--author "$INPUT_AUTHOR"); fi
 fi
 
-# The configuration is taken from the work tree, so that this has to be the source
-# and nothing else: a branch that has moved on, or a file that a step before this
-# one has left, was not approved by that merge.
+# polex reads the configuration from the work tree, so the work tree must be equal to the source. A
+# newer branch tip or a file of an earlier step was not approved with that merge.
 if [ "$(git rev-parse --verify HEAD)" != "$INPUT_SOURCE" ]; then
   fail 3 "The checkout is not of $INPUT_SOURCE. Check out the commit that started the workflow."
 fi
@@ -62,8 +60,8 @@ commands polex-sign
 status=0
 report polex-sign "${arguments[@]}" || status=$?
 keep_report
-# What was left out is refused by the job that commits as well, which fails once the
-# others are there. The job that signs must not keep them from it.
+# The job that commits rejects the refused exceptions too, and fails after it has committed the
+# others. The job that signs must therefore succeed.
 going=false
 if [ "$INPUT_KEEP_GOING" = true ] && [ "$status" -eq 1 ]; then
   going=true

@@ -1,5 +1,5 @@
-# The table for the job's summary, of a report of polex-sign. Whatever could begin
-# markup becomes a character reference.
+# The table for the job's summary, from a report of polex-sign. Characters that could start markup
+# become character references.
 def cell: tostring | explode | map(
     if (. >= 48 and . <= 57) or (. >= 65 and . <= 90) or (. >= 97 and . <= 122) or . == 32 or . == 45 or . == 46 or . == 47
     then [.] | implode else "&#\(.);" end) | join("");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs polex-validate over the exceptions of a checkout, by the configuration of
-# the base commit, so that a pull request cannot loosen its own rules. The inputs
-# are the INPUT_ variables; the rest is what the runner sets.
+# Runs polex-validate on the exceptions of a checkout, with the configuration of the base commit, so
+# that a pull request cannot weaken its own rules. The inputs are the INPUT_ variables; the runner
+# sets the other variables.
 set -euo pipefail
 
 # shellcheck source=../scripts/report.sh
@@ -12,8 +12,8 @@ set -euo pipefail
 base_of HEAD "${INPUT_BASE:-}"
 INPUT_BASE=$base
 
-# Paths in a configuration are relative to it, so that the base's lies where the
-# checkout's does, under a name that holds no documents.
+# Paths in a configuration are relative to the file. The base's configuration is therefore written
+# next to the checkout's, under a name that polex does not read as an exception.
 folder=$(dirname -- "$INPUT_CONFIG")
 if [ ! -d "$folder" ]; then folder=.; fi
 config=$(mktemp "$folder/.polex-base.XXXXXX")
@@ -21,14 +21,14 @@ trap 'rm -rf "$scratch" "$config"' EXIT
 
 commands polex-validate
 
-# Without a file of its own, polex-validate would take up the one of the checkout.
+# Without --config, polex-validate would use the configuration of the checkout.
 printf 'apiVersion: polex.dev/v1alpha1\nkind: Config\n' >"$config"
 arguments=(--config "$config")
 if [ -n "${INPUT_BASE:-}" ]; then
   if ! git cat-file -e "$INPUT_BASE^{commit}" 2>/dev/null; then
     fail 3 'The base commit is not in this clone. Check out with fetch-depth: 0.'
   fi
-  # A configuration that is there and cannot be read must not count as none.
+  # An unreadable configuration must not count as a missing one.
   listed=$(git ls-tree --full-tree --name-only "$INPUT_BASE" -- "$INPUT_CONFIG")
   if [ -n "$listed" ]; then git show "$INPUT_BASE:$listed" >"$config"; fi
   arguments+=(--changed-since "$INPUT_BASE")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs polex-verify over what a commit has under signed/, by the trust policy of a
-# base commit, so that a pull request cannot say itself who is trusted. The inputs
-# are the INPUT_ variables; the rest is what the runner sets.
+# Runs polex-verify on the signed exceptions of a commit, with the trust policy of a base commit, so
+# that a pull request cannot trust its own signers. The inputs are the INPUT_ variables; the runner
+# sets the other variables.
 set -euo pipefail
 
 # shellcheck source=../scripts/report.sh
@@ -16,9 +16,9 @@ for commit in "$INPUT_BASE" "$INPUT_REF"; do
     fail 3 "The commit $commit is not in this clone. Check out with fetch-depth: 0."
   fi
 done
-# A policy names other files: the trusted root, keys. All of them are the base's. They are
-# read as the objects that they are: an archive or a checkout would obey what
-# .gitattributes says of them (export-ignore, line ends, filters).
+# A policy names other files: the trusted root and keys. All come from the base. They are read as
+# Git objects, because an archive or a checkout would apply .gitattributes (export-ignore, line
+# ends, filters).
 base=$(git rev-parse --verify --quiet --end-of-options "$INPUT_BASE^{commit}")
 config=
 # read_base HASH PATH writes a file of the base.
@@ -34,7 +34,7 @@ if hash=$(git rev-parse --verify --quiet --end-of-options "$base:$INPUT_CONFIG")
   fi
 fi
 while IFS=$'\t' read -r -d '' entry name; do
-  # What it names, and no more: a repository may be large.
+  # Only files that the policy names, because a repository may be large.
   case $entry in
     100???\ *) if [[ $config == *"${name##*/}"* ]]; then read_base "${entry##* }" "$name"; fi ;;
   esac
@@ -43,13 +43,13 @@ if [ ! -f "$scratch/base/$INPUT_CONFIG" ]; then
   fail 2 "The commit $INPUT_BASE has no $INPUT_CONFIG, so that nobody is trusted."
 fi
 
-# A folder in which nothing is signed yet, or any more, is as it should be. One that
-# is not there is not: its name may be misspelt.
+# A folder without signed exceptions is valid. A missing folder is not, because its name may be
+# misspelt.
 ref=$(git rev-parse --verify --quiet --end-of-options "$INPUT_REF^{commit}")
 empty=false
 if [ "$(git cat-file -t "$ref:$INPUT_PATH" 2>/dev/null)" = tree ]; then
-  # The same notes as polex-verify --only-exceptions has, and none of them a link. What Git
-  # cannot list is not empty.
+  # The same notes as for polex-verify --only-exceptions, but no links. A folder that Git cannot
+  # list is not empty.
   if git ls-tree -r -z "$ref:$INPUT_PATH" >"$scratch/listed"; then empty=true; fi
   while IFS= read -r -d '' entry; do
     name=${entry#*$'\t'}

@@ -1,5 +1,5 @@
-// Command polex-audit tells what became of every exception: who asked, who approved,
-// what was signed and when, until when it counts, and how it left.
+// Command polex-audit reports the history of every exception: the requester, the approvers, the
+// signature, the expiry and the removal.
 package main
 
 import (

@@ -1,6 +1,5 @@
-// Command polex-guard refuses what was not signed in the cluster: it answers the
-// API server's admission reviews, looks again at what is stored, and ends what has
-// expired.
+// Command polex-guard rejects exceptions that are not signed. It answers the admission reviews of
+// the API server, checks stored exceptions again, and deletes expired ones.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command polex-prune takes exceptions that have ended out of signed/ in one
-// commit.
+// Command polex-prune removes expired exceptions from signed/ in one commit.
 package main
 
 import (

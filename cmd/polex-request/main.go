@@ -1,6 +1,5 @@
-// Command polex-request drafts the narrowest exception that answers a violation.
-// It reads files, or with --cluster the API server, and changes nothing but the
-// folder or the branch that it writes drafts to.
+// Command polex-request drafts the narrowest exception for a violation. It reads files, or the API
+// server with --cluster. It changes only the folder or branch of the drafts.
 package main
 
 import (

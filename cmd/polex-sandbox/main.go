@@ -1,4 +1,4 @@
-// Command polex-sandbox runs a whole Sigstore on loopback, to try polex and to test with.
+// Command polex-sandbox runs a whole Sigstore on loopback, for trials and tests.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command polex-sign seals exceptions with the identity of whoever runs it, and
-// promotes them from unsigned/ to signed/.
+// Command polex-sign signs exceptions with the identity of its caller, and moves them from
+// unsigned/ to signed/.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command polex-validate says whether exceptions are well shaped: narrow,
-// bounded in time and accounted for. It uses no network and writes nothing.
+// Command polex-validate checks that exceptions are narrow, have an expiry and state their reason
+// and owner. It uses no network and writes nothing.
 package main
 
 import (

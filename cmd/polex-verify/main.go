@@ -1,5 +1,5 @@
-// Command polex-verify says whether exceptions are sealed by someone that is
-// trusted, unchanged and unexpired. It uses no network and writes nothing.
+// Command polex-verify checks that exceptions have a trusted signer, are unchanged and have not
+// expired. It uses no network and writes nothing.
 package main
 
 import (

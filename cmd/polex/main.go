@@ -1,5 +1,4 @@
-// Command polex is all commands in one, for people. Named kubectl-polex it is a plugin
-// of kubectl.
+// Command polex contains all commands. With the name kubectl-polex it is a kubectl plugin.
 package main
 
 import (

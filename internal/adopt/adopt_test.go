@@ -30,8 +30,8 @@ const day = 24 * time.Hour
 // now is a Wednesday.
 var now = time.Date(2026, 1, 7, 9, 30, 0, 0, time.UTC)
 
-// archive is a case: its comment says the options, and its files are the repository, beside
-// "rendered", "live" and "plan".
+// read reads a test case: the comment of the archive contains the options. The files are the
+// repository, except "rendered", "live" and "plan".
 func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.Options) {
 	t.Helper()
 	a, err := txtar.ParseFile(name)
@@ -71,8 +71,8 @@ func read(t *testing.T, name string) (a *txtar.Archive, in adopt.Input, o adopt.
 	return a, in, o
 }
 
-// TestPlans holds the plan of each case, and that it leaves a repository that builds and of
-// which nothing is left to adopt.
+// TestPlans compares the plan of each case. After the plan, kustomize must build the repository,
+// and nothing is left to adopt.
 func TestPlans(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -108,7 +108,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// again applies a plan and looks at what is left.
+// again applies a plan and checks the result.
 func again(t *testing.T, files map[string][]byte, plan *adopt.Plan, o adopt.Options) {
 	t.Helper()
 	for _, name := range plan.Remove {
@@ -133,7 +133,7 @@ func again(t *testing.T, files map[string][]byte, plan *adopt.Plan, o adopt.Opti
 	}
 }
 
-// builds has kustomize build every kustomization whose entries are all local.
+// builds runs kustomize for every kustomization with only local entries.
 func builds(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	fs := filesys.MakeFsInMemory()
@@ -154,7 +154,7 @@ func builds(t *testing.T, files map[string][]byte) {
 	}
 }
 
-// describe writes a plan for people.
+// describe returns a plan as text.
 func describe(p *adopt.Plan) string {
 	var b strings.Builder
 	for _, a := range p.Adopted {

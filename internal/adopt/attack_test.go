@@ -34,9 +34,9 @@ spec:
 
 var exceptionFile = fmt.Sprintf(attacked, "")
 
-// TestNothingIsFetched: an entry of a kustomization that is an address, also one that a file
-// of the repository lies behind, sends no request. The form of the exception is then not
-// known, unless the entry is a resource, which is another object.
+// TestNothingIsFetched: an entry of a kustomization that is an address causes no request, even if a
+// file of the repository has that path. The form of the exception is then unknown, unless the entry
+// is a resource, which is another object.
 func TestNothingIsFetched(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.Path) }))
@@ -74,8 +74,8 @@ func application(kustomize string) string {
 	return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: k}\nspec:\n  source:\n    path: k\n    kustomize: {" + kustomize + "}\n  destination: {namespace: a}\n"
 }
 
-// TestCost: what would take kustomize or Flux's substitution exponential time or space is not
-// rendered, and polex itself looks at each folder once.
+// TestCost: input that needs exponential time or space in kustomize or Flux's substitution is not
+// rendered. polex itself reads each folder once.
 func TestCost(t *testing.T) {
 	const deep = 60
 	components := map[string]string{"t/kustomization.yaml": "resources: [e.yaml]\ncomponents: [../c0]", "t/e.yaml": exceptionFile}
@@ -139,8 +139,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestRefusedHasNoSay: an exception that is not adopted does not raise the longest lifetime of
-// all others.
+// TestRefusedHasNoSay: a refused exception does not raise the maximum lifetime.
 func TestRefusedHasNoSay(t *testing.T) {
 	refused := strings.NewReplacer("name: web", "name: polex", "[Pod]", "[PolicyException]").Replace(fmt.Sprintf(attacked, `, annotations: {polex.dev/expires-at: "2250-01-01T00:00:00Z"}`))
 	p := plan(t, map[string]string{"e.yaml": exceptionFile, "f.yaml": refused})

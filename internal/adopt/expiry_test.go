@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestSpread: ends are weekdays at 12:00 UTC inside of the window, in order, and spread over it.
+// TestSpread: expiries are on weekdays at 12:00 UTC, in order, within the window and spread over
+// it.
 func TestSpread(t *testing.T) {
 	const day = 24 * time.Hour
 	for start := range 14 {
@@ -41,7 +42,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestRepository: one repository has one name, however its address is written.
+// TestRepository: all forms of an address give the same name.
 func TestRepository(t *testing.T) {
 	for _, url := range []string{"https://github.com/Acme/x.git", "https://user:secret@github.com/acme/x/", "git@github.com:acme/x.git", "ssh://git@github.com:22/acme/x", "ssh://git@github.com/acme/x.git"} {
 		if got := Repository(url); got != "github.com/acme/x" {
@@ -50,7 +51,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestFolder: a deployer's path does not lead out of the repository.
+// TestFolder: the path of a deployer does not leave the repository.
 func TestFolder(t *testing.T) {
 	for said, want := range map[string]string{"./a/b": "a/b", "a/../b": "b", "/a": "a", "": ".", "./": "."} {
 		if got, local := folder(said); got != want || !local {

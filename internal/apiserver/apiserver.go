@@ -19,20 +19,20 @@ import (
 
 const (
 	pageItems = 250
-	pageBytes = 64 << 20 // of one answer
+	pageBytes = 64 << 20 // per answer
 	mostPages = 1000
-	askFor    = time.Minute // for one answer
+	askFor    = time.Minute // timeout of one answer
 )
 
-// Server is an API server that is only read.
+// Server reads from an API server.
 type Server struct {
 	client rest.Interface
 	lists  dynamic.Interface
 }
 
-// Open returns the server that a context of a kubeconfig names. Without a path, the
-// kubeconfig is the one that kubectl finds; without a context, it is the current one. It
-// sends nothing. An error says what is wrong with the kubeconfig.
+// Open returns the server of a context in a kubeconfig. An empty path means kubectl's kubeconfig,
+// and an empty context the current one. Open sends no request. Its error describes an invalid
+// kubeconfig.
 func Open(kubeconfig, context string) (*Server, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -42,7 +42,7 @@ func Open(kubeconfig, context string) (*Server, error) {
 	}
 	config = dynamic.ConfigFor(config)
 	config.Timeout = askFor
-	config.QPS = -1 // one request follows the other
+	config.QPS = -1 // requests are sequential
 	config.WarningHandler = rest.NoWarnings{}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
 	client, err := rest.UnversionedRESTClientFor(config)
@@ -52,8 +52,8 @@ func Open(kubeconfig, context string) (*Server, error) {
 	return &Server{client: client, lists: dynamic.New(client)}, nil
 }
 
-// bounded cuts answers off that are larger than any page, and does not let the server say
-// how long is waited for it: client-go would, ten times and as long as Retry-After says.
+// bounded limits the size of answers and removes Retry-After. Otherwise client-go would retry ten
+// times and wait as long as the server demands.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip sends a request.
@@ -74,8 +74,8 @@ func explained(err error) error {
 	return err
 }
 
-// Versions returns the versions of an API group that are served, the preferred one first:
-// none where the server has no such group.
+// Versions returns the served versions of an API group, the preferred one first. It returns none if
+// the server does not have the group.
 func (s *Server) Versions(ctx context.Context, group string) ([]string, error) {
 	var found metav1.APIGroup
 	if err := s.get(ctx, "/apis/"+group, &found); err != nil {
@@ -93,7 +93,7 @@ func (s *Server) Versions(ctx context.Context, group string) ([]string, error) {
 	return versions, nil
 }
 
-// Serves reports whether the server has a collection, also where it may not be read.
+// Serves reports whether the server has a collection, even if the user may not read it.
 func (s *Server) Serves(ctx context.Context, of schema.GroupVersionResource) (bool, error) {
 	path := "/apis/" + of.GroupVersion().String()
 	if of.Group == "" {
@@ -125,10 +125,10 @@ func (s *Server) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// Each calls visit for every object of a collection, of one namespace or with "" of all,
-// until it returns an error. Of a collection that is not served, or not permitted, the error
-// is that of the API server (k8s.io/apimachinery/pkg/api/errors). More than 64 MiB in one
-// answer, or 250,000 objects, are an error.
+// Each calls visit for every object of a collection in one namespace, or in all if namespace is "".
+// It stops at the first error. A missing or forbidden collection gives the error of the API server
+// (k8s.io/apimachinery/pkg/api/errors). More than 64 MiB per answer or 250,000 objects are an
+// error.
 func (s *Server) Each(ctx context.Context, of schema.GroupVersionResource, namespace string, visit func(*unstructured.Unstructured) error) error {
 	options := metav1.ListOptions{Limit: pageItems}
 	for range mostPages {

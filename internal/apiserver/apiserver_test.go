@@ -17,8 +17,8 @@ import (
 	"github.com/polex-dev/polex/internal/apiserver"
 )
 
-// TestRefused: an answer that is too large is an error, a refusal is one in the server's
-// words where it has some, a busy server is not waited for, and a server that always has another page is left.
+// TestRefused: an answer above the size limit is an error, and a refusal contains the server's
+// message. polex does not wait for a busy server, and stops after the maximum number of pages.
 func TestRefused(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -1,3 +1,3 @@
-// Package apiserver reads collections of a Kubernetes API server, page by page. How many
-// bytes and pages it takes, and for how long it waits, is bounded.
+// Package apiserver reads collections of a Kubernetes API server page by page. It limits the bytes,
+// the pages and the waiting time.
 package apiserver

@@ -106,7 +106,7 @@ trust:
     - {key: "-----BEGIN PUBLIC KEY-----", limits: {renewals: {forbid: true}}}
 `
 
-// read reads all of a configuration, as the commands together do.
+// read reads all sections of a configuration.
 func read(t *testing.T, text []byte) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), Name)
@@ -158,7 +158,7 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// bothSay reads a configuration by the schema and by polex.
+// bothSay checks a configuration with the schema and with polex.
 func bothSay(t *testing.T, s *jsonschema.Schema, text []byte) (bySchema, byPolex error) {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON(text)
@@ -172,9 +172,8 @@ func bothSay(t *testing.T, s *jsonschema.Schema, text []byte) (bySchema, byPolex
 	return s.Validate(value), read(t, text)
 }
 
-// TestEveryKeyIsRead: the configuration above has every key of the schema, and both take
-// it. Where one of its keys has another name, no value or a value of another type, both
-// refuse it, and polex names the place.
+// TestEveryKeyIsRead: the configuration above has every key of the schema, and both accept it. If a
+// key has another name, no value or the wrong type, both reject it, and polex gives the position.
 func TestEveryKeyIsRead(t *testing.T) {
 	s := compiled(t)
 	if bySchema, byPolex := bothSay(t, s, []byte(everything)); bySchema != nil || byPolex != nil {
@@ -238,7 +237,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	}
 }
 
-// schemaKeys are the keys that a schema knows.
+// schemaKeys returns the keys of a schema.
 func schemaKeys(above string, s, defs object) []string {
 	s = resolved(s, defs)
 	var all []string
@@ -252,7 +251,7 @@ func schemaKeys(above string, s, defs object) []string {
 	return all
 }
 
-// TestValues: both refuse the same values.
+// TestValues: both reject the same values.
 func TestValues(t *testing.T) {
 	s := compiled(t)
 	for text, ok := range map[string]bool{
@@ -312,7 +311,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestHints: an unknown key is told with its place and with the nearest key.
+// TestHints: the error for an unknown key contains its position and the nearest key.
 func TestHints(t *testing.T) {
 	err := read(t, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\nshape:\n  maxLifetme: 90d\n"))
 	var syntax *exception.SyntaxError
@@ -321,7 +320,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestStatementKeys: they are keys of the team's own, and none that a tool may add.
+// TestStatementKeys: they must be a team's own keys, and not allowed in unsigned metadata.
 func TestStatementKeys(t *testing.T) {
 	text := `apiVersion: polex.dev/v1alpha1
 kind: Config

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Name is the configuration's name at a repository's root.
+// Name is the name of the configuration at the root of a repository.
 const Name = ".polex.yaml"
 
 const (
@@ -22,7 +22,7 @@ const (
 
 // Config is a configuration file.
 type Config struct {
-	// Dir is the folder that relative paths in it are relative to.
+	// Dir is the folder that relative paths in the file start from.
 	Dir string
 
 	Directories Directories
@@ -34,11 +34,10 @@ type Config struct {
 	doc *exception.Document
 }
 
-// Load reads the configuration at path, or a trust policy, which is one without
-// sections. An empty path is an empty configuration. A file of more than
-// [exception.MaxDocument] bytes is an error; an unknown key, a value of another type or
-// beyond its limits, and a value that is missing is a *[exception.SyntaxError] at its
-// place.
+// Load reads the configuration at path, or a trust policy, which has no sections. An empty path
+// gives an empty configuration. A file larger than [exception.MaxDocument] bytes is an error. An
+// unknown key, and a missing value or one with the wrong type or range, is a
+// *[exception.SyntaxError] with its position.
 func Load(path string) (*Config, error) {
 	if path == "" {
 		doc, err := exception.FromObject(map[string]any{"apiVersion": apiVersion, "kind": kind})
@@ -68,8 +67,8 @@ func Load(path string) (*Config, error) {
 	return c, c.checkSigned()
 }
 
-// checkSigned refuses a statement's key that the trust policy allows a tool to add. An
-// added statement was never reviewed.
+// checkSigned rejects a statement key that the trust policy allows in unsigned metadata: nobody
+// would review such a statement.
 func (c *Config) checkSigned() error {
 	for _, key := range c.Statements.All() {
 		for _, field := range []string{"labels", "annotations"} {
@@ -98,8 +97,8 @@ func readFile(path string) ([]byte, error) {
 
 func (c *Config) isTrustPolicy() bool { return c.doc.Text("kind") == trustPolicy }
 
-// checkNoSections refuses a trust policy with a section of a configuration: a
-// command that reads that section would pass it over without a word.
+// checkNoSections rejects a trust policy with a section of a configuration, because commands would
+// silently ignore that section.
 func checkNoSections(doc *exception.Document) error {
 	for field := range reflect.TypeFor[file]().Fields() {
 		section := field.Tag.Get("json")
@@ -112,8 +111,8 @@ func checkNoSections(doc *exception.Document) error {
 	return nil
 }
 
-// Section fills into from a section that belongs to another package, with the errors of
-// [Load]. A trust policy has none.
+// Section decodes a section of another package into into, with the errors of [Load]. A trust policy
+// has no sections.
 func (c *Config) Section(name string, into any) error {
 	if c.isTrustPolicy() {
 		return nil
@@ -121,10 +120,10 @@ func (c *Config) Section(name string, into any) error {
 	return decode(c.doc, into, name)
 }
 
-// Terms are what the trust policy in the configuration reads the expiry of an exception by.
+// Terms returns the trust policy's settings for reading an expiry.
 func (c *Config) Terms() (lifetime.Terms, error) { return lifetime.ReadTerms(c.doc) }
 
-// Kinds are those that the trust policy in the configuration lists.
+// Kinds returns the kinds in the trust policy of the configuration.
 func (c *Config) Kinds() (kinds []string, err error) {
 	path := []any{"trust", "kinds"}
 	if c.isTrustPolicy() {
@@ -134,7 +133,7 @@ func (c *Config) Kinds() (kinds []string, err error) {
 	return kinds, err
 }
 
-// Document returns the configuration as it was written.
+// Document returns the configuration in its written form.
 func (c *Config) Document() *exception.Document { return c.doc }
 
 func decode(doc *exception.Document, into any, path ...any) error {

@@ -1,17 +1,17 @@
-// Package config reads .polex.yaml: the one place that knows where the file is, which
-// sections it has and how their values are checked. It reads a file once and as a whole.
+// Package config reads .polex.yaml. It defines the file's location, its sections and the checks of
+// their values. It reads the whole file once.
 //
-// The sections directories, lifetime, promote and sigstore are types of this package.
-// The others belong to the packages that act on them: shape to pkg/shape, guard to
-// internal/guard and trust to pkg/trust. A command reads those with [Config.Section], or
-// with trust.Read, so that no binary links a package that it does not use.
+// The sections directories, statements, lifetime, promote and sigstore are types of this package.
+// The others belong to the packages that use them: shape to pkg/shape, guard to internal/guard and
+// trust to pkg/trust. A command reads those with [Config.Section] or trust.Read, so that no binary
+// links an unused package.
 //
-// docs/polex.schema.json and docs/reference/configuration.md are generated from the types:
+// docs/polex.schema.json and docs/reference/configuration.md are generated from tags of the types:
 //
 //	json     the key
 //	doc      a sentence about it
-//	default  what holds without the key
-//	enum     the values that it may have, separated by spaces
+//	default  the behaviour without the key
+//	enum     the allowed values, separated by spaces
 //	min, max the limits of an integer
 //	format   duration, address or version
 //	by       the commands that read it; without it, those of the section

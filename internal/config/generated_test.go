@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/polex.schema.json and docs/reference/configuration.md anew")
 
-// TestGenerated holds what is generated against the types.
+// TestGenerated compares the generated files with the types.
 func TestGenerated(t *testing.T) {
 	text, err := json.MarshalIndent(schema(t), "", "  ")
 	if err != nil {
@@ -39,7 +39,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsExplained: each key has a sentence, and each tag is one that is known.
+// TestEveryKeyIsExplained: each key has a description, and each tag is known.
 func TestEveryKeyIsExplained(t *testing.T) {
 	var explained func(above string, in reflect.Type)
 	explained = func(above string, in reflect.Type) {

@@ -30,14 +30,14 @@ shape:
 - [polex.schema.json](../polex.schema.json) is the JSON Schema of the file. A file of ` + "`kind: TrustPolicy`" + ` holds the section ` + "`trust`" + ` alone and has [its own](../trustpolicy.schema.json).
 `
 
-// more names the page that explains a section.
+// more contains the page that explains a section.
 var more = map[string]string{
 	"statements": "[validate.md](../how-to/validate.md#statements-under-your-own-keys) explains it.",
 	"shape":      "[checks.md](checks.md) explains the checks, and [lifetimes.md](../explanation/lifetimes.md) the maximum lifetimes.", "promote": "[promote.md](../how-to/promote.md) and [approvals.md](../explanation/approvals.md) explain it.",
 	"lifetime": "[lifetimes.md](../explanation/lifetimes.md) explains it.", "sigstore": "[privacy.md](../explanation/privacy.md) says what signing publishes.", "trust": "[trust.md](trust.md) explains it.", "guard": "[guard.md](guard.md) explains it.",
 }
 
-// page is docs/reference/configuration.md.
+// page returns docs/reference/configuration.md.
 func page(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -124,7 +124,7 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-// trustDefaults are those of the trust policy.
+// trustDefaults are the defaults of the trust policy.
 var trustDefaults = map[string]string{
 	"trust.allowUnbounded": "false", "trust.kinds": "PolicyException of both groups", "trust.maxLifetime": "no limit", "trust.threshold": "1", "trust.trustedRoot": "the public-good Sigstore",
 	"trust.authorities[].insecureWithoutLog": "false", "trust.authorities[].limits": "no limit", "trust.authorities[].limits.renewals.forbid": "false",
@@ -167,7 +167,7 @@ func trustRows(t *testing.T, b *strings.Builder, above string, schema, defs obje
 	}
 }
 
-// resolved is a schema with what it refers to; what it says itself wins.
+// resolved returns a schema merged with its reference; its own fields take precedence.
 func resolved(schema, defs object) object {
 	name, ok := strings.CutPrefix(fmt.Sprint(schema["$ref"]), "#/$defs/")
 	if !ok {

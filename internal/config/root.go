@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// LoadRepository reads the configuration at path or, when the path is
-// empty, the one of the repository that the working directory lies in. It is for
-// commands that do not judge what the repository holds.
+// LoadRepository reads the configuration at path. If path is empty, it reads the configuration of
+// the repository that contains the working directory. Commands that check a repository must not use
+// it for the rules of that repository.
 func LoadRepository(path string) (*Config, error) {
 	if path == "" {
 		found, err := find(".")
@@ -22,9 +22,8 @@ func LoadRepository(path string) (*Config, error) {
 	return Load(path)
 }
 
-// find returns the .polex.yaml at the root of the Git repository that dir
-// lies in, or "" when there is none. A file that lies anywhere else is never
-// taken up on its own account: it might be anybody's.
+// find returns the .polex.yaml at the root of the Git repository that contains dir, or "" if there
+// is none. It ignores files elsewhere, because anybody could have written them.
 func find(dir string) (string, error) {
 	root, err := RepositoryRoot(dir)
 	if err != nil || root == "" {
@@ -37,8 +36,8 @@ func find(dir string) (string, error) {
 	return path, nil
 }
 
-// PathIn returns a path as it is from the root of a repository, with slashes, or false
-// where it does not lie in there. Only its last part may be a link.
+// PathIn returns a path relative to the root of a repository, with slashes, or false if the path is
+// outside. Only its last element may be a link.
 func PathIn(root, path string) (string, bool) {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -56,8 +55,7 @@ func PathIn(root, path string) (string, bool) {
 	return filepath.ToSlash(name), err == nil && (name == "." || filepath.IsLocal(name))
 }
 
-// RepositoryRoot returns the root of the Git repository that dir lies in, or "" when
-// it lies in none.
+// RepositoryRoot returns the root of the Git repository that contains dir, or "" if there is none.
 func RepositoryRoot(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

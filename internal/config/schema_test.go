@@ -14,11 +14,10 @@ import (
 
 type object = map[string]any
 
-// owned are the sections that belong to other packages, but for trust, whose schema is
-// docs/trustpolicy.schema.json.
+// owned are the sections of other packages, except trust, which has docs/trustpolicy.schema.json.
 var owned = map[string]reflect.Type{"shape": reflect.TypeFor[shape.Settings](), "guard": reflect.TypeFor[guard.Settings]()}
 
-// schema is the JSON Schema of a configuration.
+// schema returns the JSON Schema of a configuration.
 func schema(t *testing.T) object {
 	t.Helper()
 	trust := trustSchema(t)
@@ -57,7 +56,7 @@ func describe(schema object, doc string) object {
 	return schema
 }
 
-// typeSchema describes a type.
+// typeSchema returns the schema of a type.
 func typeSchema(t reflect.Type) object {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -79,7 +78,7 @@ func typeSchema(t reflect.Type) object {
 	}
 }
 
-// fields are those of a struct that are keys of the configuration.
+// fields returns the fields of a struct that are keys of the configuration.
 func fields(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Tag.Get("json") == "" })
 }
@@ -114,7 +113,7 @@ func fieldSchema(field reflect.StructField) object {
 	return describe(s, doc)
 }
 
-// checks describes the levels that each check takes.
+// checks returns the schema of each check's levels.
 func checks() object {
 	all := object{}
 	for _, r := range shape.Reasons() {

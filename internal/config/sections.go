@@ -2,7 +2,7 @@ package config
 
 import "github.com/polex-dev/polex/pkg/exception"
 
-// file is the whole document. The sections without a type here are read by their owners.
+// file is the whole document. Other packages read the sections without a type.
 type file struct {
 	APIVersion  string      `json:"apiVersion"`
 	Kind        string      `json:"kind"`
@@ -16,17 +16,17 @@ type file struct {
 	Guard       any         `json:"guard" by:"guard" doc:"the rules of one cluster"`
 }
 
-// Directories is the section that says where exceptions are.
+// Directories is the section with the folders of exceptions.
 type Directories struct {
 	Unsigned string `json:"unsigned" by:"validate sign request audit" default:"unsigned" doc:"the folder of pending exceptions, from the root of the repository"`
 	Signed   string `json:"signed" default:"signed" doc:"the folder of signed exceptions, from the root of the repository; polex-verify --git has no default"`
 	Policies string `json:"policies" by:"validate sign request" default:"none: policies are not checked" doc:"the folder of the Kyverno policies, from the configuration file"`
 }
 
-// Statements is the section with a team's own keys for statements.
+// Statements is the section with a team's own statement keys.
 type Statements = exception.StatementKeys
 
-// Sigstore is the section that says which Sigstore signs.
+// Sigstore is the section with the Sigstore services for signing.
 type Sigstore struct {
 	FulcioURL    string `json:"fulcioURL" format:"address" default:"the public-good Fulcio" doc:"the address of the Fulcio that issues the certificate (--fulcio-url)"`
 	RekorURL     string `json:"rekorURL" format:"address" default:"the public-good Rekor 1" doc:"the address of the Rekor transparency log (--rekor-url)"`
@@ -37,19 +37,18 @@ type Sigstore struct {
 	OIDCClientID string `json:"oidcClientID" default:"sigstore" doc:"the client ID at the OIDC issuer (--oidc-client-id)"`
 }
 
-// Lifetime is the section that says how the end of an exception is written.
+// Lifetime is the section about the written form of an expiry.
 type Lifetime struct {
 	TTLLabel bool `json:"ttlLabel" default:"false" doc:"true also writes the expiry of a kyverno.io exception as the label cleanup.kyverno.io/ttl"`
 }
 
-// Promote is the section that says how what waits is promoted.
+// Promote is the section about the signing of pending exceptions.
 type Promote struct {
 	Updates string `json:"updates" by:"validate sign" enum:"refuse replace" default:"refuse" doc:"whether a pending exception may replace the signed exception of its name"`
 	Review
 }
 
-// Review is the part of [Promote] that says what is recorded of the review of
-// what is signed, and what is asked of it.
+// Review is the part of [Promote] about the recorded review and the required approvals.
 type Review struct {
 	Record              string `json:"record" by:"validate sign" enum:"auto none api event trailers" default:"auto" doc:"the source of the review record"`
 	RequireApprovals    int    `json:"requireApprovals" by:"validate sign" min:"0" max:"100" default:"0" doc:"the number of required approvals of an exception"`
@@ -60,20 +59,19 @@ type Review struct {
 	Renewals RenewalReview `json:"renewals" by:"validate sign" doc:"further approvals for an exception that renews another"`
 }
 
-// The settings of [Review.Record] that name no source.
+// The settings of [Review.Record] that are not a source.
 const (
-	RecordAuto = "auto" // the best that the environment shows; the default
+	RecordAuto = "auto" // the best source of the environment; the default
 	RecordNone = "none"
 )
 
-// RenewalReview is what is asked of the review of an exception that renews another,
-// besides.
+// RenewalReview contains further requirements for the review of a renewal.
 type RenewalReview struct {
 	RequireApprovals   int  `json:"requireApprovals" min:"0" max:"100" default:"as for any exception" doc:"the number of required approvals of a renewal"`
 	RequireNewApprover bool `json:"requireNewApprover" default:"false" doc:"true requires an approver besides those of the renewed exception"`
 }
 
-// AsksApprovals reports whether anything asks for approvals.
+// AsksApprovals reports whether any setting requires approvals.
 func (r Review) AsksApprovals() bool {
 	return r.RequireApprovals > 0 || r.RequireCodeOwners || r.Renewals != RenewalReview{}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// checkValue holds a value, which was decoded as a type, against the tags of its key. A
-// key without a value is refused: it might have been meant to forbid something.
+// checkValue checks a decoded value against the tags of its key. It rejects a key without a value,
+// because the author may have intended a restriction.
 func checkValue(doc *exception.Document, path exception.Path, value any, t reflect.Type, tag reflect.StructTag) error {
 	problem := ""
 	switch v := value.(type) {
@@ -57,8 +57,7 @@ func checkValue(doc *exception.Document, path exception.Path, value any, t refle
 	return &exception.SyntaxError{Position: doc.PositionOf(path), Message: path.String() + " " + problem, Hint: "docs/reference/configuration.md lists the keys"}
 }
 
-// addressForm is that of an address which sends no token or signature over an open line;
-// loopback is not one.
+// addressForm matches addresses that protect tokens and signatures with TLS. Loopback needs no TLS.
 var addressForm = regexp.MustCompile(`^(https://[^\s/?#@]+|http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]*)?)(/[^\s?#]*)?$`)
 
 func checkText(text string, tag reflect.StructTag) string {
@@ -90,7 +89,7 @@ func limit(tag reflect.StructTag, name string) *int64 {
 	return &n
 }
 
-// Field returns the field of a struct, or of one that is embedded in it, that has a key.
+// Field returns the field for a key of a struct, including fields of embedded structs.
 func Field(t reflect.Type, key string) (reflect.StructField, bool) {
 	for _, field := range reflect.VisibleFields(t) {
 		if field.Tag.Get("json") == key {

@@ -11,12 +11,12 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// answers are those of a git cat-file, whatever it is asked.
+// answers returns fixed answers of git cat-file, whatever the request is.
 type answers struct{ *strings.Reader }
 
 func (answers) Write(p []byte) (int, error) { return len(p), nil }
 
-// TestBatchThatLies: what a git cat-file says is held against what it was asked for.
+// TestBatchThatLies: an answer of git cat-file is compared with the request.
 func TestBatchThatLies(t *testing.T) {
 	hash := plumbing.ComputeHash(blob, small).String()
 	huge := hash + " blob 33554433\n" + strings.Repeat("x", 33554433) + "\n"
@@ -52,7 +52,7 @@ func TestBatchThatLies(t *testing.T) {
 		}
 	}
 
-	// What is too large is passed over, and the next answer is that to the next question.
+	// An object above the limit is skipped, and the next answer belongs to the next request.
 	f := newForge(t)
 	r, err := git.OpenFolders(git.Folders{Own: f.dir, Common: f.dir, Objects: answers{strings.NewReader(huge + hash + " blob 5\na: 1\n\n")}})
 	if err != nil {

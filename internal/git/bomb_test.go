@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// walked returns how many entries a walk of all of main visits.
+// walked returns the number of entries that a walk of main visits.
 func walked(t *testing.T, f *forge) (visited int, err error) {
 	t.Helper()
 	err = inTree(t, f, func(_ *git.Repository, tree *git.Tree) error {
@@ -37,7 +37,7 @@ func inTree(t *testing.T, f *forge, look func(*git.Repository, *git.Tree) error)
 	return look(r, tree)
 }
 
-// twice makes levels of folders that each hold the one below twice.
+// twice creates levels of folders that each contain the next one twice.
 func (f *forge) twice(levels int) plumbing.Hash {
 	h := f.tree(line("100644", "a.yaml", f.put(blob, small)))
 	for range levels {
@@ -46,7 +46,7 @@ func (f *forge) twice(levels int) plumbing.Hash {
 	return h
 }
 
-// TestTreeBomb: folders that hold each other are counted before anything is visited.
+// TestTreeBomb: nested folders are counted before the first visit.
 func TestTreeBomb(t *testing.T) {
 	f := newForge(t)
 	f.commit(f.twice(40))
@@ -59,8 +59,8 @@ func TestTreeBomb(t *testing.T) {
 	}
 }
 
-// TestSharedFolderDepth: a folder that was measured where it is not too deep is too
-// deep elsewhere.
+// TestSharedFolderDepth: a folder that was measured at a shallow path can be too deep at another
+// one.
 func TestSharedFolderDepth(t *testing.T) {
 	f := newForge(t)
 	chain := f.tree(line("100644", "a.yaml", f.put(blob, small)))
@@ -77,7 +77,7 @@ func TestSharedFolderDepth(t *testing.T) {
 	}
 }
 
-// TestAllFiles: the files of one tree are bounded together.
+// TestAllFiles: the files of one tree have a common limit.
 func TestAllFiles(t *testing.T) {
 	f := newForge(t)
 	large := f.put(blob, make([]byte, git.MaxFile))
@@ -102,7 +102,7 @@ func TestAllFiles(t *testing.T) {
 	}
 }
 
-// TestManyPathsInOneFolder: a folder counts once, however many of its files are asked for.
+// TestManyPathsInOneFolder: a folder counts once, even if many of its files are read.
 func TestManyPathsInOneFolder(t *testing.T) {
 	f := newForge(t)
 	file := f.put(blob, small)
@@ -115,7 +115,7 @@ func TestManyPathsInOneFolder(t *testing.T) {
 	first := f.commit(f.tree(line("40000", "many", f.tree(lines...))))
 	f.commit(f.tree(line("40000", "many", f.tree(append(lines, line("100644", "later", file))...))), first)
 	if err := inTree(t, f, func(r *git.Repository, tree *git.Tree) error {
-		for _, name := range names[:300] { // more than 256 MiB, if each were counted
+		for _, name := range names[:300] { // more than 256 MiB if each were counted
 			if _, err := tree.Find(name); err != nil {
 				return err
 			}
@@ -138,8 +138,7 @@ func TestManyPathsInOneFolder(t *testing.T) {
 	}
 }
 
-// TestLargeBase: a base that is larger than any file which is read is unpacked once for all
-// that is made of it.
+// TestLargeBase: a base that is larger than any file is unpacked once for all its deltas.
 func TestLargeBase(t *testing.T) {
 	const large = 40 << 20
 	f := newForge(t)
@@ -165,8 +164,7 @@ func TestLargeBase(t *testing.T) {
 	}
 }
 
-// TestWork: what is made of large bases on the way to small files is bounded for all of
-// them together.
+// TestWork: the total work for small files with large bases is limited.
 func TestWork(t *testing.T) {
 	const large = 1 << 20
 	f := newForge(t)

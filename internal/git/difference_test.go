@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// opened is a repository and what some of its commits hold.
+// opened opens a repository and returns the trees of some commits.
 func opened(t *testing.T, dir string, revisions ...string) (*git.Repository, []*git.Tree) {
 	t.Helper()
 	r, err := git.Open(dir)
@@ -53,8 +53,8 @@ func differences(old, changed *git.Tree, path string) ([]string, error) {
 	return all, err
 }
 
-// TestDifferences holds what differs against what git says, over a history in
-// which files, folders and their kinds change at random.
+// TestDifferences compares the differences with git's, over a history of random changes of files,
+// folders and their kinds.
 func TestDifferences(t *testing.T) {
 	r := newRepository(t, map[string]string{"signed/a.yaml": "a", "other": "o"})
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
@@ -93,7 +93,7 @@ func TestDifferences(t *testing.T) {
 			}
 			found := map[string]bool{}
 			for _, line := range got {
-				// A file in the place of a folder is one that comes here, as for git.
+				// For git too, a file in the place of a folder is a new file.
 				found[line] = true
 			}
 			if diff := cmp.Diff(want, found); diff != "" {
@@ -116,7 +116,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestHostileDifferences: two readers would see two trees in these.
+// TestHostileDifferences: two programs could read these trees differently.
 func TestHostileDifferences(t *testing.T) {
 	for name, tc := range map[string]struct{ lines, want string }{
 		"out of order":                {"100644 blob %[1]s\tb\n100644 blob %[1]s\ta\n", "not in order"},

@@ -1,4 +1,4 @@
 package git
 
-// LeaveWork leaves so many bytes of work for the tree at hand.
+// LeaveWork sets the remaining work for the present tree.
 func (r *Repository) LeaveWork(bytes int64) { r.made.left = bytes }

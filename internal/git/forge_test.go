@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// forge writes the files of a repository as no Git would.
+// forge writes the files of a repository as Git never would.
 type forge struct {
 	tb  testing.TB
 	dir string
@@ -42,14 +42,14 @@ func (f *forge) file(name string, content []byte) {
 	}
 }
 
-// put writes an honest loose object.
+// put writes a valid loose object.
 func (f *forge) put(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	hash := plumbing.ComputeHash(kind, content)
 	f.loose(hash, fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content))
 	return hash
 }
 
-// loose writes a loose object of any content under any name.
+// loose writes a loose object with any content and any name.
 func (f *forge) loose(hash plumbing.Hash, content []byte) {
 	name := hash.String()
 	f.file("objects/"+name[:2]+"/"+name[2:], deflate(content))
@@ -63,7 +63,7 @@ func deflate(content []byte) []byte {
 	return packed.Bytes()
 }
 
-// line is one entry of a tree.
+// line returns one entry of a tree.
 func line(mode, name string, hash plumbing.Hash) []byte {
 	return append([]byte(mode+" "+name+"\x00"), hash[:]...)
 }
@@ -72,7 +72,7 @@ func (f *forge) tree(lines ...[]byte) plumbing.Hash {
 	return f.put(plumbing.TreeObject, bytes.Join(lines, nil))
 }
 
-// commit makes main the commit of a tree.
+// commit points main to a new commit of a tree.
 func (f *forge) commit(tree plumbing.Hash, parents ...plumbing.Hash) plumbing.Hash {
 	content := fmt.Appendf(nil, "tree %s\n", tree)
 	for _, parent := range parents {
@@ -83,14 +83,13 @@ func (f *forge) commit(tree plumbing.Hash, parents ...plumbing.Hash) plumbing.Ha
 	return hash
 }
 
-// packed is an object of a pack, as its index calls it.
+// packed is an object of a pack with its name in the index.
 type packed struct {
 	hash  plumbing.Hash
 	entry []byte
 }
 
-// entry is an object as a pack holds it: its type and the size that it claims,
-// what it is based on, and its content.
+// entry returns an object of a pack: its type, its claimed size, its base and its content.
 func entry(kind plumbing.ObjectType, size uint64, base, content []byte) []byte {
 	first := byte(kind)<<4 | byte(size&15)
 	var head []byte
@@ -101,8 +100,7 @@ func entry(kind plumbing.ObjectType, size uint64, base, content []byte) []byte {
 	return slices.Concat(append(head, first), base, deflate(content))
 }
 
-// change is what makes something of size bytes out of a base: the copy of its
-// first bytes, as often as it takes.
+// change returns a delta from a base to size bytes. It repeats the first bytes of the base.
 func change(base, size uint64) []byte {
 	out := binary.AppendUvarint(binary.AppendUvarint(nil, base), size)
 	for size > 0 {

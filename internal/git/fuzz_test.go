@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzPack changes one byte of a pack or of its index: what can still be read is
-// what was there before.
+// FuzzPack changes one byte of a pack or its index. All content that is still readable must be
+// unchanged.
 func FuzzPack(f *testing.F) {
 	r := newRepository(f, kept)
 	for i := range 4 {

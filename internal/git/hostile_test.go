@@ -20,7 +20,7 @@ var (
 	small = []byte("a: 1\n")
 )
 
-// TestTreesThatLie: trees that no checkout would show as they are.
+// TestTreesThatLie: trees that differ from any checkout of them.
 func TestTreesThatLie(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tree func(*forge) plumbing.Hash
@@ -62,7 +62,7 @@ func TestTreesThatLie(t *testing.T) {
 			}
 			return h
 		}, "folders in each other"},
-		// Ten folders in ten folders in ten folders, of a few objects.
+		// Ten folders in ten folders in ten folders, made of a few objects.
 		"without an end": {func(f *forge) plumbing.Hash {
 			h := f.tree()
 			for range 12 {
@@ -129,8 +129,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestLooseObjectsThatLie: a loose object is what its name says, and no larger
-// than it says.
+// TestLooseObjectsThatLie: a loose object must match its name and its stated size.
 func TestLooseObjectsThatLie(t *testing.T) {
 	hash := plumbing.ComputeHash(blob, small)
 	for name, tc := range map[string]struct {
@@ -165,7 +164,7 @@ func TestLooseObjectsThatLie(t *testing.T) {
 	same(t, f, "unpack it")
 }
 
-// same checks that the commit holds small under a, or an error.
+// same checks that a in the commit contains small, or that there is an error.
 func same(t *testing.T, f *forge, want string) {
 	t.Helper()
 	got, err := files(f.dir, "main", "a")
@@ -179,8 +178,8 @@ func same(t *testing.T, f *forge, want string) {
 	}
 }
 
-// TestPacksThatLie: an object of a pack is what its name says, and neither it
-// nor what it is made from is larger than the limits.
+// TestPacksThatLie: an object of a pack must match its name. It and its parts must not exceed the
+// limits.
 func TestPacksThatLie(t *testing.T) {
 	hash, base := plumbing.ComputeHash(blob, small), plumbing.Hash{1}
 	one := func(e []byte) []packed { return []packed{{hash, e}} }
@@ -236,7 +235,7 @@ func TestPacksThatLie(t *testing.T) {
 	}
 }
 
-// TestChangesThatNeverEnd: a long way of changes is a bounded amount of work.
+// TestChangesThatNeverEnd: a long chain of deltas causes a limited amount of work.
 func TestChangesThatNeverEnd(t *testing.T) {
 	zeros := make([]byte, git.MaxFile)
 	for name, tc := range map[string]struct {
@@ -264,7 +263,7 @@ func TestChangesThatNeverEnd(t *testing.T) {
 	}
 }
 
-// TestIndexesThatLie: no room is made for what an index only claims to hold.
+// TestIndexesThatLie: no memory is allocated for false counts of an index.
 func TestIndexesThatLie(t *testing.T) {
 	hash := plumbing.ComputeHash(blob, small)
 	for name, tc := range map[string]struct {
@@ -300,7 +299,7 @@ func TestIndexesThatLie(t *testing.T) {
 	}
 }
 
-// TestTagsThatLie: a tag leads to a commit, in a few steps.
+// TestTagsThatLie: a tag must lead to a commit in a few steps.
 func TestTagsThatLie(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tag  func(*forge, plumbing.Hash) []byte
@@ -330,7 +329,7 @@ func TestTagsThatLie(t *testing.T) {
 	}
 }
 
-// TestFollow: a link leads to an entry of the tree, in one step.
+// TestFollow: a link must lead to an entry of the tree in one step.
 func TestFollow(t *testing.T) {
 	f := newForge(t)
 	h := f.put(blob, small)

@@ -143,7 +143,7 @@ func (r *Repository) tree(hash plumbing.Hash) ([]byte, error) {
 	return content, nil
 }
 
-// open opens a regular file: any other could block, or never end.
+// open opens a regular file. Reading other files could block or never end.
 func open(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -155,7 +155,7 @@ func open(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// file reads a whole file of at most most bytes.
+// readFile reads a file. More than most bytes are an error.
 func readFile(root *os.Root, name string, most int64) ([]byte, error) {
 	f, err := open(root, name)
 	if err != nil {

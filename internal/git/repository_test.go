@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// repository is a real Git repository, driven by the real git.
+// repository is a real Git repository, used with the real git.
 type repository struct {
 	tb  testing.TB
 	dir string
@@ -31,7 +31,7 @@ func newRepository(tb testing.TB, files map[string]string) *repository {
 	return r
 }
 
-// git runs git with nobody's configuration but the repository's.
+// git runs git with only the configuration of the repository.
 func (r *repository) git(args ...string) string {
 	r.tb.Helper()
 	cmd := exec.Command("git", args...)
@@ -72,8 +72,7 @@ func (r *repository) commit(message string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// files is what a commit holds below a path: content by path, or the mode of
-// what is no regular file.
+// files returns the content of the files below a path, or the mode of other entries.
 func files(dir, revision, path string) (map[string]string, error) {
 	r, err := git.Open(dir)
 	if err != nil {
@@ -113,8 +112,7 @@ var kept = map[string]string{
 	"signed-by/e.yaml":      "e: 1\n",
 }
 
-// grown is kept with a file that changed often enough for git to store most of
-// it as changes.
+// grown returns a repository with a file that has changed so often that git stores deltas.
 func grown(tb testing.TB) *repository {
 	r := newRepository(tb, kept)
 	content := strings.Repeat("0123456789abcdef\n", 4000)
@@ -126,7 +124,7 @@ func grown(tb testing.TB) *repository {
 	return r
 }
 
-// TestFormsOfStorage: the same commit reads the same however Git keeps it.
+// TestFormsOfStorage: the content of a commit does not depend on Git's storage format.
 func TestFormsOfStorage(t *testing.T) {
 	for name, form := range map[string]func(*repository) string{
 		"loose":  func(r *repository) string { return r.dir },
@@ -171,7 +169,7 @@ func (r *repository) clone(args ...string) string {
 	return dir
 }
 
-// TestOnlyTheCommit: nothing but the commit's objects says what it holds.
+// TestOnlyTheCommit: only the objects of a commit determine its content.
 func TestOnlyTheCommit(t *testing.T) {
 	other := newRepository(t, map[string]string{"signed/evil.yaml": "evil: true\n"})
 	for name, change := range map[string]func(*testing.T, *repository){
@@ -212,7 +210,7 @@ func TestOnlyTheCommit(t *testing.T) {
 	}
 }
 
-// TestElsewhere: what lies outside of the repository's folder is not read.
+// TestElsewhere: files outside the repository's folder are not read.
 func TestElsewhere(t *testing.T) {
 	for name, tc := range map[string]struct {
 		dir  func(*repository) string
@@ -263,7 +261,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// partial is a clone without the files.
+// partial returns a clone without the files.
 func (r *repository) partial() string {
 	r.git("config", "uploadpack.allowFilter", "true")
 	dir := r.tb.TempDir()
@@ -271,7 +269,7 @@ func (r *repository) partial() string {
 	return dir
 }
 
-// TestPaths: what a path leads to, and what it does not.
+// TestPaths: the entries that paths lead to.
 func TestPaths(t *testing.T) {
 	r := newRepository(t, kept)
 	r.must(os.Symlink("signed", filepath.Join(r.dir, "linked")))

@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/git"
 )
 
-// branched has two commits, first and second, and names for them.
+// branched returns a repository with two commits and names for them.
 func branched(t *testing.T) (r *repository, first, second string) {
 	r = newRepository(t, map[string]string{"a.yaml": "a: 1\n"})
 	first = r.git("rev-parse", "HEAD")
@@ -56,7 +56,7 @@ func TestResolve(t *testing.T) {
 				t.Errorf("packed %v: %s: %s, %v, want %s", packed, revision, got, err, want)
 			}
 		}
-		// A loose reference counts before a packed one of the same name.
+		// A loose reference has precedence over a packed one.
 		r.git("update-ref", "refs/heads/main", first)
 		if got, err := resolve(r.dir, "main"); err != nil || got != first {
 			t.Errorf("moved: %s, %v", got, err)
@@ -107,7 +107,7 @@ func TestRevisionErrors(t *testing.T) {
 	}
 }
 
-// TestBranch: HEAD is a branch, one without a commit, a commit, or what is none of it.
+// TestBranch: HEAD is a branch, a branch without a commit, a commit, or invalid.
 func TestBranch(t *testing.T) {
 	r, first, _ := branched(t)
 	for head, want := range map[string]string{
@@ -132,7 +132,7 @@ func TestBranch(t *testing.T) {
 	}
 }
 
-// TestReferencesThatLie: what a hostile repository writes into its references.
+// TestReferencesThatLie: references of a hostile repository.
 func TestReferencesThatLie(t *testing.T) {
 	for name, tc := range map[string]struct {
 		prepare func(*repository)

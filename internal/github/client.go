@@ -20,33 +20,32 @@ const (
 	apiVersion = "2022-11-28"
 	perPage    = 100
 	maxPages   = 30
-	maxAnswer  = 32 << 20 // bytes: 100 texts of 65,536 characters fit in
+	maxAnswer  = 32 << 20 // bytes: enough for 100 texts of 65,536 characters
 )
 
-// Config says how the API is reached.
+// Config configures the access to the API.
 type Config struct {
-	// HTTP sends the requests. No answer leads to another host.
+	// HTTP sends the requests. Redirects to another host are errors.
 	HTTP   *http.Client
 	Timing retry.Timing
-	// APIURL is the API's address, such as https://api.github.com, and ServerURL
-	// that of the pages, such as https://github.com. Both are reached by https,
-	// but for loopback.
+	// APIURL is the address of the API, such as https://api.github.com. ServerURL is the address of
+	// the web pages, such as https://github.com. Both must use https, except on loopback.
 	APIURL, ServerURL string
 	// Repository is "owner/name".
 	Repository string
 	Token      string
 }
 
-// Client asks about one repository. It is safe for use by many goroutines.
+// Client sends requests about one repository. It is safe for concurrent use.
 type Client struct {
 	http                            http.Client
 	base, server, repository, token string
 }
 
-// repositoryForm allows the underscore that accounts of an enterprise have.
+// repositoryForm allows the underscore in enterprise account names.
 var repositoryForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}$`)
 
-// CheckRepository refuses a name that is not "owner/name".
+// CheckRepository rejects a name that is not "owner/name".
 func CheckRepository(name string) error {
 	if !repositoryForm.MatchString(name) || strings.HasSuffix(name, "/.") || strings.HasSuffix(name, "/..") {
 		return fmt.Errorf("%q is no repository: it is written as owner/name", name)
@@ -54,7 +53,7 @@ func CheckRepository(name string) error {
 	return nil
 }
 
-// New checks a configuration.
+// New returns a client for a valid configuration.
 func New(c Config) (*Client, error) {
 	base, err := CheckAddress(c.APIURL)
 	if err != nil {
@@ -78,12 +77,12 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// CheckAddress returns a server's address without the slash at its end. One that would
-// send a token over an open line is an error; loopback is not one.
+// CheckAddress returns a server's address without the final slash. An address without TLS is an
+// error, because it would expose the token. Loopback is allowed.
 func CheckAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
-	case err == nil && u.User != nil: // with a password, perhaps
+	case err == nil && u.User != nil: // possibly with a password
 		return "", errors.New("this is no address: it has a user's name in it; write https://api.github.com, and set the token by itself")
 	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
 		return "", fmt.Errorf("%q is no address: write it as https://api.github.com", address)
@@ -96,25 +95,25 @@ func CheckAddress(address string) (string, error) {
 	return strings.TrimSuffix(address, "/"), nil
 }
 
-// Repository is "owner/name".
+// Repository returns "owner/name".
 func (c *Client) Repository() string { return c.repository }
 
-// Server is the address of the pages, without a slash at its end.
+// Server returns the address of the web pages, without a final slash.
 func (c *Client) Server() string { return c.server }
 
-// Path is one of the API below the repository.
+// Path returns an API path below the repository.
 func (c *Client) Path(format string, args ...any) string {
 	return "/repos/" + c.repository + fmt.Sprintf(format, args...)
 }
 
-// Get asks for a page and decodes it. more says that another follows.
+// Get reads a page and decodes it. more means that another page follows.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, into any) (more bool, err error) {
 	header, err := c.do(ctx, http.MethodGet, path, query, nil, into)
 	return hasNext(header), err
 }
 
-// Send sends a value and decodes the answer. A POST is sent once: what it may have done
-// has to be looked for before it is repeated.
+// Send sends a value and decodes the answer. It sends a POST only once: the caller must check its
+// effect before a repetition.
 func (c *Client) Send(ctx context.Context, method, path string, value, into any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -166,7 +165,7 @@ type hidden struct {
 func (h hidden) Error() string { return strings.ReplaceAll(h.error.Error(), h.token, "[secret]") }
 func (h hidden) Unwrap() error { return h.error }
 
-// hide leaves out the token, and the address that net/http puts into its errors.
+// hide removes the token, and the address in errors of net/http.
 func (c *Client) hide(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -175,8 +174,8 @@ func (c *Client) hide(err error) error {
 	return hidden{err, c.token}
 }
 
-// Pages asks for one page after the other and calls visit with what is on each, until
-// it returns false or there is no more. More than 30 pages are an error.
+// Pages reads the pages in order and calls visit for each, until it returns false or there are no
+// more. More than 30 pages are an error.
 func Pages[T any](ctx context.Context, c *Client, path string, visit func([]T) (more bool)) error {
 	for page := 1; page <= maxPages; page++ {
 		var items []T
@@ -184,8 +183,8 @@ func Pages[T any](ctx context.Context, c *Client, path string, visit func([]T) (
 		if err != nil {
 			return err
 		}
-		// The server's word that there is no more counts only beside a page that is not
-		// full: a later page may hold what takes an approval away.
+		// A full page without a next link is not the end: a later page may contain the dismissal of
+		// an approval.
 		if !visit(items) || !more && len(items) < perPage {
 			return nil
 		}
@@ -193,7 +192,7 @@ func Pages[T any](ctx context.Context, c *Client, path string, visit func([]T) (
 	return fmt.Errorf("GET %s: there are more than %d pages", path, maxPages)
 }
 
-// hasNext reports whether the answer names a next page. Its address is not used.
+// hasNext reports whether the answer links to a next page. The address of the link is not used.
 func hasNext(header http.Header) bool {
 	for _, link := range header.Values("Link") {
 		if strings.Contains(link, `rel="next"`) {

@@ -1,6 +1,6 @@
-// Package github asks GitHub's REST API about one repository, and writes to it.
+// Package github reads from and writes to one repository with GitHub's REST API.
 //
-// Answers are read whole, at most 32 MiB of each. A server that fails is asked again,
-// within the bounds of internal/retry. The token is sent to the API's host and nowhere
-// else, and errors show neither it nor an address.
+// It reads whole answers of at most 32 MiB. It retries after a failure, within the limits of
+// internal/retry. It sends the token only to the API's host, and its errors contain neither the
+// token nor an address.
 package github

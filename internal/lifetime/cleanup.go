@@ -12,8 +12,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Cron writes when Kyverno is to look whether an end has come: the minute in which
-// it has, or the next where it comes within one, in UTC. Cron knows no year.
+// Cron returns the schedule in UTC at which Kyverno checks an expiry: its minute, rounded up. A
+// schedule has no year.
 func Cron(end time.Time) string {
 	minute := end.UTC().Truncate(time.Minute)
 	if minute.Before(end) {
@@ -22,25 +22,25 @@ func Cron(end time.Time) string {
 	return fmt.Sprintf("%d %d %d %d *", minute.Minute(), minute.Hour(), minute.Day(), minute.Month())
 }
 
-// CleanupForm is the kind of a policy that has Kyverno delete an exception.
+// CleanupForm is the kind of a policy that makes Kyverno delete an exception.
 type CleanupForm string
 
-// The kinds of cleanup policies. Kyverno 1.17 calls the second deprecated.
+// The kinds of cleanup policies. Kyverno 1.17 deprecates the second.
 const (
 	DeletingPolicy       CleanupForm = "DeletingPolicy"       // policies.kyverno.io/v1
 	ClusterCleanupPolicy CleanupForm = "ClusterCleanupPolicy" // kyverno.io/v2
 )
 
-// dnsName is what the API server takes for the name of an exception or a namespace.
-// It has nothing in it that means something in YAML, CEL or JMESPath.
+// dnsName matches the names of exceptions and namespaces that the API server allows. Such a name
+// has no special characters of YAML, CEL or JMESPath.
 var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// CleanupPolicy writes a policy that has Kyverno delete an exception once it has
-// ended, as YAML. It is about the object of that name as long as it states this very
-// end: cron would come back a year later, and take what has the name by then.
+// CleanupPolicy returns a YAML policy that makes Kyverno delete an exception after its expiry. It
+// applies to the object of that name only while the object states this expiry. Otherwise the yearly
+// schedule would later delete a new object of that name.
 //
-// An exception without an end, with one that has come by now, after which cron
-// would wait for a year, or without a name and a namespace is an *[Error].
+// An exception without an expiry, name or namespace is an *[Error]. A past expiry is too, because
+// the schedule would wait for a year.
 func CleanupPolicy(d *exception.Document, form CleanupForm, terms Terms, now time.Time) ([]byte, error) {
 	l, err := Of(d, terms)
 	if err != nil {
@@ -72,8 +72,8 @@ func CleanupPolicy(d *exception.Document, form CleanupForm, terms Terms, now tim
 	}
 }
 
-// ending is an exception that was checked, with its end in whole seconds. Its
-// texts are names and times, and mean nothing in an expression.
+// ending is a checked exception with its expiry in whole seconds. Its texts are names and times
+// without special characters of an expression.
 type ending struct {
 	id      exception.Identity
 	version string
@@ -81,9 +81,9 @@ type ending struct {
 	at      time.Time
 }
 
-// name is that of the policy: one for each exception, which the policy for a later
-// end replaces. What no exception may reach is called polex-*. Kyverno takes 63
-// characters for it, and none of its parts ends in a dash or a dot.
+// name returns the name of the policy. Each exception has one name, so that the policy for a later
+// expiry replaces the earlier one. No exception may exempt resources named polex-*. Kyverno allows
+// 63 characters, and no part may end in a dash or a dot.
 func (n ending) name() string {
 	id := n.id
 	sum := sha256.Sum256([]byte(id.String()))
@@ -145,9 +145,9 @@ func (n ending) clusterCleanupPolicy() string {
 		}
 		states += "." + key
 	}
-	// Both are compared within the one expression: Kyverno would take what an exception
-	// states for an expression again, outside of it. Of one second, neither time is
-	// before the other: that it is not before is that it has come.
+	// One expression compares both values, because outside of it Kyverno would evaluate a statement
+	// of the exception as an expression. The condition is "not before", because in the same second
+	// neither time is before the other.
 	ended := fmt.Sprintf("{{ (%s || '') == '%s' && !time_before(time_now_utc(), '%s') }}", states, n.states.Text, n.at.Format(time.RFC3339))
 	return n.head("kyverno.io/v2", ClusterCleanupPolicy) + fmt.Sprintf(`  match:
     any:
@@ -163,8 +163,8 @@ func (n ending) clusterCleanupPolicy() string {
 `, id.Group, n.version, id.Kind, quoted(id.Namespace), quoted(id.Name), quoted(ended))
 }
 
-// plainField is the name of a field that CEL and JMESPath read after a dot.
+// plainField matches field names that CEL and JMESPath read after a dot.
 var plainField = regexp.MustCompile(`^[A-Za-z]+$`)
 
-// quoted writes a text of names, times and expressions, which are ASCII, as YAML.
+// quoted returns an ASCII text of names, times and expressions as YAML.
 func quoted(text string) string { return strconv.Quote(text) }

@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestCron: the minute in UTC in which an end has come, and not the one before.
+// TestCron: the minute of the expiry in UTC, never an earlier one.
 func TestCron(t *testing.T) {
 	for _, tc := range []struct{ end, want string }{
 		{"2026-12-31T17:00:00Z", "0 17 31 12 *"},
@@ -21,14 +21,14 @@ func TestCron(t *testing.T) {
 		{"2026-12-31T23:59:00.000000001Z", "0 0 1 1 *"},
 		{"2026-12-31T17:00:00-08:00", "0 1 1 1 *"},
 		{"2027-01-01T00:30:00+01:00", "30 23 31 12 *"},
-		// Months of every length, in a year with a leap day and in one without.
+		// Months of every length, with and without a leap day.
 		{"2027-02-28T23:59:30Z", "0 0 1 3 *"},
 		{"2028-02-28T23:59:30Z", "0 0 29 2 *"},
 		{"2028-02-29T23:59:30Z", "0 0 1 3 *"},
 		{"2028-03-01T00:30:00+01:00", "30 23 29 2 *"},
 		{"2027-04-30T23:59:30Z", "0 0 1 5 *"},
-		{"2100-02-28T23:59:30Z", "0 0 1 3 *"}, // no leap year
-		// When clocks are changed, an hour is skipped or comes twice; not in UTC.
+		{"2100-02-28T23:59:30Z", "0 0 1 3 *"}, // not a leap year
+		// A clock change skips or repeats an hour, but not in UTC.
 		{"2026-03-29T02:30:00+01:00", "30 1 29 3 *"},
 		{"2026-10-25T02:30:00+02:00", "30 0 25 10 *"},
 		{"2026-10-25T02:30:00+01:00", "30 1 25 10 *"},
@@ -39,7 +39,7 @@ func TestCron(t *testing.T) {
 	}
 }
 
-// ending is an exception in a namespace that states an end.
+// ending returns an exception with a namespace and an expiry.
 func ending(t *testing.T, group, metadata, end string) *exception.Document {
 	t.Helper()
 	text := fmt.Sprintf("apiVersion: kyverno.io/v2beta1\nkind: PolicyException\nmetadata: {%s, annotations: {polex.dev/expires-at: %q}}\nspec: {}\n", metadata, end)
@@ -53,9 +53,8 @@ func ending(t *testing.T, group, metadata, end string) *exception.Document {
 	return doc
 }
 
-// TestCleanupPolicy: a policy names the object, its version and the end that it
-// states, in a form that reads as YAML. What Kyverno makes of it is tested on
-// Kyverno, in test/e2e/cleanup.
+// TestCleanupPolicy: a policy contains the object, its version and its stated expiry, and is valid
+// YAML. The tests in test/e2e/cleanup run it in Kyverno.
 func TestCleanupPolicy(t *testing.T) {
 	const end = "2027-02-28T23:59:30+02:00"
 	for _, tc := range []struct {
@@ -93,11 +92,10 @@ func TestCleanupPolicy(t *testing.T) {
 	}
 }
 
-// policyName is what Kyverno takes for the name of a policy.
+// policyName matches policy names that Kyverno allows.
 var policyName = regexp.MustCompile(`^polex-[a-z0-9]+([-.][a-z0-9]+)*$`)
 
-// TestCleanupPolicyNames: one for each exception, whose name no other has, and which
-// Kyverno takes.
+// TestCleanupPolicyNames: each exception has its own valid policy name.
 func TestCleanupPolicyNames(t *testing.T) {
 	met := map[string]string{}
 	long := strings.Repeat("a", 200)
@@ -121,7 +119,7 @@ func TestCleanupPolicyNames(t *testing.T) {
 	}
 }
 
-// TestNoCleanupPolicy: what cannot be named, or has no end to come, gets none.
+// TestNoCleanupPolicy: an exception without a valid name or a future expiry has no policy.
 func TestNoCleanupPolicy(t *testing.T) {
 	const name, end = "name: a, namespace: b", "2027-01-01T00:00:00Z"
 	for _, tc := range []struct{ what, metadata, end, now, wrong string }{

@@ -1,16 +1,14 @@
-// Package lifetime reads how long an exception lives: durations as people write
-// them, absolute times, and what an exception says of either.
+// Package lifetime reads the lifetime of an exception: durations, absolute times, and the
+// statements of an exception about them.
 //
-// An exception may ask for a duration ("polex.dev/expires-in: 7d"); signing
-// turns it into an absolute time, so that the clock starts at the approval and
-// not at the request, and only the absolute time is ever enforced.
+// An exception may state a duration ("polex.dev/expires-in: 7d"). Signing turns it into an absolute
+// time, so that the duration starts at the approval and not at the request. Only the absolute time
+// is enforced.
 //
-// What has to end an exception without polex may read the same end in other forms:
-// Kyverno's label ([FormatTTL]), and a policy that deletes it ([CleanupPolicy]). The
-// label stands inside of what is signed, and one that says another time is refused
-// wherever a lifetime is read.
+// Other tools may need the expiry in another form: Kyverno's label ([FormatTTL]), or a policy that
+// deletes the exception ([CleanupPolicy]). The label is part of the signed content. A label that
+// contradicts the expiry is rejected.
 //
-// Times are those of RFC 3339, in any zone by its offset, and what is written is in
-// UTC. A day has 24 hours, whatever clocks are changed in it. The package
-// knows no clock: whoever asks passes the time.
+// Times have the form of RFC 3339 with any offset, and are written in UTC. A day has 24 hours, also
+// when clocks change. The package reads no clock: the caller passes the time.
 package lifetime

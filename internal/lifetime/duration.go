@@ -13,10 +13,9 @@ var (
 	units        = []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second}
 )
 
-// ParseDuration reads a positive duration such as 4h, 7d, 2w or 1d12h: whole
-// numbers of weeks, days (of 24 hours), hours, minutes and seconds, the longer
-// unit first. Zero, a sign, a fraction, an unknown unit or more than 290 years
-// is an error.
+// ParseDuration parses a positive duration such as 4h, 7d, 2w or 1d12h: whole numbers of weeks,
+// days (of 24 hours), hours, minutes and seconds, the longer unit first. Zero, a sign, a fraction,
+// an unknown unit or more than 290 years is an error.
 func ParseDuration(text string) (time.Duration, error) {
 	m := durationForm.FindStringSubmatch(text)
 	if m == nil || text == "" {
@@ -39,13 +38,13 @@ func ParseDuration(text string) (time.Duration, error) {
 	return total, nil
 }
 
-// FormatDuration writes a duration as [ParseDuration] reads it: in days, hours, minutes
-// and seconds. It leaves out fractions of a second.
+// FormatDuration writes a duration for [ParseDuration], in days, hours, minutes and seconds. It
+// drops fractions of a second.
 func FormatDuration(d time.Duration) string {
 	out := ""
 	for i, suffix := range []string{"w", "d", "h", "m", "s"} {
 		if i == 0 && d < 100_000*units[1] {
-			continue // people write 45d; weeks are for more days than ParseDuration reads
+			continue // people write 45d; weeks are only for more days than ParseDuration accepts
 		}
 		if n := d / units[i]; n > 0 {
 			out += strconv.FormatInt(int64(n), 10) + suffix

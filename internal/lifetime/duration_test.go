@@ -13,7 +13,7 @@ func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"4h": 4 * time.Hour, "7d": 7 * day, "2w": 14 * day, "1d12h": 36 * time.Hour, "90m": 90 * time.Minute, "1s": time.Second,
 		"1w1d1h1m1s": 8*day + time.Hour + time.Minute + time.Second, "07d": 7 * day, "0d1h": time.Hour, "15000w": 15000 * 7 * day,
-		// Zero means that it is refused.
+		// Zero means an error.
 		"": 0, "0": 0, "0d": 0, "0w0d0h0m0s": 0, "7": 0, "d": 0, "-7d": 0, "+7d": 0, "1.5h": 0, "7 d": 0, " 7d": 0, "7d ": 0, "7d\n": 0,
 		"7D": 0, "7y": 0, "7mo": 0, "1h1d": 0, "1d1d": 0, "7days": 0, "1e3s": 0, "٧d": 0, "100000d": 0, "1ms": 0, "inf": 0, "P7D": 0,
 		"99999w": 0, "15250w99999d": 0, "15000w99999d": 0, "99999999999999999999s": 0,
@@ -25,8 +25,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestDurationOverflow: the longest durations of each unit add up to something
-// or are refused, and never turn negative.
+// TestDurationOverflow: sums of the longest durations are positive or an error.
 func TestDurationOverflow(t *testing.T) {
 	for _, weeks := range []string{"", "15249w", "15250w", "15251w", "99999w"} {
 		for _, days := range []string{"", "1d", "99999d"} {
@@ -49,7 +48,7 @@ func TestFormatDuration(t *testing.T) {
 	}
 }
 
-// FuzzDuration: what is read, written and read again is the same.
+// FuzzDuration: a duration stays the same after it is written and parsed.
 func FuzzDuration(f *testing.F) {
 	for _, text := range strings.Fields("4h 7d 2w 1d12h 99999w 15250w3d 0s") {
 		f.Add(text)

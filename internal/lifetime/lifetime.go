@@ -12,20 +12,20 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Lifetime is the lifetime that an exception states. A time that it does not state is
-// zero: a stated time is after 1970.
+// Lifetime contains the times that an exception states. A missing time is zero; stated times are
+// after 1970.
 type Lifetime struct {
 	StartsAt  time.Time
-	ExpiresAt time.Time     // the exception does not count from this moment on
+	ExpiresAt time.Time     // the exception is invalid from this moment on
 	ExpiresIn time.Duration // signing turns it into ExpiresAt
-	SignedAt  time.Time     // stated by the signer; by anybody where nothing is signed
+	SignedAt  time.Time     // stated by the signer, or by anybody in an unsigned document
 
-	// End is the statement of ExpiresAt: of several, the earliest. It has a text and no path
-	// where [Terms.Grandfathered] sets the time.
+	// End is the statement of ExpiresAt, the earliest of several. It has a text and no path if
+	// [Terms.Grandfathered] sets the time.
 	End exception.Statement
 }
 
-// Error says which statement about a lifetime is invalid, and where it is.
+// Error describes an invalid statement about a lifetime.
 type Error struct {
 	Path    exception.Path
 	Message string
@@ -35,12 +35,11 @@ type Error struct {
 // Error returns the path and the message.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Message) }
 
-// Of reads the lifetime of a document. An exception can state an expiry in several places,
-// those of [Places]; the earliest counts, but polex's annotation and Kyverno's field have to
-// agree. A document of another kind states it in polex's
-// annotation alone. A statement that is not a text or not an absolute time, or a start that
-// is not before the end, is an *[Error]. An absent expiry is not: the caller decides
-// whether one is required.
+// Of returns the lifetime of a document. An exception can state its expiry in the [Places]. The
+// earliest counts, but polex's annotation and Kyverno's field must be equal. Other documents can
+// state it only in polex's annotation. A statement that is not a text or an absolute time is an
+// *[Error], and so is a start that is not before the expiry. A missing expiry is not: the caller
+// decides whether it requires one.
 func Of(d *exception.Document, terms Terms) (Lifetime, error) {
 	var l Lifetime
 	said := func(key string) exception.Statement { return d.Statement("metadata", "annotations", key) }
@@ -84,7 +83,7 @@ func Of(d *exception.Document, terms Terms) (Lifetime, error) {
 	return l, nil
 }
 
-// place is where an exception may state its expiry, and in which form.
+// place is a path where an exception may state its expiry, and the parser for it.
 type place struct {
 	path exception.Path
 	read func(exception.Statement) (time.Time, error)
@@ -109,7 +108,7 @@ func places(kind exception.GroupKind, terms Terms) []place {
 	return all
 }
 
-// Places are where a document of a kind may state its expiry.
+// Places returns the paths where a document of a kind may state its expiry.
 func Places(kind exception.GroupKind, terms Terms) []exception.Path {
 	var paths []exception.Path
 	for _, place := range places(kind, terms) {
@@ -118,10 +117,9 @@ func Places(kind exception.GroupKind, terms Terms) []exception.Path {
 	return paths
 }
 
-// ContentDigest returns "sha256:" and the hexadecimal SHA-256 of a document's content: its
-// JSON with sorted keys and without white space, without the annotations of a signature,
-// the record of the review and the time of signing. The record is written before an exception
-// is signed, so it must not change the digest that the reviewers saw.
+// ContentDigest returns "sha256:" and the hexadecimal SHA-256 of a document: JSON with sorted keys,
+// without white space, signature annotations, review record and signing time. The record is written
+// before the signature, and must not change the digest that the reviewers saw.
 func ContentDigest(d *exception.Document) string {
 	object := d.Object()
 	metadata, _ := object["metadata"].(map[string]any)
@@ -132,13 +130,13 @@ func ContentDigest(d *exception.Document) string {
 	}
 	raw, err := json.Marshal(object)
 	if err != nil {
-		return "" // a parsed document has JSON's types alone; no policy lists ""
+		return "" // a parsed document has only JSON types; no policy lists ""
 	}
 	sum := sha256.Sum256(raw)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// grandfathered returns when the trust policy ends an exception that states no expiry.
+// grandfathered returns the expiry that the trust policy gives to an exception without one.
 func grandfathered(d *exception.Document, terms Terms) time.Time {
 	if len(terms.Grandfathered) == 0 || !d.GroupKind().IsException() {
 		return time.Time{}
@@ -146,7 +144,7 @@ func grandfathered(d *exception.Document, terms Terms) time.Time {
 	return terms.Grandfathered[ContentDigest(d)]
 }
 
-// ParseDay reads an RFC 3339 time, or a date, which stands for its first second in UTC.
+// ParseDay parses an RFC 3339 time, or a date, which means its first second in UTC.
 func ParseDay(text string) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil && day.Unix() > 0 {
 		return day, nil
@@ -154,7 +152,7 @@ func ParseDay(text string) (time.Time, error) {
 	return exception.ParseTime(text)
 }
 
-// parseTime returns zero where nothing is stated.
+// parseTime returns zero for an empty statement.
 func parseTime(s exception.Statement, parse func(string) (time.Time, error)) (time.Time, error) {
 	if err := checkText(s); err != nil || s.Text == "" {
 		return time.Time{}, err
@@ -168,8 +166,8 @@ func parseTime(s exception.Statement, parse func(string) (time.Time, error)) (ti
 
 const timeHint = "write it like 2026-12-31T17:00:00Z"
 
-// checkText refuses a statement that is not a text: to ignore it would turn a stated end
-// into none.
+// checkText rejects a statement that is not a text. If it were ignored, a stated expiry would have
+// no effect.
 func checkText(s exception.Statement) error {
 	if s.Other == "" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// document is an exception of either group, or of no group of ours.
+// document returns an exception of either group, or another object.
 func document(t *testing.T, group, annotations, spec string) *exception.Document {
 	t.Helper()
 	apiVersion, kind := map[string]string{"old": "kyverno.io/v2", "new": "policies.kyverno.io/v1", "other": "v1"}[group], "PolicyException"
@@ -45,7 +45,7 @@ func TestOf(t *testing.T) {
 		name, groups      string
 		annotations, spec string
 		want              lifetime.Lifetime
-		wrong             string // the place of the *Error
+		wrong             string // the path of the *Error
 	}{
 		{"nothing said", "old new other", "", "", lifetime.Lifetime{}, ""},
 		{"an end", "old new other", expires(end), "", lifetime.Lifetime{ExpiresAt: at(end)}, ""},
@@ -148,8 +148,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestResolveLabel: where it is asked for, the end of an exception of the old group
-// is a label too, once.
+// TestResolveLabel: on request, a kyverno.io exception gets its expiry as a label too, once.
 func TestResolveLabel(t *testing.T) {
 	signedAt := at("2026-03-29T00:30:00Z")
 	for _, tc := range []struct {

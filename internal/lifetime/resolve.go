@@ -7,11 +7,10 @@ import (
 )
 
 // Resolve returns the fields that signing adds to an exception. A duration becomes the time
-// signedAt plus the duration, in UTC, to the second; the end of a grandfathered exception is
-// written into it. With ttlLabel, an exception of kyverno.io gets its end as a label too, by
-// which Kyverno's cleanup controller deletes it; those of policies.kyverno.io have a field
-// that Kyverno obeys. A duration beside an expiry is an *[Error]: it is not clear which of
-// the two was approved.
+// signedAt plus the duration, in UTC and whole seconds. The expiry of a grandfathered exception is
+// added to it. With ttlLabel, a kyverno.io exception also gets its expiry as the label for
+// Kyverno's cleanup controller; policies.kyverno.io has a field for this. A duration together with
+// an expiry is an *[Error], because it is not clear which of them was approved.
 func Resolve(d *exception.Document, signedAt time.Time, ttlLabel bool, terms Terms) ([]exception.Addition, error) {
 	l, err := Of(d, terms)
 	if err != nil {

@@ -11,34 +11,33 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Terms are the part of a trust policy that the reading of an expiry depends on. The zero
-// value adds nothing to polex's own statements and Kyverno's label.
+// Terms are the settings of a trust policy for reading an expiry. The zero value adds nothing to
+// polex's statements and Kyverno's label.
 type Terms struct {
-	// Keys state an expiry too: as an annotation, as a label, or in spec.properties.
+	// Keys can also state an expiry: as an annotation, as a label, or in spec.properties.
 	Keys []string
-	// Grandfathered are the times at which exceptions without an expiry expire, by
-	// [ContentDigest].
+	// Grandfathered are the expiries of exceptions without one, by [ContentDigest].
 	Grandfathered map[string]time.Time
 }
 
-// Config is that part of a trust policy as it is written.
+// Config is the written form of [Terms] in a trust policy.
 type Config struct {
-	// ExpiryKeys are keys of the team's own that state the expiry of an exception, as an
-	// RFC 3339 time or a date (its first second in UTC): as annotation, as label, or in
-	// spec.properties of policies.kyverno.io. Of several expiries, the earliest counts.
+	// ExpiryKeys are the team's own keys for the expiry of an exception, as an RFC 3339 time or a
+	// date (its first second in UTC). They are annotations, labels, or entries of spec.properties
+	// in policies.kyverno.io. The earliest of several expiries counts.
 	ExpiryKeys []string `json:"expiryKeys"`
 	// Grandfathered are exceptions that are accepted without an expiry.
 	Grandfathered []Grandfather `json:"grandfathered"`
 }
 
-// Grandfather gives an expiry to one exception that states none.
+// Grandfather sets the expiry of one exception that states none.
 type Grandfather struct {
-	// Digest is "sha256:" and the hexadecimal SHA-256 of the exception, as polex-validate
-	// prints it.
+	// Digest is "sha256:" and the hexadecimal SHA-256 of the exception, as polex-validate prints
+	// it.
 	Digest string `json:"digest"`
-	// Until is when the exception expires: an RFC 3339 time or a date.
+	// Until is the expiry: an RFC 3339 time or a date.
 	Until string `json:"until"`
-	// Because is for the reader.
+	// Because is a comment for readers.
 	Because string `json:"because"`
 }
 
@@ -46,7 +45,7 @@ const maxKeys = 16
 
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// Terms checks what is written.
+// Terms checks the configuration.
 func (c Config) Terms() (Terms, error) {
 	if len(c.ExpiryKeys) > maxKeys {
 		return Terms{}, fmt.Errorf("expiryKeys: %d keys, expected at most %d", len(c.ExpiryKeys), maxKeys)
@@ -80,7 +79,7 @@ func (c Config) Terms() (Terms, error) {
 	return t, nil
 }
 
-// CheckKey says why a key cannot be one of the team's own, or returns nil.
+// CheckKey returns an error if a key is not allowed as a team's own key.
 func CheckKey(key string) error {
 	domain, _, has := strings.Cut(key, "/")
 	switch {
@@ -92,8 +91,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Reserved reports whether keys under a domain belong to polex, to Kyverno, or to a
-// signature.
+// Reserved reports whether keys under a domain belong to polex, Kyverno or Sigstore.
 func Reserved(domain string) bool {
 	for _, of := range []string{"polex.dev", "kyverno.io", "sigstore.dev"} {
 		if domain == of || strings.HasSuffix(domain, "."+of) {
@@ -103,8 +101,7 @@ func Reserved(domain string) bool {
 	return false
 }
 
-// ReadTerms reads the terms of a trust policy, or of the section trust of a configuration,
-// and nothing else of it.
+// ReadTerms reads only the terms of a trust policy, or of the section trust in a configuration.
 func ReadTerms(doc *exception.Document) (Terms, error) {
 	var trust []any
 	if doc.Text("kind") == "Config" {

@@ -18,8 +18,8 @@ func parsed(t *testing.T, text string) *exception.Document {
 	return doc
 }
 
-// TestKeys: keys of a team's own state an end, wherever an exception has them; what they
-// say is never passed over.
+// TestKeys: a team's own keys state an expiry at every place of an exception. Their values are
+// never ignored.
 func TestKeys(t *testing.T) {
 	terms, err := lifetime.Config{ExpiryKeys: []string{"acme.com/expires", "until"}}.Terms()
 	if err != nil {
@@ -54,8 +54,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestGrandfathered: an entry gives an end to the very exception whose digest it has, as
-// long as that states none.
+// TestGrandfathered: an entry sets the expiry of the exception with that digest, if the exception
+// states none.
 func TestGrandfathered(t *testing.T) {
 	const text = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\nspec: {exceptions: [{policyName: p, ruleNames: [r]}]}\n"
 	digest := lifetime.ContentDigest(parsed(t, text))
@@ -86,7 +86,7 @@ func TestGrandfathered(t *testing.T) {
 			}
 		})
 	}
-	// Signing writes the end into it, so that it holds without the entry.
+	// Signing writes the expiry into the exception, so that it no longer needs the entry.
 	for _, apiVersion := range []string{"kyverno.io/v2", "policies.kyverno.io/v1"} {
 		doc := parsed(t, strings.Replace(text, "kyverno.io/v2", apiVersion, 1))
 		given := lifetime.Terms{Grandfathered: terms.Grandfathered}
@@ -105,8 +105,7 @@ func TestGrandfathered(t *testing.T) {
 	}
 }
 
-// TestBadTerms: keys with a meaning of their own, and entries that nothing can be told by,
-// are refused.
+// TestBadTerms: reserved keys and invalid entries are rejected.
 func TestBadTerms(t *testing.T) {
 	good := "sha256:" + strings.Repeat("0a", 32)
 	for _, bad := range []lifetime.Config{

@@ -7,19 +7,18 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// The forms of the label in which Kyverno reads a time, in UTC (its api/kyverno,
+// The forms of the label that Kyverno parses as a time, in UTC (its api/kyverno,
 // ValueTtlDateTimeLayout and ValueTtlDateLayout).
 const (
 	ttlForm    = "2006-01-02T150405Z"
 	ttlDayForm = "2006-01-02"
 )
 
-// FormatTTL writes an end as the label [exception.LabelTTL], in UTC. A label knows
-// whole seconds: of one that has begun it is the end, so that nothing is deleted
-// that still counts.
+// FormatTTL returns an expiry as the label [exception.LabelTTL], in UTC. It rounds up to a whole
+// second, so that Kyverno does not delete an exception that is still valid.
 func FormatTTL(end time.Time) string { return wholeSecond(end).Format(ttlForm) }
 
-// wholeSecond is the end in UTC, or the next whole second.
+// wholeSecond returns the time in UTC, rounded up to a whole second.
 func wholeSecond(end time.Time) time.Time {
 	whole := end.UTC().Truncate(time.Second)
 	if whole.Before(end) {
@@ -28,12 +27,12 @@ func wholeSecond(end time.Time) time.Time {
 	return whole
 }
 
-// parseTTL reads the label by which Kyverno deletes the exception. It refuses a duration,
-// which counts from the creation of the object: an exception that is restored from a backup,
-// or created again by a GitOps tool, would outlive the expiry that was signed.
+// parseTTL parses the label for Kyverno's deletion. It rejects a duration, which starts at the
+// creation of the object: an exception restored from a backup, or created again by a GitOps tool,
+// would outlive its signed expiry.
 func parseTTL(s exception.Statement) (time.Time, error) {
 	if s.Other == exception.EmptyText {
-		return time.Time{}, nil // Kyverno does nothing for it
+		return time.Time{}, nil // Kyverno ignores an empty label
 	}
 	if err := checkText(s); err != nil || s.Text == "" {
 		return time.Time{}, err

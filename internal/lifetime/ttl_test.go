@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// labelled is an exception with Kyverno's label.
+// labelled returns an exception with Kyverno's label.
 func labelled(t *testing.T, group, annotations, spec, ttl string) *exception.Document {
 	t.Helper()
 	apiVersion := map[string]string{"old": "kyverno.io/v2", "new": "policies.kyverno.io/v1"}[group]
@@ -22,8 +22,8 @@ func labelled(t *testing.T, group, annotations, spec, ttl string) *exception.Doc
 	return doc
 }
 
-// TestTTL: an absolute label is an end, and of several the earliest counts. What Kyverno
-// reads as a duration, or not at all, is refused.
+// TestTTL: an absolute label is an expiry, and the earliest of several counts. Durations and
+// invalid values are rejected.
 func TestTTL(t *testing.T) {
 	const label, end = `metadata.labels["cleanup.kyverno.io/ttl"]`, "2026-12-31T17:00:00Z"
 	said := func(text string) string { return fmt.Sprintf("polex.dev/expires-at: %q", text) }
@@ -59,8 +59,7 @@ func TestTTL(t *testing.T) {
 	}
 }
 
-// TestFormatTTL: an end is one time, whichever zone or season it is written in,
-// and never one that has not come.
+// TestFormatTTL: an expiry is the same time in every zone and season, and never too early.
 func TestFormatTTL(t *testing.T) {
 	summer := time.FixedZone("CEST", 2*3600)
 	for want, end := range map[string]time.Time{
@@ -69,7 +68,7 @@ func TestFormatTTL(t *testing.T) {
 		"2026-12-31T223000Z": time.Date(2027, 1, 1, 0, 30, 0, 0, summer),
 		"2028-02-29T233000Z": time.Date(2028, 3, 1, 1, 30, 0, 0, summer),
 		"2028-03-01T003000Z": time.Date(2028, 2, 29, 17, 30, 0, 0, time.FixedZone("", -7*3600)),
-		// The hour that is twice when clocks are put back is told by its offset.
+		// The offset distinguishes the two equal hours of a clock change.
 		"2026-10-25T003000Z": time.Date(2026, 10, 25, 2, 30, 0, 0, summer),
 		"2026-10-25T013000Z": time.Date(2026, 10, 25, 2, 30, 0, 0, time.FixedZone("CET", 3600)),
 	} {

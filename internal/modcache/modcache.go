@@ -1,6 +1,5 @@
-// Package modcache finds the source of other projects in the Go module cache,
-// for tests that hold polex against what those projects publish. Nothing of it
-// is committed here or compiled in.
+// Package modcache finds the source of other projects in the Go module cache, for tests that
+// compare polex with those projects. The source is neither committed here nor compiled in.
 package modcache
 
 import (
@@ -11,12 +10,12 @@ import (
 	"testing"
 )
 
-// KyvernoModule is the module of Kyverno, at any release.
+// KyvernoModule is Kyverno's module, at any release.
 const KyvernoModule = "github.com/kyverno/kyverno"
 
 // The modules that tests read.
 const (
-	// Kyverno has the definitions of PolicyException and its own test data.
+	// Kyverno has the definitions of PolicyException and test data.
 	Kyverno = KyvernoModule + "@v1.19.1"
 	// KubectlSigstore has the test data of k8s-manifest-sigstore.
 	KubectlSigstore = "github.com/sigstore/k8s-manifest-sigstore@v0.5.4"
@@ -31,15 +30,14 @@ const (
 	SARIF = "github.com/securego/gosec/v2@v2.29.0"
 )
 
-// Dir returns the folder of a module at a version, downloaded when it is not in
-// the cache yet and checked against Go's checksum database. It skips the test
-// under -short.
+// Dir returns the folder of a module at a version. It downloads a missing module and checks it
+// against Go's checksum database. With -short, it skips the test.
 func Dir(t testing.TB, module string) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skipf("-short: %s is downloaded", module)
 	}
-	// Outside of this module, so that its go.mod stays as it is.
+	// Another folder, so that this module's go.mod does not change.
 	download := exec.Command("go", "mod", "download", "-json", module) // #nosec G204 -- a constant above
 	download.Dir = t.TempDir()
 	out, err := download.Output()

@@ -1,6 +1,5 @@
-// Command release builds what is published: every command for every platform, an
-// archive of them for each, and their checksums. The same commit gives the same
-// bytes, whoever builds it and wherever, as long as it is built with the same Go:
+// Command release builds the published files: every command for every platform, an archive per
+// platform, and checksums. The same commit and Go version give the same bytes on every machine:
 //
 //	go run ./internal/release -version v1.2.3 -out dist
 //

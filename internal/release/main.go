@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// platforms are what is released for.
+// platforms are the platforms of a release.
 var platforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}}
 
 type platform struct{ os, arch string }
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// release builds everything into a folder, which is emptied before.
+// release builds everything into a folder, which it empties first.
 func release(version, out string) error {
 	if version == "" || strings.ContainsAny(version, `/\ `) || flag.NArg() > 0 {
 		return fmt.Errorf("-version is %q: name one", version)
@@ -69,7 +69,7 @@ func release(version, out string) error {
 	return os.WriteFile(filepath.Join(out, "checksums.txt"), []byte(checksums.String()), 0o644)
 }
 
-// committed is when the commit was made, which is the time of every file.
+// committed returns the time of the commit, which becomes the time of every file.
 func committed() (time.Time, error) {
 	out, err := exec.Command("git", "show", "--no-patch", "--format=%ct", "HEAD").Output()
 	if err != nil {
@@ -79,8 +79,8 @@ func committed() (time.Time, error) {
 	return time.Unix(seconds, 0), err
 }
 
-// build builds every command for a platform: static, without a path of this machine,
-// and as the Makefile does without gRPC's pages, which are a quarter of some commands.
+// build builds every command for a platform: static, and without paths of this machine. Like the
+// Makefile, it omits gRPC's trace pages, which are a quarter of some commands.
 func build(p platform, version, dir string) error {
 	const stamp = "github.com/polex-dev/polex/internal/command/cli.Version="
 	cmd := exec.Command("go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w -X "+stamp+version, "-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- a version without a space

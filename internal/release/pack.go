@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// pack archives files under their base names, in the order given, and says nothing
-// of who built them, where and when.
+// pack archives files under their base names, in the given order. The archive contains nothing
+// about the user, machine and time of the build.
 func pack(files []string, when time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestPack: an archive says what is in its files and which of them can be run, and
-// nothing of who made them and when.
+// TestPack: an archive contains the files and their executable bits, and nothing about the user and
+// the time of the build.
 func TestPack(t *testing.T) {
 	when := time.Unix(1700000000, 0)
 	var archives [][]byte

@@ -18,7 +18,7 @@ import (
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// said is what requesters say here.
+// said are the statements of all requests here.
 var said = request.Statements{Reason: "the vendor has no probe", Ticket: "SEC-12", Owner: "team-a", ExpiresIn: "7d"}
 
 const policies = `apiVersion: kyverno.io/v1
@@ -139,7 +139,7 @@ func parse(t *testing.T, text string) []*exception.Document {
 	}
 }
 
-// of is a violation: "policy rule Kind ns/name", with the kinds' own groups.
+// of parses a violation from "policy rule Kind ns/name", with the groups of the kinds.
 func of(policy, rule, kind, namespace, name string) request.Violation {
 	apiVersion := map[string]string{"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1", "Namespace": "v1", "Ingress": "networking.k8s.io/v1", "ClusterRole": "rbac.authorization.k8s.io/v1"}[kind]
 	if apiVersion == "" {
@@ -148,7 +148,7 @@ func of(policy, rule, kind, namespace, name string) request.Violation {
 	return request.Violation{Policy: policy, Rule: rule, Resource: request.Resource{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name}}
 }
 
-// drafted are what the drafts exempt, as a reader sees it: rules, and kinds and names.
+// drafted returns the exemption of a draft for a reader: rules, and kinds and names.
 func drafted(t *testing.T, d request.Draft) []string {
 	t.Helper()
 	var lines []string
@@ -202,7 +202,7 @@ func TestNew(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		violations []request.Violation
-		unknown    bool // the policies
+		unknown    bool // no policies are given
 		manifests  bool
 		want       [][]string
 		problems   []string
@@ -302,7 +302,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// strict holds a draft against the strictest settings.
+// strict checks a draft with the strictest settings.
 func strict(t *testing.T, d request.Draft, known *shape.PolicySet) {
 	t.Helper()
 	config := shape.Strict()

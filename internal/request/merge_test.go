@@ -15,7 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// more are policies that differ in the kinds that they are about.
+// more returns policies for different kinds.
 func more() string {
 	text := policies
 	for i := range 4 {
@@ -41,7 +41,7 @@ spec:
 	return text
 }
 
-// exempted are all that drafts exempt: each rule of each policy with each resource.
+// exempted returns the exemptions of all drafts: each rule of each policy with each resource.
 func exempted(t *testing.T, drafts []request.Draft, checker *shape.Checker) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -65,8 +65,8 @@ func exempted(t *testing.T, drafts []request.Draft, checker *shape.Checker) map[
 	return all
 }
 
-// TestMerge: whatever is violated, merged exceptions exempt what single ones do, and none
-// is from more policies than it may be.
+// TestMerge: for any violations, merged exceptions exempt the same as single ones. None exceeds the
+// maximum number of policies.
 func TestMerge(t *testing.T) {
 	known := shape.ReadPolicies(parse(t, more()))
 	config := shape.Strict()
@@ -146,7 +146,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMerged: one exception for a workload says which policies it is from, by a name of its own.
+// TestMerged: one exception for a workload lists its policies and has its own name.
 func TestMerged(t *testing.T) {
 	known := shape.ReadPolicies(parse(t, more()))
 	violations := []request.Violation{

@@ -10,8 +10,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// scene has what violations are about, and what is like it in all but one thing: the
-// name, the namespace, the kind, the group.
+// scene contains the resources of the violations, and resources that differ from them only in the
+// name, the namespace, the kind or the group.
 const scene = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: team-a}
@@ -93,9 +93,8 @@ kind: Ingress
 metadata: {name: front, namespace: team-a}
 `
 
-// TestMinimal: each draft exempts what its violation is about and none of what is
-// like that, and no restriction in it can be taken away without letting in more or
-// being refused.
+// TestMinimal: each draft exempts the resources of its violation and no similar ones. Without any
+// one of its restrictions, it would exempt more or be rejected.
 func TestMinimal(t *testing.T) {
 	known := shape.ReadPolicies(parse(t, policies))
 	config := shape.Strict()
@@ -115,8 +114,8 @@ func TestMinimal(t *testing.T) {
 		violation request.Violation
 		exempt    int
 	}{
-		// Kyverno's selectors have no form for the group without a name: "v1/Pod" is a Pod
-		// of any group, pods.example too.
+		// Kyverno's selectors cannot express the core group: "v1/Pod" is a Pod of any group, also
+		// of pods.example.
 		{of("probes", "autogen-check", "Deployment", "team-a", "web"), 4},
 		{of("probes", "replicas", "Deployment", "team-a", "web"), 1},
 		{of("probes", "check", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z"), 2},
@@ -149,7 +148,7 @@ func TestMinimal(t *testing.T) {
 	}
 }
 
-// withoutFields takes one field of one filter away, each time, and lets all rules in.
+// withoutFields removes one field of one filter each time, and uses all rules.
 func withoutFields(t *testing.T, doc *exception.Document) []*exception.Document {
 	t.Helper()
 	value, there := doc.Lookup("spec", "match", "any")
@@ -179,7 +178,7 @@ func withoutFields(t *testing.T, doc *exception.Document) []*exception.Document 
 
 var comparison = regexp.MustCompile(`object\.[a-z.A-Z]+( == '[^']*'|\.(matches|startsWith)\('[^']*'\))`)
 
-// withoutConditions takes one comparison away, each time.
+// withoutConditions removes one comparison each time.
 func withoutConditions(t *testing.T, source []byte) []*exception.Document {
 	t.Helper()
 	text := string(source)

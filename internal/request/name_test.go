@@ -11,8 +11,7 @@ import (
 
 var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// TestNames: a name follows from what is exempt, whoever asks and why, and from
-// nothing else.
+// TestNames: a name depends only on the exemption, not on the requester and the statements.
 func TestNames(t *testing.T) {
 	known := shape.ReadPolicies(parse(t, policies))
 	name := func(v request.Violation, s request.Statements) string {

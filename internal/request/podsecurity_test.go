@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// forbidden is one part of the message of a podSecurity rule.
+// forbidden returns one part of the message of a podSecurity rule.
 func forbidden(reason string, fields ...string) string {
 	return fmt.Sprintf("(Forbidden reason: %s, field error list: [%s])", reason, strings.Join(fields, ": Required value, ")+" is forbidden, forbidden values found: true")
 }

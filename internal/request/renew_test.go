@@ -18,8 +18,8 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// sealed gives a document a seal by nobody, whose message is the document. Who signed
-// is not looked at here.
+// sealed returns a document with signature annotations for its content. The signature is invalid,
+// because these tests do not check the signer.
 func sealed(t *testing.T, text string) (doc *exception.Document, digest string) {
 	t.Helper()
 	plain := parse(t, text)[0]
@@ -101,7 +101,7 @@ spec:
 	}
 	strict(t, *draft, nil)
 
-	// The next in the row counts on.
+	// The next renewal has the next number.
 	next, digest := sealed(t, string(draft.Source))
 	again, err := request.Renew(next, request.Statements{ExpiresIn: "1d"}, lifetime.Terms{})
 	if err != nil {

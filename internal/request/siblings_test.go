@@ -12,7 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// pods are names and labels of Pods, as the controller of a kind makes them.
+// pods returns Pods with the names and labels of a controller.
 func pods(kind, owner string) []string {
 	pod := func(name string, labels ...string) string {
 		return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: team-a, labels: {%s}}\n", name, strings.Join(labels, ", "))
@@ -24,13 +24,13 @@ func pods(kind, owner string) []string {
 		case "Deployment", "ReplicaSet":
 			if kind == "Deployment" {
 				all = append(all, pod(owner+"-"+hash+"-"+rand.String(5), "pod-template-hash: '"+hash+"'"))
-			} else if i < 2 { // one that no Deployment made
+			} else if i < 2 { // without a Deployment
 				all = append(all, pod(owner+"-"+rand.String(5)))
 			}
 		case "StatefulSet":
 			name := fmt.Sprintf("%s-%d", owner, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 345}[i])
 			if owner == "web" && i > 9 {
-				continue // more than are named without a manifest
+				continue // more than the maximum without a manifest
 			}
 			all = append(all, pod(name, "controller-revision-hash: "+owner+"-"+hash, "statefulset.kubernetes.io/pod-name: "+name, `apps.kubernetes.io/pod-index: "0"`))
 		case "DaemonSet":
@@ -45,12 +45,12 @@ func pods(kind, owner string) []string {
 	return all
 }
 
-// siblings are names that begin as another workload's, and that patterns of "?" could take
-// for its Pods.
+// siblings are names of other workloads that begin in the same way. Patterns of "?" could match
+// them as Pods.
 var siblings = []string{"web-a", "web-db", "web-api", "web-db-a", "web-cache", "web-frontend", "web-collector", "web-collectors", "web-frontend-api", "web-collectors-a", "web-29000000-db"}
 
-// TestSiblings: a draft exempts the Pods of its workload, and no Pod of a workload whose
-// name begins with the same.
+// TestSiblings: a draft exempts the Pods of its workload, and no Pods of workloads with a similar
+// name.
 func TestSiblings(t *testing.T) {
 	known := shape.ReadPolicies(parse(t, policies))
 	kinds := []string{"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}
@@ -95,7 +95,7 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// TestOrdinals: a StatefulSet's Pods are named one by one, as many as its manifest asks for.
+// TestOrdinals: the Pods of a StatefulSet are listed by name, as many as its manifest requests.
 func TestOrdinals(t *testing.T) {
 	for _, tc := range []struct {
 		spec  string

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// line is a violation as a reader sees it.
+// line returns a violation as text.
 func line(v request.Violation) string {
 	text := fmt.Sprintf("%s %s %s: %s %s", v.PolicyKind, v.Policy, v.Rule, v.Resource.APIVersion, v.Resource)
 	for _, c := range v.Controls {
@@ -85,7 +85,7 @@ func TestFromReport(t *testing.T) {
 	}
 }
 
-// applied is in the form that Kyverno 1.19.1 prints.
+// applied is an output of Kyverno 1.19.1.
 const applied = `
 Applying 3 policy rule(s) to 2 resource(s)...
 policy probes -> resource team-a/Deployment/web failed:

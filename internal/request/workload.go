@@ -111,8 +111,7 @@ func (m made) patterns(owner string) (names, early []string) {
 // minimum, for a manifest with fewer replicas or none. No other resource has these names.
 const fewestOrdinals, mostOrdinals = 10, 100
 
-// ordinals returns the names of a StatefulSet's Pods: as many as the manifest requests, and
-// besides.
+// ordinals returns as many Pod names of a StatefulSet as its manifest requests, and besides.
 func (all objects) ordinals(owner Resource, besides []string) []string {
 	count, start := int64(fewestOrdinals), int64(0)
 	if d := all.find(owner); d != nil {

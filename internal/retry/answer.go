@@ -10,26 +10,25 @@ import (
 )
 
 const (
-	maxSaid      = 512 // bytes of what a server says about its failure
+	maxSaid      = 512 // bytes of a server's error message
 	maxRedirects = 3
 )
 
-// StatusError is an answer with another status than the one that was asked for.
+// StatusError is an answer with an unexpected status.
 type StatusError struct {
 	Status int
 	Said   string // by the server, untrusted; up to 512 bytes
 }
 
-// Returned makes an error of an answer's status and body.
+// Returned creates an error from the status and body of an answer.
 func Returned(status int, body []byte) *StatusError {
 	return &StatusError{status, strings.ToValidUTF8(strings.TrimSpace(string(body[:min(len(body), maxSaid)])), "?")}
 }
 
-// Error returns the status and what the server said.
+// Error returns the status and the server's message.
 func (e *StatusError) Error() string { return fmt.Sprintf("it returned %d: %s", e.Status, e.Said) }
 
-// transient says whether to ask again after an answer, and how long to wait before
-// at least.
+// transient reports whether to retry after an answer, and the minimum wait.
 func (t Transport) transient(response *http.Response) (after time.Duration, again bool) {
 	after, asked := retryAfter(response.Header)
 	limited := response.StatusCode == http.StatusTooManyRequests
@@ -45,8 +44,8 @@ func (t Transport) transient(response *http.Response) (after time.Duration, agai
 	}
 }
 
-// retryAfter is how long a server asks to be left alone (RFC 9110, section
-// 10.2.3), by its own clock where it names a time, and whether it does.
+// retryAfter returns the wait that a server requests (RFC 9110, section 10.2.3), and whether it
+// requests one. It measures a date by the server's clock.
 func retryAfter(header http.Header) (after time.Duration, asked bool) {
 	value := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
@@ -64,9 +63,8 @@ func redirects(response *http.Response) bool {
 	return response.StatusCode >= http.StatusMultipleChoices && response.StatusCode < http.StatusBadRequest
 }
 
-// mayFollow refuses a redirect, unless it is one of a few that stay on the same
-// host: what a request carries, such as a token, goes nowhere else, and not over
-// an open line.
+// mayFollow rejects a redirect, except a few on the same scheme and host. A request may carry a
+// token, which must not go to another host or over a connection without TLS.
 func (t Transport) mayFollow(response *http.Response) error {
 	from := response.Request
 	to, err := response.Location()

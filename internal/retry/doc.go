@@ -1,17 +1,15 @@
-// Package retry sends requests again that failed for a while, within bounds.
+// Package retry repeats failed requests, within limits.
 //
-// A [Transport] stands between an HTTP client and what sends its requests:
+// A [Transport] wraps the transport of an HTTP client:
 //
-//  1. A request is tried 4 times at most: again after an answer of 429 or 5xx, one
-//     that is cut off, one that takes too long, or none.
-//  2. Between two tries lie up to 0.5, 1 and 2 seconds, by chance, so that those
-//     who failed together do not come back together, and the time that the server
-//     asks for (Retry-After). One that asks for more than a minute is not asked
-//     again.
-//  3. An answer is read to its end, within a bound, before it is handed on. One
-//     that is longer is an error, and is not asked for again; neither is a server
-//     whose TLS certificate is not trusted.
-//  4. A redirect is an error, or is handed on where it stays on the same server.
+//  1. It sends a request at most 4 times: again after an answer with 429 or 5xx, after an
+//     incomplete or late answer, or after none.
+//  2. Between two tries it waits up to 0.5, 1 and 2 seconds, in part at random, so that clients
+//     that failed together do not retry together. It adds the time in Retry-After. If that is
+//     more than a minute, it does not retry.
+//  3. It reads the whole answer, up to a limit, before it returns. A longer answer is an error
+//     without a retry. So is an untrusted TLS certificate.
+//  4. A redirect is an error, or is returned if it stays on the same server.
 //
-// Every other answer is handed on as it is: what it means is the caller's matter.
+// All other answers are returned unchanged to the caller.
 package retry

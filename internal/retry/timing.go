@@ -8,18 +8,18 @@ import (
 const (
 	tries         = 4 // of one request
 	answerTimeout = 30 * time.Second
-	firstWait     = 500 * time.Millisecond // before the second try at most, twice as long before each next
-	longestWait   = time.Minute            // that a server may ask for
+	firstWait     = 500 * time.Millisecond // maximum before the second try; doubles with each further try
+	longestWait   = time.Minute            // maximum of Retry-After
 )
 
-// Timing says how long servers are waited for. The zero value is right for
-// GitHub and for the public-good Sigstore.
+// Timing configures the timeouts and waits. The zero value suits GitHub and the public-good
+// Sigstore.
 type Timing struct {
-	// Answer bounds each try, up to the last byte of the answer; 0 means 30
-	// seconds. A log of version 2 may take 20.
+	// Answer is the timeout of each try, up to the last byte of the answer; 0 means 30 seconds. A
+	// log of version 2 may need 20.
 	Answer time.Duration
-	// Sleep waits between two tries. It returns ctx's error if ctx ends before.
-	// nil waits by a timer.
+	// Sleep waits between two tries. It returns ctx's error if ctx ends first. If nil, a timer is
+	// used.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 

@@ -7,8 +7,7 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// How long is waited between two tries: by chance, within bounds that grow, and
-// what the server asks for on top.
+// The wait between two tries: random within growing limits, plus the time that the server requests.
 func TestWaits(t *testing.T) {
 	usual := [][2]time.Duration{{250 * time.Millisecond, 500 * time.Millisecond}, {500 * time.Millisecond, time.Second}, {time.Second, 2 * time.Second}}
 	const never = -1

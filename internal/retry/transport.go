@@ -13,48 +13,46 @@ import (
 	"time"
 )
 
-// DefaultMaxAnswer is how long an answer may be when nothing else is said, in
-// bytes.
+// DefaultMaxAnswer is the default maximum size of an answer, in bytes.
 const DefaultMaxAnswer = 1 << 20
 
 var _ http.RoundTripper = Transport{}
 
-// Transport sends requests patiently. Its zero value is the strictest.
+// Transport sends requests and retries them. Its zero value is the strictest.
 type Transport struct {
 	Timing
 	// Next sends each try; nil means [http.DefaultTransport].
 	Next http.RoundTripper
-	// MaxAnswer is how long an answer may be, in bytes; 0 means
-	// [DefaultMaxAnswer].
+	// MaxAnswer is the maximum size of an answer in bytes; 0 means [DefaultMaxAnswer].
 	MaxAnswer int
-	// FollowOnHost hands on up to 3 redirects in a row that stay on the same
-	// scheme and host, for an [http.Client] to follow. Others are errors.
+	// FollowOnHost returns up to 3 redirects in a row on the same scheme and host, so that an
+	// [http.Client] can follow them. Others are errors.
 	FollowOnHost bool
-	// SecondaryLimits reads limits as GitHub's API means them: 403 with
-	// Retry-After is one as well, 429 without it is over in a minute, and one of
-	// the hour (X-RateLimit-Remaining: 0) is not waited for.
+	// SecondaryLimits applies the rules of GitHub's API: 403 with Retry-After is a rate limit too,
+	// and 429 without it ends in a minute. The hourly limit (X-RateLimit-Remaining: 0) is not
+	// retried.
 	SecondaryLimits bool
 
 	until context.Context
 }
 
-// Within returns a transport that ends with ctx, too, and not only with the
-// context of each request: for libraries that ask without one.
+// Within returns a transport that also ends with ctx, in addition to the context of each request.
+// It is for libraries that send requests without a context.
 func (t Transport) Within(ctx context.Context) Transport {
 	t.until = ctx
 	return t
 }
 
-// transientError is a failure that may be over when the server is asked again.
+// transientError is a failure for which a retry may help.
 type transientError struct {
 	error
-	after time.Duration // that the server asks for
+	after time.Duration // the wait that the server requests
 }
 
 func (s *transientError) Unwrap() error { return s.error }
 
-// RoundTrip returns the first whole answer after which nobody has to ask again.
-// Where the server goes on failing, the error is a [*StatusError].
+// RoundTrip returns the first complete answer that needs no retry. If the server keeps failing, the
+// error is a [*StatusError].
 func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Body != nil {
 		defer request.Body.Close() //nolint:errcheck // only read
@@ -89,7 +87,7 @@ func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// once asks once. A failure that may be over soon is a *transientError.
+// once sends a request once. A failure for which a retry may help is a *transientError.
 func (t Transport) once(ctx context.Context, request *http.Request) (*http.Response, error) {
 	timeout := t.answer()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
@@ -132,7 +130,7 @@ func (t Transport) once(ctx context.Context, request *http.Request) (*http.Respo
 	return response, nil
 }
 
-// late says that it took too long, where that is why something failed.
+// late returns the timeout error if the timeout caused the failure.
 func late(ctx context.Context, err error) error {
 	if ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // as Err is documented
 		return context.Cause(ctx)

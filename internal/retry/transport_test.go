@@ -15,7 +15,7 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// server answers one request after the other, the last answer to all that follow.
+// server returns its answers in order, and then repeats the last one.
 type server struct {
 	answers []answer
 	asked   []*http.Request
@@ -37,7 +37,7 @@ func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 	return s.answers[min(len(s.asked), len(s.answers))-1](request)
 }
 
-// says answers a status, with headers that are names and values in turn.
+// says returns a status and headers, given as names and values in turn.
 func says(status int, body string, headers ...string) answer {
 	return func(request *http.Request) (*http.Response, error) {
 		return with(status, strings.NewReader(body), headers...)(request)
@@ -64,12 +64,12 @@ func mute(request *http.Request) (*http.Response, error) {
 	return nil, request.Context().Err()
 }
 
-// failing is a body that is cut off.
+// failing is a truncated body.
 type failing struct{ error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.error }
 
-// endless has no end that anybody should get to.
+// endless is a body without an end, which nobody should read completely.
 type endless struct{ read *int }
 
 func (e endless) Read(p []byte) (int, error) {
@@ -79,7 +79,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// closed is a body that tells when it is closed.
+// closed is a body that records that it is closed.
 type closed struct {
 	io.Reader
 	yes *bool
@@ -87,7 +87,7 @@ type closed struct {
 
 func (c closed) Close() error { *c.yes = true; return nil }
 
-// rest takes the waits between two tries, and lets none of them pass.
+// rest records the waits between two tries without waiting.
 type rest struct{ waits []time.Duration }
 
 func (r *rest) sleep(ctx context.Context, d time.Duration) error {
@@ -116,7 +116,7 @@ func get(t *testing.T, transport http.RoundTripper, ctx context.Context) (int, s
 	return response.StatusCode, string(body), nil
 }
 
-// What is asked again, and what is handed on or refused at once.
+// Requests that are retried, and answers that are returned or rejected immediately.
 func TestTransport(t *testing.T) {
 	github := retry.Transport{SecondaryLimits: true}
 	long := strings.Repeat("x", retry.DefaultMaxAnswer)
@@ -128,7 +128,7 @@ func TestTransport(t *testing.T) {
 		asked     int
 		want      string // in the answer
 		wantErr   string
-		waited    time.Duration // before the second try, to the second
+		waited    time.Duration // before the second try, in whole seconds
 	}{
 		{name: "fine", answers: []answer{fine}, asked: 1, want: "fine"},
 		{name: "500", answers: []answer{says(500, ""), fine}, asked: 2, want: "fine"},
@@ -182,8 +182,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// The last answer can be told from an error, and no more of it is kept than a
-// person wants to read.
+// The error contains the last answer, but only its first bytes.
 func TestStatusError(t *testing.T) {
 	s := &server{answers: []answer{says(503, strings.Repeat("x", 511)+"ä and more")}}
 	_, _, err := get(t, retry.Transport{Timing: retry.Timing{Sleep: new(rest).sleep}, Next: s}, t.Context())
@@ -193,7 +192,7 @@ func TestStatusError(t *testing.T) {
 	}
 }
 
-// Nobody reads what has no end.
+// A body without an end is not read completely.
 func TestEndless(t *testing.T) {
 	read := 0
 	s := &server{answers: []answer{with(200, endless{&read})}}
@@ -203,7 +202,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// Every try sends the whole request. One whose body is gone is not sent again.
+// Every try sends the whole request. A request without a repeatable body is sent once.
 func TestBody(t *testing.T) {
 	for name, tc := range map[string]struct {
 		again bool
@@ -231,8 +230,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// A server that never answers is waited for as long as was said, by a clock that
-// does not really pass.
+// The wait for a silent server has a timeout, measured by a fake clock.
 func TestMute(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -244,7 +242,7 @@ func TestMute(t *testing.T) {
 		{"by default", retry.Timing{}, mute, 30 * time.Second, "no answer within 30s (asked 4 times)"},
 		{"as was said", retry.Timing{Answer: time.Hour}, mute, time.Hour, "no answer within 1h0m0s (asked 4 times)"},
 		{"half way", retry.Timing{}, func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done() // as a body is read
+			<-r.Context().Done() // while the body is read
 			return with(200, failing{r.Context().Err()})(r)
 		}, 30 * time.Second, "read its answer: no answer within 30s (asked 4 times)"},
 	} {
@@ -263,7 +261,7 @@ func TestMute(t *testing.T) {
 	}
 }
 
-// Nobody waits for a server longer than they want, in a try or between two.
+// The context ends the wait, during a try or between two.
 func TestEnds(t *testing.T) {
 	stumbles := says(503, "")
 	for _, tc := range []struct {
@@ -299,7 +297,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A server whose TLS certificate is not trusted will not be so a second later.
+// An untrusted TLS certificate is not retried.
 func TestStrangers(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -316,7 +314,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// What a request carries goes to its server alone.
+// A request is sent only to its own server.
 func TestRedirects(t *testing.T) {
 	to := func(where string) answer { return says(307, "", "Location", where) }
 	for _, tc := range []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// seal signs the text under the token with everything that the sandbox offers as a witness.
+// seal signs the text with the token, and with all evidence that the sandbox offers.
 func seal(t *testing.T, s *sandbox.Sandbox, token, text string) *protobundle.Bundle {
 	t.Helper()
 	return sealContent(t, s, token, &sign.PlainData{Data: []byte(text)})
@@ -44,7 +44,7 @@ func sealContent(t *testing.T, s *sandbox.Sandbox, token string, content sign.Co
 	return b
 }
 
-// open verifies a bundle as strictly as sigstore-go can, under the trusted root that a sandbox wrote.
+// open verifies a bundle as strictly as sigstore-go can, with the trusted root of a sandbox.
 func open(s *sandbox.Sandbox, b *protobundle.Bundle, text, issuer, subject string) error {
 	return openWith(s, b, text, issuer, subject, []verify.VerifierOption{
 		verify.WithTransparencyLog(1), verify.WithIntegratedTimestamps(1),
@@ -139,7 +139,7 @@ func TestSignAndVerify(t *testing.T) {
 	}
 }
 
-// A reusable workflow signs under its own name, whoever calls it, and an issuer that nobody trusts is still one that Fulcio knows.
+// A reusable workflow signs with its own name. Fulcio also accepts an issuer that is not trusted.
 func TestOtherIdentities(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	for _, tc := range []struct {
@@ -168,7 +168,7 @@ func TestOtherIdentities(t *testing.T) {
 	}
 }
 
-// Attestations are logged as another kind of entry, which is as good to sigstore-go.
+// Attestations have another kind of log entry, which sigstore-go also accepts.
 func TestSignAttestation(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	statement := `{"_type":"https://in-toto.io/Statement/v1","predicateType":"https://example.com/x","predicate":{},` +

@@ -67,7 +67,7 @@ trust:
 	}
 }
 
-// Tools that do not read a trusted root are given the same keys as PEM.
+// Tools that do not read a trusted root get the same keys as PEM.
 func TestPEMFilesAreTheTrustedRoots(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)

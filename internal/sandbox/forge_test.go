@@ -16,7 +16,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// What is forged is wrong in what was asked for, and right in everything else.
+// A forgery is wrong only in the requested way.
 func TestForgeCertificate(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)

@@ -40,7 +40,7 @@ func TestFulcioRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The same claims, under a signature that is not theirs.
+	// The same claims with the signature of another token.
 	parts := strings.Split(good, ".")
 	foreign := strings.Split(mint(t, s, sandbox.Identity{Ref: "refs/heads/dev"}), ".")
 	for name, token := range map[string]string{
@@ -59,7 +59,7 @@ func TestFulcioRefuses(t *testing.T) {
 	}
 }
 
-// The key in the request must be the requester's: it signs the token's subject.
+// The requester must prove possession of the key: the key signs the subject of the token.
 func TestFulcioWantsPossession(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	mine, theirs := newSigner(t), newSigner(t)
@@ -125,7 +125,7 @@ func TestFulcioDescribesItself(t *testing.T) {
 	}
 }
 
-// Older clients speak version 1: 201, and the chain as PEM.
+// Older clients use version 1: status 201, and the chain as PEM.
 func TestFulcioVersion1(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	keypair, err := sign.NewEphemeralKeypair(nil)

@@ -84,7 +84,7 @@ func TestCloseFreesThePorts(t *testing.T) {
 	}
 }
 
-// A request that never ends must not keep Close from ending.
+// A request that never ends must not block Close.
 func TestCloseIsBounded(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	defer close(release)

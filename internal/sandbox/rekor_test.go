@@ -28,7 +28,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// rekorClient is Rekor's own client and the log's key as the log gives it.
+// rekorClient returns Rekor's own client and the published key of the log.
 func rekorClient(t *testing.T, s *sandbox.Sandbox) (*generated.Rekor, signature.Verifier) {
 	t.Helper()
 	c, err := client.GetRekorClient(s.RekorURL, client.WithRetryCount(0))
@@ -50,7 +50,7 @@ func rekorClient(t *testing.T, s *sandbox.Sandbox) (*generated.Rekor, signature.
 	return c, verifier
 }
 
-// signer proposes entries under one key.
+// signer proposes entries with one key.
 type signer struct {
 	key    *ecdsa.PrivateKey
 	public []byte // PEM
@@ -69,7 +69,7 @@ func newSigner(t *testing.T) *signer {
 	return &signer{key: key, public: public}
 }
 
-// propose makes the entry for a text. It is called from many goroutines, so it returns its error.
+// propose returns the entry for a text. Goroutines call it, so it returns its error.
 func (s *signer) propose(t *testing.T, text string) (models.ProposedEntry, error) {
 	digest := sha256.Sum256([]byte(text))
 	signed, err := s.key.Sign(rand.Reader, digest[:], crypto.SHA256)
@@ -114,7 +114,7 @@ func TestConcurrentUploads(t *testing.T) {
 			if got, want := created.Location.String(), "/api/v1/log/entries/"+created.ETag; got != want {
 				t.Errorf("Location %q, want %q", got, want)
 			}
-			// Inclusion proof, checkpoint and promise, as Rekor's own client verifies them.
+			// Rekor's own client verifies the inclusion proof, the checkpoint and the promise.
 			if err := verify.VerifyLogEntry(t.Context(), new(logged[i]), verifier); err != nil {
 				t.Errorf("verify %d: %v", i, err)
 			}

@@ -33,14 +33,15 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// logV2 is a log of Rekor's version 2, wherever it runs.
+// logV2 is a log of Rekor's version 2, in the sandbox or elsewhere.
 type logV2 struct {
 	url string
 	key crypto.PublicKey
 }
 
-// logsV2 are the sandbox's log and, where POLEX_TEST_REKOR_V2_URL and POLEX_TEST_REKOR_V2_KEY (the path of a public key in
-// PEM) name one, another: the same tests say whether the sandbox behaves like the real server.
+// logsV2 returns the sandbox's log, and the log of POLEX_TEST_REKOR_V2_URL with the PEM key in the
+// file POLEX_TEST_REKOR_V2_KEY, if set. The same tests then compare the sandbox with the real
+// server.
 func logsV2(t *testing.T) map[string]logV2 {
 	t.Helper()
 	s := start(t, sandbox.Options{})
@@ -87,7 +88,7 @@ func (l logV2) verifier(t *testing.T) note.Verifier {
 	return v
 }
 
-// request is the request for a text under the key. It is called from many goroutines, so it returns its error.
+// request returns the request for a text. Goroutines call it, so it returns its error.
 func (s *signer) request(text string) (*rekortiles.HashedRekordRequestV002, error) {
 	digest := sha256.Sum256([]byte(text))
 	signed, err := s.key.Sign(rand.Reader, digest[:], crypto.SHA256)
@@ -146,7 +147,7 @@ func TestConcurrentUploadsV2(t *testing.T) {
 	}
 }
 
-// checkFormV2 checks what a proof does not cover: what the answer says beside it.
+// checkFormV2 checks the parts of an answer that the proof does not cover.
 func checkFormV2(t *testing.T, log logV2, entry *protorekor.TransparencyLogEntry) {
 	t.Helper()
 	checkpoint, err := tilesverify.VerifyCheckpoint(entry.GetInclusionProof().GetCheckpoint().GetEnvelope(), log.verifier(t))
@@ -169,7 +170,7 @@ func checkFormV2(t *testing.T, log logV2, entry *protorekor.TransparencyLogEntry
 	}
 }
 
-// What is no true hashedrekord 0.0.2 is refused, and so is what is there already.
+// Invalid hashedrekord 0.0.2 entries and duplicates are refused.
 func TestRefusedUploadsV2(t *testing.T) {
 	for name, log := range logsV2(t) {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +225,7 @@ func TestRefusedUploadsV2(t *testing.T) {
 	}
 }
 
-// The whole path of version 2, as strictly as sigstore-go verifies it.
+// The whole path of version 2, with sigstore-go's strictest verification.
 func TestSignAndVerifyV2(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	keypair, err := sign.NewEphemeralKeypair(nil)
@@ -254,7 +255,7 @@ func TestSignAndVerifyV2(t *testing.T) {
 	}
 }
 
-// Each log runs or does not, and the files say which.
+// The files match the running logs.
 func TestRekorVersions(t *testing.T) {
 	for _, tc := range []struct {
 		versions []int

@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// start runs a sandbox for the length of the test.
+// start runs a sandbox until the test ends.
 func start(t *testing.T, opts sandbox.Options) *sandbox.Sandbox {
 	t.Helper()
 	if opts.Dir == "" {
@@ -27,7 +27,7 @@ func start(t *testing.T, opts sandbox.Options) *sandbox.Sandbox {
 	return s
 }
 
-// mint is a token for id, which must be one that the sandbox mints.
+// mint returns a token for id, which must be valid.
 func mint(t *testing.T, s *sandbox.Sandbox, id sandbox.Identity) string {
 	t.Helper()
 	token, err := s.Token(id, "sigstore")
@@ -37,7 +37,7 @@ func mint(t *testing.T, s *sandbox.Sandbox, id sandbox.Identity) string {
 	return token
 }
 
-// send makes a request and returns status, headers and body.
+// send sends a request and returns status, headers and body.
 func send(t *testing.T, method, url string, header http.Header, body io.Reader) (int, http.Header, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, body)

@@ -17,7 +17,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// claimsOf verifies the token with the key that the issuer publishes and returns what it says.
+// claimsOf verifies the token with the issuer's published key and returns its claims.
 func claimsOf(t *testing.T, s *sandbox.Sandbox, token string) map[string]any {
 	t.Helper()
 	_, _, answer := send(t, http.MethodGet, s.IssuerURL+"/jwks", nil, nil)
@@ -80,7 +80,7 @@ func TestTokenEndpoint(t *testing.T) {
 			t.Errorf("%s: status %d, want 401", name, status)
 		}
 	}
-	// The bearer that every job has does not open the endpoint that mints anybody.
+	// The bearer token of every job does not give access to the endpoint for any identity.
 	status, _, _ := send(t, http.MethodPost, s.IssuerURL+"/sandbox/token",
 		http.Header{"Authorization": {"bearer " + s.TokenRequestToken}}, strings.NewReader(`{}`))
 	if status != http.StatusUnauthorized {
@@ -140,7 +140,7 @@ func TestRequestToken(t *testing.T) {
 	if _, err := sandbox.RequestToken(t.Context(), s.Dir, sandbox.Identity{Ref: "dev"}, "me"); err == nil || !strings.Contains(err.Error(), "refs/") {
 		t.Errorf("short ref: %v", err)
 	}
-	// Gone without a trace, and gone without having cleaned up.
+	// First after Close, then after a crash that leaves the file.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

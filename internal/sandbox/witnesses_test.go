@@ -59,7 +59,7 @@ func TestTimestampsVerify(t *testing.T) {
 	}
 }
 
-// The log takes what its own authority issued, and nothing else.
+// The log accepts only certificates of its own authority.
 func TestCTLogRefuses(t *testing.T) {
 	s, other := start(t, sandbox.Options{}), start(t, sandbox.Options{})
 	foreign := seal(t, other, mint(t, other, sandbox.Identity{}), "x").GetVerificationMaterial().GetCertificate().GetRawBytes()

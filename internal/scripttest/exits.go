@@ -1,5 +1,4 @@
-// Package scripttest has the commands that the test scripts of several packages
-// use.
+// Package scripttest contains commands for test scripts of several packages.
 package scripttest
 
 import (
@@ -10,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Exits is the command exits N COMMAND..., which runs a command that has to end with the exit status N:
-// the script language's own ! cannot tell 1 from 3.
+// Exits implements the command exits N COMMAND..., which requires the exit status N. The script
+// language's ! cannot distinguish 1 from 3.
 func Exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits status command...")

@@ -31,7 +31,7 @@ func open(t *testing.T, r *repository, step func(string) error) *commit.Clone {
 	return clone
 }
 
-// TestBranch: the branch has the change, and nothing else has moved.
+// TestBranch: the branch contains the change, and nothing else has changed.
 func TestBranch(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.write("unsigned/a.yaml", "work in progress\n")
@@ -49,7 +49,7 @@ func TestBranch(t *testing.T) {
 	}
 	r.git("fsck", "--strict")
 
-	// Again, it is as it should be, also when it is packed and has grown.
+	// A second call succeeds, also after git pack-refs and with a newer commit on the branch.
 	r.git("pack-refs", "--all")
 	again, err := clone.Branch(t.Context(), somebody, "polex/web", writing("unsigned/web.yaml", "web: 1\n"))
 	if err != nil || again.Commit != made.Commit || again.Change.Message != "" {
@@ -78,7 +78,7 @@ func TestBranchNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	// A branch cannot be where another one is a folder, and that one stays.
+	// Git cannot create a branch below another one, which stays unchanged.
 	if _, err := clone.Branch(t.Context(), somebody, "main/web", writing("a", "b")); err == nil {
 		t.Error("a branch below a branch")
 	}
@@ -93,8 +93,8 @@ func TestBranchNames(t *testing.T) {
 	}
 }
 
-// TestBranchFails: whichever step fails, there is the whole branch or none, and no
-// lock is left.
+// TestBranchFails: after a failure at any step, the whole branch exists or nothing, and no lock is
+// left.
 func TestBranchFails(t *testing.T) {
 	whole := false
 	for at := 0; !whole; at++ {
@@ -123,8 +123,8 @@ func TestBranchFails(t *testing.T) {
 	}
 }
 
-// TestWriteExecutable: what is written over an executable file is a regular one, so that a
-// file with that bit can be pruned in part.
+// TestWriteExecutable: a written file is regular, even if it replaces an executable one. Such files
+// can therefore be pruned in part.
 func TestWriteExecutable(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.git("update-index", "--chmod=+x", "unsigned/a.yaml")

@@ -20,9 +20,9 @@ import (
 
 var errInjected = errors.New("the disk is on fire")
 
-// TestEveryStepFails: whichever step fails, the clone is as it was, or, once the
-// branch has moved, the next run finishes what is left. Once the remote has the commit,
-// the run has done what was asked for, and says what is left.
+// TestEveryStepFails: after a failure at any step, the clone is unchanged. If the branch has moved,
+// the next run finishes the change. If the remote has the commit, the run succeeds and reports the
+// remaining steps.
 func TestEveryStepFails(t *testing.T) {
 	for _, mode := range []string{"commit", "apply", "push"} {
 		t.Run(mode, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestEveryStepFails(t *testing.T) {
 				t.Errorf("only %d steps: %q", len(steps), steps)
 			}
 			before, after := endOf(origin, "apply"), endOf(alone, mode)
-			moved, pushed := false, false // as soon as this step is over
+			moved, pushed := false, false // true after the step that does this
 			for n, step := range steps {
 				r := origin.copy()
 				r.tb = t
@@ -79,7 +79,7 @@ func TestEveryStepFails(t *testing.T) {
 	}
 }
 
-// stripRemote leaves out what endOf says of the remote.
+// stripRemote removes the remote's part of endOf.
 func stripRemote(end string) string {
 	var kept []string
 	for line := range strings.SplitSeq(end, "\n") {
@@ -90,8 +90,8 @@ func stripRemote(end string) string {
 	return strings.Join(kept, "\n")
 }
 
-// TestFullDisk: files that the system lets grow no further stand in for a disk
-// that is full, for objects and for the work tree, whose files are larger.
+// TestFullDisk: a limit on the file size imitates a full disk, for objects and for the larger files
+// of the work tree.
 func TestFullDisk(t *testing.T) {
 	noise := make([]byte, 60<<10)
 	if _, err := io.ReadFull(rand.Reader, noise); err != nil {
@@ -115,8 +115,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFolder: a folder that may not be written to, for somebody who has
-// to heed that.
+// TestReadOnlyFolder: a folder is read-only for a user without root rights.
 func TestReadOnlyFolder(t *testing.T) {
 	for _, folder := range []string{".", "signed", ".git", ".git/refs/heads", "unsigned"} {
 		t.Run(folder, func(t *testing.T) {
@@ -152,8 +151,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// handOver gives a repository to a user that permissions count for, and returns
-// what starts a child as that one.
+// handOver gives a repository to a user without root rights. It returns a function that starts a
+// child as that user.
 func handOver(t *testing.T, r *repository) func(order) *done {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -188,7 +187,7 @@ func handOver(t *testing.T, r *repository) func(order) *done {
 	}
 }
 
-// TestBusy: a second run in the same clone is told so, at once.
+// TestBusy: a second run in the same clone fails immediately.
 func TestBusy(t *testing.T) {
 	r := newRepository(t, waiting)
 	c, err := commit.Open(commit.Options{Dir: r.dir})
@@ -210,8 +209,7 @@ func TestBusy(t *testing.T) {
 	r.clean()
 }
 
-// TestLockedByGit: a lock that another Git process holds, or has left, is
-// respected, and stays.
+// TestLockedByGit: polex respects and keeps a lock that another Git process holds or has left.
 func TestLockedByGit(t *testing.T) {
 	for _, name := range []string{"index", "refs/heads/main"} {
 		t.Run(name, func(t *testing.T) {
@@ -234,7 +232,7 @@ func TestLockedByGit(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what a run can leave that is killed within a step.
+// TestLeftovers: a run that is killed within a step leaves these files.
 func TestLeftovers(t *testing.T) {
 	r := newRepository(t, waiting)
 	for _, name := range []string{"index", "index.lock", "mine"} {
@@ -250,7 +248,7 @@ func TestLeftovers(t *testing.T) {
 	r.clean()
 }
 
-// TestCancelled: a run whose context has ended pushes nothing.
+// TestCancelled: a run with a cancelled context pushes nothing.
 func TestCancelled(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
@@ -275,15 +273,14 @@ func TestCancelled(t *testing.T) {
 	r.clean()
 }
 
-// TestHeadMovesUnderway: what others do while a run is under way is kept, or is
-// kept out by Git's own locks.
+// TestHeadMovesUnderway: changes by others during a run are kept, or Git's locks prevent them.
 func TestHeadMovesUnderway(t *testing.T) {
 	origin := newRepository(t, waiting)
 	steps := start(t, order{Dir: origin.copy().dir, Mode: "commit", KillAt: -1}).Steps
 	kept, out := 0, 0
 	for n, step := range steps[:len(steps)-1] {
 		if strings.Contains(step, "team") || n > 0 && step == steps[n-1] {
-			continue // as the one before
+			continue // same as the previous step
 		}
 		r := origin.copy()
 		r.tb = t

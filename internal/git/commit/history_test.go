@@ -21,8 +21,8 @@ func (r *repository) open() *commit.Clone {
 	return c
 }
 
-// TestOrigins: a file comes from the commit on the first parents' line that gave
-// it what it holds, which for a merge is the merge.
+// TestOrigins: the origin of a file is the first-parent commit that gave it its content. For a
+// merged change, this is the merge.
 func TestOrigins(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/first.yaml": "1\n", "unsigned/again.yaml": "1\n", "a": "x"})
 	want := map[string]string{"unsigned/first.yaml": r.head()}
@@ -40,7 +40,7 @@ func TestOrigins(t *testing.T) {
 	r.write("unsigned/again.yaml", "1\n")
 	want["unsigned/again.yaml"] = r.commit("Ask again")
 	r.git("mv", "a", "b")
-	r.write("a/in.yaml", "1\n") // where a file was
+	r.write("a/in.yaml", "1\n") // a file became a folder
 	want["a/in.yaml"] = r.commit("Something else")
 	r.commit("Nothing at all")
 
@@ -66,11 +66,11 @@ func TestOrigins(t *testing.T) {
 	}
 	check(r, want)
 
-	// A shallow clone cannot tell what is older than itself.
+	// A shallow clone has no origins that are older than its history.
 	shallow := &repository{tb: t, dir: filepath.Join(filepath.Dir(r.dir), "shallow")}
 	r.git("clone", "--quiet", "--depth=3", "file://"+r.dir, shallow.dir)
 	check(shallow, map[string]string{"a/in.yaml": want["a/in.yaml"]})
-	// One that goes back a commit more can.
+	// With one more commit, it has.
 	shallow.git("fetch", "--quiet", "--deepen=1")
 	_ = os.RemoveAll(shallow.path(".git/polex"))
 	check(shallow, map[string]string{"a/in.yaml": want["a/in.yaml"], "unsigned/again.yaml": want["unsigned/again.yaml"]})
@@ -101,7 +101,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestUnpushed: the commits that only the clone has, the oldest first.
+// TestUnpushed: the commits that only the clone has, oldest first.
 func TestUnpushed(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
@@ -124,8 +124,7 @@ func TestUnpushed(t *testing.T) {
 	}
 }
 
-// TestLinkedWorkTree: a run in a linked work tree that is killed is ended there,
-// and not in another work tree of the repository.
+// TestLinkedWorkTree: a killed run is recovered in its own work tree, not in another one.
 func TestLinkedWorkTree(t *testing.T) {
 	for n := 0; ; n++ {
 		r := newRepository(t, waiting)
@@ -152,8 +151,8 @@ func TestLinkedWorkTree(t *testing.T) {
 	}
 }
 
-// TestRemovedWorkTree: the references of a work tree that was removed go with the next run, also
-// where their objects are lost and git gc ends with an error. Those of another one stay.
+// TestRemovedWorkTree: the next run removes the references of a removed work tree, even if their
+// objects are lost and git gc fails. It keeps those of other work trees.
 func TestRemovedWorkTree(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.git("worktree", "add", "--quiet", "--detach", filepath.Join(filepath.Dir(r.dir), "linked"))
@@ -179,7 +178,7 @@ func TestRemovedWorkTree(t *testing.T) {
 	}
 }
 
-// TestChangesRefused: paths that are none of the repository's files.
+// TestChangesRefused: invalid paths.
 func TestChangesRefused(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.must(os.Symlink("README.md", r.path("link")))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIndexVersions: whatever version the index has, Git reads from it what it
-// had before, but for what was changed.
+// TestIndexVersions: in every index version, Git reads the same entries as before, except the
+// changed ones.
 func TestIndexVersions(t *testing.T) {
 	for _, version := range []string{"2", "3", "4"} {
 		t.Run(version, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestIndexVersions(t *testing.T) {
 			if diff := r.git("diff", "--cached", "--name-only", "--diff-filter=MD", "HEAD"); diff != "" {
 				t.Errorf("the index differs from HEAD: %s", diff)
 			}
-			// As plumbing sees it, which looks at the noted times alone.
+			// Plumbing commands compare only the times in the index.
 			if diff := r.git("diff-files", "--name-only", "--", "signed", "unsigned"); diff != "" {
 				t.Errorf("the work tree differs from what the index notes: %s", diff)
 			}
@@ -49,7 +49,7 @@ func TestIndexVersions(t *testing.T) {
 	}
 }
 
-// TestIndexIsRefused: an index that is damaged, or that somebody works on, is left alone.
+// TestIndexIsRefused: polex does not change a damaged or locked index.
 func TestIndexIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		prepare func(*repository)
@@ -96,7 +96,7 @@ func TestIndexIsRefused(t *testing.T) {
 	}
 }
 
-// TestFormatsRefused: a repository in another format says so when it is opened.
+// TestFormatsRefused: Open rejects repositories in other formats.
 func TestFormatsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		prepare func(*repository)
@@ -130,7 +130,7 @@ func TestFormatsRefused(t *testing.T) {
 			}
 		})
 	}
-	// One that lies in the files of another, as somebody may have proposed.
+	// A repository inside the files of another one, which a pull request could add.
 	outer := newRepository(t, waiting)
 	outer.git("init", "--quiet", "--bare", "inner")
 	outer.git("-C", "inner", "config", "core.bare", "false")

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestKilledAnywhere: a run that is killed before any of its steps, or after the
-// last, and is run again comes to the same end as one that is left alone. The
-// steps are those that a run takes, so that none can be forgotten.
+// TestKilledAnywhere: a run is killed before each of its steps, or after the last, and repeated.
+// The result is equal to that of an undisturbed run. A first run lists the steps, so that none is
+// missing.
 func TestKilledAnywhere(t *testing.T) {
 	for _, mode := range []string{"commit", "apply", "push"} {
 		t.Run(mode, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// endOf is everything that one can see of where a run has come to.
+// endOf returns the whole visible state after a run.
 func endOf(r *repository, mode string) string {
 	r.tb.Helper()
 	if mode != "apply" {
@@ -58,7 +58,7 @@ func endOf(r *repository, mode string) string {
 	return end + strings.Join(files(r), "\n")
 }
 
-// files are the files of the work tree with their content.
+// files returns the files of the work tree with their content.
 func files(r *repository) []string {
 	r.tb.Helper()
 	var found []string
@@ -73,8 +73,7 @@ func files(r *repository) []string {
 	return found
 }
 
-// TestKilledTwice: so does one that is killed once more while it ends what the
-// first had begun.
+// TestKilledTwice: the same for a run that is also killed during the recovery.
 func TestKilledTwice(t *testing.T) {
 	t.Parallel()
 	origin := newRepository(t, waiting)
@@ -108,8 +107,8 @@ func TestKilledTwice(t *testing.T) {
 	}
 }
 
-// TestKilledIsFinished: once the journal is there, the next run finishes the very
-// commit that was begun, so that nothing has to be signed a second time.
+// TestKilledIsFinished: after the journal is written, the next run finishes the same commit, so
+// that nothing must be signed again.
 func TestKilledIsFinished(t *testing.T) {
 	t.Parallel()
 	origin := newRepository(t, waiting)

@@ -12,8 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 )
 
-// TestCloseFreesTheLock: also while a process that was just started still holds what
-// this one had open.
+// TestCloseFreesTheLock: also while a new child process still has the lock file open.
 func TestCloseFreesTheLock(t *testing.T) {
 	r := newRepository(t, waiting)
 	c, err := commit.Open(commit.Options{Dir: r.dir})
@@ -33,8 +32,8 @@ func TestCloseFreesTheLock(t *testing.T) {
 	}
 }
 
-// TestSigningProgramHasNoLock: a daemon that the signing program starts would hold it after
-// a run that is killed.
+// TestSigningProgramHasNoLock: otherwise, a daemon of the signing program would keep the lock after
+// the run is killed.
 func TestSigningProgramHasNoLock(t *testing.T) {
 	r := newRepository(t, waiting)
 	program, opened := filepath.Join(filepath.Dir(r.dir), "sign"), filepath.Join(filepath.Dir(r.dir), "opened")
@@ -60,8 +59,8 @@ printf -- '-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n'
 	}
 }
 
-// TestInterruptedReads: a terminal interrupts every process of a run's group. The Git that
-// reads objects is not one of them.
+// TestInterruptedReads: a terminal interrupts every process of the run's group. The Git that reads
+// objects is not in that group.
 func TestInterruptedReads(t *testing.T) {
 	r := newRepository(t, waiting)
 	open(t, r, nil)
@@ -81,8 +80,7 @@ func TestInterruptedReads(t *testing.T) {
 	}
 }
 
-// inherited is an open file of this process once more, as a child has it between fork
-// and exec.
+// inherited opens a file of this process again, as a child process has it between fork and exec.
 func inherited(t *testing.T, path string) int {
 	t.Helper()
 	const open = "/proc/self/fd"

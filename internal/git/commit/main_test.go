@@ -20,7 +20,7 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 )
 
-// childVariable makes the test binary a process that works in a clone.
+// childVariable makes the test binary a child process that works in a clone.
 const childVariable = "POLEX_TEST_GITCHANGE"
 
 func TestMain(m *testing.M) {
@@ -30,18 +30,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// order is what a child does.
+// order is the task of a child process.
 type order struct {
 	Dir      string
 	Mode     string // commit, apply, push, nothing
 	KillAt   int    // the step before which it kills itself; -1 for none
-	FileSize uint64 // the most bytes that it may write into one file; 0 for any
-	Only     string // takes this file alone
+	FileSize uint64 // the maximum size of a file that it writes; 0 for no limit
+	Only     string // moves only this file
 	Attempts int
-	Umask    int // 0 for the one that is
+	Umask    int // 0 keeps the present one
 }
 
-// done is what it says about it, unless it was killed.
+// done is the result of a child process that was not killed.
 type done struct {
 	Steps     []string
 	Recovered string
@@ -76,14 +76,14 @@ func child(given string) int {
 	return 0
 }
 
-// work carries an order out.
+// work executes an order.
 func work(o order) done {
 	var d done
 	step := func(name string) error {
 		if len(d.Steps) == o.KillAt {
 			self, _ := os.FindProcess(os.Getpid())
 			_ = self.Kill()
-			select {} // until the signal comes
+			select {} // until the signal arrives
 		}
 		d.Steps = append(d.Steps, name)
 		return nil
@@ -125,7 +125,7 @@ func carry(o order, step func(string) error) (commit.Result, string, error) {
 	return result, c.Recovered, err
 }
 
-// seal proposes to move what waits, or the one file of it, with a line before.
+// seal proposes to move all pending files, or only one, with an added first line.
 func seal(only string) commit.Propose {
 	return func(tree *git.Tree) (commit.Change, error) {
 		change := commit.Change{Write: map[string][]byte{}}
@@ -146,7 +146,7 @@ func seal(only string) commit.Propose {
 	}
 }
 
-// start runs a child. It returns nil for one that was killed.
+// start runs a child process. It returns nil if the child was killed.
 func start(tb testing.TB, o order, environment ...string) *done {
 	tb.Helper()
 	given, err := json.Marshal(o)

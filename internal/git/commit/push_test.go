@@ -13,8 +13,8 @@ import (
 	"github.com/polex-dev/polex/internal/git/commit"
 )
 
-// TestTenAtOnce: ten processes, each in its own clone with its own files, push
-// to one remote at the same time. All land, one after the other.
+// TestTenAtOnce: ten processes, each with its own clone and files, push to one remote at the same
+// time. All succeed, one after the other.
 func TestTenAtOnce(t *testing.T) {
 	const pushers = 10
 	queue := map[string]string{}
@@ -64,8 +64,8 @@ func TestTenAtOnce(t *testing.T) {
 	}
 }
 
-// TestRemoteRefuses: whatever a remote says no to, nothing has changed, here or
-// there, and what it said is in the error.
+// TestRemoteRefuses: if a remote rejects a push, nothing changes here or there, and the error
+// contains its message.
 func TestRemoteRefuses(t *testing.T) {
 	hook := func(name, script string) func(*repository) {
 		return func(remote *repository) {
@@ -119,12 +119,12 @@ func TestRemoteRefuses(t *testing.T) {
 	}
 }
 
-// TestAnswerIsLost: the remote takes the commit, and the connection ends before
-// it says so. It is found there, and not made a second time.
+// TestAnswerIsLost: the connection ends after the remote accepts the commit and before it answers.
+// polex finds the commit there and does not make it again.
 func TestAnswerIsLost(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
-	// The hook ends the connection once the reference has moved.
+	// The hook ends the connection after the reference has moved.
 	remote.write("hooks/post-receive", "#!/bin/sh\nkill -9 $PPID\n")
 	remote.must(os.Chmod(remote.path("hooks/post-receive"), 0o755))
 	got := start(t, order{Dir: r.dir, Mode: "push", KillAt: -1})
@@ -140,7 +140,7 @@ func TestAnswerIsLost(t *testing.T) {
 	r.clean()
 }
 
-// TestOutrun: somebody else pushes before each attempt.
+// TestOutrun: another process pushes before each attempt.
 func TestOutrun(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
@@ -180,11 +180,11 @@ func TestOutrun(t *testing.T) {
 	r.clean()
 }
 
-// TestFollow: what else the remote has by then comes along, whatever it is made
-// of; what cannot be written as it is leaves the clone alone.
+// TestFollow: the clone also receives the other changes of the remote. If Git cannot write them,
+// the clone stays unchanged.
 func TestFollow(t *testing.T) {
 	for name, tc := range map[string]struct {
-		other func(*repository) // what somebody else has pushed
+		other func(*repository) // pushed by another person
 		local func(*repository)
 		left  string
 	}{
@@ -259,8 +259,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestRemoteNames: what could be taken for an option, a pattern or an address is
-// no remote and no branch.
+// TestRemoteNames: names that look like an option, a pattern or an address are neither a remote nor
+// a branch.
 func TestRemoteNames(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()
@@ -271,7 +271,7 @@ func TestRemoteNames(t *testing.T) {
 	defer c.Close()
 	for _, tc := range []struct {
 		given commit.Remote
-		want  string // "" for none
+		want  string // "" for an error
 	}{
 		{commit.Remote{}, "origin/main"},
 		{commit.Remote{Name: "origin"}, "origin/main"},
@@ -280,7 +280,7 @@ func TestRemoteNames(t *testing.T) {
 		{commit.Remote{Name: "--upload-pack=touch x"}, ""},
 		{commit.Remote{Name: r.path("../remote.git")}, ""},
 		{commit.Remote{Branch: "-f"}, ""},
-		{commit.Remote{Branch: "+main"}, "origin/+main"}, // valid for Git, and never the beginning of a refspec here
+		{commit.Remote{Branch: "+main"}, "origin/+main"}, // valid for Git, and never at the start of a refspec here
 		{commit.Remote{Branch: "a+b@1.0"}, "origin/a+b@1.0"},
 		{commit.Remote{Branch: "für/x,y=z%#'$(id)"}, "origin/für/x,y=z%#'$(id)"},
 		{commit.Remote{Branch: "HEAD"}, ""},
@@ -300,7 +300,7 @@ func TestRemoteNames(t *testing.T) {
 	}
 }
 
-// TestBackoff: pauses grow up to the most, and chance takes no more than half.
+// TestBackoff: pauses grow up to a maximum, and at most half of each is random.
 func TestBackoff(t *testing.T) {
 	var asked []int64
 	pause := commit.Backoff(2, 100, func(n int64) int64 { asked = append(asked, n); return 0 })
@@ -319,8 +319,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestPlantedNames: the very commit goes to the very branch, whatever tags and branches
-// somebody has called by its hash or by the end of the branch's name.
+// TestPlantedNames: the push updates the right branch with the right commit, even if an attacker
+// names tags or branches like its hash or like the end of the branch.
 func TestPlantedNames(t *testing.T) {
 	r := newRepository(t, waiting)
 	told := start(t, order{Dir: r.copy().bare().clone("told").dir, Mode: "push", KillAt: -1, Attempts: 1})
@@ -359,8 +359,8 @@ func TestPlantedNames(t *testing.T) {
 	}
 }
 
-// TestLongName: a file whose name this file system cannot have keeps the clone from following,
-// and leaves no journal: what somebody else has pushed must not stop every later run.
+// TestLongName: a pushed file name that this file system does not allow keeps the clone from
+// following and leaves no journal. It must not block later runs.
 func TestLongName(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// cutOff is a repository in which a run was killed before a step.
+// cutOff returns a repository in which a run was killed before a step.
 func cutOff(t *testing.T, step string) *repository {
 	t.Helper()
 	r := newRepository(t, waiting)
@@ -23,15 +23,14 @@ func cutOff(t *testing.T, step string) *repository {
 	return r
 }
 
-// TestRecoverElsewhere: when HEAD has gone on since a run was killed, what it
-// began is taken back, or what its commit asks for is done, and nothing of
-// anybody else is touched.
+// TestRecoverElsewhere: HEAD has moved since a run was killed. The next run undoes or finishes the
+// change and does not touch the files of others.
 func TestRecoverElsewhere(t *testing.T) {
 	steps := []string{"write the files", "sync the files", "take files out of the index", "move refs/heads/main"}
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			r := cutOff(t, step)
-			r.must(os.Remove(r.path(".git/index.lock"))) // as somebody who wants to go on would
+			r.must(os.Remove(r.path(".git/index.lock"))) // as a user who wants to continue
 			r.git("stash", "--include-untracked", "--quiet")
 			r.write("later.txt", "x\n")
 			later := r.commit("Later")
@@ -74,9 +73,8 @@ func TestRecoverElsewhere(t *testing.T) {
 	})
 }
 
-// TestRecoverLeavesOthers: a file that is neither what it was nor what it was to
-// be is somebody's, and stays; what to do is said, and once it is done the next
-// run goes on.
+// TestRecoverLeavesOthers: a file with neither the old nor the new content belongs to a user and
+// stays. The error contains a correction, and after it the next run continues.
 func TestRecoverLeavesOthers(t *testing.T) {
 	for _, tc := range []struct{ step, file string }{
 		{"sync the files", "signed/a.yaml"},
@@ -106,8 +104,7 @@ func TestRecoverLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestCollected: git gc keeps what a run that was killed needs to be finished, also when it
-// runs in another work tree.
+// TestCollected: git gc keeps the objects of a killed run, also in another work tree.
 func TestCollected(t *testing.T) {
 	steps := start(t, order{Dir: newRepository(t, waiting).dir, Mode: "commit", KillAt: -1}).Steps
 	for _, linked := range []bool{false, true} {
@@ -131,7 +128,7 @@ func TestCollected(t *testing.T) {
 	}
 }
 
-// TestForeignJournal: a journal that no run has written is not acted upon.
+// TestForeignJournal: polex ignores a journal that no run has written.
 func TestForeignJournal(t *testing.T) {
 	for name, text := range map[string]string{
 		"something else":     "Fix it\n",
@@ -169,8 +166,8 @@ func TestForeignJournal(t *testing.T) {
 	}
 }
 
-// TestFetchedJournal: a journal that somebody has pushed is not acted upon, though the clone
-// fetches every reference of the remote.
+// TestFetchedJournal: polex ignores a pushed journal, even if the clone fetches every reference of
+// the remote.
 func TestFetchedJournal(t *testing.T) {
 	r := newRepository(t, waiting)
 	first := r.head()

@@ -10,20 +10,20 @@ import (
 	"testing"
 )
 
-// repository is a real Git repository, driven by the real git.
+// repository is a real Git repository, used with the real git.
 type repository struct {
 	tb  testing.TB
 	dir string
 }
 
-// waiting is a queue with what may differ among files: folders, sizes, and
-// names that begin alike.
+// waiting is a repository with pending files in different folders, with different sizes and similar
+// names.
 var waiting = map[string]string{
 	"README.md": "# Exceptions\n", "unsigned/a.yaml": "a: 1\n", "unsigned/team/b.yml": strings.Repeat("b: 2\n", 1000),
 	"unsigned/team/deep/c.json": "{}\n", "signed/old.yaml": "old: 1\n", "signed.txt": "x\n",
 }
 
-// newRepository makes a repository with one commit that holds the files.
+// newRepository creates a repository with one commit of the files.
 func newRepository(tb testing.TB, files map[string]string) *repository {
 	tb.Helper()
 	r := &repository{tb: tb, dir: filepath.Join(tb.TempDir(), "clone")}
@@ -38,8 +38,7 @@ func newRepository(tb testing.TB, files map[string]string) *repository {
 	return r
 }
 
-// bare makes a bare repository of this one, and the remote that its main
-// branch follows.
+// bare creates a bare copy of this repository, and makes it the remote of the main branch.
 func (r *repository) bare() *repository {
 	r.tb.Helper()
 	remote := &repository{tb: r.tb, dir: filepath.Join(filepath.Dir(r.dir), "remote.git")}
@@ -50,7 +49,7 @@ func (r *repository) bare() *repository {
 	return remote
 }
 
-// clone makes another clone of a bare repository.
+// clone creates another clone of a bare repository.
 func (r *repository) clone(name string) *repository {
 	r.tb.Helper()
 	c := &repository{tb: r.tb, dir: filepath.Join(filepath.Dir(r.dir), name)}
@@ -58,7 +57,7 @@ func (r *repository) clone(name string) *repository {
 	return c
 }
 
-// try runs git with nobody's configuration but the repository's.
+// try runs git with only the configuration of the repository.
 func (r *repository) try(args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.dir
@@ -117,7 +116,7 @@ func (r *repository) head() string {
 	return r.line("rev-parse", "HEAD")
 }
 
-// copy makes a copy of the repository, and of its remote, elsewhere.
+// copy copies the repository and its remote to another place.
 func (r *repository) copy() *repository {
 	r.tb.Helper()
 	to := r.tb.TempDir()
@@ -129,9 +128,8 @@ func (r *repository) copy() *repository {
 	return c
 }
 
-// clean checks that nothing is left of any attempt: work tree and index are what
-// HEAD is, the objects are whole, and there are no locks, journals or temporary
-// files.
+// clean checks that no attempt has left anything: work tree and index are equal to HEAD, the
+// objects are complete, and there are no locks, journals or temporary files.
 func (r *repository) clean() {
 	r.tb.Helper()
 	if status := r.git("status", "--porcelain", "--untracked-files=all", "--ignored"); status != "" {
@@ -153,7 +151,7 @@ func (r *repository) clean() {
 	own := r.line("rev-parse", "--absolute-git-dir")
 	entries, err := os.ReadDir(filepath.Join(own, "polex"))
 	if err != nil {
-		return // nobody was here
+		return // no run was here
 	}
 	left := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "lock" })
 	if len(left) > 0 {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestSettings: what a repository or a user has set for Git is heeded, since Git writes:
-// afterwards it calls the clone clean, and the commit holds what was proposed.
+// TestSettings: Git writes, so polex respects the settings of the repository and the user. Git then
+// reports a clean clone, and the commit contains the proposed change.
 func TestSettings(t *testing.T) {
 	attributes := func(line string) func(*repository) {
 		return func(r *repository) {
@@ -28,7 +28,7 @@ func TestSettings(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		prepare func(*repository)
-		onDisk  string // of signed/a.yaml
+		onDisk  string // content of signed/a.yaml
 		check   func(*repository)
 	}{
 		"nothing":     {prepare: func(*repository) {}},
@@ -93,8 +93,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSharedRepository: what is written in a repository that a group shares can be read and
-// replaced by the others, whatever the umask is.
+// TestSharedRepository: in a repository shared by a group, the other members can read and replace
+// all written files, for any umask.
 func TestSharedRepository(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.git("config", "core.sharedRepository", "group")
@@ -128,7 +128,7 @@ func TestSharedRepository(t *testing.T) {
 	r.clean()
 }
 
-// modes are those of the Git folder's files.
+// modes returns the modes of the files in the Git folder.
 func modes(r *repository) map[string]fs.FileMode {
 	found := map[string]fs.FileMode{}
 	r.must(filepath.WalkDir(r.path(".git"), func(path string, d fs.DirEntry, err error) error {
@@ -142,7 +142,7 @@ func modes(r *repository) map[string]fs.FileMode {
 	return found
 }
 
-// TestEnvironment: no variable leads Git to another repository, index or work tree.
+// TestEnvironment: no variable makes Git use another repository, index or work tree.
 func TestEnvironment(t *testing.T) {
 	other := newRepository(t, map[string]string{"theirs": "x"})
 	before := endOf(other, "apply")
@@ -159,8 +159,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestTwoWorkTrees: runs in two work trees of one repository at the same time each make
-// their commit.
+// TestTwoWorkTrees: concurrent runs in two work trees of one repository both make their commit.
 func TestTwoWorkTrees(t *testing.T) {
 	files := map[string]string{}
 	for i := range 150 {
@@ -187,8 +186,7 @@ func TestTwoWorkTrees(t *testing.T) {
 	}
 }
 
-// TestAnyPath: files of others come along under names of any bytes, also where a run is
-// killed meanwhile.
+// TestAnyPath: file names of others may contain any bytes, also if a run is killed.
 func TestAnyPath(t *testing.T) {
 	names := []string{"caf\xe9.txt", "line\nbreak", "tab\t\"quoted\"\\", "*.yaml", ":(top)x", "-f", "signed/\xff/\xfe.yaml", " "}
 	for n := 0; ; n++ {
@@ -218,8 +216,8 @@ func TestAnyPath(t *testing.T) {
 	}
 }
 
-// TestGitIsKilled: a Git that is killed while it writes files, alone or with the run that
-// started it, leaves nothing that the run or the next one does not put right.
+// TestGitIsKilled: Git is killed while it writes files, alone or together with the run. The run or
+// the next one repairs everything.
 func TestGitIsKilled(t *testing.T) {
 	for name, whom := range map[string]string{"Git": "$PPID", "both": "$PPID $(ps -o ppid= -p $PPID)"} {
 		t.Run(name, func(t *testing.T) {
@@ -253,8 +251,8 @@ func TestGitIsKilled(t *testing.T) {
 	}
 }
 
-// TestPushIsKilled: a run that is killed while it pushes leaves a reference, and the next run
-// removes it.
+// TestPushIsKilled: a run that is killed during a push leaves a reference, and the next run removes
+// it.
 func TestPushIsKilled(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()
@@ -273,8 +271,8 @@ func TestPushIsKilled(t *testing.T) {
 	r.clean()
 }
 
-// TestLocksOfGit: the locks that a Git leaves which is killed with its run do not stop the next
-// one, whether there is a journal or not.
+// TestLocksOfGit: a Git that is killed with its run leaves locks. They do not stop the next run,
+// with or without a journal.
 func TestLocksOfGit(t *testing.T) {
 	for _, step := range []string{"", "sync the files"} {
 		r := newRepository(t, waiting)
@@ -292,8 +290,7 @@ func TestLocksOfGit(t *testing.T) {
 	}
 }
 
-// TestGitGoesOn: while a Git that writes goes on although the run that started it was killed,
-// no other run begins.
+// TestGitGoesOn: a Git that writes outlives its killed run, and no other run starts until it ends.
 func TestGitGoesOn(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.write(".gitattributes", "*.yml filter=slow\n")
@@ -319,8 +316,7 @@ func TestGitGoesOn(t *testing.T) {
 	r.clean()
 }
 
-// TestHalfWritten: a file of which only the beginning was written is finished, and one that
-// somebody has written since is not touched.
+// TestHalfWritten: an incomplete file is finished, but a file that a user has changed since is not.
 func TestHalfWritten(t *testing.T) {
 	for name, there := range map[string]string{"the beginning": "sealed\nb: 2\nb", "nothing": "", "somebody's": "sealed\nmine\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -341,7 +337,7 @@ func TestHalfWritten(t *testing.T) {
 	}
 }
 
-// TestHiddenChanges: what Git was told not to look at is looked at here.
+// TestHiddenChanges: polex also checks files that Git is configured to skip.
 func TestHiddenChanges(t *testing.T) {
 	for _, flag := range []string{"--assume-unchanged", "--skip-worktree"} {
 		r := newRepository(t, waiting)
@@ -357,8 +353,7 @@ func TestHiddenChanges(t *testing.T) {
 	}
 }
 
-// TestRacyIndex: a file that was changed at the moment when Git last wrote the index, and that
-// has the same size as before, is still seen to be changed.
+// TestRacyIndex: a changed file is detected even if it has the same size and the time of the index.
 func TestRacyIndex(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.git("config", "core.trustCTime", "false")
@@ -377,7 +372,7 @@ func TestRacyIndex(t *testing.T) {
 	}
 }
 
-// TestReadBack: a commit that is not the one that was to be written changes nothing.
+// TestReadBack: a commit that differs from the expected one changes nothing.
 func TestReadBack(t *testing.T) {
 	real, err := exec.LookPath("git")
 	if err != nil {
@@ -409,13 +404,13 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// TestLargeBases: a file is read though Git keeps it as a change to one of another branch that
-// is far larger than any file which is read.
+// TestLargeBases: a file is readable even if Git stores it as a delta of a much larger file of
+// another branch.
 func TestLargeBases(t *testing.T) {
 	r := newRepository(t, waiting)
 	const name = "unsigned/team/b.yml"
 	r.git("checkout", "--quiet", "-b", "other")
-	for _, lines := range []int{9_000_000, 900_000, 30_000} { // Git makes a change of what has 1/32 of its base
+	for _, lines := range []int{9_000_000, 900_000, 30_000} { // Git makes a delta if the size is at least 1/32 of its base
 		r.write(name, strings.Repeat("b: 2\n", lines))
 		r.commit("Larger")
 	}
