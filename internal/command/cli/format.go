@@ -115,11 +115,11 @@ func summary(r *Report) string {
 		parts = append(parts, plural(n, "warning"))
 	}
 	switch n := r.Count(Pass) - r.Aside; {
+	case r.Status() == Passed && idle && n == 0:
+		parts = append([]string{r.Idle}, parts...)
 	case r.Done != "" && n > 0:
 		parts = append([]string{fmt.Sprintf("%d %s", n, r.Done)}, parts...)
 	case r.Done != "":
-	case r.Status() == Passed && idle && n == 0:
-		parts = append([]string{r.Idle}, parts...)
 	case r.Status() == Passed:
 		parts = append([]string{"all passed"}, parts...)
 	}

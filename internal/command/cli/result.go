@@ -58,7 +58,7 @@ func ResultOf(r *exception.Refusal) Result {
 func (r *Result) silent() bool { return r.Outcome == Pass && r.Message == "" }
 
 // NothingPending is [Report.Idle] for the folder of pending exceptions.
-const NothingPending = "nothing waits to be signed"
+const NothingPending = "no pending exceptions"
 
 // Report collects the results of one run.
 type Report struct {
