@@ -1,7 +1,6 @@
 #!/bin/sh
-# Signs what main has under unsigned/, moves it to signed/ and pushes that, from any
-# machine: by hand, as the person who signs in with their browser, or in any CI that
-# gives its jobs an identity. Run it in a clone of the repository.
+# Signs the pending exceptions of main, moves them to signed/ and pushes the result, on any machine. A
+# person signs in with a browser; a CI job uses its own identity. Run it in a clone of the repository.
 #
 #   promote.sh [flags of polex-sign, such as --identity-token FILE]
 set -eu
@@ -9,8 +8,8 @@ set -eu
 author=$(git var GIT_AUTHOR_IDENT | sed 's/>.*/>/')
 remote=$(git remote get-url origin)
 
-# A checkout of its own: what was merged is signed, by the configuration that was
-# merged, and not what lies in the work tree.
+# A separate clone, so that the merged files and the merged configuration are used, and not those of
+# the work tree.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 git clone --quiet --no-local --branch main "$remote" "$scratch/clone"

@@ -8,8 +8,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestAdmissions: what was verified for a request is known for the same content, in the
-// same cluster, between its times, and as long as few came after it.
+// TestAdmissions: the facts of a verified request are found again for the same content and cluster,
+// between its start and expiry, until many other requests have followed.
 func TestAdmissions(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	doc := func(n any) *exception.Document {

@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 )
 
-// BenchmarkAdmit answers reviews of an honest exception and of an altered one.
+// BenchmarkAdmit measures reviews of a valid exception and of an altered one.
 func BenchmarkAdmit(b *testing.B) {
 	w := inWorld(b)
 	h := handler(b, w.rules(b, guard.Settings{}, nil), guard.Config{})

@@ -10,16 +10,15 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestClockJumps: a clock that is set decides anew: what has ended by it is refused,
-// and so is what it says was signed in the future. Set right again, nothing of it is
-// left.
+// TestClockJumps: after the clock was changed, exceptions that have expired, or that were signed in
+// the future, are rejected. When the clock is correct again, they are accepted again.
 func TestClockJumps(t *testing.T) {
 	w := inWorld(t)
 	clock := now
 	h := handler(t, w.rules(t, guard.Settings{}, nil), guard.Config{Now: func() time.Time { return clock }})
 	sealed := w.sealed(t, draft("a", "exceptions", hour, ""), now.Add(-10*time.Minute))
 	raw := asJSON(t, sealed)
-	// An update that changes nothing is allowed whatever the clock says: this one does.
+	// The clock has no effect on an update without a change. This update makes a change.
 	old := asJSON(t, copied(t, sealed, func(o object) { metadata(o)["labels"] = object{"a": "b"} }))
 	for _, step := range []struct {
 		name string
@@ -44,16 +43,16 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestClockBack: what a clock that was set back finds signed in the future is told of
-// and never deleted, also where what would be refused is, and is found well once the
-// clock goes right.
+// TestClockBack: after the clock was set back, an exception that was signed in the future is
+// reported and never deleted, even with Enforce. When the clock is correct again, it passes.
 func TestClockBack(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, func(k *guard.Controller) { k.Enforce, k.Every = true, time.Minute }, w.rules(t, guard.Settings{}, nil),
 		w.sealed(t, draft("a", "x", 10*hour, ""), now.Add(-10*time.Minute)))
 	k.says(t, "found a verified", "report [a verified]")
 	k.idle(t)
-	// A timer comes whatever the clock says; a false one does not, so it is woken.
+	// A real timer does not depend on the clock. The fake one does, so the test wakes the
+	// controller.
 	wake := func() { k.Touch(exception.Identity{Name: "nothing"}) }
 	k.clock.SetTime(now.Add(-2 * hour))
 	wake()

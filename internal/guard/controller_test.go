@@ -21,8 +21,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// memory is a store in memory, which shows objects in any version by their apiVersion
-// alone, as an API server without conversion does; but for onlyBeta, which v2 lacks.
+// memory is a store in memory. Objects differ between versions only in their apiVersion, as in an
+// API server without conversion. v2 does not have the objects in onlyBeta.
 type memory struct {
 	mu      sync.Mutex
 	objects map[exception.Identity]object
@@ -33,7 +33,7 @@ type memory struct {
 
 	broken   error    // of every Read
 	unserved []string // versions
-	looks    int      // how often something was read in any version
+	looks    int      // reads in any version
 	deletes  int
 }
 
@@ -117,9 +117,8 @@ func (m *memory) Read(_ context.Context, id exception.Identity, version string) 
 
 func isDying(o object) bool { return metadata(o)["deletionTimestamp"] != nil }
 
-// Delete deletes as an API server does in the background: finalizers that are
-// somebody's keep the object, and one that is being deleted is never in the state that
-// is named.
+// Delete deletes in the background, as an API server does. Finalizers keep an object. The resource
+// version of an object that is being deleted never matches.
 func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.State) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,7 +138,7 @@ func (m *memory) Delete(_ context.Context, id exception.Identity, judged guard.S
 	return nil
 }
 
-// keeping is a controller that runs, and what it tells.
+// keeping is a running controller with its reports.
 type keeping struct {
 	*guard.Controller
 	store    *memory
@@ -172,10 +171,10 @@ func (k *keeping) Report(_ context.Context, all []*guard.Finding) error {
 
 const every = time.Hour
 
-// waitLimit is how long a controller may take that has something to say.
+// waitLimit limits the wait for the next report of a controller.
 const waitLimit = 10 * time.Second
 
-// keep runs a controller over objects, at now, until the test ends.
+// keep runs a controller with objects, at the time now, until the test ends.
 func keep(t *testing.T, change func(*guard.Controller), rules *guard.Rules, objects ...object) *keeping {
 	t.Helper()
 	k := &keeping{store: &memory{objects: map[exception.Identity]object{}}, clock: testclock.NewFakeClock(now), told: make(chan string, 100), registry: prometheus.NewRegistry()}
@@ -205,7 +204,7 @@ func keep(t *testing.T, change func(*guard.Controller), rules *guard.Rules, obje
 	return k
 }
 
-// says expects the next things that are told, in any order.
+// says expects the next reports, in any order.
 func (k *keeping) says(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
@@ -224,7 +223,7 @@ func (k *keeping) says(t *testing.T, want ...string) {
 	}
 }
 
-// idle waits until the controller waits for its clock, and has told nothing more.
+// idle waits until the controller waits for its clock, and expects no further report.
 func (k *keeping) idle(t *testing.T) {
 	t.Helper()
 	for !k.clock.HasWaiters() {
@@ -241,8 +240,7 @@ func (k *keeping) idle(t *testing.T) {
 	}
 }
 
-// TestFinds: everything that is there at start is judged, in the version that its
-// message names.
+// TestFinds: at its start, the controller judges all objects in the versions of their messages.
 func TestFinds(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-10 * time.Minute)
@@ -264,8 +262,8 @@ func TestFinds(t *testing.T) {
 		t.Errorf("it read in other versions (-want +got):\n%s", diff)
 	}
 
-	// A change is seen at once, and what has not changed is not told again. Changes in
-	// a row make one report.
+	// A change is reported at once. An unchanged object is not reported again. Several changes make
+	// one report.
 	for name, o := range map[string]object{"honest": honest, "beta": beta} {
 		k.store.put(t, copied(t, o, func(o object) { metadata(o)["labels"] = object{"a": "b"} }))
 		k.says(t, "found "+name+" altered")
@@ -275,12 +273,12 @@ func TestFinds(t *testing.T) {
 	k.says(t, "report [altered altered beta altered dying deleting elsewhere another-cluster honest altered later not-yet-valid self reaches-guard unsigned unsigned]")
 	k.idle(t)
 
-	// Its beginning comes.
+	// The exception becomes valid.
 	k.clock.SetTime(now.Add(hour / 2))
 	k.says(t, "found later verified", "report [altered altered beta altered dying deleting elsewhere another-cluster honest altered later verified self reaches-guard unsigned unsigned]")
 }
 
-// TestNewRules: what is there is judged anew when somebody else is trusted.
+// TestNewRules: stored objects are judged again when the trusted signers change.
 func TestNewRules(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", hour, ""), now.Add(-time.Minute)))
@@ -293,8 +291,7 @@ func TestNewRules(t *testing.T) {
 	k.says(t, "found a withdrawn", "report [a withdrawn]")
 }
 
-// TestRenewedInPlace: a renewal under the same name is told of and reported, since its end is
-// another one.
+// TestRenewedInPlace: a renewal under the same name is reported, because its expiry differs.
 func TestRenewedInPlace(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "exceptions", hour, ""), now))
@@ -305,7 +302,7 @@ func TestRenewedInPlace(t *testing.T) {
 	k.says(t, "found a verified", "report [a verified]")
 }
 
-// TestExpiry: an exception goes in the second in which it ends, and not before.
+// TestExpiry: an exception is deleted in the second of its expiry, and not earlier.
 func TestExpiry(t *testing.T) {
 	w := inWorld(t)
 	at := func(name string, lives time.Duration) object {
@@ -322,7 +319,7 @@ func TestExpiry(t *testing.T) {
 	k.says(t, "removed first expired", "report [altered altered second verified]")
 	k.idle(t)
 
-	// One that is replaced by a longer one stays.
+	// A replacement with a later expiry stays.
 	k.store.put(t, at("second", 40*time.Second))
 	k.says(t, "found second verified")
 	k.idle(t)
@@ -330,15 +327,15 @@ func TestExpiry(t *testing.T) {
 	k.says(t, "report [altered altered second verified]")
 	k.idle(t)
 
-	// The clock jumps ahead, and back.
+	// The clock jumps forward and back.
 	k.clock.SetTime(now.Add(-hour))
 	k.idle(t)
 	k.clock.SetTime(now.Add(hour / 2))
 	k.says(t, "removed second expired", "report [altered altered]")
 }
 
-// TestExpiryFails: a deletion that fails is tried again, and one that meets
-// another state judges that first.
+// TestExpiryFails: a failed deletion is retried. If the object has another state, that state is
+// judged first.
 func TestExpiryFails(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 10*time.Second, ""), now.Add(-time.Minute)))
@@ -354,8 +351,8 @@ func TestExpiryFails(t *testing.T) {
 	k.says(t, "removed a expired", "report []")
 }
 
-// TestExpiryOfAnother: what is there when the time comes is judged, and not what
-// was there when it was planned.
+// TestExpiryOfAnother: at the planned time, the current object is judged, and not the one that was
+// planned.
 func TestExpiryOfAnother(t *testing.T) {
 	w := inWorld(t)
 	at := func(lives time.Duration) object {
@@ -373,7 +370,7 @@ func TestExpiryOfAnother(t *testing.T) {
 			k.says(t, "found a verified", "report [a verified]")
 			k.idle(t)
 			k.store.mu.Lock()
-			k.store.touch = nil // the news is still on its way
+			k.store.touch = nil // the news has not arrived yet
 			k.store.mu.Unlock()
 			k.store.put(t, tc.there)
 			k.clock.SetTime(now.Add(10 * time.Second))
@@ -383,7 +380,7 @@ func TestExpiryOfAnother(t *testing.T) {
 	}
 }
 
-// TestExpiryOfOthers: another kind than an exception is told of, and stays.
+// TestExpiryOfOthers: an object of another kind is reported and stays.
 func TestExpiryOfOthers(t *testing.T) {
 	w := inWorld(t)
 	rules := w.rules(t, guard.Settings{}, func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} })
@@ -399,8 +396,8 @@ func TestExpiryOfOthers(t *testing.T) {
 	k.idle(t)
 }
 
-// TestEnforce: what would be refused goes once it has been so for a whole
-// interval, and only if that was asked for.
+// TestEnforce: with Enforce, a rejected exception is deleted after one interval. Otherwise it
+// stays.
 func TestEnforce(t *testing.T) {
 	w := inWorld(t)
 	honest := w.sealed(t, draft("honest", "x", 100*hour, ""), now.Add(-time.Minute))

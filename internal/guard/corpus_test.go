@@ -16,9 +16,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// TestCorpus asks for every document of the attack corpus to be created and, of
-// those that the API server could be asked for, each has to be answered as the
-// verifier answers it.
+// TestCorpus sends a CREATE for every document of the attack corpus. If the API server could send
+// such a review, the guard has to answer as the verifier does.
 func TestCorpus(t *testing.T) {
 	cases, err := attacks.Read()
 	if err != nil {
@@ -36,13 +35,13 @@ func TestCorpus(t *testing.T) {
 					t.Fatalf("there is no document that could be %s", want)
 				}
 				if err != nil {
-					continue // clients make no JSON of it
+					continue // a client cannot encode it as JSON
 				}
 				if want == "duplicate-identity" {
-					want = attacks.Verified // the API server knows what is there
+					want = attacks.Verified // the API server knows the object
 				}
 				if _, narrowed := doc.Lookup("spec", "matchConditions"); want == attacks.Verified && doc.GroupKind().Group == exception.PoliciesGroup && !narrowed {
-					want = guard.ReasonReachesGuard // the verifier does not ask what is exempt
+					want = guard.ReasonReachesGuard // the verifier does not check the exempted resources
 				}
 				asked++
 				got := judged(t, h, request(t, admissionv1.Create, jsonOf(t, doc), nil))
@@ -69,7 +68,7 @@ func jsonOf(t *testing.T, doc *exception.Document) []byte {
 	return raw
 }
 
-// rulesOf makes rules of a case's policy and root.
+// rulesOf returns rules for the policy and root of a case.
 func rulesOf(t *testing.T, c *attacks.Case) *guard.Rules {
 	t.Helper()
 	dir := t.TempDir()

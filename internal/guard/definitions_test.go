@@ -15,7 +15,7 @@ import (
 // defined are definitions that a test changes.
 type defined struct {
 	*guard.Definitions
-	now    atomic.Pointer[guard.Conversions] // nil cannot be read
+	now    atomic.Pointer[guard.Conversions] // nil: they cannot be read
 	failed chan string
 }
 
@@ -34,7 +34,7 @@ func define(t *testing.T) *defined {
 	return d
 }
 
-// becomes changes what the definitions say, and looks at them.
+// becomes changes the definitions and reads them.
 func (d *defined) becomes(t *testing.T, c *guard.Conversions) {
 	t.Helper()
 	d.now.Store(c)
@@ -47,8 +47,8 @@ var (
 	byWebhook  = &guard.Conversions{legacyKind: "a webhook"}
 )
 
-// TestConverted: while a webhook converts exceptions none of them is verified, for
-// others may be shown something else. None is deleted for it, and each goes at its end.
+// TestConverted: while a webhook converts exceptions, none of them is verified, because Kyverno may
+// see another exception. They are not deleted for this reason, but each is deleted when it expires.
 func TestConverted(t *testing.T) {
 	w := inWorld(t)
 	d := define(t)
@@ -62,17 +62,17 @@ func TestConverted(t *testing.T) {
 	k.clock.Step(2 * time.Second)
 	k.says(t, "found a conversion-webhook", "report [a conversion-webhook]")
 	k.idle(t)
-	k.clock.Step(9 * time.Minute) // with Enforce, others would be gone
+	k.clock.Step(9 * time.Minute) // with Enforce, other exceptions would be deleted
 	k.idle(t)
 	if k.store.count() != 1 {
 		t.Fatal("it is gone before its end")
 	}
-	k.clock.Step(time.Minute) // its end, and long before everything is looked at again
+	k.clock.Step(time.Minute) // its expiry, long before the next check of all objects
 	k.says(t, "removed a expired", "report []")
 }
 
-// TestDefinitionsUnread: as long as nobody could read the definitions, nothing is
-// verified; what was read once counts until something else is.
+// TestDefinitionsUnread: nothing is verified until the definitions have been read. A successful
+// read stays valid until the next one.
 func TestDefinitionsUnread(t *testing.T) {
 	w := inWorld(t)
 	d := define(t)
@@ -91,7 +91,7 @@ func TestDefinitionsUnread(t *testing.T) {
 	if got := <-d.failed; !strings.Contains(got, "forbidden") {
 		t.Error(got)
 	}
-	<-d.failed // again, since it could be read in between
+	<-d.failed // a second report, because a read succeeded between the failures
 	select {
 	case got := <-d.failed:
 		t.Errorf("it is told again: %s", got)

@@ -20,7 +20,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 )
 
-// deletes posts a review where deletions are answered.
+// deletes posts a review to the handler for deletions.
 func deletes(t *testing.T, h *guard.Handler, raw io.Reader) (*admissionv1.AdmissionResponse, int) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -42,14 +42,14 @@ func deletionOf(t *testing.T) []byte {
 	return body(t, r)
 }
 
-// TestDeletionsAreAllowed: whatever stands in the way of a review of a DELETE, it is
-// allowed, and what is known of it is told. Another operation is not.
+// TestDeletionsAreAllowed: every review of a DELETE is allowed, also if it cannot be read. The
+// answer contains its known facts. Another operation is rejected.
 func TestDeletionsAreAllowed(t *testing.T) {
 	whole := deletionOf(t)
 	for name, tc := range map[string]struct {
 		rules *guard.Rules
 		body  io.Reader
-		user  string // that is told
+		user  string // in the report
 	}{
 		"as it comes":         {rules: inWorld(t).rules(t, guard.Settings{}, nil), body: bytes.NewReader(whole), user: "argocd"},
 		"no configuration":    {body: bytes.NewReader(whole), user: "argocd"},
@@ -83,7 +83,7 @@ func TestDeletionsAreAllowed(t *testing.T) {
 	})
 }
 
-// TestDeletionsWaitForNobody: a guard that is busy allows a DELETE at once.
+// TestDeletionsWaitForNobody: a busy guard allows a DELETE at once.
 func TestDeletionsWaitForNobody(t *testing.T) {
 	s := stall(t, guard.Config{Deadline: time.Hour, Concurrent: 1, Waiting: 1})
 	answers := make(chan string)
@@ -93,7 +93,7 @@ func TestDeletionsWaitForNobody(t *testing.T) {
 			answers <- reasonOf(t, response)
 		}()
 	}
-	<-s.arrived // one is judged, and one waits or is about to
+	<-s.arrived // one is judged, and one waits or soon will
 	response, code := deletes(t, s.Handler, bytes.NewReader(deletionOf(t)))
 	if response == nil || !response.Allowed {
 		t.Errorf("%d %+v", code, response)
@@ -106,8 +106,8 @@ func TestDeletionsWaitForNobody(t *testing.T) {
 	}
 }
 
-// TestSlowBodiesGiveWay: where as many bodies are read as may be, the oldest gives way
-// to a new one, by HTTP/1.1 and by HTTP/2.
+// TestSlowBodiesGiveWay: at the limit of bodies, a new one stops the oldest, with HTTP/1.1 and
+// HTTP/2.
 func TestSlowBodiesGiveWay(t *testing.T) {
 	for name, slowly := range map[string]func(*testing.T, *httptest.Server, chan<- error){"HTTP/1.1": onConnection, "HTTP/2": onStream} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 			for range slow {
 				slowly(t, server, ended)
 			}
-			for range slow - reading { // they made room: all have come
+			for range slow - reading { // the others were stopped, so all have arrived
 				if err := <-ended; err != nil {
 					t.Error(err)
 				}
@@ -140,12 +140,12 @@ func TestSlowBodiesGiveWay(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesGiveWay: a large body that waits for a place gives way to a new one as
-// any other: what waits is not held for longer than the bound allows.
+// TestLargeBodiesGiveWay: a new body also stops a large body that waits for a place, so the limit
+// includes waiting bodies.
 func TestLargeBodiesGiveWay(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Hour, Reading: 2, Concurrent: 1})
 	ended := make(chan string, 10)
-	for range 4 { // one has the place, two wait for it, and the next takes the place of the older
+	for range 4 { // one has the place, two wait, and the next one stops the older of these
 		body, sender := io.Pipe()
 		w := &stoppable{httptest.NewRecorder(), body}
 		t.Cleanup(func() { _ = sender.Close() })
@@ -167,8 +167,8 @@ func TestLargeBodiesGiveWay(t *testing.T) {
 	}
 }
 
-// stoppable is a writer whose body can be ended from elsewhere. A deadline that is still
-// to come never does.
+// stoppable is a writer with a body that another goroutine can end. A deadline in the future does
+// not end it.
 type stoppable struct {
 	*httptest.ResponseRecorder
 	body *io.PipeReader
@@ -181,8 +181,7 @@ func (s *stoppable) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// onConnection sends a body that does not end, on a connection of its own, and says what
-// became of it.
+// onConnection sends an endless body on its own connection and reports the outcome.
 func onConnection(t *testing.T, server *httptest.Server, ended chan<- error) {
 	t.Helper()
 	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), server.Client().Transport.(*http.Transport).TLSClientConfig)
@@ -202,7 +201,7 @@ func onConnection(t *testing.T, server *httptest.Server, ended chan<- error) {
 	}()
 }
 
-// onStream does so on a stream of a connection that all share.
+// onStream does the same on a stream of a shared connection.
 func onStream(t *testing.T, server *httptest.Server, ended chan<- error) {
 	t.Helper()
 	body, sender := io.Pipe()
@@ -220,8 +219,7 @@ func onStream(t *testing.T, server *httptest.Server, ended chan<- error) {
 	}()
 }
 
-// TestQuestionsLeaveRoom: however many questions there are, half of the turns and of
-// the places to wait for one are for reviews.
+// TestQuestionsLeaveRoom: half of the turns and of the waiting places are reserved for reviews.
 func TestQuestionsLeaveRoom(t *testing.T) {
 	s := stall(t, guard.Config{Deadline: time.Hour, Concurrent: 2, Waiting: 2})
 	answers := make(chan string)
@@ -231,7 +229,7 @@ func TestQuestionsLeaveRoom(t *testing.T) {
 			answers <- a.Reason
 		}()
 	}
-	<-s.arrived // one is judged, one waits, and one is told to come again
+	<-s.arrived // one is judged, one waits, and one is rejected as overloaded
 	if got := <-answers; got != "overloaded" {
 		t.Errorf("%q, want overloaded", got)
 	}
@@ -239,7 +237,7 @@ func TestQuestionsLeaveRoom(t *testing.T) {
 		response, _ := post(t, s, body(t, signed(t)))
 		answers <- reasonOf(t, response)
 	}()
-	<-s.arrived // the review is judged beside it
+	<-s.arrived // the review is judged at the same time
 	close(s.release)
 	for range 3 {
 		if got := <-answers; got != "verified" {

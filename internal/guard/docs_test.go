@@ -23,7 +23,7 @@ func page(t *testing.T) string {
 	return string(raw)
 }
 
-// TestDocumentedReasons: every reason of the guard's own is on its page.
+// TestDocumentedReasons: the page documents every reason of the guard.
 func TestDocumentedReasons(t *testing.T) {
 	text := page(t)
 	for _, reason := range guard.Reasons() {
@@ -33,7 +33,7 @@ func TestDocumentedReasons(t *testing.T) {
 	}
 }
 
-// TestDocumentedMetrics: the page names every metric, and no other.
+// TestDocumentedMetrics: the page documents every metric and no other.
 func TestDocumentedMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	if _, err := guard.NewMetrics(registry, nil); err != nil {
@@ -58,7 +58,7 @@ func TestDocumentedMetrics(t *testing.T) {
 	}
 }
 
-// TestDocumentedConfigurations: the page's configurations can be meant.
+// TestDocumentedConfigurations: the configurations on the page are valid.
 func TestDocumentedConfigurations(t *testing.T) {
 	read := 0
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page(t), -1) {
@@ -66,7 +66,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if doc.Text("kind") != "Config" || doc.GroupKind().Group != "polex.dev" { // a kubeconfig is one, too
+		if doc.Text("kind") != "Config" || doc.GroupKind().Group != "polex.dev" { // a kubeconfig has the kind Config too
 			continue
 		}
 		read++
@@ -87,8 +87,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 }
 
-// TestDocumentedQuestion: the page's question and answer have the fields that there
-// are, and no other.
+// TestDocumentedQuestion: the question and the answer on the page have exactly the existing fields.
 func TestDocumentedQuestion(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(page(t), -1)
 	if len(blocks) != 2 {

@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// TestGit: what cannot be read is told once, counts for nothing as long as that
-// lasts, and is not read anew when it comes back as it was.
+// TestGit: a read error is reported once. Nothing is known until the next success, and unchanged
+// content is not read again.
 func TestGit(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	metrics, err := guard.NewMetrics(registry, time.Now)
@@ -43,7 +43,7 @@ func TestGit(t *testing.T) {
 	for _, step := range []struct {
 		name   string
 		read   func() (*guard.Commit, error)
-		asked  string // the state that it is asked by
+		asked  string // the state in the request
 		counts *guard.Commit
 		metric float64
 		told   []string
@@ -79,7 +79,7 @@ func TestGit(t *testing.T) {
 		t.Errorf("it was read at %v, want %v", got, want.Unix())
 	}
 
-	// Being told to end says nothing of the repository.
+	// A cancelled read is not an error of the repository.
 	read = reads(first, nil)
 	g.Once(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -90,7 +90,7 @@ func TestGit(t *testing.T) {
 	}
 }
 
-// held is a repository that a test decides about.
+// held is a repository under the control of a test.
 type held struct {
 	*guard.Git
 	commit *guard.Commit
@@ -113,7 +113,7 @@ func newHeld(t *testing.T, objects ...object) *held {
 	return h
 }
 
-// holds makes the repository move to a commit that holds objects and no other.
+// holds moves the repository to a commit with these objects only.
 func (h *held) holds(t *testing.T, objects ...object) {
 	t.Helper()
 	h.n++
@@ -133,19 +133,19 @@ func (h *held) holds(t *testing.T, objects ...object) {
 	h.fails(t, nil)
 }
 
-// fails makes the repository unreadable, or readable again.
+// fails makes the repository unreadable, or readable with nil.
 func (h *held) fails(t *testing.T, err error) {
 	h.fail = err
 	h.Once(t.Context())
 }
 
-// TestUnknownToGit: an exception that the repository lacks is told of, as soon as
-// it is known to lack it, and nothing else is.
+// TestUnknownToGit: an exception is reported as soon as the repository is known not to contain it.
+// Other exceptions are not.
 func TestUnknownToGit(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-10 * time.Minute)
 	in, out := w.sealed(t, draft("in", "x", hour, ""), early), w.sealed(t, draft("out", "x", hour, ""), early)
-	replacedIn := w.sealed(t, draft("replaced", "x", 2*hour, ""), early) // of the same name
+	replacedIn := w.sealed(t, draft("replaced", "x", 2*hour, ""), early) // with the same name
 	replacedOut := w.sealed(t, draft("replaced", "x", hour, ""), early)
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map, namespace: x, annotations: {polex.dev/expires-at: %q}}\n", now.Add(hour).UTC().Format(time.RFC3339))
 	rules := w.rules(t, guard.Settings{}, func(c *trust.Config) {
@@ -162,27 +162,26 @@ func TestUnknownToGit(t *testing.T) {
 		report("unknown-to-git", "unknown-to-git"))
 	k.idle(t)
 
-	// It comes to be known, without anything happening to the object.
+	// The repository gets the exception, without an event for the object.
 	git.holds(t, in, out, replacedIn)
 	k.clock.Step(time.Second)
 	k.says(t, "found out verified", report("verified", "unknown-to-git"))
 	k.idle(t)
 
-	// What it holds cannot be said.
+	// The content becomes unknown.
 	git.fails(t, errors.New("damaged"))
 	k.clock.Step(time.Second)
 	k.says(t, "found replaced verified", report("verified", "verified"))
 	k.idle(t)
 
-	// It holds nothing any more.
+	// The repository becomes empty.
 	git.holds(t)
 	k.clock.Step(time.Second)
 	k.says(t, "found in unknown-to-git", "found out unknown-to-git", "found replaced unknown-to-git",
 		"report [altered altered in unknown-to-git map verified out unknown-to-git replaced unknown-to-git]")
 }
 
-// TestOutsideGit: whose exceptions need not be in Git is for the configuration to
-// say, and for the signature.
+// TestOutsideGit: only the configuration and the signature permit an exception outside of Git.
 func TestOutsideGit(t *testing.T) {
 	w := inWorld(t)
 	o := w.sealed(t, draft("a", "x", hour, ""), now.Add(-time.Minute))
@@ -197,8 +196,8 @@ func TestOutsideGit(t *testing.T) {
 	}
 }
 
-// TestEnforceGit: what Git does not know goes once that has been so for a whole
-// interval without a gap, if that is asked for, and ends at its own end.
+// TestEnforceGit: with Enforce, an exception that is unknown to Git for a whole interval without a
+// gap is deleted. Otherwise it is deleted when it expires.
 func TestEnforceGit(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-time.Minute)
@@ -206,10 +205,10 @@ func TestEnforceGit(t *testing.T) {
 	unknown := []string{"found out unknown-to-git", "report [in verified out unknown-to-git]"}
 	known := []string{"found out verified", "report [in verified out verified]"}
 	for name, tc := range map[string]struct {
-		kept  bool // --enforce-existing is not given
+		kept  bool // without --enforce-existing
 		meets func(*testing.T, *keeping, *held)
-		says  []string // to that
-		then  []string // after a whole interval from the start
+		says  []string // expected reports
+		then  []string // expected reports after one interval
 	}{
 		"a whole interval": {then: []string{"removed out unknown-to-git", "report [in verified]"}},
 		"not asked for":    {kept: true},
@@ -242,8 +241,8 @@ func TestEnforceGit(t *testing.T) {
 	}
 }
 
-// TestExpiryOfUnknown: an exception that Git does not know, any more say, ends when
-// it was signed to, without waiting for the next look at everything.
+// TestExpiryOfUnknown: an exception that is not in Git expires at its signed time, before the next
+// check of all objects.
 func TestExpiryOfUnknown(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, func(k *guard.Controller) { k.Git = newHeld(t).Git }, w.rules(t, guard.Settings{}, nil),

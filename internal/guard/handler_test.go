@@ -19,8 +19,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestNotReviews: what is no review is answered by a status of HTTP, which the
-// API server takes for a failure.
+// TestNotReviews: a body that is not a review gets an HTTP error, which the API server counts as a
+// failure.
 func TestNotReviews(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
 	for name, tc := range map[string]struct {
@@ -48,8 +48,8 @@ func TestNotReviews(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a review beyond the bound is denied, by its uid, and an object
-// within the bound of a review and beyond that of a document too.
+// TestTooLarge: a review beyond the limit is denied with its uid. So is an object that is within
+// the limit of a review but beyond that of a document.
 func TestTooLarge(t *testing.T) {
 	w := inWorld(t)
 	h := handler(t, w.rules(t, guard.Settings{}, nil), guard.Config{})
@@ -70,7 +70,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestWithoutRules: as long as there is no configuration, nothing is allowed.
+// TestWithoutRules: without a configuration, nothing is allowed.
 func TestWithoutRules(t *testing.T) {
 	r := request(t, create, asJSON(t, object{"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": object{"name": "a", "namespace": "b"}}), nil)
 	if got := judged(t, handler(t, nil, guard.Config{}), r); got != "undecided" {
@@ -78,7 +78,7 @@ func TestWithoutRules(t *testing.T) {
 	}
 }
 
-// stalled is a handler whose requests wait in their count until they are let go.
+// stalled is a handler with requests that wait in Count until the test releases them.
 type stalled struct {
 	*guard.Handler
 	arrived, release chan struct{}
@@ -101,8 +101,8 @@ func signed(t *testing.T) *admissionv1.AdmissionRequest {
 	return request(t, create, asJSON(t, inWorld(t).sealed(t, draft("a", "exceptions", hour, ""), now.Add(-time.Minute))), nil)
 }
 
-// TestDeadline: a request that lasts too long is denied while it is still worked
-// on, and by the time that the API server waits where that is less.
+// TestDeadline: a request that takes too long is denied before its work ends. A shorter timeout of
+// the API server takes precedence.
 func TestDeadline(t *testing.T) {
 	s := stall(t, guard.Config{Deadline: time.Nanosecond})
 	if got := judged(t, s, signed(t)); got != "undecided" && got != "overloaded" {
@@ -119,13 +119,12 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestServerEnds: a request that has come is decided, also when the server that it
-// came to is told to end.
+// TestServerEnds: a request that has arrived is decided, also when the server is shutting down.
 func TestServerEnds(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 20 { // what is done by then is a matter of luck
+	for range 20 { // the work may or may not be finished, so repeat
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/admit", bytes.NewReader(body(t, signed(t)))))
 		if !strings.Contains(w.Body.String(), `"reason":"verified"`) {
@@ -134,8 +133,8 @@ func TestServerEnds(t *testing.T) {
 	}
 }
 
-// TestConcurrent: no more requests are worked on at once than are configured; a
-// few more wait, and the rest is told to come again.
+// TestConcurrent: at the limit of concurrent requests, a few more wait, and all others are rejected
+// as overloaded.
 func TestConcurrent(t *testing.T) {
 	s := stall(t, guard.Config{Deadline: time.Minute, Concurrent: 2, Waiting: 3})
 	raw := body(t, signed(t))
@@ -167,8 +166,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestSlowBodies: bodies that do not end, small and large ones, hold no turn of those
-// that do.
+// TestSlowBodies: small and large bodies that do not end occupy no turn of complete ones.
 func TestSlowBodies(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: time.Minute, Concurrent: 2, Waiting: 20})
 	var slow sync.WaitGroup
@@ -180,7 +178,7 @@ func TestSlowBodies(t *testing.T) {
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", body))
 		})
 		sent := []byte("{")
-		if n < 2 { // as many as may be large
+		if n < 2 { // the number of large requests
 			sent = bytes.Repeat([]byte(" "), 1<<20)
 		}
 		if _, err := sender.Write(sent); err != nil {
@@ -192,7 +190,7 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestLarge: no more large reviews are held at once than are configured.
+// TestLarge: the number of large reviews in memory is limited.
 func TestLarge(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Deadline: 10 * time.Millisecond, Concurrent: 1})
 	body, sender := io.Pipe()
@@ -212,7 +210,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestBrokenBody: a body that ends too soon is denied, whatever came of it.
+// TestBrokenBody: a body that ends too early is denied.
 func TestBrokenBody(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
 	raw := body(t, signed(t))
@@ -228,8 +226,8 @@ type errorReader struct{}
 
 func (errorReader) Read([]byte) (int, error) { return 0, errors.New("gone") }
 
-// TestMessage: the message is one printable line of at most a KiB that ends with
-// what to do, whatever the object says.
+// TestMessage: for every object, the message is one printable line of at most 1 KiB that ends with
+// the hint.
 func TestMessage(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
 	o := inWorld(t).sealed(t, draft("a", "exceptions", hour, ""), now.Add(-time.Minute))
@@ -253,7 +251,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestObserved: every answer is told, with who asked and what was verified.
+// TestObserved: every answer is reported, with the user and the verified facts.
 func TestObserved(t *testing.T) {
 	var seen []*guard.Decision
 	w := inWorld(t)

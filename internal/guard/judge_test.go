@@ -19,8 +19,8 @@ const (
 	update = admissionv1.Update
 )
 
-// TestJudge: what the guard decides beyond the verifier, one request each, and the
-// same when it is asked by others than the API server.
+// TestJudge: the decisions of the guard in addition to the verifier, one request each. A question
+// from another client gets the same answer.
 func TestJudge(t *testing.T) {
 	w := inWorld(t)
 	at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
@@ -191,7 +191,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// touched is an object with what the API server writes at a change, and nothing else.
+// touched returns an object with changes only in the fields that the API server writes.
 func touched(t *testing.T, o object) object {
 	t.Helper()
 	return copied(t, o, func(o object) {

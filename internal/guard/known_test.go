@@ -12,8 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// TestKnownPolicies: what the configuration says of policies and of the namespace kyverno decides,
-// whoever signed the exception.
+// TestKnownPolicies: guard.policies and guard.allowInKyverno determine the result for every signer.
 func TestKnownPolicies(t *testing.T) {
 	w := inWorld(t)
 	read := func(text string) *kyverno.PolicySet {

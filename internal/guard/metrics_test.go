@@ -16,8 +16,7 @@ import (
 
 const nextExpiry = "polex_guard_next_expiry_seconds"
 
-// TestNextExpiry: what is measured is the nearest end, and not the beginning of what
-// is still to come.
+// TestNextExpiry: the metric is the next expiry, and not the start of an exception.
 func TestNextExpiry(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-time.Minute)
@@ -28,15 +27,15 @@ func TestNextExpiry(t *testing.T) {
 	k.idle(t)
 	k.expects(t, 2*hour)
 
-	// What is altered may say any end.
+	// An altered exception can state any expiry.
 	k.store.put(t, copied(t, soon, func(o object) { o["spec"] = object{} }))
 	k.says(t, "found soon altered")
 	k.idle(t)
 	k.expects(t, 2*hour)
 }
 
-// TestNextExpiryOfWhatStays: while an exception that has ended cannot be deleted, it is
-// the nearest, whatever else is looked at meanwhile.
+// TestNextExpiryOfWhatStays: an expired exception that cannot be deleted stays the next one, also
+// if other objects change.
 func TestNextExpiryOfWhatStays(t *testing.T) {
 	w := inWorld(t)
 	other := w.sealed(t, draft("b", "x", hour, ""), now.Add(-time.Minute))
@@ -62,8 +61,7 @@ func TestNextExpiryOfWhatStays(t *testing.T) {
 	k.expects(t, hour-13*time.Second)
 }
 
-// TestNextExpiryOfNone: another kind is not deleted when it ends, and so is not what is
-// waited for.
+// TestNextExpiryOfNone: objects of other kinds do not expire, so they are not in the metric.
 func TestNextExpiryOfNone(t *testing.T) {
 	w := inWorld(t)
 	other := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, annotations: {polex.dev/expires-at: %q}}\n", now.Add(hour).UTC().Format(time.RFC3339))
@@ -75,7 +73,7 @@ func TestNextExpiryOfNone(t *testing.T) {
 	}
 }
 
-// expects expects the next end in so long.
+// expects expects the next expiry after this duration.
 func (k *keeping) expects(t *testing.T, in time.Duration) {
 	t.Helper()
 	if got := measured(t, k.registry, nextExpiry); got != in.Seconds() {
@@ -83,8 +81,8 @@ func (k *keeping) expects(t *testing.T, in time.Duration) {
 	}
 }
 
-// TestRefusalsFromZero: what a request may be refused for is counted before it happens,
-// so that the first time is a rise.
+// TestRefusalsFromZero: the counters of rejections exist before the first one, so that Prometheus
+// sees an increase.
 func TestRefusalsFromZero(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	if _, err := guard.NewMetrics(registry, time.Now); err != nil {

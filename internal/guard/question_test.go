@@ -16,7 +16,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// questionOf asks about the same as a request.
+// questionOf returns the question for a request.
 func questionOf(r *admissionv1.AdmissionRequest) guard.Question {
 	return guard.Question{
 		Operation: r.Operation, Kind: r.Kind, RequestKind: r.RequestKind, Namespace: r.Namespace, Name: r.Name, SubResource: r.SubResource,
@@ -24,7 +24,7 @@ func questionOf(r *admissionv1.AdmissionRequest) guard.Question {
 	}
 }
 
-// ask posts a question, as it is or as text, and returns the answer with its status.
+// ask posts a question, as a value or as text, and returns the answer and its status.
 func ask(t testing.TB, h *guard.Handler, q any) (guard.Answer, int) {
 	t.Helper()
 	raw, isText := q.(string)
@@ -46,7 +46,7 @@ func ask(t testing.TB, h *guard.Handler, q any) (guard.Answer, int) {
 	return a, w.Code
 }
 
-// agrees holds the answer to a question against the one to the request.
+// agrees compares the answer to a question with the answer to the request.
 func agrees(t testing.TB, h *guard.Handler, r *admissionv1.AdmissionRequest, reason string, allowed bool) {
 	t.Helper()
 	if r.Operation != create && r.Operation != update {
@@ -64,7 +64,7 @@ func agrees(t testing.TB, h *guard.Handler, r *admissionv1.AdmissionRequest, rea
 	}
 }
 
-// TestNotQuestions: what is no question is denied, in a form that says so.
+// TestNotQuestions: a body that is not a question is denied with an Answer.
 func TestNotQuestions(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
 	whole, err := json.Marshal(questionOf(signed(t)))
@@ -106,8 +106,7 @@ func TestNotQuestions(t *testing.T) {
 	}
 }
 
-// TestAnswer: an answer says who signed and until when, and that of a refusal what
-// to do.
+// TestAnswer: an answer contains the signer and the expiry, and a rejection contains a hint.
 func TestAnswer(t *testing.T) {
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{})
 	r := signed(t)
@@ -122,7 +121,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreObserved: a question is told as one, read or not.
+// TestQuestionsAreObserved: a question is reported as such, also if it cannot be read.
 func TestQuestionsAreObserved(t *testing.T) {
 	var seen []*guard.Decision
 	h := handler(t, inWorld(t).rules(t, guard.Settings{}, nil), guard.Config{Observe: func(d *guard.Decision, _ time.Duration) { seen = append(seen, d) }})
@@ -135,8 +134,8 @@ func TestQuestionsAreObserved(t *testing.T) {
 	}
 }
 
-// TestQuestionsShareTheBounds: questions take their turns with reviews, and are
-// denied where there is no room.
+// TestQuestionsShareTheBounds: questions and reviews share turns, and a question without a place is
+// denied.
 func TestQuestionsShareTheBounds(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	h := handler(t, inWorld(t).rules(t, guard.Settings{MaxPerNamespace: 1}, nil), guard.Config{Deadline: time.Minute, Concurrent: 1, Waiting: 1,
@@ -151,7 +150,7 @@ func TestQuestionsShareTheBounds(t *testing.T) {
 		response, _ := post(t, h, raw)
 		answers <- reasonOf(t, response)
 	}()
-	<-arrived // it has the one turn; of the next two one waits, and one is told to come again
+	<-arrived // it has the turn; of the next two, one waits and one is overloaded
 	for range 2 {
 		go func() {
 			a, code := ask(t, h, q)

@@ -11,7 +11,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// dying is an object that somebody deletes in the foreground.
+// dying returns an object that is being deleted in the foreground.
 func dying(t *testing.T, o object, finalizers ...any) object {
 	return copied(t, o, func(o object) {
 		metadata(o)["deletionTimestamp"], metadata(o)["deletionGracePeriodSeconds"] = "2026-01-01T00:00:00Z", int64(0)
@@ -19,8 +19,8 @@ func dying(t *testing.T, o object, finalizers ...any) object {
 	})
 }
 
-// TestExpiryWhileDeleted: what is being deleted counts until it is gone. So it ends at
-// its end, and what is wrong with it is found.
+// TestExpiryWhileDeleted: an exception that is being deleted is effective until it is gone. So it
+// expires, and its problems are reported.
 func TestExpiryWhileDeleted(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-time.Minute)
@@ -46,7 +46,7 @@ func TestExpiryWhileDeleted(t *testing.T) {
 	}
 }
 
-// nested is a value of so many levels.
+// nested returns a value with this number of levels.
 func nested(levels int) any {
 	var v any = "x"
 	for range levels {
@@ -55,8 +55,7 @@ func nested(levels int) any {
 	return v
 }
 
-// TestUnreadable: what cannot be read is found as anything else is, and removed if that
-// is asked for.
+// TestUnreadable: an unreadable object is reported, and with Enforce deleted.
 func TestUnreadable(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-time.Minute)
@@ -88,8 +87,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestUnservedVersionOfAnother: a message of a version that is not served counts for
-// nothing where nobody signed it, or for another object.
+// TestUnservedVersionOfAnother: a message in a version that is not served has no effect if it is
+// unsigned or for another object.
 func TestUnservedVersionOfAnother(t *testing.T) {
 	w := inWorld(t)
 	early := now.Add(-time.Minute)
@@ -108,9 +107,8 @@ func TestUnservedVersionOfAnother(t *testing.T) {
 	}
 }
 
-// TestExpiryOfUnserved: an end is kept where the version that was signed is not served
-// any more, also by a guard that starts after that, and where conversion makes something
-// else of it.
+// TestExpiryOfUnserved: the expiry stays known if the signed version is no longer served, also
+// after a restart of the guard and if the conversion changes the exception.
 func TestExpiryOfUnserved(t *testing.T) {
 	w := inWorld(t)
 	o := w.sealed(t, replaced(t, draft("a", "x", 10*time.Second, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), now.Add(-time.Minute))
@@ -125,8 +123,8 @@ func TestExpiryOfUnserved(t *testing.T) {
 	}
 }
 
-// TestExpiryOfMany: what ends at once goes at once, also where somebody changes it in
-// that moment.
+// TestExpiryOfMany: exceptions with the same expiry are deleted at once, also if somebody changes
+// them at that moment.
 func TestExpiryOfMany(t *testing.T) {
 	w := inWorld(t)
 	var all []object
@@ -147,8 +145,8 @@ func TestExpiryOfMany(t *testing.T) {
 	k.says(t, append(removed, "found a-07 expired", "report []")...)
 }
 
-// TestJudgedOnce: nothing is read or judged again that has not changed, and rules and
-// clocks that have make everything be.
+// TestJudgedOnce: an unchanged object is not read or judged again. After a change of the rules or
+// the clock, all objects are.
 func TestJudgedOnce(t *testing.T) {
 	w := inWorld(t)
 	k := keep(t, nil, w.rules(t, guard.Settings{}, nil), w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute)))
@@ -174,8 +172,7 @@ func TestJudgedOnce(t *testing.T) {
 	}
 }
 
-// TestChangedInAnotherVersion: a change that only the version shows that was signed is
-// found.
+// TestChangedInAnotherVersion: a change is found that only the signed version shows.
 func TestChangedInAnotherVersion(t *testing.T) {
 	w := inWorld(t)
 	o := w.sealed(t, replaced(t, draft("a", "x", 100*hour, ""), "kyverno.io/v2", "kyverno.io/v2beta1"), now.Add(-time.Minute))
@@ -186,14 +183,14 @@ func TestChangedInAnotherVersion(t *testing.T) {
 	k.says(t, "found a altered")
 }
 
-// TestVerifiedOnce: what was just verified for a request is not verified again when it
-// is stored, by the same rules and as it was; and anything else is.
+// TestVerifiedOnce: an exception that was verified for a request is not verified again when it is
+// stored, if the rules and its content are the same. Otherwise it is.
 func TestVerifiedOnce(t *testing.T) {
 	w := inWorld(t)
 	o := w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute))
 	for name, tc := range map[string]struct {
 		change func(object)
-		rules  bool // other ones
+		rules  bool // changed
 		want   string
 	}{
 		"as it was":                  {nil, false, "verified"},
@@ -223,9 +220,8 @@ func TestVerifiedOnce(t *testing.T) {
 	}
 }
 
-// TestEditedAfterAdmission: an edit that no review saw, as somebody makes who writes to
-// etcd, is judged though what was admitted was verified. The same object as it was
-// counts again.
+// TestEditedAfterAdmission: an edit without a review, for example in etcd, is judged although the
+// admitted exception was verified. The original content passes again.
 func TestEditedAfterAdmission(t *testing.T) {
 	w := inWorld(t)
 	o := w.sealed(t, draft("a", "x", 100*hour, ""), now.Add(-time.Minute))

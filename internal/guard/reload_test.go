@@ -12,8 +12,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard"
 )
 
-// TestReload: a configuration that cannot be meant leaves the old one in place, is
-// told once, and shows in the metrics until it is mended.
+// TestReload: with an invalid configuration, the old one stays valid. The error is reported once
+// and is in the metrics until the configuration is corrected.
 func TestReload(t *testing.T) {
 	first, second := inWorld(t).rules(t, guard.Settings{}, nil), inWorld(t).rules(t, guard.Settings{RequireCluster: true}, nil)
 	registry := prometheus.NewRegistry()
@@ -62,7 +62,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// measured is the value of a metric without labels.
+// measured returns the value of a metric without labels.
 func measured(t *testing.T, registry *prometheus.Registry, name string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -78,7 +78,7 @@ func measured(t *testing.T, registry *prometheus.Registry, name string) float64 
 	return 0
 }
 
-// TestBadRules: what cannot be meant is an error and no rules.
+// TestBadRules: an invalid configuration gives an error and no rules.
 func TestBadRules(t *testing.T) {
 	w := inWorld(t)
 	good := w.rules(t, guard.Settings{}, nil)

@@ -15,8 +15,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// handler makes a handler under rules, at now unless the configuration has a
-// clock.
+// handler returns a handler with these rules, at the time now unless the configuration has a clock.
 func handler(t testing.TB, rules *guard.Rules, c guard.Config) *guard.Handler {
 	t.Helper()
 	c.Rules = &guard.Current{}
@@ -33,7 +32,7 @@ func handler(t testing.TB, rules *guard.Rules, c guard.Config) *guard.Handler {
 	return h
 }
 
-// request is what the API server would ask about an object, as JSON.
+// request returns the request of the API server about an object, as JSON.
 func request(t testing.TB, operation admissionv1.Operation, raw, old []byte) *admissionv1.AdmissionRequest {
 	t.Helper()
 	about := raw
@@ -74,7 +73,7 @@ func body(t testing.TB, r *admissionv1.AdmissionRequest) []byte {
 	return raw
 }
 
-// post sends a review, and returns what the handler answered.
+// post sends a review and returns the answer.
 func post(t testing.TB, h http.Handler, raw []byte) (*admissionv1.AdmissionResponse, *httptest.ResponseRecorder) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -89,7 +88,7 @@ func post(t testing.TB, h http.Handler, raw []byte) (*admissionv1.AdmissionRespo
 	return review.Response, w
 }
 
-// judged is the reason of the answer to a request.
+// judged returns the reason in the answer to a request.
 func judged(t testing.TB, h http.Handler, r *admissionv1.AdmissionRequest) string {
 	t.Helper()
 	response, w := post(t, h, body(t, r))
@@ -102,7 +101,7 @@ func judged(t testing.TB, h http.Handler, r *admissionv1.AdmissionRequest) strin
 	return reasonOf(t, response)
 }
 
-// reasonOf holds what the answer says in several places against each other.
+// reasonOf returns the reason of an answer and checks that its parts agree.
 func reasonOf(t testing.TB, response *admissionv1.AdmissionResponse) string {
 	t.Helper()
 	reason := response.AuditAnnotations["reason"]

@@ -24,14 +24,13 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 )
 
-// now is when everything happens, unless a case says otherwise: late enough for
-// the log's key to have been in use for a while.
+// now is the time of all cases that state no other time. The key of the log has been valid for a
+// while then.
 var now = time.Now().Add(time.Hour).Truncate(time.Second)
 
 type object = map[string]any
 
-// world is a Sigstore whose log says what a test wants, and a key that is
-// trusted.
+// world is a Sigstore with log times that a test chooses, and a trusted key.
 type world struct {
 	*sandbox.Sandbox
 	key    *ecdsa.PrivateKey
@@ -69,7 +68,7 @@ func (w *world) config() trust.Config {
 	return trust.Config{TrustedRoot: w.TrustedRootPath, Authorities: []trust.AuthorityConfig{{Name: "release-key", Key: w.public}}}
 }
 
-// rules trust the world's key, logged or, for unlogged, not.
+// rules returns rules that trust the world's key, with a log or, for unlogged, without one.
 func (w *world) rules(t testing.TB, settings guard.Settings, bend func(*trust.Config)) *guard.Rules {
 	t.Helper()
 	config := w.config()
@@ -83,7 +82,7 @@ func (w *world) rules(t testing.TB, settings guard.Settings, bend func(*trust.Co
 	return rules
 }
 
-// draft writes an exception that ends so long after now.
+// draft returns an exception that expires this long after now.
 func draft(name, namespace string, lives time.Duration, more string) string {
 	return fmt.Sprintf(`apiVersion: kyverno.io/v2
 kind: PolicyException
@@ -97,12 +96,12 @@ spec:
 `, name, namespace, now.Add(lives).UTC().Format(time.RFC3339), more)
 }
 
-// stating is what a draft says besides, so long after now.
+// stating returns more annotations of a draft, for this long after now.
 func stating(signed time.Duration) string {
 	return fmt.Sprintf(`, polex.dev/signed-at: %q`, now.Add(signed).UTC().Format(time.RFC3339))
 }
 
-// conditional is one of the other group.
+// conditional returns an exception of policies.kyverno.io.
 func conditional(expression string) string {
 	return fmt.Sprintf(`apiVersion: policies.kyverno.io/v1
 kind: PolicyException
@@ -114,7 +113,7 @@ spec:
 `, now.Add(hour).UTC().Format(time.RFC3339), expression)
 }
 
-// sealed seals a draft, which the log says was at a time; zero is without a log.
+// sealed signs a draft with this log time; zero is without a log.
 func (w *world) sealed(t testing.TB, draft string, at time.Time) object {
 	t.Helper()
 	doc, err := exception.Parse([]byte(draft), "draft")
@@ -159,7 +158,7 @@ func (w *world) logged(t testing.TB, digest, signature []byte, at time.Time) *se
 	}}
 }
 
-// copied is a deep copy of an object, changed.
+// copied returns a changed deep copy of an object.
 func copied(t testing.TB, o object, change func(object)) object {
 	t.Helper()
 	raw, err := json.Marshal(o)

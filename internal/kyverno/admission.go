@@ -15,9 +15,9 @@ type Admission struct {
 	Name   string `json:"name" doc:"the name as the exception writes it; kyverno-admission-controller-* admits that pattern alone"`
 }
 
-// Admitting returns the guard with what is admitted in the namespace kyverno. Nothing is in
-// another guarded namespace, and nothing from a policy that guards exceptions or Kyverno, or
-// that is not known: one that is guarded by name is an error here.
+// Admitting returns a guard that admits these entries in the namespace kyverno. No entry admits
+// anything in another guarded namespace. An entry has no effect if its policy guards exceptions or
+// names Kyverno, or is unknown. It is an error if its policy is guarded by name.
 func (g Guard) Admitting(admitted []Admission) (Guard, error) {
 	for _, a := range admitted {
 		guarded, isGuarded := g.HasPolicy(wildcard.NewMeter(), a.Policy)
@@ -36,8 +36,8 @@ func (g Guard) Admitting(admitted []Admission) (Guard, error) {
 	return g, nil
 }
 
-// admits reports whether the configuration lists each policy of the exception with each kind
-// and each name of some filters, as they are written.
+// admits reports whether there is an entry for each policy, kind and name of these filters, with
+// exactly the same texts.
 func (a *asking) admits(refs []Ref, filters []Filter) bool {
 	if len(a.guard.admitted) == 0 || len(refs) == 0 || len(filters) == 0 {
 		return false
@@ -63,12 +63,13 @@ func (a *asking) admits(refs []Ref, filters []Filter) bool {
 	return true
 }
 
-// mayAdmit reports whether a policy is known to guard neither exceptions nor Kyverno.
+// mayAdmit reports whether a policy is known, is ordinary and does not name Kyverno.
 func (g Guard) mayAdmit(ref Ref) bool {
 	return g.isOrdinary(ref) && !slices.ContainsFunc(g.known.Reached(ref), func(p *Policy) bool { return p.NamesKyverno })
 }
 
-// hasNamespace is [Guard.HasNamespace] of what is asked about.
+// hasNamespace is [Guard.HasNamespace], but it permits the namespace kyverno where a is admitted
+// there.
 func (a *asking) hasNamespace(name string) (guarded string, found bool) {
 	if a.admitted && name == kyvernoNamespace {
 		return a.work.OverlapsAny(name, a.guard.namespaces)
@@ -76,7 +77,7 @@ func (a *asking) hasNamespace(name string) (guarded string, found bool) {
 	return a.guard.HasNamespace(a.work, name)
 }
 
-// namespaceHint says what to do about a guarded namespace.
+// namespaceHint returns the hint about a guarded namespace.
 func namespaceHint(name, otherwise string) string {
 	if name == kyvernoNamespace {
 		return "name other namespaces, or list the policy, the kind and the name under guard.allowInKyverno of the guard and shape.allowInKyverno of .polex.yaml, and the policy's file under guard.policies"

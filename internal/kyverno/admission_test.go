@@ -15,7 +15,7 @@ var admitted = []kyverno.Admission{
 	{Policy: "require-probes", Kind: "Pod", Name: "kyverno-admission-controller-*"},
 }
 
-// TestAdmissions: in the namespace kyverno, exactly what the configuration lists is admitted.
+// TestAdmissions: in the namespace kyverno, exactly the entries of the configuration are admitted.
 func TestAdmissions(t *testing.T) {
 	filter := func(kind, name, namespace string) string {
 		return matching("{any: [{resources: {kinds: [" + kind + "], names: [" + name + "], namespaces: [" + namespace + "]}}]}")
@@ -28,7 +28,7 @@ func TestAdmissions(t *testing.T) {
 		filter("Pod", "'kyverno-admission-controller-*'", "kyverno"):            false,
 		condition(deployment + "'kyverno'"):                                     false,
 		condition("object.kind == 'Pod' && object.metadata.name.startsWith('kyverno-admission-controller-') && object.metadata.namespace == 'kyverno'"): false,
-		// Another kind, name or policy; each with each.
+		// Another kind, name or policy, and all combinations.
 		filter("StatefulSet", "kyverno-admission-controller", "kyverno"):                                                                                                          true,
 		filter("apps/v1/Deployment", "kyverno-admission-controller", "kyverno"):                                                                                                   true,
 		filter("Deployment", "kyverno-cleanup-controller", "kyverno"):                                                                                                             true,
@@ -43,8 +43,8 @@ func TestAdmissions(t *testing.T) {
 		matching("{any: [{resources: {kinds: [Deployment], names: [kyverno-admission-controller], namespaces: [kyverno]}}, {resources: {kinds: [Pod], namespaces: [kyverno]}}]}"): true,
 		condition("object.kind == 'Deployment' && object.metadata.namespace == 'kyverno'"):                                                                                        true,
 		condition(deployment + "'kyverno' || object.metadata.namespace == 'kyverno'"):                                                                                             true,
-		condition(deployment + "'kyverno' && has(object.spec.x)"):                                                                                                                 true, // not plain
-		// polex-system and patterns, never.
+		condition(deployment + "'kyverno' && has(object.spec.x)"):                                                                                                                 true, // not a plain match
+		// polex-system and patterns are never admitted.
 		filter("Deployment", "kyverno-admission-controller", "polex-system"):          true,
 		filter("Deployment", "kyverno-admission-controller", "kyverno, polex-system"): true,
 		filter("Deployment", "kyverno-admission-controller", "'kyv*'"):                true,
@@ -65,7 +65,7 @@ func TestAdmissions(t *testing.T) {
 		if !kyverno.ReachesGuard(doc, kyverno.Guard{}.Knowing(ordinary)).Reaches() {
 			t.Errorf("%s\nis admitted where nothing is listed", text)
 		}
-		// It has to be ordinary, and about nothing of Kyverno's.
+		// The policy has to be ordinary and must not name Kyverno.
 		for _, match := range []string{"{resources: {kinds: [Deployment, Pod]}}, verifyImages: [{imageReferences: ['ghcr.io/kyverno/*']}]", "{resources: {kinds: ['*']}}", "{resources: {kinds: [Deployment], namespaces: [kyverno]}}", "{resources: {kinds: [Deployment], namespaces: ['kyv*']}}", "{resources: {kinds: [kyverno.io/v1/ClusterPolicy]}}"} {
 			cel := validatingPolicy("ValidatingPolicy", strings.TrimSuffix(onPods, "]")+", {apiGroups: [kyverno.io], apiVersions: [v1], operations: [CREATE], resources: [clusterpolicies]}]")
 			if !kyverno.ReachesGuard(doc, guard.Knowing(policySet(t, clusterPolicy(match), cel))).Reaches() {
@@ -83,7 +83,7 @@ func TestAdmissions(t *testing.T) {
 	}
 }
 
-// TestNotAdmissions: what cannot be admitted is an error of the configuration.
+// TestNotAdmissions: an entry that cannot be admitted is an error of the configuration.
 func TestNotAdmissions(t *testing.T) {
 	guard, err := kyverno.NewGuard([]string{"protect-*"}, nil)
 	if err != nil {

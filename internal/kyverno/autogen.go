@@ -8,24 +8,23 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// This file knows which rules Kyverno 1.19 makes of a rule for Pods, as its
-// pkg/autogen/v1 makes them: autogen-<rule> for most controllers of Pods, and
-// autogen-cronjob-<rule> for CronJob.
+// This file finds the rules that Kyverno 1.19 generates from a rule for Pods (pkg/autogen/v1):
+// autogen-<rule> for most controllers of Pods, and autogen-cronjob-<rule> for CronJob.
 
-// annotationControllers names the controllers that rules are made for, or none.
+// annotationControllers lists the controllers that get generated rules, or "none".
 const annotationControllers = "pod-policies.kyverno.io/autogen-controllers"
 
 const cronJob = "CronJob"
 
-// What Kyverno puts before the name of a rule that it makes.
+// The prefixes of the names of generated rules.
 const (
 	AutogenPrefix        = "autogen-"
 	AutogenCronJobPrefix = "autogen-cronjob-"
 )
 
-// autogenControllers returns the kinds that rules are made for in a policy, or
-// none: one rule that asks for a name or a selector, or that generates, is
-// enough for none to be made of any.
+// autogenControllers returns the kinds for which a policy gets generated rules. It returns none if
+// one of the rules requires a name or a selector, or generates resources: such a rule stops the
+// generation for the whole policy.
 func autogenControllers(rules []ruleTree, said exception.Statement) []string {
 	needed := false
 	for _, r := range rules {
@@ -49,13 +48,12 @@ func autogenControllers(rules []ruleTree, said exception.Statement) []string {
 	if said.Text == "all" || said.Text == "" && said.Other == "" {
 		return all
 	}
-	// Kyverno does not trim: "Job, Deployment" names "Job" alone.
+	// Kyverno does not trim spaces: "Job, Deployment" contains only "Job".
 	asked := strings.Split(said.Text, ",")
 	return slices.DeleteFunc(all, func(kind string) bool { return !slices.Contains(asked, kind) })
 }
 
-// blocksAutogen reports whether a rule does something that cannot be carried
-// over to controllers.
+// blocksAutogen reports whether a rule has a part that Kyverno cannot apply to controllers.
 func (r ruleTree) blocksAutogen() bool {
 	mutate := r.under("mutate")
 	each, _ := mutate["foreach"].([]any)
@@ -66,8 +64,7 @@ func (r ruleTree) blocksAutogen() bool {
 	})
 }
 
-// made returns the names of the rules that are made of one rule, by the kind that each
-// is for.
+// made returns the names of the rules that are generated from one rule, by their kinds.
 func (r ruleTree) made(name string, controllers []string) map[string]string {
 	made := map[string]string{}
 	var matched, excluded []Located
@@ -86,13 +83,12 @@ func (r ruleTree) made(name string, controllers []string) map[string]string {
 		if kind == cronJob {
 			form = AutogenCronJobPrefix + name
 		}
-		made[kind] = form[:min(len(form), 63)] // where Kyverno cuts it
+		made[kind] = form[:min(len(form), 63)] // Kyverno cuts names at this length
 	}
 	return made
 }
 
-// carriesOver reports whether a rule has something that Kyverno writes anew for
-// controllers.
+// carriesOver reports whether a rule has a part that Kyverno rewrites for controllers.
 func (r ruleTree) carriesOver() bool {
 	mutate, validate := r.under("mutate"), r.under("validate")
 	each, _ := mutate["foreach"].([]any)
@@ -100,5 +96,5 @@ func (r ruleTree) carriesOver() bool {
 		slices.ContainsFunc([]string{"pattern", "deny", "podSecurity", "anyPattern", "foreach", "cel"}, func(field string) bool { return validate[field] != nil })
 }
 
-// meansPod reports whether an entry of kinds names Pod, whatever its version.
+// meansPod reports whether an entry of kinds names Pod, in any version.
 func meansPod(kind Located) bool { return ParseKind(kind.Text).Kind == "Pod" }

@@ -8,29 +8,27 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// The match conditions of a policies.kyverno.io exception are CEL, and hostile. They
-// are recognised and not evaluated: a condition restricts only if it is, or if its
-// parts joined by &&, || and ?: are (parts.go), a comparison of a known field with
-// literals (restriction.go). Of any other part it is only asked what it reads
-// (reads.go): one that looks at the kind or the namespace in another way may be there
-// to find the guard's. Kyverno takes an exception for a match only if each condition
-// evaluates to true. Where one is an error, the policy itself may fail.
+// The match conditions of a policies.kyverno.io exception are CEL, written by a possible attacker.
+// polex recognises them and does not evaluate them. A condition restricts only if it compares a
+// known field with literals (restriction.go). If operators &&, || or ?: join its parts (parts.go),
+// this applies to the parts. For any other part, polex only determines the fields that it reads
+// (reads.go): a part that reads the kind or the namespace in another form may select the objects of
+// the guard. Kyverno applies an exception only if each condition is true. If one is an error, the
+// policy itself may fail.
 //
-// Without conditions an exception is for every resource, in plain sight, and does not
-// reach the guard any more than a kyverno.io exception without kinds: whether that may
-// be is for the check matches-everything.
+// An exception without conditions exempts every resource, so it reaches the guard. The only
+// exceptions to this rule list images or values that their policies read themselves.
 
-// Kubernetes takes 64 conditions. What is longer or deeper than these is not read.
+// Kubernetes allows 64 conditions. polex does not read conditions beyond these limits.
 const (
 	MaxConditions = 64
 	maxExpression = 10_240 // bytes
 	maxNesting    = 16     // of parentheses
 )
 
-// conditions asks about match conditions, each by itself.
+// conditions checks each match condition separately.
 func (a *asking) conditions(e *Exception) {
-	// Kyverno writes these into the text of a ValidatingAdmissionPolicy as they stand, for
-	// every resource.
+	// Kyverno copies these texts unescaped into a ValidatingAdmissionPolicy for every resource.
 	for _, value := range slices.Concat(e.Images, e.AllowedValues) {
 		if strings.ContainsFunc(value.Text, func(r rune) bool { return r == '\'' || r == '\\' || unicode.IsControl(r) }) {
 			a.says(value.Path, "remove quotes, backslashes and control characters", "Kyverno copies %q into an expression, where it can end the text", value.Text)
@@ -47,7 +45,7 @@ func (a *asking) conditions(e *Exception) {
 	}
 	for _, c := range e.Conditions {
 		if !c.IsText {
-			continue // told already
+			continue // it is in Unread
 		}
 		a.admitted = len(a.guard.admitted) > 0 && a.admits(e.Refs, plainMatch(a.work, []string{c.Expression.Text}).Any)
 		told := len(a.ways)
@@ -57,22 +55,21 @@ func (a *asking) conditions(e *Exception) {
 	}
 }
 
-// readsValues are the kinds of policies that an exception with images or values only
-// hands these to. Of other kinds, some versions of Kyverno exempt the whole resource.
+// readsValues are the kinds of policies that read images and values themselves. For other kinds,
+// some Kyverno versions exempt the whole resource.
 var readsValues = []string{
 	"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "NamespacedValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy",
 }
 
-// onlyValues reports whether an exception exempts nothing as a whole: it names images or
-// values, which its policies look up themselves.
+// onlyValues reports whether an exception exempts no whole resource: it lists images or values, and
+// all its policies read these themselves.
 func (e *Exception) onlyValues() bool {
 	whole := slices.ContainsFunc(e.Refs, func(ref Ref) bool { return !slices.Contains(readsValues, ref.Kind.Text) })
 	return !whole && len(e.Images)+len(e.AllowedValues) > 0
 }
 
-// condition returns what one condition is about. A text in it that is a name of
-// PolicyException or of a guarded namespace is told of by itself: there is no good
-// reason to write it, whatever it does there.
+// condition returns the coverage of one condition. A literal with a name of PolicyException or of a
+// guarded namespace is a finding in any position: no valid condition needs it.
 func (a *asking) condition(c Located) coverages {
 	expression, path := c.Text, c.Path
 	const hint = "write it in the forms object.kind == 'Pod', object.metadata.namespace in ['a', 'b']"
@@ -92,7 +89,7 @@ func (a *asking) condition(c Located) coverages {
 		}
 		if namesException(t.text) {
 			a.says(path, "name only the resources that need the exception", "the condition names %q: an exception must not exempt exceptions from their checks", t.text)
-		} else if aboutNamespaces && !wildcard.In(t.text) { // CEL compares texts as they are
+		} else if aboutNamespaces && !wildcard.In(t.text) { // CEL compares texts literally
 			if guarded, found := a.hasNamespace(t.text); found {
 				a.says(path, namespaceHint(t.text, "name only the namespaces that need the exception"), "%s a guarded namespace: no exception may exempt objects in it", guardedName(t.text, guarded))
 			}

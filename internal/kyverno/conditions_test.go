@@ -2,7 +2,7 @@ package kyverno_test
 
 import "testing"
 
-// plainly are conditions that restrict something in plain literals, and do not reach.
+// plainly are conditions that restrict by plain literals and do not reach the guard.
 var plainly = []string{
 	`object.kind == 'Pod'`, `object.kind == "Pod"`, `'Pod' == object.kind`, `object.kind in ['Pod', "Deployment"]`, `object.kind=='Pod'`, "object\t.\nkind\r ==\f'Pod'",
 	`request.kind.kind == 'Pod'`, `request.requestKind.kind == 'Pod'`, `request.resource.resource == 'pods'`, `request.resource.resource in ['pods', 'deployments']`,
@@ -14,7 +14,7 @@ var plainly = []string{
 	`object.metadata.name == 'a' || object.metadata.name == 'b'`, `object.kind == 'Pod' || object.metadata.namespace == 'team-a'`, `(object.kind == 'Pod' || object.kind == 'Job') && object.metadata.name == 'web'`,
 	`object.kind == 'Namespace' ? object.metadata.name == 'team-a' : object.metadata.namespace == 'team-a'`,
 	`object.kind == 'Deployment' && object.metadata.name == 'polex-guard' && object.metadata.namespace == 'team-a'`, `object.kind == 'Pod' && object.metadata.name.matches('^web-.*$')`,
-	// Besides, what restricts neither.
+	// With other parts that restrict neither kind nor namespace.
 	`object.kind == 'Pod' && object.spec.containers.all(c, c.image.startsWith('registry.example/'))`, `object.kind == 'Pod' && has(object.metadata.labels) && object.metadata.labels['a'] == 'b'`,
 	`object.metadata.namespace == 'team-a' && object.metadata.?labels['app'].orValue('') == 'web'`, `object.metadata.namespace == 'team-a' && object.spec.replicas > 3`,
 	`object.kind == 'Pod' && request.operation == 'CREATE' && request.userInfo.username.startsWith('system:')`, `object.kind == 'Pod' && namespaceObject.metadata.labels.team == 'a'`,
@@ -22,14 +22,14 @@ var plainly = []string{
 	`has(object.metadata.namespace) && object.metadata.namespace == 'team-a'`, `object.kind == 'Pod' && 'app' in object.metadata.labels`, `object.kind == 'Pod' && request.dryRun`,
 	`object.kind == 'Pod' && object.metadata.annotations['a'].contains('(')`, `object.kind == 'P\x6fd'`, `object.kind == 'Pod' && object.metadata.name.startsWith('kyv')`,
 	`[request.operation == 'DELETE' ? oldObject : object].exists(it, it.kind == 'Pod' && it.metadata.name > 'a')`,
-	// As polex-request writes it.
+	// In the form of polex-request.
 	"object != null && has(object.metadata) && has(object.apiVersion) && has(object.kind) &&\nhas(object.metadata.namespace) && object.metadata.namespace == 'team-a' &&\n(\n  object.apiVersion == 'apps/v1' && object.kind == 'Deployment' && " +
 		"has(object.metadata.name) && object.metadata.name == 'web' ||\n  object.apiVersion == 'v1' && object.kind == 'Pod' && has(object.metadata.name) && object.metadata.name.matches('^web-[0-9a-z]{1,10}$')\n)",
 	"object != null && has(object.metadata) && has(object.apiVersion) && has(object.kind) &&\nobject.apiVersion.startsWith('rbac.authorization.k8s.io/') && object.kind == 'ClusterRole' && has(object.metadata.name) && object.metadata.name == 'web'",
 }
 
-// hidden are conditions that reach: those that look for the guard's, and those in forms
-// that are not recognised, though some restrict something.
+// hidden are conditions that reach the guard. Some select the guard's objects, and others have a
+// form that polex does not recognise, although it may restrict.
 var hidden = map[string][]string{
 	"texts": {
 		`object.kind == 'Policy' + 'Exception'`, `object.kind == r'Pod'`, `object.kind == R"Pod"`, `object.kind == '''Pod'''`, `object.kind == """Pod"""`, `object.kind == b'Pod'`,
@@ -65,7 +65,7 @@ var hidden = map[string][]string{
 		`[request.operation == 'DELETE' ? oldObject : object].exists(it, it.kind == 'Pod') || true`, `[request.operation == 'DELETE' ? oldObject : object].exists(it, true) && it.kind == 'Pod'`,
 		`!('Pod' in [object.kind])`, `request.userInfo.username == 'system:serviceaccount:team-a:deployer'`, `object.metadata.labels['a'] == 'b'`, `object.spec.template.spec.serviceAccountName == 'web'`, `true`, `1 == 1`, ``,
 	},
-	"patterns of names alone": { // some of which fit nearly everything
+	"patterns of names alone": { // some match nearly every name
 		`object.metadata.name.contains('a')`, `object.metadata.name.startsWith('w')`, `request.name.endsWith('b')`, `object.metadata.name.matches('^web-.*$')`,
 		`object.metadata.name == 'web' || object.metadata.name.startsWith('a')`,
 	},
@@ -73,7 +73,7 @@ var hidden = map[string][]string{
 		`object.metadata.name == 'polex-guard'`, `object.kind == 'ClusterRole' && object.metadata.name == 'polex-guard'`, `object.kind == 'Secret' && request.name.startsWith('polex-guard-')`,
 		`object.kind == 'Deployment' && object.metadata.name.endsWith('-guard')`, `object.kind == 'Secret' && object.metadata.name.endsWith('-guard-tls')`, `object.kind == 'Secret' && object.metadata.name.matches('^.olex-guard-reader$')`,
 	},
-	"beside a kind": { // the namespace is looked at in another way
+	"beside a kind": { // the namespace is read in another form
 		`object.kind == 'Pod' && object.metadata.namespace.matches('^k.*o$')`, `object.kind == 'Pod' && object.metadata.namespace == 'ky' + 'verno'`, `object.kind == 'Pod' && object.metadata.namespace.contains('yverno')`,
 		`object.kind == 'Pod' && object['metadata']['namespace'] > 'a'`, `object.kind == 'Pod' && object.metadata['namespace'] > 'a'`, `object.kind == 'Pod' && [object].exists(o, o.metadata.namespace > 'a')`,
 		`object.kind == 'Pod' && [object.metadata].exists(m, m.namespace > 'a')`, `object.kind == 'Pod' && object.metadata.?namespace.orValue('') > 'a'`, `object.kind == 'Pod' && size(object.metadata.namespace) == 7`,
@@ -84,7 +84,7 @@ var hidden = map[string][]string{
 		`object.kind == 'Pod' && request.object.metadata.namespace > 'a'`, `object.kind == 'Pod' && object.metadata.managedFields[0].manager > 'a'`, `object.kind == 'Pod' && object.metadata.namespace.matches('^kyvernox*$')`,
 		`object.kind == 'Pod' && object.metadata.namespace.matches('^team|kyverno$')`, `object.kind == 'Pod' && object.metadata.namespace.matches('team')`, `object.kind == 'Pod' && object.metadata.namespace.matches('^(team|kyverno)$')`, `object.kind == 'Pod' && variables.home.startsWith('k')`,
 	},
-	"beside a namespace": { // the kind is looked at in another way
+	"beside a namespace": { // the kind is read in another form
 		`object.metadata.namespace == 'team-a' && object.kind.endsWith('tion')`, `object.metadata.namespace == 'team-a' && request.resource.resource.startsWith('policyexc')`, `object.metadata.namespace == 'team-a' && object.kind > 'P'`,
 		`object.metadata.namespace == 'team-a' && has(object.spec.policyRefs)`, `object.metadata.namespace == 'team-a' && 'policyRefs' in object.spec`, `object.metadata.namespace == 'team-a' && object.spec.?policyRefs.hasValue()`,
 		`object.metadata.namespace == 'team-a' && object.spec == object.spec`, `object.metadata.namespace == 'team-a' && request.object.spec.x == 1`, `object.metadata.name == 'web' && object.apiVersion.startsWith('policies.')`,

@@ -6,34 +6,33 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// A dimension is something that conditions can restrict.
+// A dimension is a property that conditions can restrict.
 const (
-	exceptions = iota // the kind, so far as PolicyException is one of it
-	namespaced        // the kind, so far as Namespace is one of it
+	exceptions = iota // the kind, with respect to PolicyException
+	namespaced        // the kind, with respect to Namespace
 	namespaces
 	names
-	whole // the name, so far as it is written in full
+	whole // a complete name, without a pattern
 	dimensions
 )
 
-// mention is what a condition says of the guard's objects in one dimension. The zero value is
-// the one that proves nothing.
+// mention is the effect of a condition on the guard's objects in one dimension. The zero value
+// proves nothing.
 type mention uint8
 
 const (
 	possible    mention = iota // it may select them
-	unmentioned                // it says nothing
+	unmentioned                // it does not restrict the dimension
 	excluded                   // it cannot select them
 )
 
-// coverage is what parts of a condition that are joined by && say. The zero value covers
-// anything.
+// coverage is the effect of parts that && joins. The zero value may select everything.
 type coverage [dimensions]mention
 
-// silent is the coverage of what reads nothing.
+// silent is the coverage of a part that reads nothing.
 var silent = coverage{unmentioned, unmentioned, unmentioned, unmentioned, unmentioned}
 
-// and is the coverage of what both are true of.
+// and returns the coverage of two parts that are both true.
 func (c coverage) and(other coverage) coverage {
 	for i := range c {
 		switch {
@@ -46,11 +45,11 @@ func (c coverage) and(other coverage) coverage {
 	return c
 }
 
-// coverages are those of alternatives, each once: there are 243 that differ. Without any,
-// nothing is proved.
+// coverages are the coverages of alternatives without duplicates, at most 243. An empty list proves
+// nothing.
 type coverages []coverage
 
-// both is what is true of two conditions, whichever alternatives are.
+// both combines every alternative of one condition with every alternative of another.
 func (a *asking) both(some, others coverages) coverages {
 	if !a.work.Spend(len(some) * len(others) * tokenWork) {
 		return coverages{{}}
@@ -73,7 +72,7 @@ func (all coverages) or(others coverages) coverages {
 	return all
 }
 
-// allows asks whether a condition leaves out the guard, whichever alternative is true.
+// allows checks that each alternative of a condition excludes the objects of the guard.
 func (a *asking) allows(all coverages, path exception.Path, others bool) {
 	by, addKind, addNamespace := "this condition", "add the kinds as literals: object.kind == 'Pod', or object.kind in ['Pod', 'Deployment']",
 		"add the namespaces as literals: object.metadata.namespace == 'team-a'"
@@ -83,7 +82,7 @@ func (a *asking) allows(all coverages, path exception.Path, others bool) {
 		addNamespace = addKind
 	}
 	if len(all) == 0 {
-		all = coverages{{}} // no alternative is no proof
+		all = coverages{{}} // an empty list is no proof
 	}
 	for _, c := range all {
 		switch {

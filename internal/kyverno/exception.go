@@ -6,63 +6,62 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Exception is a PolicyException of either API group, read once: what it says, and
-// where. What the group has no field for is empty. What is absent or null is empty too,
-// as it is to the API server; what has another type than its field is in Unread.
+// Exception is a PolicyException of either API group, with the path of each value. Fields of the
+// other group are empty, and so are absent and null fields, as in the API server. A value of
+// another type than its field is in Unread.
 type Exception struct {
-	Refs []Ref // nil where the list is not written
-	// Match is that of kyverno.io, which policies.kyverno.io has conditions for.
+	Refs []Ref // nil: the list is absent
+	// Match is the match of kyverno.io. policies.kyverno.io has Conditions instead.
 	Match      Match
 	Conditions []Condition
-	ByMatch    bool // it says which resources it is for by Match
+	ByMatch    bool // Match selects the resources, not Conditions
 
 	PodSecurity           []Control      // kyverno.io
-	Preconditions         map[string]any // kyverno.io: spec.conditions, in JMESPath; nil where not written
-	Background            bool           // kyverno.io: it counts in background scans; true unless it says false
+	Preconditions         map[string]any // kyverno.io: spec.conditions, in JMESPath; nil: absent
+	Background            bool           // kyverno.io: applies to background scans; true unless the field is false
 	Images, AllowedValues []Located      // policies.kyverno.io
 
-	// RefsPath and ScopePath are where the policies stand, and what says which resources
-	// are exempt.
+	// RefsPath is the path of the policies, ScopePath the path of the match or conditions.
 	RefsPath, ScopePath exception.Path
-	// Spec is all that stands under spec, for those who compare it.
+	// Spec is the whole spec, for comparisons.
 	Spec map[string]any
-	// Unread is what has another type than its field, at most [maxUnread]. Nobody knows
-	// how it will be read.
+	// Unread lists the values of another type than their field, at most [maxUnread]. It is not
+	// known how Kyverno reads them.
 	Unread []Unread
 }
 
-// Located is a text with its place in the document.
+// Located is a text with its path in the document.
 type Located struct {
 	Text string
 	Path exception.Path
 }
 
-// Ref is one policy that an exception is from.
+// Ref is a reference to one policy.
 type Ref struct {
 	Group string // of the exception
 	Path  exception.Path
 	Name  Located   // kyverno.io: namespace/name for a Policy
 	Kind  Located   // policies.kyverno.io; without a path in the other group
-	Rules []Located // kyverno.io: names or patterns; nil where the list is not written
+	Rules []Located // kyverno.io: names or patterns; nil: the list is absent
 }
 
-// Bare returns the name without the namespace before it.
+// Bare returns the name without its namespace.
 func (r Ref) Bare() string { return r.Name.Text[strings.LastIndex(r.Name.Text, "/")+1:] }
 
-// Namespaced reports whether a reference of policies.kyverno.io is to a policy of a kind that
-// has a namespace. It cannot say which one, so it is to that name in each of them. It also
-// reaches the cluster's policy of that name: Kyverno's generator of admission policies
+// Namespaced reports whether a reference of policies.kyverno.io is to a policy with a namespace.
+// The reference does not contain the namespace, so it applies to that name in every namespace. It
+// also applies to the cluster-scoped policy of that name: Kyverno's generator of admission policies
 // compares names and ignores the kind (getCELExceptions in
 // pkg/controllers/admissionpolicygenerator/utils.go of 1.19.1).
 func (r Ref) Namespaced() bool { return strings.HasPrefix(r.Kind.Text, "Namespaced") }
 
-// RuleNames returns the texts of the rules.
+// RuleNames returns the names of the rules.
 func (r Ref) RuleNames() []string { return Texts(r.Rules) }
 
-// RulesPath is where the rules stand.
+// RulesPath returns the path of the rules.
 func (r Ref) RulesPath() exception.Path { return r.Path.With("ruleNames") }
 
-// PolicyKinds returns the kinds of the policies that the exception is from.
+// PolicyKinds returns the kinds of the policies.
 func (e *Exception) PolicyKinds() []string {
 	kinds := make([]string, len(e.Refs))
 	for i, ref := range e.Refs {
@@ -74,7 +73,7 @@ func (e *Exception) PolicyKinds() []string {
 // Condition is one match condition.
 type Condition struct {
 	Name, Expression Located
-	IsText           bool // the expression is one; otherwise it is in [Exception.Unread]
+	IsText           bool // otherwise the expression is in [Exception.Unread]
 }
 
 // Control is an entry of spec.podSecurity.
@@ -85,7 +84,7 @@ type Control struct {
 	Values      []Located
 }
 
-// Texts returns texts without their places.
+// Texts returns texts without their paths.
 func Texts(all []Located) []string {
 	texts := make([]string, len(all))
 	for i, one := range all {
@@ -94,8 +93,7 @@ func Texts(all []Located) []string {
 	return texts
 }
 
-// The kinds of exceptions: those that say which resources they are for by a match, and
-// those that do by conditions.
+// The kinds of exceptions: with a match, and with match conditions.
 var (
 	MatchKind     = exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}
 	ConditionKind = exception.GroupKind{Group: exception.PoliciesGroup, Kind: exception.Kind}
@@ -107,7 +105,7 @@ func Kinds() []exception.GroupKind { return []exception.GroupKind{MatchKind, Con
 // APIVersion returns the apiVersion in which polex writes exceptions of a kind.
 func APIVersion(kind exception.GroupKind) string { return MatchDeprecated.Newest(kind) }
 
-// Read reads a document of one of the [Kinds], and returns nil for any other.
+// Read reads a document of one of the [Kinds]. It returns nil for other kinds.
 func Read(doc *exception.Document) *Exception {
 	kind := doc.GroupKind()
 	if !kind.IsException() {

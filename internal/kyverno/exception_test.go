@@ -39,7 +39,7 @@ spec:
   conditions: {any: []}
 `
 
-// told writes texts with their places.
+// told returns texts with their paths.
 func told(all []kyverno.Located) (lines []string) {
 	for _, one := range all {
 		lines = append(lines, one.Path.String()+" = "+one.Text)
@@ -105,8 +105,8 @@ func TestReadConditions(t *testing.T) {
 	}
 }
 
-// TestUnread: what has another type than its field is listed, whatever the field, and such
-// an exception reaches the guard.
+// TestUnread: a value of another type than its field is listed for every field, and such an
+// exception reaches the guard.
 func TestUnread(t *testing.T) {
 	if reaches(t, everyField) {
 		t.Fatal("what can be read reaches the guard already")

@@ -1,16 +1,16 @@
 package kyverno
 
-// fieldPath is a variable with the fields behind it, object.metadata.?labels['a'], and
-// how it stands among other tokens.
+// fieldPath is a variable with its fields, such as object.metadata.?labels['a'], and its context in
+// the expression.
 type fieldPath struct {
 	steps   []string
-	key     string // a literal index behind it, or a literal that is looked for in it
-	isPlain bool   // it is read, and no step of it asks whether there is something
+	key     string // a literal index after it, or a literal before "in"
+	isPlain bool   // it is read, and no step tests whether a field exists
 	isAsked bool   // has(object.metadata)
 	isNull  bool   // object == null, object != null
 }
 
-// maxSteps is how many fields are read of a path, more than anybody asks about.
+// maxSteps is the number of fields that are read, more than any known field has.
 const maxSteps = 4
 
 func (p *fieldPath) step(i int) string {
@@ -20,13 +20,12 @@ func (p *fieldPath) step(i int) string {
 	return ""
 }
 
-// isLabel reports whether it is one label, and not the one that says the name of a
-// namespace.
+// isLabel reports whether it is one label, but not the label with the name of a namespace.
 func (p *fieldPath) isLabel() bool {
 	return p.step(0) == "metadata" && p.step(1) == "labels" && (len(p.steps) > 2 || p.key != "" && p.key != nameOfNamespace)
 }
 
-// pathFrom reads the fields behind the word at an index. A method is none.
+// pathFrom reads the fields after the word at an index. It ignores methods.
 func pathFrom(parts []token, i int) *fieldPath {
 	at := func(j int) token {
 		if j >= 0 && j < len(parts) {

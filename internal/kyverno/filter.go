@@ -7,16 +7,15 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Match says which resources are meant: the match of a kyverno.io exception, and the
-// match or exclude of a rule. Each filter of Any is enough by itself, those of All must
-// all match.
+// Match selects resources: the match of a kyverno.io exception, or the match or exclude of a rule.
+// A resource has to match one filter of Any, or all filters of All.
 type Match struct {
 	Any, All []Filter
 	// Plain is the old form in a rule, without any or all; nil elsewhere.
 	Plain *Filter
 }
 
-// Filters returns all of them: any, all, and the old form.
+// Filters returns all filters.
 func (m Match) Filters() []Filter {
 	all := slices.Concat(m.Any, m.All)
 	if m.Plain != nil {
@@ -25,17 +24,17 @@ func (m Match) Filters() []Filter {
 	return all
 }
 
-// Filter is one filter. Each thing that it says must hold, and one text of each list.
+// Filter is one filter. A resource has to match all its fields, and one text of each list.
 type Filter struct {
 	Path         exception.Path
-	HasResources bool // it says something under resources
+	HasResources bool // resources is not empty
 	Kinds        []Located
 	Names        []Located
-	Name         Located // a field of its own, which must hold besides; "" where not written
+	Name         Located // a separate field, which has to match too; "": absent
 	Namespaces   []Located
-	Annotations  map[string]string // nil where not written
-	Selector     *Selector         // nil where not written
-	// NamespaceSelector is not asked about objects of kind Namespace.
+	Annotations  map[string]string // nil: absent
+	Selector     *Selector         // nil: absent
+	// NamespaceSelector does not apply to objects of kind Namespace.
 	NamespaceSelector *Selector
 	Operations        []Located
 
@@ -47,7 +46,7 @@ type Filter struct {
 type Subject struct {
 	Path                  exception.Path
 	Kind, Name, Namespace string
-	Named                 bool // the name is written
+	Named                 bool // the name is present
 }
 
 func (r *reader) match(f node) Match {
@@ -79,18 +78,18 @@ func (r *reader) filter(item object) Filter {
 	return f
 }
 
-// OfSenders reports whether a filter is for requests of some senders only.
+// OfSenders reports whether a filter requires certain senders of the request.
 func (f *Filter) OfSenders() bool {
 	return len(f.Roles) > 0 || len(f.ClusterRoles) > 0 || len(f.Subjects) > 0
 }
 
-// Empty reports whether a filter says nothing. Kyverno matches nothing with it.
+// Empty reports whether a filter has no field. Kyverno matches nothing with it.
 func (f *Filter) Empty() bool {
 	return !f.OfSenders() && len(f.Kinds) == 0 && len(f.Named()) == 0 && len(f.Namespaces) == 0 && len(f.Annotations) == 0 &&
 		f.Selector == nil && f.NamespaceSelector == nil && len(f.Operations) == 0
 }
 
-// CoversNamespaces reports whether a filter takes objects of kind Namespace.
+// CoversNamespaces reports whether a filter can match objects of kind Namespace.
 func (f *Filter) CoversNamespaces() bool {
 	return len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, func(k Located) bool { return ParseKind(k.Text).Covers("Namespace", "") })
 }
@@ -103,7 +102,7 @@ func (f *Filter) Named() []Located {
 	return append(slices.Clone(f.Names), f.Name)
 }
 
-// namesWhole reports whether a filter says names, and all of them in full.
+// namesWhole reports whether a filter lists names, all without patterns.
 func (f *Filter) namesWhole() bool {
 	named := f.Named()
 	return len(named) > 0 && !slices.ContainsFunc(named, func(n Located) bool { return wildcard.In(n.Text) })

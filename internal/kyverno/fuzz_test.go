@@ -11,8 +11,8 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// What is held against the conditions: CEL itself, on what the guard guards. Only the
-// tests evaluate.
+// CEL evaluates the conditions on the guard's objects, for comparison. Only the tests evaluate
+// conditions of exceptions here.
 
 func environment(t testing.TB) *cel.Env {
 	t.Helper()
@@ -24,7 +24,7 @@ func environment(t testing.TB) *cel.Env {
 	return env
 }
 
-// holds is of whether an expression is true of a request.
+// holds reports whether an expression is true for a request.
 type holds func(r resource, operation string) bool
 
 func compiled(env *cel.Env, expression string) (holds, bool) {
@@ -42,7 +42,7 @@ func compiled(env *cel.Env, expression string) (holds, bool) {
 	}, true
 }
 
-// resource is one that a request is about.
+// resource is the resource of a request.
 type resource struct {
 	apiVersion, kind, plural, namespace, name string
 	more                                      map[string]any
@@ -77,16 +77,16 @@ func (r resource) variables(operation string) map[string]any {
 		"operation": operation, "kind": kind, "requestKind": kind, "resource": plural, "requestResource": plural, "namespace": home, "name": r.name,
 		"object": object, "oldObject": old, "userInfo": map[string]any{"username": "jane", "groups": []any{"a"}}, "dryRun": false,
 	}
-	maps.DeleteFunc(request, func(_ string, value any) bool { return value == "" }) // as the API server leaves them out
+	maps.DeleteFunc(request, func(_ string, value any) bool { return value == "" }) // the API server omits empty fields
 	return map[string]any{
 		"object": object, "oldObject": old, "request": request,
 		"namespaceObject": map[string]any{"metadata": map[string]any{"name": home, "labels": map[string]any{"kubernetes.io/metadata.name": home, "team": "a"}}},
 	}
 }
 
-// leavesAlone checks what must hold of a condition that does not reach. The guard's
-// own, by kind, namespace and name at once, is not exempt; and what is exempt of the
-// guard's is as exempt of others, so that nothing picks it out.
+// leavesAlone checks a condition that does not reach the guard. It must not exempt a
+// PolicyException with a guarded namespace and name. If it exempts another guarded object, it must
+// also exempt the same object with an unguarded kind or namespace.
 func leavesAlone(t *testing.T, expression string, is holds) {
 	t.Helper()
 	policies := map[string]any{"policyRefs": []any{map[string]any{"name": "a"}}, "replicas": 3}
@@ -131,7 +131,7 @@ func leavesAlone(t *testing.T, expression string, is holds) {
 	}
 }
 
-// FuzzConditions: where a condition does not reach, CEL agrees.
+// FuzzConditions: CEL agrees that a condition does not reach the guard.
 func FuzzConditions(f *testing.F) {
 	for _, expression := range plainly {
 		f.Add(expression)
@@ -156,8 +156,8 @@ func FuzzConditions(f *testing.F) {
 	})
 }
 
-// TestMadeConditions is the same of conditions that are put together of forms that are
-// recognised and forms that are not, and counts that it has seen both.
+// TestMadeConditions does the same for conditions of known and unknown forms, and checks that both
+// occurred.
 func TestMadeConditions(t *testing.T) {
 	env, made := environment(t), rand.New(rand.NewPCG(3, 4))
 	clear, reach := 0, 0
@@ -179,7 +179,7 @@ func TestMadeConditions(t *testing.T) {
 	}
 }
 
-// condition puts together a condition, nested so deep at most.
+// condition generates a condition with a maximum nesting.
 func condition(r *rand.Rand, deep int) string {
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
 	if deep > 0 && r.IntN(3) > 0 {

@@ -10,15 +10,15 @@ import (
 
 const kyvernoNamespace = "kyverno"
 
-// What is always guarded, whatever a configuration adds.
+// These are always guarded.
 var (
 	ownPolicies   = []string{"polex-*", "validate-polex"}
 	ownNamespaces = []string{"polex-system", kyvernoNamespace}
 )
 
-// Guard is what no exception may reach: the policies and namespaces of polex and of
-// Kyverno, and those that a configuration adds. The zero value has only the former.
-// PolicyException itself is guarded too, in both API groups.
+// Guard contains the objects that no exception may reach: the policies and namespaces of polex and
+// Kyverno, and those of the configuration. The zero value has only the former. PolicyException
+// itself is guarded too, in both API groups.
 type Guard struct {
 	policies, namespaces []string
 
@@ -26,8 +26,8 @@ type Guard struct {
 	admitted []Admission
 }
 
-// NewGuard adds names or patterns to what is always guarded. An empty one, and one
-// that fits any name, is an error.
+// NewGuard adds names or patterns to those that are always guarded. An empty pattern, or one that
+// matches every name, is an error.
 func NewGuard(policies, namespaces []string) (Guard, error) {
 	for _, pattern := range slices.Concat(policies, namespaces) {
 		if pattern == "" || wildcard.Only(pattern) {
@@ -37,34 +37,34 @@ func NewGuard(policies, namespaces []string) (Guard, error) {
 	return Guard{policies: slices.Clone(policies), namespaces: slices.Clone(namespaces)}, nil
 }
 
-// Knowing returns the guard with the policies that are known, nil for none. They come from the
-// target branch or from the guard's own configuration, and never from what is judged.
+// Knowing returns the guard with the known policies; nil: none. They come from the target branch or
+// from the configuration of polex-guard, and never from the exceptions that are judged.
 func (g Guard) Knowing(policies *PolicySet) Guard {
 	g.known = policies
 	return g
 }
 
-// HasPolicy returns the name or pattern of a guarded policy that a name, or a
-// pattern, is or fits. Letter case does not count, which is stricter than Kyverno. When
-// the meter is spent, every name is guarded.
+// HasPolicy returns the guarded name or pattern that overlaps with a name or pattern. It ignores
+// the case of letters, which is stricter than Kyverno. When the meter is spent, every name is
+// guarded.
 func (g Guard) HasPolicy(work *wildcard.Meter, name string) (guarded string, found bool) {
 	return either(work, name, ownPolicies, g.policies)
 }
 
-// HasNamespace is [Guard.HasPolicy] of a namespace.
+// HasNamespace is [Guard.HasPolicy] for namespaces.
 func (g Guard) HasNamespace(work *wildcard.Meter, name string) (guarded string, found bool) {
 	return either(work, name, ownNamespaces, g.namespaces)
 }
 
-// ownObjects are the names of the guard's own objects, in its namespace and in none, as
-// policies/guard has them. All of them begin with the first, and others that do are counted too.
+// ownObjects are the names of the guard's objects in policies/guard, with and without a namespace.
+// All names begin with the first one. Other names that begin with it are guarded too.
 var ownObjects = []string{
 	"polex-guard", "polex-guard-bootstrap", "polex-guard-ca", "polex-guard-certificate", "polex-guard-client-ca", "polex-guard-cluster", "polex-guard-definitions",
 	"polex-guard-kyverno", "polex-guard-mutations", "polex-guard-mutators", "polex-guard-namespace", "polex-guard-policies", "polex-guard-tls",
 }
 
-// hasObject returns the name of one of the guard's own objects that a name, or a pattern that
-// does not fit any name, is or fits.
+// hasObject returns the name of a guard object that overlaps with a name or pattern. It does not
+// apply to a pattern that matches every name.
 func (Guard) hasObject(work *wildcard.Meter, name string) (guarded string, found bool) {
 	if wildcard.Only(name) {
 		return "", false
@@ -83,8 +83,8 @@ func either(work *wildcard.Meter, name string, own, added []string) (guarded str
 	return work.OverlapsAny(name, added)
 }
 
-// meansException reports whether an entry of kinds covers PolicyException as
-// Kyverno reads it, or names it in a form that Kyverno would not read.
+// meansException reports whether an entry of kinds covers PolicyException for Kyverno, or names it
+// in a form that Kyverno does not read.
 func meansException(kind string) bool {
 	if ParseKind(kind).Covers(exceptionKind, exceptionGroups...) {
 		return true
@@ -97,8 +97,7 @@ func meansException(kind string) bool {
 	return false
 }
 
-// namesException reports whether a word is one of the names that the kind goes
-// by, in any case.
+// namesException reports whether a word is a name of the kind, in any case.
 func namesException(word string) bool {
 	return slices.ContainsFunc(exceptionNames, func(name string) bool { return strings.EqualFold(name, word) })
 }

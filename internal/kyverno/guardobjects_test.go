@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestOwnObjects holds the names of the guard's objects against policies/guard.
+// TestOwnObjects compares the names of the guard's objects with policies/guard.
 func TestOwnObjects(t *testing.T) {
 	name := regexp.MustCompile(`\b(?:name|secretName): (polex-guard[a-z-]*)`)
 	var delivered []string

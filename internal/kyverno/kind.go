@@ -7,13 +7,13 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// KindSelector is one entry of kinds, cut as Kyverno cuts it.
+// KindSelector is one entry of kinds, split as in Kyverno.
 type KindSelector struct{ Group, Version, Kind, Subresource string }
 
 var versionForm = regexp.MustCompile(`^(v\d((alpha|beta)\d)?|\*)$`)
 
-// ParseKind reads the forms Kind, version/Kind, group/version/Kind, each with
-// an optional /subresource or .subresource behind it.
+// ParseKind parses the forms Kind, version/Kind and group/version/Kind. Each can end with
+// /subresource or .subresource.
 func ParseKind(text string) KindSelector {
 	last := strings.LastIndex(text, "/") + 1
 	if strings.Count(text[:last], "/")+strings.Count(text[last:], ".") >= 4 {
@@ -45,14 +45,13 @@ func ParseKind(text string) KindSelector {
 	}
 }
 
-// Covers reports whether a selector can mean a kind of one of the groups.
+// Covers reports whether a selector can match a kind of one of the groups.
 func (k KindSelector) Covers(kind string, groups ...string) bool {
 	_, inGroup := wildcard.OverlapsAny(k.Group, groups)
 	return inGroup && wildcard.Overlap(k.Kind, kind)
 }
 
-// Takes reports whether a selector takes a kind itself, and not a subresource
-// of it.
+// Takes reports whether a selector matches a kind itself and not a subresource of it.
 func (k KindSelector) Takes(work *wildcard.Meter, group, version, kind string) bool {
 	return work.Fits(k.Kind, kind) && work.Fits(k.Group, group) && work.Fits(k.Version, version) && work.Fits(k.Subresource, "")
 }

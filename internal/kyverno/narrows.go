@@ -8,22 +8,24 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// Width is how much the match conditions of an exception leave over.
+// Width is the range of resources that match conditions select.
 type Width uint8
 
 // The widths. The zero value proves nothing.
 const (
 	Unproven Width = iota // in a form that is not recognised
-	Narrow                // certain names, namespaces, or labels of certain kinds
-	Wide                  // every resource, or every one of its kind
+	Narrow                // certain names or namespaces, or labels of certain kinds
+	Wide                  // every resource, or every resource of a kind
 	AnyKind               // certain labels, of any kind
 )
 
-// WidthOf recognises what match conditions of policies.kyverno.io restrict. They are
-// joined by "and". They are narrow if a part, by "&&", compares the name or the namespace
-// with literals, or if one compares the kind and another one a label. Alternatives, by
-// "||" or a ternary, have to be narrow each. They are wide where no part says anything
-// of a resource but its kind, or what it is not. Nothing is evaluated.
+// WidthOf determines the width of match conditions of policies.kyverno.io, which "and" joins. It
+// evaluates nothing.
+//
+//   - They are narrow if a part compares the name or the namespace with literals, or if one part
+//     compares the kind and another one a label. && joins parts.
+//   - Alternatives (|| or a ternary) are narrow only if each of them is.
+//   - They are wide if all parts restrict at most the kind, or only exclude resources.
 func WidthOf(conditions []string) Width {
 	all, work := aspects{wide: true}, wildcard.NewMeter()
 	width := &reading[aspects]{
@@ -48,8 +50,8 @@ func WidthOf(conditions []string) Width {
 	return Unproven
 }
 
-// Mentions reports whether a condition names one of the variables that it is about.
-// One that cannot be read does.
+// Mentions reports whether a condition names a variable about the resource or the request, or
+// cannot be read.
 func Mentions(condition string) bool {
 	parts, err := tokens(wildcard.NewMeter(), condition)
 	return err != nil || slices.ContainsFunc(parts, isVariable)
@@ -59,10 +61,10 @@ func isVariable(t token) bool {
 	return t.kind == word && slices.Contains([]string{"object", "oldObject", "request", "namespaceObject"}, t.text)
 }
 
-// aspects are what a part of the conditions says. The zero value is not recognised.
+// aspects are the restrictions of a part. The zero value means that it is not recognised.
 type aspects struct {
 	place, kind, label bool // it restricts the name or namespace; the kind; a label
-	wide               bool // it restricts nothing but a kind
+	wide               bool // it restricts at most the kind
 }
 
 func (a aspects) isNarrow() bool { return a.place || a.kind && a.label }
@@ -75,7 +77,7 @@ func (a aspects) or(b aspects) aspects {
 	return aspects{a.isNarrow() && b.isNarrow(), a.kind && b.kind, a.label && b.label, a.wide || b.wide}
 }
 
-// aspectsOfPart looks at what is joined by no operator.
+// aspectsOfPart determines the aspects of a part without operators.
 func aspectsOfPart(parts []token) aspects {
 	if isLabel(parts) {
 		return aspects{label: true}
@@ -91,7 +93,7 @@ func aspectsOfPart(parts []token) aspects {
 	return aspects{wide: leavesOpen(parts)}
 }
 
-// Labels that are asked for, and one that is compared with literals, as shapeOf writes them.
+// The tests for labels, and the comparisons of a label with literals, as shapeOf writes them.
 var (
 	labels       = `(?:(?:request \. )?object|namespaceObject) \. metadata \. (?:\? )?labels`
 	compared     = `(?: == '| in \[ '(?: , ')* \]| \. startsWith \( ' \))`
@@ -99,19 +101,19 @@ var (
 	labelCompare = regexp.MustCompile(`^` + labels + `(?: \. (?:\? )?\w+| \[ (?:\? )?' \])( \. orValue \( ' \))?` + compared + `$`)
 )
 
-// isLabel reports whether a part asks for a label, or compares one with literals that are
-// neither empty nor what it has otherwise.
+// isLabel reports whether a part tests for a label, or compares one with literals. The literals
+// must not be empty, and must not match the value of orValue.
 func isLabel(parts []token) bool {
 	shape, texts, otherwise := shapeOf(parts), literals(parts), ""
 	if labelAsked.MatchString(shape) {
 		return !slices.Contains(texts, "")
 	}
 	found := labelCompare.FindStringSubmatch(shape)
-	if found == nil || strings.Contains(shape, " ? ") != (found[1] != "") { // an optional one has an orValue, and no other
+	if found == nil || strings.Contains(shape, " ? ") != (found[1] != "") { // only an optional field has an orValue
 		return false
 	}
 	if strings.Contains(shape, "labels [") {
-		texts = texts[1:] // behind the key
+		texts = texts[1:] // skip the key
 	}
 	if found[1] != "" {
 		otherwise, texts = texts[0], texts[1:]
@@ -119,7 +121,7 @@ func isLabel(parts []token) bool {
 	return len(texts) > 0 && !beginsWithAny(otherwise, texts)
 }
 
-// beginsWithAny reports whether a text is one of others, or begins with one.
+// beginsWithAny reports whether a text begins with one of the others.
 func beginsWithAny(text string, others []string) bool {
 	return slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(text, other) })
 }
@@ -133,8 +135,8 @@ func literals(parts []token) (texts []string) {
 	return texts
 }
 
-// leavesOpen reports whether a part says nothing of the resource but its kind, which
-// operation is asked for, whether it has some field, or what it is not.
+// leavesOpen reports whether a part restricts at most the kind, the operation or the presence of a
+// field, or only excludes resources.
 func leavesOpen(parts []token) bool {
 	if path, ok := strings.CutSuffix(shapeOf(parts), " != '"); ok && fields[path].dimension != exceptions {
 		return true

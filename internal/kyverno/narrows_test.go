@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 )
 
-// widths are match conditions by what they leave over.
+// widths are match conditions by their widths.
 var widths = map[kyverno.Width][]string{
 	kyverno.Narrow: {
 		`object.metadata.name == 'web'`, `'web' == object.metadata.name`, `object.metadata.name in ['web', "api"]`, `object.metadata.name.startsWith('web-')`,
@@ -49,7 +49,7 @@ func TestWidthOf(t *testing.T) {
 	}
 }
 
-// TestWidthOfSeveral: conditions are joined by "and".
+// TestWidthOfSeveral: "and" joins conditions.
 func TestWidthOfSeveral(t *testing.T) {
 	for _, tc := range []struct {
 		conditions string

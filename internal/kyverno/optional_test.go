@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 )
 
-// optionals are match conditions on fields and labels that may be missing: those that restrict
-// and do not reach, and those that do not restrict.
+// optionals are match conditions on fields and labels that may be missing. Those under true
+// restrict and do not reach the guard.
 var optionals = map[bool][]string{
 	true: {
 		`object.metadata.?namespace.orValue('') == 'team-a'`, `object.metadata.?name.orValue('') == 'web'`, `object.metadata.?namespace.orValue('') in ['team-a', "team-b"]`,
@@ -65,9 +65,10 @@ func TestOptionals(t *testing.T) {
 	}
 }
 
-// TestOptionalsSelect holds each comparison of an optional field with CEL itself, on objects with
-// and without the field. Where it does not reach, or is narrow, what it selects has the field, is
-// none of the guard's, and is selected by the comparison of the field that is not optional.
+// TestOptionalsSelect compares each comparison of an optional field with CEL, on objects with and
+// without the field. If it does not reach the guard, or is narrow, it selects only objects that
+// have the field, are not the guard's, and match the comparison of the field without the question
+// mark.
 func TestOptionalsSelect(t *testing.T) {
 	env := environment(t)
 	texts := []string{"", "team-a", "team-", "team-a-b", "none"}
@@ -94,12 +95,12 @@ func TestOptionalsSelect(t *testing.T) {
 					accepted++
 					leavesAlone(t, expression, is)
 					for _, r := range objects() {
-						if r.namespace == "web-1" || !is(r, "CREATE") { // which every form may select
+						if r.namespace == "web-1" || !is(r, "CREATE") { // every form may select these
 							continue
 						}
 						selected++
 						value := r.namespace
-						if strings.HasSuffix(field, "name") || r.kind == "Namespace" { // which is in itself, to a request
+						if strings.HasSuffix(field, "name") || r.kind == "Namespace" { // for a request, a Namespace is in itself
 							value = r.name
 						}
 						if guards := []string{"", "kyverno", "polex-system", "polex-guard"}; !plain(r, "CREATE") || slices.Contains(guards, value) {
@@ -115,7 +116,7 @@ func TestOptionalsSelect(t *testing.T) {
 	}
 }
 
-// objects are some with every field, and some without a namespace, a name or either.
+// objects returns objects with all fields, and objects without a namespace, a name or both.
 func objects() (all []resource) {
 	for _, of := range []resource{
 		{apiVersion: "v1", kind: "Pod", plural: "pods"}, {apiVersion: "kyverno.io/v2", kind: "PolicyException", plural: "policyexceptions"},

@@ -9,12 +9,12 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// An ordinary policy is one that cannot match PolicyExceptions or Namespaces: an exception from
-// ordinary policies alone exempts none of them, whatever its match conditions are. A policy is
-// ordinary only if its match is read as a whole and lists kinds or resources in plain texts, of
-// which none is or fits these two. What its exclude leaves out does not count.
+// An ordinary policy cannot match PolicyExceptions or Namespaces. An exception from only ordinary
+// policies exempts none of these, with any match conditions. The whole match of an ordinary policy
+// can be read. It lists kinds or resources in plain texts, and none of them matches PolicyException
+// or Namespace. Its exclude makes no difference.
 
-// plain is a text of a match that is what it says: no variable of Kyverno, Flux or Helm is in it.
+// plain matches a literal text of a match: it contains no variable of Kyverno, Flux or Helm.
 var plain = regexp.MustCompile(`^[A-Za-z0-9.*?/-]*$`)
 
 func isOrdinary(rules []ruleTree) bool {
@@ -32,7 +32,8 @@ func isGuardedKind(kind Located) bool {
 	return kind.Text == "" || !plain.MatchString(kind.Text) || meansException(kind.Text) || ParseKind(kind.Text).Covers("Namespace", "")
 }
 
-// isOrdinarySpec is the same of what a policy of policies.kyverno.io matches, and changes.
+// isOrdinarySpec is isOrdinary for the resources that a policy of policies.kyverno.io matches or
+// changes.
 func isOrdinarySpec(spec map[string]any) bool {
 	for _, field := range []string{"matchConstraints", "targetMatchConstraints"} {
 		if spec[field] == nil && field == "targetMatchConstraints" {
@@ -64,8 +65,8 @@ func mayTakeGuarded(item any) bool {
 	return fits("apiGroups", exceptionGroups...) && fits("resources", "policyexceptions") || fits("apiGroups", "") && fits("resources", "namespaces")
 }
 
-// namesKyverno reports whether a text of a policy names or fits Kyverno or polex: their
-// namespaces, kinds or images.
+// namesKyverno reports whether a text of a policy contains or matches a name of Kyverno or polex: a
+// namespace, kind or image.
 func namesKyverno(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -83,9 +84,9 @@ func namesKyverno(value any) bool {
 	return false
 }
 
-// isOrdinary reports whether a reference is known to reach ordinary policies alone. A policy of
-// a Namespaced kind has that name in any namespace: not all of them are known. Policies that are
-// guarded by their names reach the guard before this is asked.
+// isOrdinary reports whether a reference reaches only known, ordinary policies. A policy of a
+// Namespaced kind can have that name in any namespace, and not all of these are known. A policy
+// that is guarded by name is rejected earlier.
 func (g Guard) isOrdinary(ref Ref) bool {
 	return g.known != nil && !g.known.Incomplete && !g.known.Proposed && len(g.known.Find(ref)) > 0 && !ref.Namespaced() &&
 		!slices.ContainsFunc(g.known.Reached(ref), func(p *Policy) bool { return !p.Ordinary })

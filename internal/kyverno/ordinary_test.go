@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// clusterPolicy and validatingPolicy are policies by the name that the exceptions of these tests
-// have, with a match of their own.
+// clusterPolicy and validatingPolicy return policies with the name in the exceptions of these
+// tests, and a given match.
 func clusterPolicy(match string) string {
 	return "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: require-probes}\nspec: {rules: [{name: check, match: " + match + "}]}\n"
 }
@@ -37,7 +37,7 @@ func knowing(t testing.TB, policies ...string) kyverno.Guard {
 	return kyverno.Guard{}.Knowing(policySet(t, policies...))
 }
 
-// ordinaryPolicies are of both groups and cannot match exceptions. notOrdinary may.
+// ordinaryPolicies are sets of both groups that cannot match exceptions. Those in notOrdinary may.
 var (
 	ordinaryPolicies = [][]string{
 		{clusterPolicy("{any: [{resources: {kinds: [Pod, apps/v1/Deployment]}}]}"), validatingPolicy("ValidatingPolicy", onPods)},
@@ -55,20 +55,20 @@ var (
 		{clusterPolicy("{any: [{resources: {kinds: ['${KIND}']}}]}"), validatingPolicy("ValidatingPolicy", "[{apiGroups: ['${GROUP}'], apiVersions: [v1], operations: [CREATE], resources: ['${KIND}']}]")},
 		{clusterPolicy("{any: [{resources: {kinds: [Pod]}}], all: 7}"), validatingPolicy("ValidatingPolicy", "[{apiGroups: ['', 7], apiVersions: [v1], operations: [CREATE], resources: [pods, 7]}]")},
 		{clusterPolicy("{}"), validatingPolicy("ValidatingPolicy", "7")},
-		// Namespaces, which have the names of the guard's.
+		// Namespaces, which have the names of the guard's namespaces.
 		{clusterPolicy("{resources: {kinds: [Pod, v1/Name*]}}"), validatingPolicy("ValidatingPolicy", "[{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods, namespaces/status]}]")},
 		{clusterPolicy("{resources: {kinds: ['']}}"), validatingPolicy("ValidatingPolicy", "[{apiGroups: ['*'], apiVersions: [v1], operations: [CREATE], resources: ['*']}]")},
 		{"apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: require-probes}\nspec: {rules: []}\n"},
-		// Several documents of one policy, and the policies that Kyverno takes for one.
+		// Several documents of one policy, and policies that Kyverno treats as the same.
 		{clusterPolicy("{resources: {kinds: [Pod]}}"), clusterPolicy("{resources: {kinds: ['*']}}"), validatingPolicy("ValidatingPolicy", onPods), validatingPolicy("MutatingPolicy", onAnything)},
-		// Another kind of the same name is not the one.
+		// A policy of the same name and another kind is not the same one.
 		{strings.Replace(clusterPolicy("{resources: {kinds: [Pod]}}"), "kind: ClusterPolicy", "kind: Policy", 1), validatingPolicy("ImageValidatingPolicy", onPods)},
 		{validatingPolicy("ValidatingPolicy", onPods+"}, targetMatchConstraints: {resourceRules: "+onAnything)},
 	}
 )
 
-// TestOnlyOrdinaryPoliciesRelax: where a policy may match exceptions, or is not known, the answer
-// is the very one of a guard that knows no policies.
+// TestOnlyOrdinaryPoliciesRelax: if a policy may match exceptions or is unknown, the answer is that
+// of a guard that knows no policies.
 func TestOnlyOrdinaryPoliciesRelax(t *testing.T) {
 	for _, policies := range notOrdinary {
 		guard := knowing(t, policies...)
@@ -79,7 +79,7 @@ func TestOnlyOrdinaryPoliciesRelax(t *testing.T) {
 			}
 		}
 	}
-	// One that is not ordinary is enough, by its name too.
+	// One other policy is enough, also by its name.
 	for _, other := range []string{"unknown", "polex-verify", "pol*"} {
 		text := strings.Replace(conditional("[{name: a, expression: \"object.metadata.labels.app == 'web'\"}]"), "policyRefs: [", "policyRefs: [{name: "+other+", kind: ValidatingPolicy}, ", 1)
 		if !kyverno.ReachesGuard(document(t, text), knowing(t, ordinaryPolicies[0]...)).Reaches() {
@@ -93,7 +93,7 @@ func TestOnlyOrdinaryPoliciesRelax(t *testing.T) {
 	if !kyverno.ReachesGuard(document(t, conditional("[{name: a, expression: \"has(object.spec.x)\"}]")), guarded.Knowing(policySet(t, ordinaryPolicies[0]...))).Reaches() {
 		t.Error("a policy that the configuration guards is ordinary")
 	}
-	// Nothing is ordinary by what the pull request says, or by a part of what there is.
+	// With policies from the pull request, or an incomplete set, no policy is ordinary.
 	for name, spoil := range map[string]func(*kyverno.PolicySet){"proposed": func(set *kyverno.PolicySet) { set.Proposed = true }, "incomplete": func(set *kyverno.PolicySet) { set.Incomplete = true }} {
 		set := policySet(t, ordinaryPolicies[0]...)
 		spoil(set)
@@ -101,15 +101,15 @@ func TestOnlyOrdinaryPoliciesRelax(t *testing.T) {
 			t.Errorf("a %s policy is ordinary", name)
 		}
 	}
-	// A policy in a namespace is known in that one alone.
+	// A policy in a namespace is known only there.
 	namespaced := strings.Replace(conditional("[{name: a, expression: \"has(object.spec.x)\"}]"), "kind: Val", "kind: NamespacedVal", 1)
 	if !kyverno.ReachesGuard(document(t, namespaced), knowing(t, validatingPolicy("NamespacedValidatingPolicy", onPods))).Reaches() {
 		t.Error("a namespaced policy is ordinary")
 	}
 }
 
-// TestOrdinaryPolicies: an exception from these may be for any kind. What is the guard's is out of
-// its reach all the same.
+// TestOrdinaryPolicies: an exception from ordinary policies may be for any kind, but still not
+// reach the objects of the guard.
 func TestOrdinaryPolicies(t *testing.T) {
 	condition := func(text string) string { return conditional("[{name: a, expression: " + quoted(text) + "}]") }
 	for _, policies := range ordinaryPolicies {

@@ -7,18 +7,17 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// A reading is an understanding of conditions, made of that of their parts.
+// A reading computes a result for a condition from the results of its parts.
 type reading[T any] struct {
 	work    *wildcard.Meter
-	unknown T // of what is not read; it proves nothing
-	// both is of two that are true, either of alternatives.
+	unknown T // for a part that is not read; it proves nothing
+	// both combines two parts that are true, either combines alternatives.
 	both, either func(T, T) T
-	// alone is of a part without operators, and otherwise of what is true where a
-	// condition is not.
+	// alone is for a part without operators, otherwise for the case that a condition is false.
 	alone, otherwise func([]token) T
 }
 
-// of takes a condition apart as CEL binds it: a ternary binds loosest, then ||, then &&.
+// of splits a condition by the precedence of CEL: a ternary binds loosest, then ||, then &&.
 func (r *reading[T]) of(parts []token, nesting int) T {
 	if len(parts) == 0 || nesting == 0 || !r.work.Spend(len(parts)*tokenWork) {
 		return r.unknown
@@ -54,8 +53,8 @@ func (r *reading[T]) of(parts []token, nesting int) T {
 	return r.alone(parts)
 }
 
-// split cuts at an operator outside of brackets, into so many pieces at most; -1 is
-// any number. The question mark of object.?field is no operator.
+// split splits at an operator outside of brackets, into a maximum number of pieces; -1: no maximum.
+// The question mark of object.?field is not an operator.
 func split(parts []token, operator string, most int) [][]token {
 	var cut [][]token
 	depth, start := 0, 0
@@ -73,7 +72,7 @@ func split(parts []token, operator string, most int) [][]token {
 	return append(cut, parts[start:])
 }
 
-// unwrapped takes off parentheses around a whole part.
+// unwrapped removes parentheses around a whole part.
 func unwrapped(parts []token) (inner []token, ok bool) {
 	last := len(parts) - 1
 	if last < 1 || !parts[0].is("(") || !parts[last].is(")") {
@@ -93,12 +92,12 @@ func unwrapped(parts []token) (inner []token, ok bool) {
 	return parts[1:last], true
 }
 
-// oneOfBoth is how polex-validate --fix writes a condition on what is deleted, or else
-// on what is created or updated.
+// oneOfBoth is the form in which polex-validate --fix writes a condition on the deleted object, or
+// else on the created or updated one.
 const oneOfBoth = "[ request . operation == ' ? oldObject : object ] . exists"
 
-// ofBoth returns the condition in such a part, with object for its variable: its
-// value is that of the condition on the one element of the list, which is it.
+// ofBoth returns the condition in such a part, with object as its variable. The list has only this
+// element, so the value of the condition is the same.
 func ofBoth(parts []token) (body []token, ok bool) {
 	head := strings.Count(oneOfBoth, " ") + 1
 	if len(parts) <= head || shapeOf(parts[:head]) != oneOfBoth || parts[5].text != "DELETE" {

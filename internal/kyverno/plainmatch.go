@@ -10,10 +10,10 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// PlainMatch returns the match of kyverno.io that is for the same resources as match conditions
-// of policies.kyverno.io. It has filters only where every part of every condition compares the
-// kind, the API version, the name, the namespace, a label or the user with literals, or asks
-// whether one of them is there. Which user is not told. Nothing is evaluated.
+// PlainMatch returns the kyverno.io match for the same resources as match conditions of
+// policies.kyverno.io. It returns filters only if every part of every condition compares the kind,
+// API version, name, namespace, a label or the user with literals, or tests whether one of these
+// exists. The filters do not contain the user's name. Nothing is evaluated.
 func PlainMatch(conditions []string) Match { return plainMatch(wildcard.NewMeter(), conditions) }
 
 func plainMatch(work *wildcard.Meter, conditions []string) Match {
@@ -31,8 +31,8 @@ func plainMatch(work *wildcard.Meter, conditions []string) Match {
 	}
 	for _, f := range all {
 		for _, kind := range f.Kinds {
-			// Which kinds an API version has is not known. And to a filter, a Namespace is in
-			// itself; to a condition, it is in none.
+			// The kinds of an API version are not known. And a filter finds a Namespace in itself,
+			// while to a condition it has no namespace.
 			if strings.HasSuffix(kind.Text, "*") || strings.HasSuffix(kind.Text, "Namespace") {
 				return Match{}
 			}
@@ -41,8 +41,8 @@ func plainMatch(work *wildcard.Meter, conditions []string) Match {
 	return Match{Any: all}
 }
 
-// Parts returns the parts of match conditions that are joined by &&, each written in one way,
-// sorted. It is nil where a condition cannot be read.
+// Parts returns the parts of match conditions that && joins, sorted and in one normal form. It
+// returns nil if a condition cannot be read.
 func Parts(conditions []string) []string {
 	work := wildcard.NewMeter()
 	var all []string
@@ -55,7 +55,7 @@ func Parts(conditions []string) []string {
 			read = inner
 		}
 		parts := [][]token{read}
-		if len(split(read, "?", 2)) == 1 && len(split(read, "||", 2)) == 1 { // which bind looser
+		if len(split(read, "?", 2)) == 1 && len(split(read, "||", 2)) == 1 { // these bind looser
 			parts = split(read, "&&", -1)
 		}
 		for _, part := range parts {
@@ -72,7 +72,7 @@ func Parts(conditions []string) []string {
 	return slices.Compact(all)
 }
 
-// maxAlternatives bounds the filters that conditions are written as.
+// maxAlternatives limits the number of filters.
 const maxAlternatives = 64
 
 func alternatives(some, others []Filter) []Filter {
@@ -99,11 +99,11 @@ func joined(some, others []Filter) []Filter {
 	return all
 }
 
-// present is the pattern of a field that is there.
+// present is the pattern for any value.
 const present = "?*"
 
-// joinedWith returns the filter for what two filters are for, where they speak of different
-// fields.
+// joinedWith returns the filter for resources that match both filters. It fails if both restrict
+// the same field.
 func (f Filter) joinedWith(other Filter) (Filter, bool) {
 	isPresent := func(texts []Located) bool { return len(texts) == 1 && texts[0].Text == present }
 	for _, lists := range [][2]*[]Located{{&f.Names, &other.Names}, {&f.Namespaces, &other.Namespaces}} {
@@ -138,17 +138,17 @@ func (f Filter) joinedWith(other Filter) (Filter, bool) {
 		labels := maps.Clone(f.Selector.Labels)
 		maps.Copy(labels, other.Selector.Labels)
 		if len(labels) < len(f.Selector.Labels)+len(other.Selector.Labels) {
-			return Filter{}, false // one label, asked for twice
+			return Filter{}, false // both require the same label
 		}
 		f.Selector = &Selector{Labels: labels}
 	}
 	return f, true
 }
 
-// isThere are parts that ask whether something is there that every object has, or can have.
+// isThere matches tests for a value that every object has or can have.
 var isThere = regexp.MustCompile(`^(?:object != null|has \( object \. (?:metadata|kind|apiVersion|metadata \. (?:name|labels)) \)|' in object \. metadata \. labels)$`)
 
-// plainFilter reads a part that no operator joins.
+// plainFilter reads a part without operators.
 func plainFilter(parts []token) []Filter {
 	shape := shapeOf(parts)
 	switch {
@@ -163,7 +163,7 @@ func plainFilter(parts []token) []Filter {
 		texts[i].Text = pattern
 	}
 	if slices.ContainsFunc(literals(parts), func(text string) bool { return text == "" || wildcard.In(text) }) && !strings.Contains(shape, " . matches (") {
-		return nil // a condition takes * and ? as they are
+		return nil // in conditions, * and ? are plain characters
 	}
 	if label := pathFrom(parts, 0); parts[0].text == "object" && label.isLabel() && isLabel(parts) {
 		return labelFilter(label, parts)
@@ -190,7 +190,7 @@ func plainFilter(parts []token) []Filter {
 	return nil
 }
 
-// labelFilter reads a part that compares one label, by == or startsWith.
+// labelFilter reads a comparison of one label by == or startsWith.
 func labelFilter(label *fieldPath, parts []token) []Filter {
 	shape, value, key := shapeOf(parts), parts[len(parts)-1], label.key
 	if len(label.steps) > 2 {

@@ -9,40 +9,40 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Policy is a policy as its document has it, with what an exception can name of it.
+// Policy is a policy, with the parts that matter to exceptions.
 type Policy struct {
 	exception.Identity
 	Severity string // the annotation [AnnotationSeverity]; may be empty
 	Rules    []Rule // of kyverno.io
-	// AboutPods says that a policy of policies.kyverno.io is asked about Pods, and
-	// so about the templates of their controllers.
+	// AboutPods means that a policy of policies.kyverno.io applies to Pods, and therefore to the
+	// templates of their controllers.
 	AboutPods bool
-	// Guards says how the policy is about PolicyExceptions; "" when it is not.
+	// Guards explains how the policy applies to PolicyExceptions; "": it does not.
 	Guards string
-	// Ordinary says that the policy cannot match PolicyExceptions or Namespaces (ordinary.go).
+	// Ordinary means that the policy cannot match PolicyExceptions or Namespaces (ordinary.go).
 	Ordinary bool
-	// NamesKyverno says that a text of its spec names Kyverno or polex: their namespaces, kinds
-	// or images.
+	// NamesKyverno means that a text of its spec contains or matches a name of Kyverno or polex: a
+	// namespace, kind or image.
 	NamesKyverno bool
 }
 
-// Rule is a rule as its policy has it.
+// Rule is one rule of a policy.
 type Rule struct {
 	Name string
-	// PodSecurity says that the rule checks a profile of the Pod Security
-	// Standards, so that an exception can name some of its controls.
+	// PodSecurity means that the rule checks a profile of the Pod Security Standards. An exception
+	// can then name controls.
 	PodSecurity bool
-	// Early says that the rule is asked before the API server has made a name of
-	// generateName: it verifies images, or changes the resource.
+	// Early means that the rule verifies images or mutates. Such a rule runs before the API server
+	// has generated a name from generateName.
 	Early bool
-	// Made are the names of the rules that Kyverno 1.19 makes of this one, by the
-	// kind of the controller of Pods that each is for.
+	// Made contains the names of the rules that Kyverno 1.19 generates from this one, by the kind
+	// of the Pod controller.
 	Made map[string]string
 
-	names []string // of this one and of those
+	names []string // of this rule and of those
 }
 
-// AnnotationSeverity is where a policy states its severity.
+// AnnotationSeverity contains the severity of a policy.
 const AnnotationSeverity = "policies.kyverno.io/severity"
 
 const (
@@ -50,18 +50,18 @@ const (
 	namespacedPolicy = "Policy"
 )
 
-// ConditionPolicyKinds are the kinds that Kyverno looks up exceptions of
-// policies.kyverno.io for, in this spelling.
+// ConditionPolicyKinds are the kinds of policies for which Kyverno looks up exceptions of
+// policies.kyverno.io, in this spelling.
 var ConditionPolicyKinds = []string{
 	"ValidatingPolicy", "ImageValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "DeletingPolicy",
 	"NamespacedValidatingPolicy", "NamespacedImageValidatingPolicy", "NamespacedMutatingPolicy", "NamespacedGeneratingPolicy", "NamespacedDeletingPolicy",
 }
 
-// HasRules reports whether a policy of a kind has rules, which its exceptions name:
-// those of kyverno.io do.
+// HasRules reports whether policies of a kind have rules that exceptions name. Those of kyverno.io
+// have.
 func HasRules(kind string) bool { return kind == clusterPolicy || kind == namespacedPolicy }
 
-// readPolicy returns nil for a document that is no policy.
+// readPolicy returns nil for a document that is not a policy.
 func readPolicy(d *exception.Document) *Policy {
 	id := d.Identity()
 	switch {
@@ -73,7 +73,7 @@ func readPolicy(d *exception.Document) *Policy {
 		return nil
 	}
 	if id.Kind == clusterPolicy {
-		id.Namespace = "" // the API server ignores one
+		id.Namespace = "" // the API server ignores it
 	}
 	p := &Policy{Identity: id, Severity: d.Annotation(AnnotationSeverity)}
 	value, _ := d.Lookup("spec")
@@ -131,8 +131,7 @@ func (r ruleTree) rule(name string, controllers []string) Rule {
 	return Rule{Name: name, PodSecurity: podSecurity != nil, Early: r.tree["verifyImages"] != nil || r.tree["mutate"] != nil, Made: made, names: slices.Compact(names)}
 }
 
-// Forms returns the names that the rule runs by, each with the kinds of Pods and their
-// controllers that it is run for.
+// Forms returns the names of the rule and of its generated rules, each with its kinds.
 func (r Rule) Forms() map[string][]string {
 	forms := map[string][]string{r.Name: {"Pod"}}
 	for _, kind := range slices.Sorted(maps.Keys(r.Made)) {
@@ -141,13 +140,13 @@ func (r Rule) Forms() map[string][]string {
 	return forms
 }
 
-// NamedBy reports whether one of the patterns fits the rule or one that is made of it.
+// NamedBy reports whether one of the patterns matches the rule or a rule generated from it.
 func (r Rule) NamedBy(work *wildcard.Meter, patterns []string) bool {
 	return slices.ContainsFunc(r.names, func(name string) bool { return work.FitsAny(patterns, name) })
 }
 
-// constrainsPods reports whether matchConstraints ask about Pods. Then Kyverno 1.19 asks
-// about the templates of their controllers, too.
+// constrainsPods reports whether matchConstraints select Pods. Kyverno 1.19 then applies the policy
+// to the templates of their controllers too.
 func constrainsPods(constraints map[string]any) bool {
 	rules, _ := constraints["resourceRules"].([]any)
 	return slices.ContainsFunc(rules, func(item any) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// guardingRule says which rule of a policy is about PolicyExceptions, or "".
+// guardingRule describes the first rule that applies to PolicyExceptions, or returns "".
 func guardingRule(rules []ruleTree) string {
 	for _, r := range rules {
 		for _, group := range exceptionGroups {
@@ -26,9 +26,8 @@ func guardingRule(rules []ruleTree) string {
 	return ""
 }
 
-// coversException reports whether a rule's match can take PolicyExceptions of
-// a group. A filter without kinds takes none: Kyverno registers no webhook for
-// it.
+// coversException reports whether the match of a rule can select PolicyExceptions of a group. A
+// filter without kinds does not: Kyverno registers no webhook for it.
 func (m Match) coversException(group string) bool {
 	covers := func(f Filter) bool {
 		return slices.ContainsFunc(f.Kinds, func(kind Located) bool { return ParseKind(kind.Text).Covers(exception.Kind, group) })
@@ -37,8 +36,8 @@ func (m Match) coversException(group string) bool {
 	return covers(*m.Plain) || slices.ContainsFunc(m.Any, covers) || slices.ContainsFunc(m.All, covers) && !slices.ContainsFunc(m.All, leavesOut)
 }
 
-// leavesOutExceptions reports whether a rule's exclude takes every
-// PolicyException of a group: by kinds in any version, and by nothing else.
+// leavesOutExceptions reports whether the exclude of a rule selects every PolicyException of a
+// group: by kinds in any version, and by nothing else.
 func (r ruleTree) leavesOutExceptions(group string) bool {
 	block := r.under("exclude")
 	filters, _ := block["any"].([]any)
@@ -60,8 +59,7 @@ func (r ruleTree) leavesOutExceptions(group string) bool {
 	return false
 }
 
-// constrainsExceptions reports whether matchConstraints can take
-// PolicyExceptions of either group.
+// constrainsExceptions reports whether matchConstraints can select PolicyExceptions.
 func constrainsExceptions(constraints map[string]any) bool {
 	rules, _ := constraints["resourceRules"].([]any)
 	excluded, _ := constraints["excludeResourceRules"].([]any)
@@ -84,8 +82,7 @@ func takesExceptions(item any, group string) bool {
 		})
 }
 
-// takesAll reports whether a resource rule leaves out none of the exceptions of
-// its groups.
+// takesAll reports whether a resource rule selects all exceptions of its groups.
 func takesAll(item any) bool {
 	rule, _ := item.(map[string]any)
 	operations := manifest.Words(rule["operations"])

@@ -9,39 +9,36 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// PolicySet is what is known of the policies that exceptions are from. Without
-// one, nothing that needs it is checked; an empty one says that there are no
-// policies. It does not change once it is read and can be used by several
-// goroutines.
+// PolicySet contains the known policies. Without a set, polex skips the checks that need one. An
+// empty set means that there are no policies. A set does not change and is safe for concurrent use.
 type PolicySet struct {
-	// Incomplete says that a file of policies could not be read: one that is not in the set
+	// Incomplete means that a file of policies could not be read: a policy that is not in the set
 	// may exist, with any rule.
 	Incomplete bool
-	// Proposed says that some of it comes from the pull request whose exceptions are judged:
-	// then it does not say that a policy is ordinary.
+	// Proposed means that a part comes from the pull request whose exceptions are judged. Then no
+	// policy counts as ordinary.
 	Proposed bool
 
-	// byKey holds the policies by what an exception calls them: for kyverno.io a
-	// ClusterPolicy's name or a Policy's namespace/name, for policies.kyverno.io
-	// the kind and the name.
+	// byKey contains the policies by their key in an exception. For kyverno.io the key is the name
+	// of a ClusterPolicy or namespace/name of a Policy, for policies.kyverno.io the kind and name.
 	byKey map[PolicyKey][]*Policy
-	// homeless are kyverno.io Policies whose namespace is not in their document,
-	// by name: kustomize or the like will say it.
+	// homeless contains the kyverno.io Policies without a namespace in their document, by name.
+	// kustomize or a similar tool adds the namespace.
 	homeless map[string][]*Policy
-	// named holds every policy by its bare name.
+	// named contains every policy by its name without a namespace.
 	named map[string][]*Policy
-	// guards holds the policies that are about exceptions by bare name, in lower
+	// guards contains the policies that apply to exceptions, by name without a namespace in lower
 	// case.
 	guards map[string][]*Policy
-	// names are the keys of byKey's names, sorted, by group.
+	// names contains the sorted names of byKey, by group.
 	names map[string][]string
 	count int
 }
 
-// PolicyKey is what an exception of a group calls a policy.
+// PolicyKey identifies a policy in an exception of a group.
 type PolicyKey struct{ Group, Kind, Name string }
 
-// Key returns what the exception calls the policy.
+// Key returns the key of the policy.
 func (r Ref) Key() PolicyKey { return PolicyKey{r.Group, r.Kind.Text, r.Name.Text} }
 
 func (p *Policy) key() PolicyKey {
@@ -55,10 +52,9 @@ func (p *Policy) key() PolicyKey {
 	}
 }
 
-// ReadPolicies makes a set of those documents that are Kyverno policies, in
-// whichever version of their group, and passes over the others: a folder of
-// policies also holds their tests and values. A policy that is written several
-// times, say once for each cluster, has the rules of all of them.
+// ReadPolicies returns a set of the documents that are Kyverno policies, in any version. It ignores
+// other documents, because a folder of policies also contains tests and values. If a policy occurs
+// several times, for example once for each cluster, all its rules count.
 func ReadPolicies(docs []*exception.Document) *PolicySet {
 	set := &PolicySet{byKey: map[PolicyKey][]*Policy{}, homeless: map[string][]*Policy{}, named: map[string][]*Policy{}, guards: map[string][]*Policy{}, names: map[string][]string{}}
 	for _, d := range manifest.Objects(docs) {
@@ -87,11 +83,11 @@ func ReadPolicies(docs []*exception.Document) *PolicySet {
 	return set
 }
 
-// Len returns how many policies the set holds.
+// Len returns the number of policies.
 func (set *PolicySet) Len() int { return set.count }
 
-// Find returns the documents of the policy that an exception names, as Kyverno compares
-// names: exactly.
+// Find returns the documents of the policy that an exception names. Names have to be equal, as in
+// Kyverno.
 func (set *PolicySet) Find(ref Ref) []*Policy {
 	found := set.byKey[ref.Key()]
 	if _, name, namespaced := strings.Cut(ref.Name.Text, "/"); namespaced && ref.Group == exception.KyvernoGroup && len(set.homeless[name]) > 0 {
@@ -100,9 +96,9 @@ func (set *PolicySet) Find(ref Ref) []*Policy {
 	return found
 }
 
-// Reached returns the policies that a reference reaches: those of [PolicySet.Find], and for
-// policies.kyverno.io the ones of its name that Kyverno can generate an admission policy
-// from, whatever kind the reference says ([Ref.Namespaced] has the place).
+// Reached returns the policies to which a reference applies: those of [PolicySet.Find] and, for
+// policies.kyverno.io, the policies of this name from which Kyverno can generate an admission
+// policy. These have any kind; see [Ref.Namespaced].
 func (set *PolicySet) Reached(ref Ref) []*Policy {
 	reached := set.Find(ref)
 	for _, kind := range []string{"ValidatingPolicy", "MutatingPolicy"} {
@@ -113,10 +109,9 @@ func (set *PolicySet) Reached(ref Ref) []*Policy {
 	return reached
 }
 
-// Called returns the policies of a name, with the namespace before it
-// ("namespace/name") or without, of whichever kind and group. One whose document does
-// not say its namespace lives in any. A policy that has several documents is there
-// once for each.
+// Called returns the policies of a name or "namespace/name", of any kind and group. A policy
+// without a namespace in its document matches every namespace. Each document of a policy is one
+// result.
 func (set *PolicySet) Called(name string) []*Policy {
 	namespace, bare, namespaced := strings.Cut(name, "/")
 	if !namespaced {
@@ -128,14 +123,14 @@ func (set *PolicySet) Called(name string) []*Policy {
 	})
 }
 
-// Near returns the policies of the same name, whichever their kind, group and namespace.
+// Near returns the policies of the same name, of any kind, group and namespace.
 func (set *PolicySet) Near(ref Ref) []*Policy { return set.named[ref.Bare()] }
 
-// Names returns the names by which exceptions of a group can call the policies, sorted.
+// Names returns the sorted names by which exceptions of a group can reference the policies.
 func (set *PolicySet) Names(group string) []string { return set.names[group] }
 
-// RuleNames returns the names of the rules of some policies, with those that Kyverno
-// makes, sorted. It is nil where there is no policy.
+// RuleNames returns the sorted names of the rules of some policies, including generated rules. It
+// returns nil if there is no policy.
 func RuleNames(policies []*Policy) []string {
 	if len(policies) == 0 {
 		return nil
@@ -150,15 +145,13 @@ func RuleNames(policies []*Policy) []string {
 	return slices.Compact(names)
 }
 
-// RuleNames returns the names of the rules of all policies of the set, those included that
-// Kyverno makes.
+// RuleNames returns the names of the rules of all policies, including generated rules.
 func (set *PolicySet) RuleNames() []string {
 	return RuleNames(slices.Concat(slices.Collect(maps.Values(set.named))...))
 }
 
-// Successors returns, for the policyName of each policy that a kyverno.io
-// exception names, the kind of the policies.kyverno.io policy of the same name,
-// where there is just one such kind.
+// Successors returns the kind of the policies.kyverno.io policy for each policyName of a kyverno.io
+// exception. It omits names for which there is not exactly one such kind.
 func (set *PolicySet) Successors(e *Exception) map[string]string {
 	kinds := map[string]string{}
 	for _, ref := range e.Refs {
@@ -175,8 +168,8 @@ func (set *PolicySet) Successors(e *Exception) map[string]string {
 	return kinds
 }
 
-// Guards returns the policies about exceptions that an exception would except from.
-// Letter case does not count, nor does the kind: both are stricter than Kyverno.
+// Guards returns the policies about exceptions that a reference names. It ignores the kind and the
+// case of letters, which is stricter than Kyverno.
 func (set *PolicySet) Guards(ref Ref) []*Policy {
 	name := strings.ToLower(ref.Name.Text)
 	namespace, bare, namespaced := strings.Cut(name, "/")

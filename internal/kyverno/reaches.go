@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// ReasonReachesGuard is the reason of a finding or refusal that comes of [ReachesGuard].
+// ReasonReachesGuard is the reason of findings and rejections from [ReachesGuard].
 const ReasonReachesGuard = "reaches-guard"
 
 const exceptionKind = exception.Kind
@@ -26,12 +26,11 @@ type Way struct {
 	Message, Hint string // Message quotes untrusted text
 }
 
-// maxWays bounds how many ways are told of one exception. It has no part in the
-// answer.
+// maxWays limits the reported ways of one exception. It does not affect the answer.
 const maxWays = 200
 
-// Verdict is the answer of [ReachesGuard]. The zero value is that of an exception
-// that reaches the guard.
+// Verdict is the answer of [ReachesGuard]. Its zero value means that the exception reaches the
+// guard.
 type Verdict struct {
 	clear bool
 	ways  []Way
@@ -40,8 +39,8 @@ type Verdict struct {
 // Reaches reports whether the exception reaches the guard.
 func (v Verdict) Reaches() bool { return !v.clear }
 
-// Ways returns how it does, in the order of the document, at least one and 200 at
-// most. It is nil when the exception does not.
+// Ways returns 1 to 200 ways in the order of the document. It returns nil if the exception does not
+// reach the guard.
 func (v Verdict) Ways() []Way {
 	if v.Reaches() && len(v.ways) == 0 {
 		return []Way{{Message: "polex cannot show that the exception does not reach the guard"}}
@@ -49,21 +48,24 @@ func (v Verdict) Ways() []Way {
 	return v.ways
 }
 
-// ReachesGuard reports whether an exception of either API group could switch off
-// what decides about exceptions: it excepts from a policy that guards them, or it
-// exempts PolicyExceptions, or resources in a namespace of the guard.
+// ReachesGuard reports whether an exception could switch off the protection against exceptions.
+// Such an exception names a policy that guards exceptions, or exempts PolicyExceptions or resources
+// in a namespace of the guard.
 //
-// It does not when, as far as the document says in plain words, none of its policies
-// is guarded, each filter of its match and each of its match conditions requires kinds,
-// namespaces or whole names by literals, and what it says of them leaves out the guard's.
-// All else reaches: what requires none of these, what cannot be read, what has a type that
-// was not expected, a match condition in a form that is not recognised (see conditions.go),
-// and a document that is no PolicyException.
+// An exception does not reach the guard if the document plainly shows all of this:
 //
-// Where all its policies are known to be ordinary (ordinary.go), no PolicyException and no
-// Namespace is among what it exempts: labels or patterns of names are enough to require, and a
-// match condition may look at all but the namespace in any form. Where the configuration admits
-// it (admission.go), it may name the namespace kyverno.
+//   - None of its policies is guarded.
+//   - Each filter and each match condition requires kinds, namespaces or whole names by literals.
+//   - These literals exclude the objects of the guard.
+//
+// All other exceptions reach it, for example one with an unreadable value, a value of another type
+// than its field, or a match condition in an unknown form (conditions.go). A document that is not a
+// PolicyException reaches it too.
+//
+// If all policies are known to be ordinary (ordinary.go), the exception exempts no PolicyException
+// and no Namespace. Then labels or patterns of names are sufficient, and match conditions may have
+// any form unless they read the namespace. If the configuration admits it (admission.go), an
+// exception may name the namespace kyverno.
 func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 	e := Read(doc)
 	if e == nil {
@@ -72,7 +74,7 @@ func ReachesGuard(doc *exception.Document, guard Guard) Verdict {
 	return e.ReachesGuard(guard)
 }
 
-// ReachesGuard is the function of that name, of an exception that is read.
+// ReachesGuard is the function ReachesGuard for an exception that has been read.
 func (e *Exception) ReachesGuard(guard Guard) Verdict {
 	a := &asking{guard: guard, work: &wildcard.Meter{Left: maxWork}}
 	a.exception(e)
@@ -82,25 +84,25 @@ func (e *Exception) ReachesGuard(guard Guard) Verdict {
 	return Verdict{clear: !a.reaches, ways: a.ways}
 }
 
-// maxWork bounds the work for one exception, for the guard answers about what anybody writes:
-// its unit is a comparison of two characters. The largest exceptions that people write take a
-// tenth of it. What takes more reaches the guard.
+// maxWork limits the work for one exception, because the guard has to answer for input from
+// anybody. The unit is one comparison of two characters. The largest exceptions that people write
+// need a tenth of it. An exception beyond the limit reaches the guard.
 const maxWork = 5_000_000
 
-// itemWork is what a name, a kind or a filter asks for, beside what it is compared with.
+// itemWork is the work for a name, kind or filter, in addition to its comparisons.
 const itemWork = 256
 
-// asking is one question on its way to its answer.
+// asking is the state of one call of ReachesGuard.
 type asking struct {
 	guard    Guard
 	work     *wildcard.Meter
-	ordinary bool // all policies of the exception are known to be
-	admitted bool // in the namespace kyverno, for the part that is asked about
+	ordinary bool // all policies of the exception are known to be ordinary
+	admitted bool // in the namespace kyverno, for the current part
 	reaches  bool
 	ways     []Way
 }
 
-// says is the only place where an exception comes to reach the guard.
+// says records a way. Only this function decides that an exception reaches the guard.
 func (a *asking) says(path exception.Path, hint, format string, args ...any) {
 	a.reaches = true
 	if len(a.ways) < maxWays {
@@ -108,7 +110,7 @@ func (a *asking) says(path exception.Path, hint, format string, args ...any) {
 	}
 }
 
-// exception asks about all that an exception says.
+// exception checks the whole exception.
 func (a *asking) exception(e *Exception) {
 	for _, u := range e.Unread {
 		a.says(u.Path, "write it as the schema of the API requires", "expected %s, found %s: the exception cannot be read as a whole", u.Expected, u.Found)
@@ -122,7 +124,7 @@ func (a *asking) exception(e *Exception) {
 	}
 }
 
-// refs asks about the policies that the exception is from.
+// refs checks the policies of the exception.
 func (a *asking) refs(refs []Ref) {
 	const hint = "list the policies by name, without those that guard exceptions"
 	if !a.work.Spend(itemWork * len(refs)) {
@@ -134,7 +136,7 @@ func (a *asking) refs(refs []Ref) {
 			a.says(at, "write the name of one policy", "expected the name of a policy, found none")
 			continue
 		}
-		// A policy in a namespace is named namespace/name.
+		// The name of a policy in a namespace is namespace/name.
 		namespace, bare, namespaced := strings.Cut(name, "/")
 		if !namespaced {
 			namespace, bare = "", name
@@ -147,7 +149,7 @@ func (a *asking) refs(refs []Ref) {
 	}
 }
 
-// guardedName begins a sentence about a name that is guarded, or that fits a guarded one.
+// guardedName returns the beginning of a sentence about a name that is or matches a guarded one.
 func guardedName(name, guarded string) string {
 	if name == guarded {
 		return fmt.Sprintf("%q is", name)

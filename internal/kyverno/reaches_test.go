@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// legacy and conditional are exceptions that do not reach the guard, but for what is
-// put in: their spec, or their match conditions.
+// legacy and conditional are exceptions that do not reach the guard, except for the inserted spec
+// or match conditions.
 const (
 	legacyHead  = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\n"
 	legacyMatch = "  match: {any: [{resources: {kinds: [Pod], names: [web], namespaces: [team-a]}}]}\n"
@@ -55,7 +55,7 @@ var reachesCases = map[string]bool{
 	from(", {policyName: kyverno/any, ruleNames: [check]}"):    true,
 	from(", {policyName: 'pol*', ruleNames: [check]}"):         true,
 	from(", {policyName: team-a/other, ruleNames: [check]}"):   false,
-	// What cannot be read.
+	// Values that cannot be read.
 	from(", {policyName: 7}"):                              true,
 	from(", {policyName: [polex-verify]}"):                 true,
 	from(", {ruleNames: [check]}"):                         true,
@@ -71,19 +71,19 @@ var reachesCases = map[string]bool{
 	matching("{any: [{resources: {namespaces: {a: b}}}]}"): true,
 	matching("{all: [{resources: {names: web}}]}"):         true,
 	matching("{all: [{resources: {name: [web]}}]}"):        true,
-	// kyverno.io's match.
+	// The match of kyverno.io.
 	matching("{any: [{resources: {kinds: [Pod], namespaces: [team-a]}}, {resources: {kinds: ['*']}}]}"): true,
 	matching("{any: [{resources: {kinds: [kyverno.io/v2/PolicyException]}}]}"):                          true,
 	matching("{all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Policy*]}}]}"):                   true,
 	matching("{any: [{resources: {kinds: [apps/*/Deployment, Pod/exec, v1/Pod]}}]}"):                    false,
 	matching("{any: [{resources: {namespaces: [team-a, kyver*]}}]}"):                                    true,
 	matching("{any: [{resources: {kinds: [Namespace], names: [kyverno]}}]}"):                            true,
-	matching("{any: [{resources: {names: [kyverno]}}]}"):                                                true, // Namespaces have names
+	matching("{any: [{resources: {names: [kyverno]}}]}"):                                                true, // a Namespace may have this name
 	matching("{any: [{resources: {names: [kyverno], namespaces: [team-a]}}]}"):                          false,
 	matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [kyverno]}}]}"):            false,
-	matching("{any: [{resources: {namespaces: [argocd]}}]}"):                                            false, // as public exceptions often are
+	matching("{any: [{resources: {namespaces: [argocd]}}]}"):                                            false, // as in many public exceptions
 	matching("{any: [{resources: {kinds: [Pod], selector: {matchLabels: {a: b}}}}]}"):                   false,
-	// Labels that name a namespace.
+	// Labels with the name of a namespace.
 	matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: polex-system}}}}]}"):                                        true,
 	matching("{any: [{resources: {namespaceSelector: {matchLabels: {'kubernetes.io/*': 'kyv*'}}}}]}"):                                                                             true,
 	matching("{any: [{resources: {kinds: [Deployment], namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [team-a, kyverno]}]}}}]}"): true,
@@ -94,8 +94,8 @@ var reachesCases = map[string]bool{
 	matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]}"):                                                                                 false,
 	matching("{any: [{resources: {kinds: [Pod], namespaceSelector: [a]}}]}"):                                                                                                      true,
 	matching("{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: 7}}}}]}"):                                                          true,
-	matching("{}"): false, // which exempts nothing
-	// What requires no kind, namespace or whole name.
+	matching("{}"): false, // it exempts nothing
+	// Filters that require no kind, namespace or whole name.
 	matching("{any: [{resources: {kinds: [Pod]}}, {}]}"):                                                                                          true,
 	matching("{any: [{clusterRoles: [cluster-admin]}]}"):                                                                                          true,
 	matching("{any: [{resources: {operations: [CREATE]}}]}"):                                                                                      true,
@@ -109,7 +109,7 @@ var reachesCases = map[string]bool{
 	matching("{any: [{resources: {names: [web]}}]}"):                                                                                              false, // polex-guard verifies an exception of that name
 	matching("{all: [{resources: {selector: {matchLabels: {app: web}}}}, {clusterRoles: [a]}]}"):                                                  true,
 	matching("{all: [{resources: {selector: {matchLabels: {app: web}}}}, {resources: {kinds: [Pod]}}]}"):                                          false,
-	matching("{any: [{resources: {namespaces: ['']}}]}"):                                                                                          true, // what stands in none
+	matching("{any: [{resources: {namespaces: ['']}}]}"):                                                                                          true, // cluster-scoped objects
 	// The guard's own objects.
 	matching("{any: [{resources: {kinds: [ClusterRole], names: [polex-guard]}}]}"):                      true,
 	matching("{any: [{resources: {kinds: [Secret], names: ['Polex-Guard-*']}}]}"):                       true,
@@ -124,17 +124,17 @@ var reachesCases = map[string]bool{
 	matching("{all: [{resources: {kinds: [Deployment]}}, {resources: {names: [polex-guard]}}]}"):        true,
 	matching("{any: [{resources: {kinds: [Deployment], names: [polex-guard], namespaces: [team-a]}}]}"): false,
 	matching("{any: [{resources: {kinds: [DaemonSet], names: ['*-exporter', 'prometheus-*', '*']}}]}"):  false,
-	// policies.kyverno.io's conditions; expressions have a test of their own.
+	// The conditions of policies.kyverno.io; conditions_test.go has more.
 	conditional("[]"):                         true,
-	conditional("[]\n  images: [busybox]"):    false, // which the policy has to ask for
+	conditional("[]\n  images: [busybox]"):    false, // the policy has to read them
 	conditional("[]\n  allowedValues: [FOO]"): false,
-	// What would end the text in a policy that Kyverno generates.
+	// Texts that would end the literal in a policy that Kyverno generates.
 	conditional("[]\n  allowedValues: [\"a', string(object.spec.x), '\"]"):                                                            true,
 	conditional("[{name: a, expression: \"object.kind == 'Pod' && object.metadata.namespace == 'team-a'\"}]\n  images: [\"a', 'b\"]"): true,
 	conditional("[]\n  allowedValues: ['a\\']"):                                                                                       true,
 	conditional("[]\n  images: []"):                                                                                                   true,
 	conditional("[]\n  images: busybox"):                                                                                              true,
-	strings.Replace(conditional("[]\n  images: [busybox]"), "kind: Val", "kind: ImageVal", 1):                                         true, // which some versions exempt as a whole
+	strings.Replace(conditional("[]\n  images: [busybox]"), "kind: Val", "kind: ImageVal", 1):                                         true, // some versions exempt the whole resource
 	strings.Replace(conditional("[]\n  images: [busybox]"), "kind: ValidatingPolicy", "kind: [a]", 1):                                 true,
 	conditional("[{name: a, expression: 7}]"):                                                                                         true,
 	conditional("[a]"):       true,
@@ -165,7 +165,7 @@ func TestReachesGuard(t *testing.T) {
 	}
 }
 
-// TestNothingHidesIt: an answer is not crowded out, whatever is said besides.
+// TestNothingHidesIt: other findings do not hide that an exception reaches the guard.
 func TestNothingHidesIt(t *testing.T) {
 	for _, n := range []int{0, 1, 199, 200, 201, 5000} {
 		stars, unread := "["+strings.Repeat("'*', ", n)+"'*']", strings.Repeat(", {policyName: other, ruleNames: 7}", n)
@@ -183,7 +183,7 @@ func TestNothingHidesIt(t *testing.T) {
 	}
 }
 
-// TestGuardIsAddedTo: a configuration adds to what is guarded.
+// TestGuardIsAddedTo: a configuration adds guarded names.
 func TestGuardIsAddedTo(t *testing.T) {
 	guard, err := kyverno.NewGuard([]string{"require-*"}, []string{"team-?"})
 	if err != nil {
@@ -213,8 +213,8 @@ func TestGuardIsAddedTo(t *testing.T) {
 	}
 }
 
-// TestHostileSizes: what is long or deep ends soon, and reaches. There is no clock
-// here: what takes minutes is seen.
+// TestHostileSizes: a long or deep exception takes little time and reaches the guard. The test has
+// no clock, because minutes would be noticed.
 func TestHostileSizes(t *testing.T) {
 	const plain = "object.kind == 'Pod'"
 	nested := func(n int) string { return strings.Repeat("(", n) + plain + strings.Repeat(")", n) }

@@ -5,9 +5,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// match asks about the match of a kyverno.io exception. Each filter of match.any
-// exempts by itself, those of match.all do together. Kyverno passes over match.all
-// where there is a match.any; it is looked at all the same.
+// match checks the match of a kyverno.io exception. Each filter of match.any exempts alone; those
+// of match.all exempt together. Kyverno ignores match.all if there is a match.any, but it is
+// checked anyway.
 func (a *asking) match(e *Exception) {
 	m := e.Match
 	filters := m.Filters()
@@ -18,7 +18,7 @@ func (a *asking) match(e *Exception) {
 	}
 	for _, f := range filters {
 		a.nameSelector(f.NamespaceSelector)
-		if f.CoversNamespaces() { // whose labels have their name
+		if f.CoversNamespaces() { // the labels of a Namespace contain its name
 			a.nameSelector(f.Selector)
 		}
 	}
@@ -32,10 +32,10 @@ func (a *asking) match(e *Exception) {
 	}
 }
 
-// nameOfNamespace is the label that the API server writes on every Namespace.
+// nameOfNamespace is the label that the API server sets on every Namespace.
 const nameOfNamespace = manifest.LabelOfNamespace
 
-// nameSelector asks about labels that pick out a namespace by its name.
+// nameSelector checks labels that select a namespace by its name.
 func (a *asking) nameSelector(s *Selector) {
 	if s == nil {
 		return
@@ -50,7 +50,7 @@ func (a *asking) nameSelector(s *Selector) {
 	}
 	for _, e := range s.Expressions {
 		if e.Key.Text != nameOfNamespace || e.Operator != "In" {
-			continue // others leave namespaces out, or none
+			continue // other operators exclude namespaces, or none
 		}
 		for _, name := range e.Values {
 			a.namespace(name)
@@ -58,10 +58,10 @@ func (a *asking) nameSelector(s *Selector) {
 	}
 }
 
-// together asks about filters that must all match. What each of them says of kinds
-// and namespaces has to leave out the guard's, though another may do so already:
-// an exception that names them has no good reason to. Where none says anything of kinds,
-// namespaces or whole names, they cover the guard's.
+// together checks filters that a resource has to match together. The kinds and namespaces of each
+// filter have to exclude those of the guard, even if another filter already does: no valid
+// exception needs to name them. Filters that require no kind, namespace or whole name select the
+// objects of the guard.
 func (a *asking) together(filters []Filter, path exception.Path) {
 	covered, namespaced, narrow := true, false, false
 	for _, f := range filters {
@@ -86,7 +86,7 @@ func (a *asking) together(filters []Filter, path exception.Path) {
 				a.object(n)
 			}
 		}
-		// The name of a Namespace is that of what lives in it.
+		// The name of a Namespace is the namespace of the objects in it.
 		if f.CoversNamespaces() && len(f.Kinds) > 0 || covered && !namespaced {
 			for _, n := range f.Named() {
 				a.namespace(n)
@@ -103,7 +103,7 @@ func (a *asking) namespace(n Located) {
 	}
 }
 
-// object asks about the name of an object that may stand anywhere.
+// object checks the name of an object that may be in any namespace.
 func (a *asking) object(n Located) {
 	if guarded, found := a.guard.hasObject(a.work, n.Text); found {
 		a.says(n.Path, "list the namespaces that need the exception", "%s the name of an object of the guard: no exception may exempt it", guardedName(n.Text, guarded))

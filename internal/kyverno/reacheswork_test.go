@@ -12,8 +12,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// large are documents of up to 1.5 MiB, which is what the API server stores, that ask for a lot
-// of work.
+// large are documents of up to 1.5 MiB, the limit of the API server, that cause a lot of work.
 func large() map[string]string {
 	list := func(n int, item string) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
@@ -52,8 +51,7 @@ func large() map[string]string {
 	}
 }
 
-// stored is a document as the guard reads it from the API server, which no reader of files has
-// bounded.
+// stored is a document as the guard reads it from the API server, without the limits for files.
 func stored(t testing.TB, text string) *kyverno.Exception {
 	t.Helper()
 	var object map[string]any
@@ -78,9 +76,9 @@ func BenchmarkReachesGuard(b *testing.B) {
 	}
 }
 
-// TestWork counts what is asked for. What takes more than is done reaches the guard, and says
-// that this is why; each of these would take more, were its work not counted as it is. What
-// people write takes little.
+// TestWork measures the work. An exception beyond the limit reaches the guard and names this
+// reason. Each of these would cause more work if a part of it were not counted. Real exceptions
+// cause little.
 func TestWork(t *testing.T) {
 	within := []string{"long names", "namespaces", "labels", "a long kind", "a long name", "a kind of parts", "patterns"}
 	for name, text := range large() {

@@ -10,15 +10,13 @@ type Unread struct {
 	Expected, Found string // such as "a list", "a number"
 }
 
-// maxUnread bounds what is listed of one document: whether there is any is what counts.
+// maxUnread limits the list for one document; only its presence affects decisions.
 const maxUnread = 200
 
-// reader reads untyped values. What is of another type than its field is empty, and
-// listed.
+// reader reads untyped values. A value of another type than its field is read as empty and listed.
 type reader struct{ unread []Unread }
 
-// node is a value with its place, which is written out only where it is needed: most
-// fields are absent.
+// node is a value with its location. The path is built on demand, because most fields are absent.
 type node struct {
 	value any
 	in    exception.Path
@@ -27,7 +25,7 @@ type node struct {
 
 func (n node) path() exception.Path { return n.in.With(n.key) }
 
-// object is a mapping with its place.
+// object is a mapping with its path.
 type object struct {
 	tree map[string]any
 	path exception.Path
@@ -63,7 +61,7 @@ func (r *reader) mapping(f node) object {
 	return object{tree, f.path()}
 }
 
-// each reads the mappings of a list. It returns nil where there is no list.
+// each reads the mappings of a list. It returns nil if there is no list.
 func each[T any](r *reader, list node, read func(object) T) []T {
 	items, ok := list.value.([]any)
 	if !ok {
@@ -106,7 +104,7 @@ func (r *reader) texts(f node) []Located {
 	return all
 }
 
-// textsOf reads a mapping of texts. It returns nil where there is no mapping.
+// textsOf reads a mapping of texts. It returns nil if there is no mapping.
 func (r *reader) textsOf(f node) map[string]string {
 	if f.value == nil {
 		return nil

@@ -2,10 +2,9 @@ package kyverno
 
 import "slices"
 
-// reads returns the coverage of a part in a form that is not recognised: possible where
-// it can look at what it may then select, unmentioned where it cannot. What is not known
-// here is looked at. A name counts wherever it stands, behind a dot or as the variable
-// of a loop: that only makes more of it.
+// reads returns the coverage of a part in an unknown form: possible in each dimension that the part
+// can read, unmentioned in the others. An unknown field counts as read. A word counts in any
+// position, also after a dot or as a loop variable, which is only stricter.
 func reads(parts []token) coverage {
 	c := silent
 	for i, t := range parts {
@@ -19,14 +18,14 @@ func reads(parts []token) coverage {
 			c = c.and(p.ofRequest())
 		case "namespaceObject":
 			c = c.and(p.ofNamespace())
-		case "variables": // the policy's, made of any of them
+		case "variables": // of the policy, computed from any field
 			c = coverage{}.and(c)
 		}
 	}
 	return c
 }
 
-// looks is the coverage of what looks at some dimensions.
+// looks returns the coverage of a part that reads some dimensions.
 func looks(at ...int) coverage {
 	c := silent
 	for _, dimension := range at {
@@ -37,15 +36,15 @@ func looks(at ...int) coverage {
 
 func (p *fieldPath) ofObject() coverage {
 	switch {
-	case p.isNull: // tells operations apart
+	case p.isNull: // distinguishes operations
 		return silent
-	case p.isAsked && slices.Contains([]string{"kind", "apiVersion", "metadata"}, p.step(0)): // every object has them
+	case p.isAsked && slices.Contains([]string{"kind", "apiVersion", "metadata"}, p.step(0)): // every object has these
 		return silent
 	case len(p.steps) == 0:
 		return coverage{}
 	case p.step(0) != "metadata":
-		// Whether a field is there tells kinds apart. Reading what is below it does not
-		// ask: it is an error where the field is not.
+		// The presence of a field distinguishes kinds. Reading a field below it does not, because
+		// that is an error if the field is missing.
 		if len(p.steps) < 2 || !p.isPlain {
 			return looks(exceptions)
 		}
@@ -54,7 +53,7 @@ func (p *fieldPath) ofObject() coverage {
 	switch p.step(1) {
 	case "annotations":
 		return silent
-	case "labels": // those of a Namespace have its name
+	case "labels": // the labels of a Namespace contain its name
 		if p.isLabel() {
 			return silent
 		}
@@ -69,7 +68,7 @@ func (p *fieldPath) ofObject() coverage {
 
 func (p *fieldPath) ofRequest() coverage {
 	switch p.step(0) {
-	case "object", "oldObject": // looked at for themselves
+	case "object", "oldObject": // their fields are checked separately
 		return silent
 	case "operation", "userInfo", "dryRun", "uid":
 		return silent

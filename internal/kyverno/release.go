@@ -8,30 +8,30 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Release is the minor number of a release of Kyverno, or 0 where it is not known.
+// Release is the minor number of a release of Kyverno; 0: unknown.
 type Release int
 
-// firstRelease is the oldest Kyverno that the tables of this file speak of.
+// firstRelease is the oldest release in these tables.
 const firstRelease = 11
 
-// The releases in which Kyverno's attention to kyverno.io changes, as its
-// documentation and its custom resource definitions say.
+// The releases that change the support of kyverno.io, from the documentation and the custom
+// resource definitions of Kyverno.
 const (
-	MatchDeprecated Release = 19 // says so at every request
-	MatchIgnored    Release = 20 // executes none of it any more
+	MatchDeprecated Release = 19 // warns at every request
+	MatchIgnored    Release = 20 // no longer executes kyverno.io
 )
 
-// Version says which releases of Kyverno serve a version of PolicyException.
+// Version lists the releases that serve a version of PolicyException.
 type Version struct {
 	Kind       exception.GroupKind
 	Name       string
-	From, To   Release // To is 0 where it is still served
-	Deprecated Release // 0: not yet
+	From, To   Release // To 0: still served
+	Deprecated Release // 0: not deprecated
 }
 
-// served has the numbers of the custom resource definitions of the releases 1.11.4,
-// 1.12.5, 1.13.6, 1.14.4, 1.15.2, 1.17.2, 1.18.2 and 1.19.1; where 1.16 changed
-// something, 1.17 is the first that is sure to have it.
+// served comes from the custom resource definitions of the releases 1.11.4, 1.12.5, 1.13.6, 1.14.4,
+// 1.15.2, 1.17.2, 1.18.2 and 1.19.1. A change in 1.16 has the number 17, the first release that
+// certainly has it.
 var served = []Version{
 	{MatchKind, "v2alpha1", 0, 11, 11},
 	{MatchKind, "v2beta1", 0, 0, 13},
@@ -41,7 +41,7 @@ var served = []Version{
 	{ConditionKind, "v1", 17, 0, 0},
 }
 
-// VersionOf returns what is known of a version, and false where nothing is.
+// VersionOf returns the entry of a version; false: unknown.
 func VersionOf(kind exception.GroupKind, name string) (Version, bool) {
 	for _, v := range served {
 		if v.Kind == kind && v.Name == name {
@@ -51,8 +51,8 @@ func VersionOf(kind exception.GroupKind, name string) (Version, bool) {
 	return Version{}, false
 }
 
-// Newest returns the newest apiVersion of a kind of exceptions that a release serves. A
-// release that serves none is served best by kyverno.io.
+// Newest returns the newest apiVersion of a kind of exceptions that a release serves. If the
+// release serves none, it returns that of kyverno.io.
 func (r Release) Newest(kind exception.GroupKind) string {
 	for i := len(served) - 1; i >= 0; i-- {
 		if v := served[i]; v.Kind == kind && r >= v.From && (v.To == 0 || r <= v.To) {
@@ -62,14 +62,14 @@ func (r Release) Newest(kind exception.GroupKind) string {
 	return r.Newest(MatchKind)
 }
 
-// SpecField is a field of spec that not every release has: before From, the API server
-// drops it without a word.
+// SpecField is a field of spec that some releases do not have. Before From, the API server drops it
+// silently.
 type SpecField struct {
 	Name string
 	From Release
 }
 
-// Fields returns the fields of spec that not every release has.
+// Fields returns the fields of spec that some releases do not have.
 func Fields(kind exception.GroupKind) []SpecField {
 	if kind == MatchKind {
 		return []SpecField{{"conditions", 12}, {"podSecurity", 12}}
@@ -79,7 +79,7 @@ func Fields(kind exception.GroupKind) []SpecField {
 
 var releaseForm = regexp.MustCompile(`^v?1\.([0-9]{1,3})(\.[0-9]+(-[0-9A-Za-z.-]+)?)?$`)
 
-// ParseRelease returns the release of a version of Kyverno, or 0 for "".
+// ParseRelease returns the release of a Kyverno version; 0 for "".
 func ParseRelease(version string) (Release, error) {
 	if version == "" {
 		return 0, nil

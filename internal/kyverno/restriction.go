@@ -8,18 +8,17 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// field is something that a request says of its resource, and what it says of the
-// guard's, as names or patterns. Of oldObject nothing is known when something is
-// created.
+// field is a property of a resource in a request, with the values of the guard's objects as names
+// or patterns. oldObject is not among the fields, because it is empty at a creation.
 type field struct {
-	dimension        int      // namespaces, names, or exceptions with namespaced
-	kinds, namespace []string // of a kind: PolicyException, and Namespace
+	dimension        int      // namespaces, names, or exceptions together with namespaced
+	kinds, namespace []string // of PolicyException, and of Namespace
 }
 
-// fields are by their tokens. What they say is the same of a request by whatever
-// version, and of subresources. A MutatingPolicy that changes another object than the
-// one requested gives its exceptions that object and the request for the other: they
-// then keep an object from being changed, which checks nothing.
+// fields are indexed by their tokens. They have the same meaning in every version and for
+// subresources. A MutatingPolicy can change another object than the requested one; its exceptions
+// then see that object and the request for the other. Such an exception can only prevent a change,
+// and a change checks nothing.
 var fields = map[string]field{
 	"object . kind":                           {exceptions, exceptionNames, namespaceNames},
 	"request . object . kind":                 {exceptions, exceptionNames, namespaceNames},
@@ -41,9 +40,9 @@ var fields = map[string]field{
 	"request . name":                          {dimension: names},
 }
 
-// reads is the coverage of a part in a form that is not recognised. In an exception from ordinary
-// policies alone, it may look at anything but the namespace: there are no PolicyExceptions and no
-// Namespaces to be found.
+// reads returns the coverage of a part in an unknown form. In an exception from only ordinary
+// policies it may read everything except the namespace, because no PolicyException and no Namespace
+// can match.
 func (a *asking) reads(parts []token) coverage {
 	read := reads(parts)
 	if !a.ordinary {
@@ -54,7 +53,7 @@ func (a *asking) reads(parts []token) coverage {
 	return c
 }
 
-// reading is that of what a condition is about.
+// reading computes the coverages of a condition.
 func (a *asking) reading() *reading[coverages] {
 	return &reading[coverages]{
 		work: a.work, unknown: coverages{{}}, both: a.both, either: coverages.or,
@@ -68,8 +67,8 @@ func (a *asking) reading() *reading[coverages] {
 	}
 }
 
-// otherwise is the coverage of what a condition is not true of. Where what is guarded is
-// excluded, it is then among all the others.
+// otherwise returns the coverage for the case that a condition is false. If it excludes guarded
+// objects, its negation can select them.
 func (a *asking) otherwise(parts []token) coverage {
 	c, ok := a.restriction(parts)
 	if !ok {
@@ -83,8 +82,8 @@ func (a *asking) otherwise(parts []token) coverage {
 	return c
 }
 
-// restriction returns the coverage of a part that compares one field with literals, in
-// one of the forms below. An empty literal is in none of them.
+// restriction returns the coverage of a part that compares one field with literals, in one of the
+// forms of comparison. Such a part has no empty literal.
 func (a *asking) restriction(parts []token) (coverage, bool) {
 	path, patterns := comparison(parts)
 	f, known := fields[path]
@@ -97,7 +96,7 @@ func (a *asking) restriction(parts []token) (coverage, bool) {
 		return c, true
 	}
 	c[f.dimension] = excluded
-	if f.dimension == names && !slices.ContainsFunc(patterns, wildcard.In) { // a few patterns can fit most names
+	if f.dimension == names && !slices.ContainsFunc(patterns, wildcard.In) { // a few patterns can match most names
 		c[whole] = excluded
 	}
 	for _, p := range patterns {
@@ -114,7 +113,7 @@ func (a *asking) restriction(parts []token) (coverage, bool) {
 	return c, true
 }
 
-// outside tells how what is guarded stands to patterns.
+// outside returns whether patterns exclude all guarded names.
 func outside(patterns, guarded []string) mention {
 	for _, p := range patterns {
 		if _, found := wildcard.OverlapsAny(p, guarded); found {
@@ -124,14 +123,13 @@ func outside(patterns, guarded []string) mention {
 	return excluded
 }
 
-// optional is a field that may be missing, with one literal for it, compared with others, as
-// shapeOf writes them.
+// optional matches an optional field with an orValue that is compared with literals, as shapeOf
+// writes it.
 var optional = regexp.MustCompile(`^(\w+(?: \. \w+){0,3}(?: \. \? \w+){1,3}) \. orValue \( ' \)(` + compared + `)$`)
 
-// comparison returns the field that a part compares, as in fields, and the patterns of
-// which it has to fit one. In literals * and ? are themselves; taking them for
-// wildcards fits more. An optional field is one that the literal for it does not fit: an
-// object without the field is then not selected.
+// comparison returns the field that a part compares, as in fields, and the patterns of which it has
+// to match one. Literals with * and ? are treated as patterns, which match more. The literal of
+// orValue must not match: otherwise an object without the field would be selected.
 func comparison(parts []token) (path string, patterns []string) {
 	shape, patterns := shapeOf(parts), literals(parts)
 	if len(patterns) > 1 {
@@ -167,8 +165,8 @@ func comparison(parts []token) (path string, patterns []string) {
 	return "", nil
 }
 
-// fromRegular turns a regular expression into the pattern that polex-validate --fix
-// makes it of: anchored, of plain characters, ".*", "." and "[.]".
+// fromRegular converts a regular expression of polex-validate --fix back into its pattern. It is
+// anchored and has plain characters, ".*", "." and "[.]".
 func fromRegular(expression string) (pattern string, ok bool) {
 	rest, begins := strings.CutPrefix(expression, "^")
 	rest, ends := strings.CutSuffix(rest, "$")

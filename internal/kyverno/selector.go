@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Selector is a label selector. Those of Kyverno take patterns in Labels.
+// Selector is a label selector. In Kyverno, Labels may be patterns.
 type Selector struct {
 	Path        exception.Path
 	Labels      map[string]string
@@ -37,7 +37,7 @@ func (r *reader) selector(f node) *Selector {
 	})}
 }
 
-// Selects reports whether a label selector asks for a label to be present.
+// Selects reports whether a selector requires a label to be present.
 func (s *Selector) Selects() bool {
 	if s == nil {
 		return false
@@ -50,7 +50,7 @@ func (s *Selector) Selects() bool {
 	return slices.ContainsFunc(s.Expressions, func(e SelectorExpression) bool { return e.Operator == "In" || e.Operator == "Exists" })
 }
 
-// keys returns the keys of the labels with their places, sorted.
+// keys returns the sorted keys of the labels with their paths.
 func (s *Selector) keys() []Located {
 	all := make([]Located, 0, len(s.Labels))
 	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
@@ -59,14 +59,14 @@ func (s *Selector) keys() []Located {
 	return all
 }
 
-// SelectorProblem is something for which Kubernetes refuses a selector. With such a one,
-// Kyverno matches nothing.
+// SelectorProblem is a reason for which Kubernetes rejects a selector. Kyverno then matches
+// nothing.
 type SelectorProblem struct {
 	Path          exception.Path
 	Message, Hint string // Message quotes untrusted text
 }
 
-// Problems returns what Kubernetes would refuse. Patterns among the labels are left out.
+// Problems returns the problems of a selector. It does not check patterns.
 func (s *Selector) Problems() []SelectorProblem {
 	var found []SelectorProblem
 	say := func(path exception.Path, hint, format string, args ...any) {

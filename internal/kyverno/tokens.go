@@ -9,8 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// token is a word, a text or a symbol of a CEL expression. The text of a literal is
-// what it stands for.
+// token is a word, a text or a symbol of a CEL expression. The text of a literal is unescaped.
 type token struct {
 	kind tokenKind
 	text string
@@ -21,7 +20,7 @@ type tokenKind uint8
 const (
 	symbol  tokenKind = iota
 	word              // a name, a keyword or a number
-	literal           // a text between quotes
+	literal           // a text in quotes
 )
 
 func (t token) is(text string) bool { return t.kind == symbol && t.text == text }
@@ -35,17 +34,17 @@ var (
 	errWork    = errors.New("it is too long, with what stands before it")
 )
 
-// tokenWork is what looking at a token once asks of a meter.
+// tokenWork is the work to look at a token once.
 const tokenWork = 16
 
-// tokens reads an expression as CEL's own lexer does, so far as it reads it at all:
-// what the two could understand differently is an error. Brackets match.
+// tokens splits an expression like CEL's lexer. A text that CEL may understand differently is an
+// error, and so are brackets that do not match.
 func tokens(work *wildcard.Meter, expression string) ([]token, error) {
 	if !work.Spend(len(expression)) {
 		return nil, errWork
 	}
 	var all []token
-	var brackets []byte // that are to be closed, by what
+	var brackets []byte // the closing brackets that are expected
 	for rest := expression; rest != ""; {
 		t, size, err := next(rest)
 		if err != nil {
@@ -78,12 +77,12 @@ func tokens(work *wildcard.Meter, expression string) ([]token, error) {
 	return all, nil
 }
 
-// next reads one token, or a space or comment, which is an empty one.
+// next reads one token. A space or comment is an empty token.
 func next(rest string) (t token, size int, err error) {
 	switch c := rest[0]; {
 	case strings.IndexByte(" \t\r\n\f", c) >= 0:
 		return token{}, 1, nil
-	case strings.HasPrefix(rest, "//"): // ends at a line feed, and at nothing else
+	case strings.HasPrefix(rest, "//"): // only a line feed ends it
 		line, _, _ := strings.Cut(rest, "\n")
 		return token{}, len(line), nil
 	case c == '\'' || c == '"':
@@ -112,8 +111,8 @@ func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// text reads a literal between quotes of one kind. Of escapes it reads those that Go
-// and CEL agree on; what \x and octal digits give is a character to CEL.
+// text reads a literal in quotes. It supports the escapes on which Go and CEL agree. \x and octal
+// escapes are characters in CEL.
 func text(rest string) (t token, size int, err error) {
 	quote := rest[0]
 	if len(rest) > 2 && rest[1] == quote && rest[2] == quote {

@@ -1,12 +1,11 @@
-// Package notify says in words what became of an exception: that it was signed or
-// refused, that it ends soon, or that it has ended.
+// Package notify renders notices about an exception: it was signed or rejected, it expires soon, or
+// it has expired.
 //
-// An [Event] is made of a ledger, and so of what was verified; of what was not, it
-// says no more than its name and why it was refused, and says that nobody vouches
-// for it. [Markdown], [JSON], [Slack] and [Teams] render one. What is quoted in it
-// is text of others, and is inert in all of them: it makes no link, mentions nobody
-// and formats nothing. Addresses become links only where they were signed and have
-// the form of one.
+// An [Event] comes from a ledger, so its texts are verified. For an unverified exception it has
+// only the name and the reason of the rejection, and it says that no signature covers them.
+// [Markdown], [JSON], [Slack] and [Teams] render an event. Quoted text is untrusted and inert in
+// all of them: it makes no link, mentions nobody and formats nothing. A signed address becomes a
+// link if it has the form of a plain https address.
 //
-// The package does no I/O; package send sends what it renders.
+// The package does no I/O. Package send sends the notices.
 package notify

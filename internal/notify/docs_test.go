@@ -9,7 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/notify"
 )
 
-// TestDocs: docs/how-to/notices.md names every kind of event, and every field of JSON.
+// TestDocs: docs/how-to/notices.md documents every kind of event and every field of JSON.
 func TestDocs(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/how-to/notices.md")
 	if err != nil {

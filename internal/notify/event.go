@@ -11,30 +11,29 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds.
+// The kinds of events.
 const (
 	Signed  Kind = "signed"
 	Refused Kind = "refused"
-	Ending  Kind = "ending" // it ends soon
+	Ending  Kind = "ending" // it expires soon
 	Ended   Kind = "ended"
 )
 
-// Event is something that people are told about one exception. Its texts are
-// untrusted: the renderers make them inert. [JSON] is the form that docs/how-to/notices.md
-// describes.
+// Event is a notice about one exception. Its texts are untrusted, and the renderers make them
+// inert. docs/how-to/notices.md describes its form in [JSON].
 type Event struct {
 	Kind     Kind               `json:"event"`
 	Identity exception.Identity `json:"-"`
-	// Verified says that what follows Refusal is what was signed, and that the signature
-	// holds or held. Where it is false, those fields are empty.
+	// Verified means that the signature is or was valid. The fields after Refusal are then signed
+	// texts; otherwise they are empty.
 	Verified bool   `json:"verified"`
 	File     string `json:"file,omitempty"`
-	// Commit is the one that brought it or took it away; Git's word for it.
+	// Commit is the hash of the commit that added or removed the exception.
 	Commit string `json:"commit,omitempty"`
-	// Detail is what was said with the reason, Refusal.
+	// Detail is the message with the reason, Refusal.
 	Detail  string `json:"-"`
 	Refusal string `json:"-"`
 
@@ -49,14 +48,14 @@ type Event struct {
 	SignedAt      time.Time       `json:"signedAt,omitzero"`
 	ExpiresAt     time.Time       `json:"expiresAt,omitzero"`
 	LogURL        string          `json:"-"`
-	LogIndex      ledger.LogIndex `json:"-"`             // -1 where there is none
+	LogIndex      ledger.LogIndex `json:"-"`             // -1: none
 	Run           string          `json:"run,omitempty"` // address of the workflow run that signed
 
-	// Members are the events that this one sums up, all of its kind; see [Summarize].
+	// Members are the events in a summary, all of its kind; see [Summarize].
 	Members []Event `json:"-"`
 }
 
-// believed is the event without what nobody verified.
+// believed returns the event without unverified texts.
 func (e Event) believed() Event {
 	if e.Verified {
 		return e
@@ -64,9 +63,9 @@ func (e Event) believed() Event {
 	return Event{Kind: e.Kind, Identity: e.Identity, LogIndex: -1, Commit: e.Commit, Refusal: e.Refusal, Detail: e.Detail, File: e.File}
 }
 
-// Changes are the events of one commit: what it has put under signed/, and what had
-// ended and left with it. The ledger has to end at that commit. What was there where a
-// cut-off history begins is no change.
+// Changes returns the events of one commit: the exceptions that it added under signed/, and the
+// expired exceptions that it removed. The ledger has to end at that commit. The first commit of a
+// shallow clone adds nothing.
 func Changes(l *ledger.Ledger) []Event {
 	var events []Event
 	for _, e := range l.Entries {
@@ -82,8 +81,8 @@ func Changes(l *ledger.Ledger) []Event {
 	return events
 }
 
-// appeared is what to say of an exception that a commit brought. One that has ended
-// since was signed all the same.
+// appeared returns the event for an exception that a commit added. An exception that has expired
+// meanwhile still counts as signed.
 func appeared(e *ledger.Entry) Event {
 	event := Event{Kind: Refused, Identity: e.Identity, LogIndex: -1, File: e.File, Refusal: e.Seal.Now.Reason, Detail: e.Seal.Now.Detail}
 	if e.Verified && slices.Contains([]ledger.State{ledger.Open, ledger.NotYet, ledger.Expired}, e.State) {
@@ -97,8 +96,7 @@ func ended(e *ledger.Entry, at time.Time) bool {
 	return e.Verified && !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(at)
 }
 
-// EndingWithin are the exceptions that count at the ledger's time, and no more when
-// so much time has passed.
+// EndingWithin returns the exceptions that are valid at the ledger's time and expire within soon.
 func EndingWithin(l *ledger.Ledger, soon time.Duration) []Event {
 	var events []Event
 	for _, e := range l.Entries {
@@ -109,7 +107,7 @@ func EndingWithin(l *ledger.Ledger, soon time.Duration) []Event {
 	return events
 }
 
-// of says what was signed.
+// of returns an event with the signed texts.
 func of(kind Kind, e *ledger.Entry) Event {
 	event := Event{Kind: kind, Identity: e.Identity, Verified: true, Policies: e.Policies,
 		Reason: e.Said.Reason, Ticket: e.Said.Ticket, Owner: e.Said.Owner, RequestedBy: e.Said.RequestedBy, ApprovedBy: e.Said.ApprovedBy,
@@ -129,8 +127,8 @@ func of(kind Kind, e *ledger.Entry) Event {
 	return event
 }
 
-// ID is the same for the same event, however often it is told: the kind, the
-// exception, what was signed and why it was refused decide it.
+// ID identifies an event in all its notices. It depends on the kind, the exception, the signed
+// message and the reason of a rejection.
 func (e Event) ID() string {
 	if len(e.Members) > 0 {
 		return e.subject()
@@ -139,8 +137,7 @@ func (e Event) ID() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// subject tells exceptions apart, in 32 characters: by identity, or by file where
-// there is none.
+// subject identifies an exception in 32 characters, by its identity or, without one, by its file.
 func (e Event) subject() string {
 	if len(e.Members) > 0 {
 		sum := sha256.New()

@@ -26,7 +26,7 @@ var (
 
 const tip = "cccccccccccccccccccccccccccccccccccccccc"
 
-// signed is an exception as a ledger has it, signed two days ago, with a day to go.
+// signed is an exception in a ledger that was signed two days ago and expires in a day.
 func signed() *ledger.Entry {
 	return &ledger.Entry{
 		Identity: mongo, Version: 1, State: ledger.Open, File: "signed/mongo.yaml", Verified: true,
@@ -46,7 +46,7 @@ func with(change func(*ledger.Entry)) *ledger.Entry {
 	return e
 }
 
-// forged is one whose seal does not hold, and that says things of itself.
+// forged is an exception with an invalid signature and unverified statements.
 func forged() *ledger.Entry {
 	return with(func(e *ledger.Entry) {
 		e.Verified, e.State = false, ledger.Unverified
@@ -67,8 +67,7 @@ func of(entries ...*ledger.Entry) *ledger.Ledger {
 	return &ledger.Ledger{Tip: tip, At: now, Entries: entries}
 }
 
-// Every event comes from what the ledger verified, and of what it did not nothing is
-// said but that.
+// Every event has the verified texts of the ledger. For an unverified exception, it has no others.
 func TestEvents(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -168,7 +167,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// hostiles are texts that mean something to GitHub, Slack, Teams, a terminal or a log.
+// hostiles are texts with a meaning for GitHub, Slack, Teams, a terminal or a log.
 var hostiles = []string{
 	"@acme/security @here <!channel> <!here> <@U012345> <#C012345>",
 	"[a link](https://evil.example) <https://evil.example|here> https://evil.example www.evil.example",
@@ -180,7 +179,7 @@ var hostiles = []string{
 	"</script> ]]> --> \"'\\", "a ##[add-mask]b ###[group]c", strings.Repeat("🙂<!channel>`", 500), " ", "|a|b|",
 }
 
-// hostileEvents say each text everywhere.
+// hostileEvents returns events with the text in every field.
 func hostileEvents(text string) []notify.Event {
 	id := exception.Identity{GroupKind: exception.GroupKind{Group: text, Kind: text}, Namespace: text, Name: text}
 	policies := make([]ledger.Policy, 100)
@@ -316,7 +315,7 @@ func TestHostileTeams(t *testing.T) {
 	}
 }
 
-// JSON has the texts whole, and can be written into a log or a page.
+// JSON contains the complete texts and is safe in a log or a page.
 func TestHostileJSON(t *testing.T) {
 	for _, text := range hostiles {
 		for _, e := range hostileEvents(text) {
@@ -345,7 +344,7 @@ func TestHostileJSON(t *testing.T) {
 	}
 }
 
-// An address is a link only in a plain form, over TLS.
+// An address becomes a link only in a plain form with https.
 func TestLinks(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://github.com/acme/exceptions/pull/12":      true,

@@ -24,9 +24,8 @@ type jsonRefusal struct {
 	Message string `json:"message,omitempty"`
 }
 
-// JSON renders an event for programs, in version v1alpha1 of the form that
-// docs/how-to/notices.md describes. Texts are as they were signed, whole, and escaped so that
-// they end no script and no line.
+// JSON renders an event for programs, in version v1alpha1 of the form in docs/how-to/notices.md. Texts are
+// complete and as they were signed. They are escaped, so that they end no script and no line.
 func JSON(e Event) ([]byte, error) {
 	id := e.Identity
 	out := struct {
@@ -47,8 +46,8 @@ func JSON(e Event) ([]byte, error) {
 	return encode(out)
 }
 
-// encode writes indented JSON. What opens a runner's command in a log is written
-// otherwise; it can stand in strings alone.
+// encode writes indented JSON. It escapes the beginning of a runner's log command, which can occur
+// only in strings.
 func encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Marker is the first line of [Markdown]: it names the exception and the kind of the
-// event, does not show, and finds a comment again that is to be changed and not
-// repeated.
+// Marker is the first, hidden line of [Markdown]. It names the exception and the kind of the event,
+// so that an existing comment is found and updated.
 func (e Event) Marker() string {
 	return fmt.Sprintf("<!-- polex-notice v1 %s %s -->", e.Kind, e.subject())
 }
@@ -29,8 +28,8 @@ func Markdown(e Event) string {
 	return b.String()
 }
 
-// code is text in which nothing counts as Markdown: no link, no mention, no tag. A
-// fence is longer than any within.
+// code quotes text so that nothing in it is Markdown: no link, no mention, no tag. The fence is
+// longer than any fence in the text.
 func code(text string) string {
 	longest, run := 0, 0
 	for _, r := range text {

@@ -10,12 +10,11 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// maxDetails is how many messages about one exception are told of.
+// maxDetails limits the messages about one exception.
 const maxDetails = 20
 
-// RefusedIn are the refusals of a report that a command wrote with -o json: one event
-// for each exception, or for each file where the report names none. Nothing of it is
-// verified.
+// RefusedIn returns the rejections in a report of -o json: one event for each exception, or for
+// each file without one. Nothing in it is verified.
 func RefusedIn(report []byte) ([]Event, error) {
 	var r struct {
 		APIVersion string
@@ -61,7 +60,7 @@ func RefusedIn(report []byte) ([]Event, error) {
 	return events, nil
 }
 
-// identityOf reads what [exception.Identity.String] writes.
+// identityOf parses the output of [exception.Identity.String].
 func identityOf(object string) exception.Identity {
 	kind, name, named := strings.Cut(object, " ")
 	if !named {

@@ -44,8 +44,7 @@ func TestRefusedIn(t *testing.T) {
 	}
 }
 
-// Whatever the number of refusals, none is left out; of many about one exception, the
-// first are told.
+// No rejection is omitted. Of many messages about one exception, only the first ones are included.
 func TestManyRefused(t *testing.T) {
 	var many []string
 	for i := range 301 {
@@ -88,7 +87,7 @@ func TestManyRefused(t *testing.T) {
 	}
 }
 
-// A summary holds what is of one kind, of one word, and for one place.
+// The events in a summary have the same kind, verification and destination.
 func TestSummarize(t *testing.T) {
 	one := notify.Event{Kind: notify.Signed, Verified: true, Identity: mongo, PullRequest: "https://github.com/acme/exceptions/pull/1", ExpiresAt: now}
 	other, forged, ended := one, one, one

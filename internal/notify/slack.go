@@ -7,7 +7,7 @@ import (
 
 type object = map[string]any
 
-// maxFields is how many fields Slack takes in one section.
+// maxFields is Slack's limit for the fields of a section.
 const maxFields = 10
 
 // Slack renders an event for an incoming webhook.
@@ -30,13 +30,13 @@ func Slack(e Event) ([]byte, error) {
 	return encode(object{"text": e.title() + ": " + mrkdwn(plain(e.Name())), "blocks": blocks})
 }
 
-// mrkdwnText has Slack look for no addresses, names or channels by itself.
+// mrkdwnText disables Slack's search for addresses, names and channels.
 func mrkdwnText(text string) object {
 	return object{"type": "mrkdwn", "text": text, "verbatim": true}
 }
 
-// mrkdwn is text in which nothing counts for Slack. Its code has no way to write
-// a backtick, so that one becomes a letter that looks like it.
+// mrkdwn quotes text so that nothing in it is Slack markup. A backtick cannot be escaped, so a
+// similar character replaces it.
 func mrkdwn(text string) string {
 	return "`" + strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "`", "ˋ").Replace(text) + "`"
 }

@@ -1,12 +1,12 @@
 package notify
 
-// MaxMembers is how many events one summary holds: as many as the smallest message
-// takes, a card of Teams of 28 KB.
+// MaxMembers is the maximum number of events in a summary. A Teams card of 28 KB, the smallest
+// message, has room for them.
 const MaxMembers = 25
 
-// Summarize sums up events in as few as there can be of [MaxMembers] each, in the
-// order in which they came: all members of a summary are of one kind, either verified
-// or not, and of one commit and pull request. None is left out.
+// Summarize groups all events into summaries of at most [MaxMembers], and keeps their order. The
+// members of a summary have the same kind, commit and pull request, and are all verified or all
+// unverified.
 func Summarize(events []Event) []Event {
 	type key struct {
 		kind                Kind

@@ -2,8 +2,8 @@ package notify
 
 import "strings"
 
-// Teams renders an event for a webhook of Teams' Workflows, as an Adaptive Card. What
-// others wrote stands in text runs alone, which know no Markdown.
+// Teams renders an event for a webhook of Teams Workflows, as an Adaptive Card. Untrusted text is
+// only in text runs, which do not interpret Markdown.
 func Teams(e Event) ([]byte, error) {
 	body := []object{{"type": "TextBlock", "text": e.title(), "size": "Medium", "weight": "Bolder", "wrap": true}}
 	var links []object
@@ -28,7 +28,7 @@ func Teams(e Event) ([]byte, error) {
 	}})
 }
 
-// run breaks what a card would read as a date, an expression or a mention.
+// run breaks texts that a card would interpret as a date, an expression or a mention.
 func run(text string) string {
 	return strings.NewReplacer("{{", "{ {", "${", "$ {", "<at>", "< at>").Replace(text)
 }

@@ -10,16 +10,16 @@ import (
 
 const (
 	maxText     = 300 // characters of a value
-	maxPolicies = 10  // that are listed
+	maxPolicies = 10  // in the list
 )
 
-// line is one of a notice: a value of others under a word of ours.
+// line is one line of a notice: a label and an untrusted value.
 type line struct {
 	label, value string
 	address      bool // the value can be a link
 }
 
-// titles are what a notice begins with.
+// titles are the first lines of notices.
 var titles = map[Kind]string{
 	Signed:  "Exception signed",
 	Refused: "Exception refused",
@@ -34,7 +34,7 @@ func (e Event) title() string {
 	return titles[e.Kind]
 }
 
-// remark is a sentence below the lines, or "".
+// remark returns a sentence for the end of a notice, or "".
 func (e Event) remark() string {
 	switch {
 	case !e.Verified:
@@ -48,7 +48,7 @@ func (e Event) remark() string {
 	}
 }
 
-// lines are what there is to say, each value plain and cut.
+// lines returns the lines of a notice, with plain and shortened values.
 func (e Event) lines() []line {
 	var all []line
 	add := func(label, value string) {
@@ -104,7 +104,7 @@ func (e Event) lines() []line {
 	return all
 }
 
-// brief is what a summary says of an event.
+// brief returns the text of an event in a summary.
 func (e Event) brief() string {
 	switch {
 	case e.Kind == Refused:
@@ -116,8 +116,8 @@ func (e Event) brief() string {
 	}
 }
 
-// Name is what the exception is called, or the file where it has no name. For a
-// summary it is their number.
+// Name returns the name of the exception, or the file if it has none. For a summary it returns the
+// number of exceptions.
 func (e Event) Name() string {
 	if n := len(e.Members); n > 0 {
 		return fmt.Sprintf("%d exceptions", n)
@@ -144,11 +144,11 @@ func (e Event) policies() string {
 	return strings.Join(names, ", ")
 }
 
-// address is the form of what becomes a link: nothing in it means something to
-// Markdown, mrkdwn or HTML, and nobody can be named before the host.
+// address matches addresses that become links. It excludes characters with a meaning in Markdown,
+// mrkdwn or HTML, and user names before the host.
 var address = regexp.MustCompile(`^https://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*/?$`)
 
-// plain makes text one line of printable characters, and cuts it.
+// plain returns one line of printable characters, shortened if necessary.
 func plain(text string) string {
 	var b strings.Builder
 	n := 0
@@ -163,7 +163,7 @@ func plain(text string) string {
 		}
 		b.WriteString(piece)
 	}
-	// A runner takes it for a command wherever it stands in a log.
+	// A runner interprets this as a command anywhere in a log.
 	return strings.ReplaceAll(b.String(), "##[", `#\u0023[`)
 }
 

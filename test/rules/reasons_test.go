@@ -15,36 +15,9 @@ import (
 // TestReasonsAreListed: every constant that names a reason is documented in the list of its
 // package, from which SARIF and the documentation come.
 func TestReasonsAreListed(t *testing.T) {
-	called := regexp.MustCompile(`^[rR]eason[A-Z]`)
 	found := 0
 	for _, tree := range []string{"internal/command", "internal/guard", "internal/promote", "internal/request", "internal/review", "pkg"} {
-		declared, listed := map[string]string{}, map[string]bool{}
-		err := filepath.WalkDir(filepath.Join("..", "..", filepath.FromSlash(tree)), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-			if err != nil {
-				return err
-			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.ValueSpec:
-					if value, ok := first(n.Values).(*ast.BasicLit); ok && value.Kind == token.STRING && called.MatchString(n.Names[0].Name) {
-						declared[filepath.Dir(path)+" "+n.Names[0].Name] = value.Value
-					}
-				case *ast.CompositeLit:
-					if name, doc := documents(n); doc != "" {
-						listed[filepath.Dir(path)+" "+name] = true
-					}
-				}
-				return true
-			})
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		declared, listed := reasonsIn(t, tree)
 		for name, value := range declared {
 			if found++; !listed[name] {
 				t.Errorf("%s = %s is in no list of reasons", name, value)
@@ -54,6 +27,41 @@ func TestReasonsAreListed(t *testing.T) {
 	if found < 100 {
 		t.Errorf("only %d reasons are declared", found)
 	}
+}
+
+// reasonsIn returns the constants of a tree that name a reason, with their values, and those of
+// them that a list documents.
+func reasonsIn(t *testing.T, tree string) (declared map[string]string, listed map[string]bool) {
+	t.Helper()
+	called := regexp.MustCompile(`^[rR]eason[A-Z]`)
+	declared, listed = map[string]string{}, map[string]bool{}
+	err := filepath.WalkDir(filepath.Join("..", "..", filepath.FromSlash(tree)), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ValueSpec:
+				if value, ok := first(n.Values).(*ast.BasicLit); ok && value.Kind == token.STRING && called.MatchString(n.Names[0].Name) {
+					declared[filepath.Dir(path)+" "+n.Names[0].Name] = value.Value
+				}
+			case *ast.CompositeLit:
+				if name, doc := documents(n); doc != "" {
+					listed[filepath.Dir(path)+" "+name] = true
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return declared, listed
 }
 
 func first(all []ast.Expr) ast.Expr {

@@ -25,7 +25,7 @@ spec:
     schema: {openAPIV3Schema: {properties: {spec: {properties: {other: {type: object}}}}}}
 `
 
-// TestConversion: what shows one reader another exception than another reader is named.
+// TestConversion: a conversion that can show two clients different exceptions is reported.
 func TestConversion(t *testing.T) {
 	for _, tc := range []struct{ name, old, new, want string }{
 		{name: "as Kyverno's are"},

@@ -12,8 +12,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard/cluster"
 )
 
-// TestEventsAreBounded: while none can be written, few wait, warnings come first then,
-// and the same again is counted.
+// TestEventsAreBounded: while Events cannot be written, few wait. Warnings come first, and repeated
+// Events are counted.
 func TestEventsAreBounded(t *testing.T) {
 	s, api := serve(t)
 	s.versions["events.k8s.io"] = []string{"v1"}

@@ -8,8 +8,8 @@ import (
 	"github.com/polex-dev/polex/internal/guard/cluster"
 )
 
-// TestReports: reports are of the newer kind where that is served, of the older where
-// that is, and none elsewhere. What another guard wrote of the older kind goes.
+// TestReports: reports have the newer kind if it is served, otherwise the older one if that is
+// served. Reports of the older kind by another guard are deleted.
 func TestReports(t *testing.T) {
 	const newer, older = "openreports.io/namespaces/x/reports/polex-guard", "wgpolicyk8s.io/namespaces/x/policyreports/polex-guard"
 	found := []*guard.Finding{{Decision: guard.Decision{Object: id("a"), Reason: "unsigned", UID: "u-a"}, Version: "v2"}}
@@ -17,7 +17,7 @@ func TestReports(t *testing.T) {
 	for name, tc := range map[string]struct {
 		served map[string][]string
 		there  string // before
-		want   string // "" is none
+		want   string // "": none
 	}{
 		"neither":                 {nil, "", ""},
 		"the older":               {map[string][]string{"wgpolicyk8s.io": {"v1alpha2"}}, "", older},
@@ -51,7 +51,7 @@ func TestReports(t *testing.T) {
 			if tc.want != "" && s.requests("PUT")+s.requests("POST") != 2 {
 				t.Errorf("it wrote what had not changed: %q", s.asked)
 			}
-			if tc.want != "" { // somebody else writes in between
+			if tc.want != "" { // another client writes in between
 				s.set(tc.want, s.objects[tc.want])
 			}
 			if err := r.Write(t.Context(), found); err != nil {

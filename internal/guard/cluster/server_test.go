@@ -23,17 +23,17 @@ type object = map[string]any
 
 func metadata(o object) object { return o["metadata"].(object) }
 
-// server is an API server in memory, as far as it is asked: lists page by page, watches,
-// and single objects. It serves what its versions say.
+// server is an API server in memory with paged lists, watches and single objects. It serves the
+// kinds in versions.
 type server struct {
 	mu       sync.Mutex
 	versions map[string][]string    // by group
 	kinds    map[string]string      // plural to kind
 	objects  map[string]object      // by path without the version
-	watches  map[chan []byte]string // and the resource, without the version
+	watches  map[chan []byte]string // to the resource, without the version
 	state    int
 	asked    []string // methods and paths
-	bodies   []string // of what is not GET
+	bodies   []string // of requests other than GET
 	hold     chan struct{}
 }
 
@@ -108,7 +108,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// object answers for one object, or lists all of a resource.
+// object answers for one object, or lists all objects of a resource.
 func (s *server) object(w http.ResponseWriter, r *http.Request, parts []string, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *server) object(w http.ResponseWriter, r *http.Request, parts []string, 
 	}
 }
 
-// list answers with two objects at a time.
+// list returns two objects in each page.
 func (s *server) list(w http.ResponseWriter, r *http.Request, parts []string) {
 	var keys []string
 	for key := range s.objects {
@@ -201,14 +201,14 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, resource string)
 	}
 }
 
-// set stores an object under a key; it needs the lock.
+// set stores an object under a key. The caller holds the lock.
 func (s *server) set(key string, o object) {
 	s.state++
 	metadata(o)["resourceVersion"] = fmt.Sprint(s.state)
 	s.objects[key] = o
 }
 
-// put stores an exception, and tells those who watch.
+// put stores an exception and notifies the watches.
 func (s *server) put(name string, change func(object)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +233,7 @@ func (s *server) remove(name string) {
 	s.tell("kyverno.io/policyexceptions", object{"type": "DELETED", "object": o})
 }
 
-// tell writes an event to those who watch a resource; it needs the lock.
+// tell writes an event to the watches of a resource. The caller holds the lock.
 func (s *server) tell(resource string, event object) {
 	line, err := json.Marshal(event)
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *server) tell(resource string, event object) {
 	}
 }
 
-// watched waits until so many watch.
+// watched waits for this number of watches.
 func (s *server) watched(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 var kinds = []exception.GroupKind{kind}
 
-// watching is a store that watches until the test ends, and what it touches.
+// watching returns a store that watches until the test ends, and the objects that it touches.
 func watching(t *testing.T, s *server, api *cluster.API) (*cluster.Store, chan string) {
 	t.Helper()
 	store := cluster.NewStore(api)
@@ -77,8 +77,8 @@ func names(t *testing.T, store *cluster.Store) []string {
 	return all
 }
 
-// TestStoreWatches: the store knows what there is, page by page at first and then from
-// what it is told, and hands on what it was told without asking again.
+// TestStoreWatches: the store knows all objects, from pages at first and then from events, and
+// returns the object of an event without another request.
 func TestStoreWatches(t *testing.T) {
 	s, api := serve(t)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -117,7 +117,7 @@ func TestStoreWatches(t *testing.T) {
 	if _, err := store.Read(t.Context(), id("b"), ""); !errors.Is(err, guard.ErrGone) {
 		t.Errorf("of what is gone: %v", err)
 	}
-	// The state from which it was watched is too old: everything is listed again.
+	// The resource version is too old for a watch, so everything is listed again.
 	s.mu.Lock()
 	delete(s.objects, "kyverno.io/namespaces/x/policyexceptions/c")
 	s.tell("kyverno.io/policyexceptions", object{"type": "ERROR", "object": object{"kind": "Status", "code": 410, "message": "too old"}})
@@ -127,8 +127,8 @@ func TestStoreWatches(t *testing.T) {
 	}
 }
 
-// TestStoreTellsDeletions: what this guard deletes is not told as somebody else's, and
-// what somebody deletes while nobody holds the lease is told to the next one who does.
+// TestStoreTellsDeletions: a deletion by this guard is not reported as one by another client. A
+// deletion while no guard has the lease is reported by the next one that gets it.
 func TestStoreTellsDeletions(t *testing.T) {
 	s, api := serve(t)
 	for _, name := range []string{"a", "b", "c"} {
@@ -157,7 +157,7 @@ func TestStoreTellsDeletions(t *testing.T) {
 	}
 }
 
-// TestStoreScans: everything is shown, also what cannot be read.
+// TestStoreScans: Scan returns all objects, including unreadable ones.
 func TestStoreScans(t *testing.T) {
 	s, api := serve(t)
 	s.put("a", nil)
@@ -178,8 +178,8 @@ func TestStoreScans(t *testing.T) {
 	}
 }
 
-// TestStoreReadsVersions: what is not there is told from a version that is not served,
-// and nothing that an object says is a part of a path.
+// TestStoreReadsVersions: Read distinguishes a missing object from a version that is not served,
+// and no text of an object becomes part of a path.
 func TestStoreReadsVersions(t *testing.T) {
 	s, api := serve(t)
 	s.put("a", nil)
@@ -201,8 +201,8 @@ func TestStoreReadsVersions(t *testing.T) {
 	}
 }
 
-// TestStoreDeletes: only what was judged is deleted, in the background, and what stays
-// is told.
+// TestStoreDeletes: Delete deletes only the judged state, in the background, and reports an object
+// that stays.
 func TestStoreDeletes(t *testing.T) {
 	s, api := serve(t)
 	s.put("a", nil)

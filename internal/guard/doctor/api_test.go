@@ -24,9 +24,9 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// api is as much of an API server as the doctor asks, in a state that a test chooses.
+// api is an API server with the parts that the doctor reads, in a state that a test chooses.
 type api struct {
-	validating *admissionregistrationv1.ValidatingWebhookConfiguration // nil for none
+	validating *admissionregistrationv1.ValidatingWebhookConfiguration // nil: none
 	others     []admissionregistrationv1.ValidatingWebhookConfiguration
 	mutating   admissionregistrationv1.MutatingWebhookConfigurationList
 	kyverno    appsv1.DeploymentList
@@ -35,11 +35,11 @@ type api struct {
 	bindings map[string]admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec
 	changing admissionregistrationv1.MutatingAdmissionPolicyList
 
-	conversion object          // spec.conversion of both definitions; nil for no definitions
+	conversion object          // spec.conversion of both definitions; nil: no definitions
 	services   []object        // spec of each APIService
-	denied     map[string]bool // "verb resource" that nobody may do
-	broken     map[string]bool // paths, by their last part, that answer 500
-	clock      time.Time       // zero says none
+	denied     map[string]bool // "verb resource"
+	broken     map[string]bool // the last parts of paths that return 500
+	clock      time.Time       // zero: no Date header
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +113,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type object = map[string]any
 
-// kinds are those that the API server serves, by their versions.
+// kinds are the served kinds with their versions.
 var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	{Group: exception.KyvernoGroup, Version: "v2", Kind: exception.Kind}:                             meta.RESTScopeNamespace,
 	{Group: exception.KyvernoGroup, Version: "v2beta1", Kind: exception.Kind}:                        meta.RESTScopeNamespace,
@@ -130,7 +130,7 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	{Group: "apps", Version: "v1", Kind: "Deployment"}:                                               meta.RESTScopeNamespace,
 }
 
-// start serves the API on loopback, and says how the doctor is to look at it.
+// start serves the API on loopback and returns the configuration of the doctor.
 func (a *api) start(t *testing.T) doctor.Config {
 	t.Helper()
 	server := httptest.NewServer(a)

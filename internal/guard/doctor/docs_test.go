@@ -8,7 +8,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard/doctor"
 )
 
-// TestDocumentedReasons: every reason is on the guard's page.
+// TestDocumentedReasons: the page of the guard documents every reason.
 func TestDocumentedReasons(t *testing.T) {
 	raw, err := os.ReadFile("../../../docs/reference/guard.md")
 	if err != nil {

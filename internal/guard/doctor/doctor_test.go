@@ -19,7 +19,7 @@ import (
 
 var now = time.Now()
 
-// webhook is how a guard is registered well.
+// webhook returns a correct registration of a guard.
 func webhook(g *server) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "polex-guard"},
@@ -39,7 +39,7 @@ func webhook(g *server) *admissionregistrationv1.ValidatingWebhookConfiguration 
 	}
 }
 
-// about are rules about these operations.
+// about returns the rules with these operations.
 func about(rules []admissionregistrationv1.RuleWithOperations, operations ...admissionregistrationv1.OperationType) []admissionregistrationv1.RuleWithOperations {
 	rules[0].Operations = operations
 	return rules
@@ -52,8 +52,7 @@ func rules(resources ...string) []admissionregistrationv1.RuleWithOperations {
 	}}
 }
 
-// mutators are webhooks that are asked about a resource, in every namespace but the
-// guard's.
+// mutators returns a webhook for a resource in every namespace except that of the guard.
 func mutators(resource string, operations ...admissionregistrationv1.OperationType) admissionregistrationv1.MutatingWebhookConfigurationList {
 	r := rules(resource)
 	r[0].Operations, r[0].APIGroups = operations, []string{"*"}
@@ -64,14 +63,14 @@ func mutators(resource string, operations ...admissionregistrationv1.OperationTy
 	}}}
 }
 
-// guardMutator is a webhook that is asked about a resource of every namespace.
+// guardMutator returns a webhook for a resource in every namespace.
 func guardMutator(group, resource string) admissionregistrationv1.MutatingWebhookConfigurationList {
 	list := mutators(resource, "CREATE", "UPDATE")
 	list.Items[0].Webhooks[0].Rules[0].APIGroups, list.Items[0].Webhooks[0].NamespaceSelector = []string{group}, nil
 	return list
 }
 
-// changingPolicy is a policy that is asked about a resource of every namespace.
+// changingPolicy returns a policy for a resource in every namespace.
 func changingPolicy(group, resource string) admissionregistrationv1.MutatingAdmissionPolicyList {
 	p := admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "labels"}}
 	p.Spec.MatchConstraints = &admissionregistrationv1.MatchResources{}
@@ -88,7 +87,7 @@ type (
 
 const protectFolder = "../../../policies/guard/protect"
 
-// protected are the policies that protect a guard, and their bindings.
+// protected returns the policies that protect a guard, and their bindings.
 func protected() (map[string]limits, map[string]binding) {
 	policies, bindings := map[string]limits{}, map[string]binding{}
 	delivered, err := doctor.PoliciesIn(os.DirFS(protectFolder))
@@ -119,15 +118,15 @@ func limit(name string, change func(*limits)) func(*api, *doctor.Config) {
 	}
 }
 
-// kyverno is its admission controller with some flags.
+// kyverno returns an admission controller of Kyverno with these flags.
 func kyverno(flags ...string) appsv1.DeploymentList {
 	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "kyverno-admission-controller", Namespace: "kyverno", Labels: map[string]string{"app.kubernetes.io/component": "admission-controller"}}}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "kyverno", Args: flags}}
 	return appsv1.DeploymentList{Items: []appsv1.Deployment{d}}
 }
 
-// TestDoctor: what is well is said to be, every way to be wrong has its reason and no
-// other, and every reason comes from somewhere.
+// TestDoctor: a correct installation passes. Every fault has its own reason only, and every reason
+// has a fault.
 func TestDoctor(t *testing.T) {
 	good := serve(t, certificate{})
 	type webhookChange = func(*admissionregistrationv1.ValidatingWebhook)
@@ -135,7 +134,7 @@ func TestDoctor(t *testing.T) {
 	for name, tc := range map[string]struct {
 		webhook webhookChange
 		change  func(*api, *doctor.Config)
-		want    []string // of what is not fine, "outcome reason"
+		want    []string // the findings that are not fine, as "outcome reason"
 	}{
 		"all is well":                     {},
 		"several webhooks, one per group": {change: func(a *api, _ *doctor.Config) { split(a.validating) }},
@@ -374,7 +373,7 @@ func TestDoctor(t *testing.T) {
 
 var outcomes = map[doctor.Outcome]string{doctor.Wrong: "wrong", doctor.Unknown: "unknown", doctor.Doubtful: "doubtful"}
 
-// split registers a webhook of its own for each group.
+// split registers a separate webhook for each group.
 func split(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	for n, group := range []string{"kyverno.io", "policies.kyverno.io"} {
 		for _, w := range c.Webhooks[:2] {

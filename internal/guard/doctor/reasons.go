@@ -2,6 +2,7 @@ package doctor
 
 import "github.com/polex-dev/polex/pkg/exception"
 
+// The reasons of findings.
 const (
 	ReasonUnknown = "undecided"
 

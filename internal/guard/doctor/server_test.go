@@ -20,13 +20,13 @@ import (
 	"github.com/polex-dev/polex/internal/guard/doctor"
 )
 
-// certificate is what a server shows.
+// certificate is the certificate of a server.
 type certificate struct {
-	name  string        // beside 127.0.0.1; "" is the guard's
-	lasts time.Duration // 0 is a year
+	name  string        // in addition to 127.0.0.1; "" is the name of the guard
+	lasts time.Duration // 0: a year
 }
 
-// server is something that answers as a webhook does, as far as TLS goes.
+// server is a TLS server in place of a webhook.
 type server struct {
 	address   string
 	authority []byte // PEM
@@ -72,12 +72,12 @@ func serve(t *testing.T, c certificate) *server {
 	return &server{address: listener.Addr().String(), authority: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// asked makes a webhook ask the server.
+// asked points a webhook to the server.
 func (s *server) asked(w *admissionregistrationv1.ValidatingWebhook) {
 	w.ClientConfig.URL, w.ClientConfig.CABundle = new("https://"+s.address), s.authority
 }
 
-// closed is an address where nobody listens.
+// closed returns an address without a listener.
 func closed(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -90,7 +90,7 @@ func closed(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// dialAs reaches the server under an address that only a cluster's DNS knows.
+// dialAs connects to the server under an address that only the DNS of a cluster resolves.
 func (s *server) dialAs(want string) doctor.Dial {
 	return func(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error) {
 		if address != want {

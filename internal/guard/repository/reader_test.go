@@ -21,7 +21,7 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 )
 
-// origin is a real Git repository, driven by the real git.
+// origin is a real Git repository, made with the git command.
 type origin struct {
 	tb  testing.TB
 	dir string
@@ -35,7 +35,7 @@ func newOrigin(tb testing.TB, files map[string]string) *origin {
 	return o
 }
 
-// git runs git with nobody's configuration but the repository's.
+// git runs git without the configuration of a user or the system.
 func (o *origin) git(args ...string) string {
 	o.tb.Helper()
 	cmd := exec.Command("git", args...)
@@ -54,7 +54,7 @@ func (o *origin) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit writes files, each with its content or, behind "-> ", as a link.
+// commit writes files. A content with the prefix "-> " is a link.
 func (o *origin) commit(files map[string]string) {
 	o.tb.Helper()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -73,7 +73,7 @@ func (o *origin) commit(files map[string]string) {
 	o.git("commit", "--quiet", "--allow-empty", "--message=Change")
 }
 
-// clone clones the repository as git does with these flags.
+// clone clones the repository with these flags of git.
 func (o *origin) clone(flags ...string) *origin {
 	o.tb.Helper()
 	o.git("config", "uploadpack.allowFilter", "true")
@@ -82,8 +82,8 @@ func (o *origin) clone(flags ...string) *origin {
 	return other
 }
 
-// sealed is an exception with a seal, and the digest of its message. Nobody
-// verifies it here.
+// sealed returns a signed exception and the digest of its message. Its signature is not verified
+// here.
 func sealed(tb testing.TB, name string) (text, digest string) {
 	tb.Helper()
 	doc, err := exception.Parse([]byte("apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: "+name+"}\n"), name)
@@ -104,8 +104,8 @@ func sealed(tb testing.TB, name string) (text, digest string) {
 
 const unsealed = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: unsealed}\n"
 
-// TestRead: the messages of every sealed document are there, however the
-// repository keeps its objects, and those of nothing else.
+// TestRead: Read returns the messages of all signed documents and no others, for every storage
+// format of Git.
 func TestRead(t *testing.T) {
 	a, ofA := sealed(t, "a")
 	b, ofB := sealed(t, "b")
@@ -148,7 +148,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestState: a commit that changes nothing where it is looked is not read again.
+// TestState: a commit without changes in the paths is not read again.
 func TestState(t *testing.T) {
 	a, _ := sealed(t, "a")
 	o := newOrigin(t, map[string]string{"signed/a.yaml": a})
@@ -171,8 +171,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what cannot be read as a whole is an error, whatever the rest
-// says.
+// TestUnreadable: one unreadable part makes the whole result an error.
 func TestUnreadable(t *testing.T) {
 	a, _ := sealed(t, "a")
 	b, _ := sealed(t, "b")
@@ -243,7 +242,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestCancelled: who is told to end does not read on.
+// TestCancelled: a cancelled context stops the read.
 func TestCancelled(t *testing.T) {
 	a, _ := sealed(t, "a")
 	o := newOrigin(t, map[string]string{"signed/a.yaml": a})

@@ -25,11 +25,11 @@ type authority struct {
 	pool        *x509.CertPool
 }
 
-// leaf is what a certificate says.
+// leaf is the content of a certificate.
 type leaf struct {
 	name  string
-	usage []x509.ExtKeyUsage // nil is for servers and clients
-	lasts time.Duration      // 0 is an hour
+	usage []x509.ExtKeyUsage // nil: for servers and clients
+	lasts time.Duration      // 0: an hour
 }
 
 func newAuthority(t *testing.T) *authority {
@@ -78,7 +78,7 @@ func (a *authority) issue(t *testing.T, l leaf) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// write writes who certifies to a file.
+// write writes the certificate of the authority to a file.
 func (a *authority) write(t *testing.T, file string) {
 	t.Helper()
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
@@ -87,7 +87,7 @@ func (a *authority) write(t *testing.T, file string) {
 	}
 }
 
-// TestClientCA: whose request is answered.
+// TestClientCA: the accepted and the rejected client certificates.
 func TestClientCA(t *testing.T) {
 	ours, theirs := newAuthority(t), newAuthority(t)
 	for name, tc := range map[string]struct {
@@ -119,7 +119,7 @@ func TestClientCA(t *testing.T) {
 			}
 			want := tc.want
 			if want == http.StatusOK {
-				want = http.StatusNotFound // by who is behind it
+				want = http.StatusNotFound // the answer of the handler behind it
 			}
 			if got := get(t, s.open(t)); got != want {
 				t.Errorf("%d, want %d", got, want)
@@ -128,8 +128,8 @@ func TestClientCA(t *testing.T) {
 	}
 }
 
-// TestClientCAReloads: an authority that goes counts no longer, on a connection that is
-// open too, and a file that cannot be read changes nothing.
+// TestClientCAReloads: an authority that was removed is no longer valid, also on an open
+// connection. A file that cannot be read changes nothing.
 func TestClientCAReloads(t *testing.T) {
 	first, second := newAuthority(t), newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.crt")
@@ -151,7 +151,7 @@ func TestClientCAReloads(t *testing.T) {
 	if clients.Load() == nil {
 		t.Error("there is no file")
 	}
-	asked(http.StatusUnauthorized) // nothing was ever read
+	asked(http.StatusUnauthorized) // no file was read before
 	first.write(t, file)
 	if err := clients.Load(); err != nil {
 		t.Fatal(err)

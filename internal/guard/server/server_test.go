@@ -14,7 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/guard/server"
 )
 
-// serving is a server that a test asks.
+// serving is a running server.
 type serving struct {
 	address string
 	client  *tls.Config
@@ -48,7 +48,7 @@ func serve(t *testing.T, c server.Config) serving {
 	return serving{s.Listener.Addr().String(), &tls.Config{RootCAs: ca.pool, ServerName: "server", MinVersion: tls.VersionTLS12}}
 }
 
-// get asks on a connection, and returns the status.
+// get sends a request on a connection and returns the status.
 func get(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	c := &http.Client{Transport: &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}}
@@ -63,7 +63,7 @@ func get(t *testing.T, conn net.Conn) int {
 	return answer.StatusCode
 }
 
-// open opens a connection that says nothing, once the handshake is made.
+// open opens a connection, completes the handshake and sends nothing.
 func (s serving) open(t *testing.T) *tls.Conn {
 	t.Helper()
 	conn, err := (&tls.Dialer{Config: s.client}).DialContext(t.Context(), "tcp", s.address)
@@ -82,8 +82,8 @@ func isClosed(t *testing.T, conn net.Conn) {
 	}
 }
 
-// TestQuietConnectionsGiveWay: the connection that has been quiet for longest gives way
-// to a new one, whether or not it made its handshake.
+// TestQuietConnectionsGiveWay: a new connection closes the one that was idle for the longest time,
+// also before its handshake.
 func TestQuietConnectionsGiveWay(t *testing.T) {
 	s := serve(t, server.Config{Connections: 3})
 	working := s.open(t)
@@ -99,14 +99,14 @@ func TestQuietConnectionsGiveWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	// The working one was heard of before the silent ones came.
+	// The active connection had its last request before the silent ones were opened.
 	isClosed(t, working)
 	asked := s.open(t)
 	isClosed(t, silent[0])
 	if got := get(t, asked); got != http.StatusOK {
 		t.Error(got)
 	}
-	for range 10 { // of which each new one closes one that is silent for longer
+	for range 10 { // each new one closes the silent one that was idle for longer
 		s.open(t)
 		if got := get(t, s.open(t)); got != http.StatusOK {
 			t.Error(got)
@@ -116,8 +116,7 @@ func TestQuietConnectionsGiveWay(t *testing.T) {
 	isClosed(t, raw)
 }
 
-// TestHeardConnectionsStay: a connection on which requests end is not the one that gives
-// way, however long ago it came.
+// TestHeardConnectionsStay: an old connection with recent requests is not the one to close.
 func TestHeardConnectionsStay(t *testing.T) {
 	s := serve(t, server.Config{Connections: 2})
 	conn := s.open(t)
@@ -138,7 +137,7 @@ func TestHeardConnectionsStay(t *testing.T) {
 	}
 }
 
-// TestStreams: a client is told how many requests may be on its connection at once.
+// TestStreams: the server announces the maximum number of concurrent requests on a connection.
 func TestStreams(t *testing.T) {
 	s := serve(t, server.Config{})
 	s.client.NextProtos = []string{"h2"}
@@ -168,8 +167,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestBounds: no connection can take longer for anything than it is given, nor send
-// headers without end.
+// TestBounds: the times of a connection and the size of its headers are limited.
 func TestBounds(t *testing.T) {
 	s, err := server.Listen(t.Context(), server.Config{Address: "127.0.0.1:0", TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Deadline: time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -188,7 +186,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestAnswers: a server that answers is told from an address where nobody listens.
+// TestAnswers: Answers distinguishes a server that answers from an address without a listener.
 func TestAnswers(t *testing.T) {
 	s := serve(t, server.Config{})
 	if err := server.Answers(t.Context(), s.address); err != nil {

@@ -7,21 +7,19 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// CEL's checker copies what it knows of type parameters again and again: it takes
-// as long as an expression has parts, times those of them that have such
-// parameters. Ten thousand characters can keep it busy for seconds, and macros that
-// repeat what they are called on, x.optMap(y, y).optMap(y, y), for hours. So what
-// checking an expression asks for is told before it is done.
+// CEL's checker copies type parameters repeatedly. Its time is the number of parts of an expression
+// times the number of parts with type parameters. Ten thousand characters can take seconds. Macros
+// that repeat their operand, such as x.optMap(y, y).optMap(y, y), can take hours. So the work is
+// computed before the check.
 
-// Compiling is what compiling expressions may still ask for.
+// Compiling is a budget for the work of compiling expressions.
 type Compiling struct{ left int }
 
-// NewCompiling is for all conditions of an exception. It has room for six hundred
-// comparisons in one expression, and for a dozen that are as long as can be.
+// NewCompiling returns the budget for all conditions of an exception. It is sufficient for 600
+// comparisons in one expression, or a dozen of the longest expressions.
 func NewCompiling() *Compiling { return &Compiling{2_500_000} }
 
-// parsingCharacter is what a character asks for, as long as a part of an expression
-// with as many parts of parameters.
+// parsingCharacter is the work to parse one character.
 const parsingCharacter = 20
 
 func (c *Compiling) take(n int) error {
@@ -31,7 +29,7 @@ func (c *Compiling) take(n int) error {
 	return nil
 }
 
-// checkingWork is what checking a parsed expression asks for.
+// checkingWork returns the work to check a parsed expression.
 func checkingWork(e ast.Expr) int {
 	parts, ofParameters := 0, 0
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {

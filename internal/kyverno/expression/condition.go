@@ -7,19 +7,19 @@ import (
 	"github.com/google/cel-go/common/ast"
 )
 
-// Condition is a match condition, compiled.
+// Condition is a compiled match condition.
 type Condition struct {
 	Text    string
-	Checked *ast.AST // nil when it does not compile
-	Problem error    // why it does not
-	// EndsInComment says that nothing can be written behind it. Kyverno writes each condition
-	// as it stands between "!(" and ")" where it generates an admission policy
-	// (pkg/admissionpolicy/builder.go of 1.19.1), and this one breaks that policy. Whatever
-	// else compiles by itself means the same between parentheses.
+	Checked *ast.AST // nil if it does not compile
+	Problem error    // the error of compiling it
+	// EndsInComment means that the text ends in a comment. Kyverno copies each condition between
+	// "!(" and ")" into a generated admission policy (pkg/admissionpolicy/builder.go of 1.19.1),
+	// and the comment would hide the parenthesis. Any other condition that compiles keeps its
+	// meaning.
 	EndsInComment bool
 }
 
-// Compile compiles a condition, as long as there is work left.
+// Compile compiles a condition within the budget.
 func (l *Language) Compile(text string, work *Compiling) *Condition {
 	c := &Condition{Text: text}
 	c.Checked, c.Problem = l.Predicate(text, work)
@@ -27,8 +27,8 @@ func (l *Language) Compile(text string, work *Compiling) *Condition {
 	return c
 }
 
-// endsInComment reports whether an expression that can be parsed ends in a comment: only then
-// can it be parsed with a parenthesis too many behind it.
+// endsInComment reports whether a valid expression ends in a comment: only then does it parse with
+// an extra parenthesis at its end.
 func (l *Language) endsInComment(text string) bool {
 	if line := text[strings.LastIndex(text, "\n")+1:]; !strings.Contains(line, "//") {
 		return false
@@ -37,7 +37,7 @@ func (l *Language) endsInComment(text string) bool {
 	return issues.Err() == nil
 }
 
-// Literals returns the texts that a condition is written with.
+// Literals returns the text literals of a condition.
 func (c *Condition) Literals() []string {
 	if c.Checked == nil {
 		return nil
@@ -54,7 +54,7 @@ func (c *Condition) Literals() []string {
 	return found
 }
 
-// Mentions reports whether an expression names one of some variables.
+// Mentions reports whether an expression contains one of the variables.
 func Mentions(checked *ast.AST, variables []string) bool {
 	found := false
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

@@ -7,8 +7,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-// evaluable are the functions with which a value of an expression is never larger than
-// those that go into it.
+// evaluable are the functions with results that are never larger than their arguments.
 var evaluable = []string{
 	operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional, operators.NotStrictlyFalse,
 	operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
@@ -16,11 +15,10 @@ var evaluable = []string{
 	"startsWith", "endsWith", "contains", "matches", "size", "dyn", "hasValue", "or", "orValue", "optional.of", "optional.none", "value", "timestamp", "duration",
 }
 
-// Evaluable reports whether evaluating an expression takes no more memory than the
-// expression and its variables, and no more time than its cost says. Anybody can write
-// a match condition, and CEL's cost knows nothing of how large a value becomes. It is
-// not evaluable where it joins values, makes a list or a map of several that are not
-// constant, or has a pattern that is no literal.
+// Evaluable reports whether an evaluation needs no more memory than the expression and its
+// variables, and no more time than its cost. Anybody can write a match condition, and CEL's cost
+// does not include the size of values. An expression is not evaluable if it concatenates values,
+// builds a list or map with several variable parts, or has a pattern that is not a literal.
 func Evaluable(e ast.Expr) bool {
 	is := true
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
@@ -40,7 +38,7 @@ func Evaluable(e ast.Expr) bool {
 	return is
 }
 
-// variable counts the parts of a list or a map that are not constant.
+// variable counts the parts of a list or map that are not constant.
 func variable(e ast.Expr) (n int) {
 	switch e.Kind() {
 	case ast.LiteralKind:

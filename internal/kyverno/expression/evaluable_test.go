@@ -18,7 +18,7 @@ func compiled(t *testing.T, text string) (*expression.Language, *expression.Cond
 	return l, l.Compile(text, expression.NewCompiling())
 }
 
-// evaluated says what a condition on a Pod that is created comes to.
+// evaluated returns the value of a condition for a Pod that is created.
 func evaluated(t *testing.T, text string) string {
 	t.Helper()
 	l, c := compiled(t, text)
@@ -45,8 +45,8 @@ func evaluated(t *testing.T, text string) string {
 	return fmt.Sprint(v.Value())
 }
 
-// TestEvaluable: what could make a value larger than those that go into it is not
-// evaluated, and what takes long ends at the limit on costs.
+// TestEvaluable: an expression that could make a value larger than its inputs is not evaluated, and
+// a long evaluation stops at the cost limit.
 func TestEvaluable(t *testing.T) {
 	for text, want := range map[string]string{
 		"object.metadata.name == 'web'":                                                "false",
@@ -78,7 +78,7 @@ func TestEvaluable(t *testing.T) {
 	}
 }
 
-// loops turns a condition a million times.
+// loops evaluates a condition a million times.
 func loops(condition string) string {
 	const ten = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -87,8 +87,8 @@ func loops(condition string) string {
 	return condition
 }
 
-// TestCompilingIsBounded: what CEL would take seconds or hours to check is not
-// given to it.
+// TestCompilingIsBounded: an expression that CEL would check for seconds or hours is rejected
+// before.
 func TestCompilingIsBounded(t *testing.T) {
 	many := func(part string) string {
 		return strings.Repeat(part+" || ", 10_000/(len(part)+4)) + "object.metadata.name == 'web'"

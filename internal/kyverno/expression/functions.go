@@ -2,8 +2,7 @@ package expression
 
 import "github.com/google/cel-go/cel"
 
-// overload is one signature of a function: where method is set, the first
-// argument stands before the dot.
+// overload is one signature of a function. In a method, the first argument is before the dot.
 type overload struct {
 	id     string
 	method bool
@@ -11,8 +10,8 @@ type overload struct {
 	result *cel.Type
 }
 
-// kubernetesFunctions declares the functions of k8s.io/apiserver/pkg/cel/library.
-// The library itself would double the size of a binary. They are declared only, see
+// kubernetesFunctions declares the functions of k8s.io/apiserver/pkg/cel/library. The library
+// itself would double the size of a binary. polex does not implement these functions; see
 // [Evaluable].
 func kubernetesFunctions() []cel.EnvOption {
 	var options []cel.EnvOption

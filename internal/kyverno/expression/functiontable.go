@@ -128,8 +128,8 @@ func formatFunctions() map[string][]overload {
 	return functions
 }
 
-// authorizerFunctions are declared in the environment, though a match condition
-// of an exception has no authorizer to call them on.
+// authorizerFunctions are in the environment, although a match condition of an exception has no
+// authorizer.
 func authorizerFunctions() map[string][]overload {
 	text := cel.StringType
 	object := func(name string) *cel.Type { return cel.ObjectType("kubernetes.authorization." + name) }

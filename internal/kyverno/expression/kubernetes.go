@@ -5,25 +5,24 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// Kyverno 1.19 admits a match condition of an exception if it compiles in the
-// environment of Kubernetes 1.35 with four variables: object, oldObject,
-// request and namespaceObject. What its policies have besides (images, http,
-// resource, variables, …) is refused there, and so it is here.
+// Kyverno 1.19 accepts a match condition of an exception if it compiles in the environment of
+// Kubernetes 1.35 with four variables: object, oldObject, request and namespaceObject. It rejects
+// the other variables and functions of policies (images, http, resource, variables, …). So does
+// polex.
 //
-// What of that environment is cel-go's comes from cel-go. The functions that
-// are Kubernetes' own are declared in functiontable.go. The module test/celpeer holds all of it
-// against the original.
+// cel-go provides its own part of that environment. functiontable.go declares the functions of
+// Kubernetes. The module test/celpeer compares the result with the original.
 
-// conditionLimits are tighter than those of Kubernetes, for what is evaluated here
-// are small objects, many times.
+// conditionLimits are tighter than those of Kubernetes, because polex evaluates small objects many
+// times.
 var conditionLimits = Limits{Text: 10_240, Depth: 100, Cost: 10_000}
 
-// Variables are what a match condition is about.
+// Variables returns the variables of a match condition.
 func Variables() []string {
 	return []string{"object", "oldObject", "request", "namespaceObject"}
 }
 
-// ForConditions is the language of match conditions.
+// ForConditions returns the language of match conditions.
 func ForConditions() (*Language, error) {
 	options := []cel.EnvOption{
 		cel.HomogeneousAggregateLiterals(),

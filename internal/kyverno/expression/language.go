@@ -9,26 +9,23 @@ import (
 	"github.com/google/cel-go/common/ast"
 )
 
-// Language is a CEL environment that bounds what an expression may cost. It can
-// be used by several goroutines.
+// Language is a CEL environment that limits the cost of expressions. It is safe for concurrent use.
 type Language struct {
 	env    *cel.Env
 	limits Limits
 }
 
-// Limits are counted, never timed: the same expression is refused on every
-// machine.
+// Limits are counts and not times, so every machine rejects the same expressions.
 type Limits struct {
 	Text  int    // characters of an expression
 	Depth int    // of nesting
 	Cost  uint64 // of one evaluation, in CEL's measure
 }
 
-// New sets up a language of bools. The options declare what it has besides CEL's
-// own.
+// New returns a language of bool expressions. The options add declarations to those of CEL.
 func New(l Limits, options ...cel.EnvOption) (*Language, error) {
 	env, err := cel.NewEnv(append([]cel.EnvOption{
-		cel.ParserExpressionSizeLimit(l.Text + 1), // Predicate holds the limit; see endsInComment
+		cel.ParserExpressionSizeLimit(l.Text + 1), // Predicate checks the limit; see endsInComment
 		cel.ParserRecursionLimit(l.Depth),
 		cel.EagerlyValidateDeclarations(true),
 		cel.DefaultUTCTimeZone(true),
@@ -41,8 +38,8 @@ func New(l Limits, options ...cel.EnvOption) (*Language, error) {
 	return &Language{env, l}, nil
 }
 
-// Predicate compiles an expression that must be a bool. The error is for
-// people, and quotes what is of the expression.
+// Predicate compiles an expression that has to be a bool. The error is for people and quotes parts
+// of the expression.
 func (l *Language) Predicate(text string, work *Compiling) (*ast.AST, error) {
 	if n := len([]rune(text)); n > l.limits.Text {
 		return nil, fmt.Errorf("it has %d characters, and %d are allowed", n, l.limits.Text)
@@ -70,7 +67,7 @@ func (l *Language) Predicate(text string, work *Compiling) (*ast.AST, error) {
 	return checked.NativeRep(), nil
 }
 
-// maxIssues bounds how many of CEL's complaints about an expression are told.
+// maxIssues limits the number of reported CEL errors for one expression.
 const maxIssues = 3
 
 func described(issues *cel.Issues) error {
@@ -93,7 +90,7 @@ func described(issues *cel.Issues) error {
 	return errors.New(strings.Join(told, ", "))
 }
 
-// Shortened cuts a text that is too long to show.
+// Shortened cuts a text that is too long to display.
 func Shortened(s string) string {
 	const most = 200
 	if r := []rune(s); len(r) > most {

@@ -8,16 +8,15 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// A pattern of a few characters can be of any size: (x{100}){10} is compiled to a
-// thousand x. So its size is told before it is compiled, and what it is compiled
-// and matched for depends on that.
+// A short pattern can be very large: (x{100}){10} compiles to a thousand x. The size determines the
+// time to compile and match it. So the size is computed before the pattern is compiled.
 
-// maxPatternSize is the size of all patterns of an expression together. A name as
-// Kubernetes wants it, ([-a-z0-9]{0,61}[a-z0-9])?, is of about a hundred.
+// maxPatternSize limits the total size of the patterns of an expression. The Kubernetes pattern for
+// a name, ([-a-z0-9]{0,61}[a-z0-9])?, has a size of about one hundred.
 const maxPatternSize = 10_000
 
-// patternSize is about how many instructions a pattern is compiled to. One that
-// does not compile has none.
+// patternSize estimates the number of instructions of a compiled pattern. It is 0 for an invalid
+// pattern.
 func patternSize(text string) int {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -40,8 +39,7 @@ func expandedSize(e *syntax.Regexp) int {
 	return n
 }
 
-// checkPatterns refuses an expression whose constant patterns are too large to be
-// compiled.
+// checkPatterns rejects an expression with constant patterns that are too large.
 func checkPatterns(e ast.Expr) error {
 	total := 0
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {

@@ -9,11 +9,10 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// Program is an expression that is ready to be evaluated. It can be used by several
-// goroutines.
+// Program is an expression that is ready for evaluation. It is safe for concurrent use.
 type Program struct{ program cel.Program }
 
-// Plan makes a checked expression ready to be evaluated within the limit on costs.
+// Plan returns a program for a checked expression, with the cost limit.
 func (l *Language) Plan(checked *ast.AST) (*Program, error) {
 	program, err := l.env.PlanProgram(checked, cel.CostLimit(l.limits.Cost), cel.CostTracking(costs{}), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
@@ -22,8 +21,8 @@ func (l *Language) Plan(checked *ast.AST) (*Program, error) {
 	return &Program{program}, nil
 }
 
-// Eval returns an expression's value, which may be unknown, and what it cost, in CEL's
-// measure. Variables are a [cel.Activation] or a map.
+// Eval returns the value of an expression, which may be unknown, and its cost in CEL's measure.
+// Variables are a [cel.Activation] or a map.
 func (p *Program) Eval(variables any) (value ref.Val, cost int, err error) {
 	value, details, err := p.program.Eval(variables)
 	if details != nil {
@@ -34,10 +33,10 @@ func (p *Program) Eval(variables any) (value ref.Val, cost int, err error) {
 	return value, cost, err
 }
 
-// costs keeps CEL from asking a value that is known in part for its size.
+// costs prevents CEL from asking for the size of a value that is only partly known.
 type costs struct{}
 
-// CallCost returns the cost of a call with such a value, and nil for CEL's own.
+// CallCost returns the cost of a call with such a value; nil is CEL's own cost.
 func (costs) CallCost(_, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	for _, arg := range args {
 		if _, is := arg.(interface{ Weightless() }); is {
@@ -47,7 +46,7 @@ func (costs) CallCost(_, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	return nil
 }
 
-// TooCostly reports whether an evaluation ended at the limit on costs.
+// TooCostly reports whether an evaluation stopped at the cost limit.
 func TooCostly(err error) bool {
 	var cancelled interpreter.EvalCancelledError
 	return errors.As(err, &cancelled)

@@ -8,9 +8,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// structures are the object types that a match condition knows, with their
-// fields, as k8s.io/apiserver declares them for admission (Kyverno adds the two
-// objects to the request).
+// structures are the object types of match conditions with their fields, as k8s.io/apiserver
+// declares them for admission. Kyverno adds the two objects to the request.
 func structures() map[string]map[string]*cel.Type {
 	list, texts := cel.ListType, cel.MapType(cel.StringType, cel.StringType)
 	kind, resource := cel.ObjectType("kubernetes.GroupVersionKind"), cel.ObjectType("kubernetes.GroupVersionResource")
@@ -53,13 +52,13 @@ const (
 	namespaceType = "kubernetes.Namespace"
 )
 
-// provider tells CEL's checker of structures. Values of them are plain maps.
+// provider makes structures known to CEL's checker. Their values are plain maps.
 type provider struct {
 	types.Provider
 	structures map[string]map[string]*cel.Type
 }
 
-// WithStructures declares object types: their fields, by their names.
+// WithStructures declares object types by the names and types of their fields.
 func WithStructures(structures map[string]map[string]*cel.Type) cel.EnvOption {
 	return func(env *cel.Env) (*cel.Env, error) {
 		return cel.CustomTypeProvider(provider{env.CELTypeProvider(), structures})(env)

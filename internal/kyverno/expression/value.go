@@ -5,8 +5,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// Value makes a value of CEL of a value of JSON.
+// Value converts a JSON value to a CEL value.
 func Value(value any) ref.Val { return types.DefaultTypeAdapter.NativeToValue(value) }
 
-// NoKeys is a map that has none.
+// NoKeys is an empty map.
 var NoKeys = types.NewStringInterfaceMap(types.DefaultTypeAdapter, nil)

@@ -1,3 +1,3 @@
-// Package manifest is what is looked for in any document of Kubernetes: which
-// kinds a selector means and what is known of them, and the texts in it.
+// Package manifest has facts about all Kubernetes documents: the groups, scopes and URLs of kinds,
+// and the texts in a document.
 package manifest

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// ClusterScopedKinds are the kinds of Kubernetes that are in no namespace, by
-// their groups, so that a file which says none is understood. Of custom kinds it
-// is not known.
+// ClusterScopedKinds are the cluster-scoped kinds of Kubernetes, by group. A file with such a kind
+// needs no namespace. The scope of custom kinds is not known.
 var ClusterScopedKinds = map[string][]string{
 	"":                             {"Namespace", "Node", "PersistentVolume"},
 	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
@@ -23,13 +22,12 @@ var ClusterScopedKinds = map[string][]string{
 	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
 }
 
-// PodControllers are the kinds that Kyverno makes rules for, with their API groups.
+// PodControllers are the kinds for which Kyverno generates rules, with their API groups.
 var PodControllers = map[string]string{
 	"DaemonSet": "apps", "Deployment": "apps", "ReplicaSet": "apps", "StatefulSet": "apps", "ReplicationController": "", "Job": "batch", "CronJob": "batch",
 }
 
-// GroupOf returns the group of a kind of Kubernetes that is often asked for, "" for any
-// other.
+// GroupOf returns the group of some common kinds of Kubernetes, "" for others.
 func GroupOf(kind string) string {
 	for group, kinds := range ClusterScopedKinds {
 		if slices.Contains(kinds, kind) {
@@ -39,11 +37,11 @@ func GroupOf(kind string) string {
 	return PodControllers[kind]
 }
 
-// MadeKinds are kinds whose objects are mostly made by controllers, and then
-// are in no repository.
+// MadeKinds are kinds of objects that mostly controllers create. Such objects are not in a
+// repository.
 var MadeKinds = []string{"Pod", "ReplicaSet", "Job", "ControllerRevision", "Endpoints", "EndpointSlice", "Event"}
 
-// NameInURLs is what a kind of Kubernetes is called in URLs.
+// NameInURLs returns the name of a Kubernetes kind in URLs.
 func NameInURLs(kind string) string {
 	word := strings.ToLower(kind)
 	stem, y := strings.CutSuffix(word, "y")
@@ -58,5 +56,5 @@ func NameInURLs(kind string) string {
 	return word + "s"
 }
 
-// LabelOfNamespace is on every Namespace.
+// LabelOfNamespace is set on every Namespace and contains its name.
 const LabelOfNamespace = "kubernetes.io/metadata.name"

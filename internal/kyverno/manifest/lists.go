@@ -30,7 +30,7 @@ func StringMap(value any) map[string]string {
 	return found
 }
 
-// Objects takes lists apart, as kubectl does.
+// Objects replaces lists by their items, as kubectl does.
 func Objects(docs []*exception.Document) []*exception.Document {
 	var found []*exception.Document
 	for _, d := range docs {
@@ -41,7 +41,7 @@ func Objects(docs []*exception.Document) []*exception.Document {
 		items, _ := d.Object()["items"].([]any)
 		for _, item := range items {
 			object, _ := item.(map[string]any)
-			// What was parsed is an object of JSON's types, within the limits.
+			// The list was parsed, so its items have JSON types and are within the limits.
 			if one, err := exception.FromObject(object); err == nil && len(object) > 0 {
 				found = append(found, one)
 			}
@@ -50,6 +50,6 @@ func Objects(docs []*exception.Document) []*exception.Document {
 	return found
 }
 
-// LongestName is the longest name that the API server takes. A document with a
-// longer one is no policy and no resource, and is not worth a comparison.
+// LongestName is the maximum length of a name in the API server. A document with a longer name is
+// neither a policy nor a resource.
 const LongestName = 253

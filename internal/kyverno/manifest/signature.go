@@ -8,10 +8,10 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// SignaturePrefix begins the annotations of a signature.
+// SignaturePrefix is the prefix of signature annotations.
 const SignaturePrefix = "cosign.sigstore.dev/"
 
-// SignatureKeys returns the annotations that belong to a signature, sorted.
+// SignatureKeys returns the sorted keys of the signature annotations.
 func SignatureKeys(d *exception.Document) []string {
 	annotations, _ := d.Lookup("metadata", "annotations")
 	tree, _ := annotations.(map[string]any)

@@ -5,10 +5,10 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// Assumptions are what was taken as given for want of a file that says it.
+// Assumptions are facts that no file states and that a result depends on.
 type Assumptions uint16
 
-// One for each thing that no file says, in the order of assumptionTexts.
+// One assumption for each text of assumptionTexts, in the same order.
 const (
 	assumedSender Assumptions = 1 << iota
 	assumedConditions
@@ -24,7 +24,7 @@ const (
 	assumedMade
 )
 
-// assumptionTexts say each for people, as the end of "assuming …".
+// assumptionTexts are the texts for people, each as the end of "assuming …".
 var assumptionTexts = [...]string{
 	"that the request comes from those that the match asks for",
 	"that the conditions hold",
@@ -40,7 +40,7 @@ var assumptionTexts = [...]string{
 	"that no controller makes more of these objects, such as the Pods of a Deployment",
 }
 
-// Texts says it for people, each as the end of "assuming …".
+// Texts returns the texts for people, each as the end of "assuming …".
 func (a Assumptions) Texts() []string {
 	var said []string
 	for i, text := range assumptionTexts {
@@ -51,8 +51,7 @@ func (a Assumptions) Texts() []string {
 	return said
 }
 
-// unknown is a value that a condition cannot be told, with what is assumed
-// where it depends on that.
+// unknown returns a CEL value that is unknown. A result that depends on it needs the assumption.
 func (a Assumptions) unknown() ref.Val { return unknowns[a] }
 
 // unknowns has one value for each assumption.
@@ -64,7 +63,7 @@ var unknowns = func() map[Assumptions]*types.Unknown {
 	return all
 }()
 
-// assumedOf says what is assumed with a value that could not be told.
+// assumedOf returns the assumptions of an unknown value.
 func assumedOf(value *types.Unknown) Assumptions {
 	var all Assumptions
 	for one, unknown := range unknowns {
@@ -73,7 +72,7 @@ func assumedOf(value *types.Unknown) Assumptions {
 		}
 	}
 	if all == 0 {
-		return assumedConditions // CEL has unknowns of its own
+		return assumedConditions // CEL makes unknowns too
 	}
 	return all
 }

@@ -5,15 +5,14 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// Block is a kyverno.io exception's match, read to be held against
-// resources as Kyverno 1.19 does (pkg/engine/utils/exceptions.go): with any,
-// one filter must take the resource and all is not looked at; with all alone,
-// every filter must; with neither, nothing is taken.
+// Block is the match of a kyverno.io exception. Kyverno 1.19 evaluates it like this
+// (pkg/engine/utils/exceptions.go). With any, one filter has to match, and all is ignored. With
+// only all, every filter has to match. With neither, nothing matches.
 type Block struct {
 	Any, All []Filter
 }
 
-// Filter is what a filter says, without the places, for thousands may be kept.
+// Filter is a filter without paths, because thousands may be in memory.
 type Filter struct {
 	Kinds                       []kyverno.KindSelector
 	Name                        string
@@ -24,7 +23,7 @@ type Filter struct {
 	Empty                       bool
 }
 
-// NamesAsked returns the names of which a resource has one: name, or else names.
+// NamesAsked returns the names of which a resource needs one: name if present, else names.
 func (f *Filter) NamesAsked() []string {
 	if f.Name != "" {
 		return []string{f.Name}
@@ -32,7 +31,7 @@ func (f *Filter) NamesAsked() []string {
 	return f.Names
 }
 
-// BlockOf returns a match to be held against resources.
+// BlockOf converts a match.
 func BlockOf(m kyverno.Match) Block { return Block{filtersOf(m.Any), filtersOf(m.All)} }
 
 func filtersOf(all []kyverno.Filter) []Filter {
@@ -51,7 +50,7 @@ func filtersOf(all []kyverno.Filter) []Filter {
 	return filters
 }
 
-// filters returns the filters that count.
+// filters returns the filters that Kyverno evaluates.
 func (b Block) filters() []Filter {
 	if len(b.Any) > 0 {
 		return b.Any
@@ -59,9 +58,8 @@ func (b Block) filters() []Filter {
 	return b.All
 }
 
-// takes reports whether the match takes a resource. What a file cannot say
-// counts as matching: who sends the request, and a namespace that is not
-// written.
+// takes reports whether the match selects a resource. Facts that a file does not contain count as
+// matching: the sender of the request, and a namespace that is not written.
 func (b Block) takes(work *wildcard.Meter, r *Resource) bool {
 	if len(b.Any) > 0 {
 		for i := range b.Any {
@@ -111,8 +109,8 @@ func (f *Filter) takesKind(work *wildcard.Meter, r *Resource) bool {
 	return false
 }
 
-// Alternatives returns sets of filters. A resource that all of one set take is
-// taken.
+// Alternatives returns sets of filters. The block matches a resource that all filters of one set
+// match.
 func (b Block) Alternatives() [][]*Filter {
 	var sets [][]*Filter
 	for i := range b.Any {

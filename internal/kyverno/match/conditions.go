@@ -9,31 +9,30 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// ConditionMatcher is for policies.kyverno.io: the match conditions are
-// evaluated on the requests that create, update or delete a resource, as far as
-// its file says what they would be. They are joined by "and"; without any, the
-// exception is for every resource.
+// ConditionMatcher is the matcher for policies.kyverno.io. It evaluates the match conditions on the
+// requests that create, update or delete a resource, as far as its file determines these. "and"
+// joins the conditions. Without conditions, the exception applies to every resource.
 //
-// Kyverno 1.19.1 evaluates all of an exception's conditions until one is false
-// (match in pkg/cel/policies/vpol/compiler/policy.go, and in the compiler of
-// each other kind). If none is false and one is an error, a policy that
-// validates refuses the request or goes on without the exception, so nothing is
-// exempt. The error of a policy that mutates, generates or deletes has another
-// end: it generates nothing (pkg/cel/policies/gpol/engine/engine.go), deletes
-// nothing (pkg/controllers/deleting/controller.go), and under the failure policy
-// Ignore it changes nothing (pkg/webhooks/resource/mpol/handler.go). What the
-// condition fails on is exempt there, in all but name, and is counted.
+// Kyverno 1.19.1 evaluates the conditions of an exception until one is false (match in
+// pkg/cel/policies/vpol/compiler/policy.go, and the compilers of the other kinds). If none is false
+// and one is an error, a validating policy rejects the request or ignores the exception, so nothing
+// is exempt.
+//
+// Other policies treat an error differently. A policy that generates or deletes does nothing
+// (pkg/cel/policies/gpol/engine/engine.go, pkg/controllers/deleting/controller.go). A policy that
+// mutates does nothing with the failure policy Ignore (pkg/webhooks/resource/mpol/handler.go). The
+// resource is then exempt in effect, and counts as exempt here.
 type ConditionMatcher struct {
 	language  *expression.Language
 	all       *term
-	stages    [][]stage // of those in one, any counts
+	stages    [][]stage // in each list, one alternative is sufficient
 	equals    equalities
-	leavesOut bool // one of the policies leaves out what a condition fails on
+	leavesOut bool // one of the policies skips a resource if a condition is an error
 	ofMade    bool
 }
 
-// NewConditions is for conditions that are joined by "and", in an exception from policies
-// of some kinds. It returns nil where one does not compile.
+// NewConditions returns the matcher for conditions of an exception from policies of some kinds. It
+// returns nil if one condition does not compile.
 func NewConditions(l *expression.Language, policies []string, conditions []*expression.Condition) *ConditionMatcher {
 	terms, ofMade := make([]*term, 0, len(conditions)), false
 	for _, c := range conditions {
@@ -49,7 +48,7 @@ func NewConditions(l *expression.Language, policies []string, conditions []*expr
 		equals: equalitiesOf(terms, meanings(policies, leavesOut)), leavesOut: leavesOut, ofMade: ofMade,
 	}
 	if !speakOf(terms, "oldObject", "request", "namespaceObject") {
-		// Then a deletion looks the same whatever is deleted.
+		// Then the conditions have the same value for every deletion.
 		m.stages = slices.DeleteFunc(m.stages, func(alternatives []stage) bool {
 			if alternatives[0].operation != "DELETE" {
 				return false
@@ -61,9 +60,9 @@ func NewConditions(l *expression.Language, policies []string, conditions []*expr
 	return m
 }
 
-// meanings says which variables are the resource and its request wherever a
-// condition is true of them. Where an error counts too, it is those that always
-// exist: what is asked of others may be an error.
+// meanings maps variables to the resource or its request, if they mean these whenever a condition
+// is true. If an error counts as true, only the variables that always exist are mapped: a field of
+// the others may be an error.
 func meanings(policies []string, leavesOut bool) map[string]string {
 	of := map[string]string{"object": "object"}
 	if !leavesOut {
@@ -75,25 +74,23 @@ func meanings(policies []string, leavesOut bool) map[string]string {
 	return of
 }
 
-// namesMade reports whether a text of a condition is a kind that controllers
-// make, or its name in URLs.
+// namesMade reports whether a literal is a kind that controllers create, or its name in URLs.
 func namesMade(text string) bool {
 	return slices.ContainsFunc(manifest.MadeKinds, func(kind string) bool { return text == kind || text == manifest.NameInURLs(kind) })
 }
 
-// Made reports whether a condition names a kind that controllers make.
+// Made reports whether a condition names a kind that controllers create.
 func (m *ConditionMatcher) Made() bool { return m.ofMade }
 
 func (m *ConditionMatcher) candidates(work *wildcard.Meter, set *Resources, visit func(*Resource) bool) {
 	set.equal(work, m.equals, visit)
 }
 
-// takes tries the stages one after the other. That a resource is only exempt
-// from some of what is asked about it is an assumption, for no file says which
-// requests come.
+// takes tries the stages one after the other. No file states which requests occur. If a resource is
+// exempt only from some requests about it, the result depends on an assumption.
 func (m *ConditionMatcher) takes(work *wildcard.Meter, r *Resource) (bool, Assumptions) {
-	// A name that is yet to be generated is an error where things are changed, and
-	// only unknown where they are validated.
+	// A name that will be generated is an error for policies that mutate, and only unknown for
+	// those that validate.
 	if !m.leavesOut && !m.equals.allow(r) {
 		return false, 0
 	}
@@ -133,7 +130,7 @@ func (m *ConditionMatcher) holdsAny(work *wildcard.Meter, r *Resource, alternati
 	return false, 0
 }
 
-// holds reports whether the conditions may be true of a resource at a stage.
+// holds reports whether the conditions can be true for a resource at a stage.
 func (m *ConditionMatcher) holds(work *wildcard.Meter, r *Resource, at stage) (bool, Assumptions) {
 	var noted Assumptions
 	result, assumed := m.all.try(work, m.language, &resourceRequest{Resource: r, stage: at, noted: &noted})

@@ -12,13 +12,11 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// equalities are the texts that a resource's kind, name and namespace must be
-// one of for the conditions to be true, so that not every resource has to be
-// tried. Nil is any text.
+// equalities are the only texts with which the conditions can be true, for the kind, name and
+// namespace of a resource. They reduce the number of resources to try. Nil is any text.
 type equalities struct{ kinds, names, namespaces []string }
 
-// equalitiesOf reads the conditions, which are joined by "and". Where of is not
-// set for a variable, what is said of it does not count.
+// equalitiesOf reads conditions that "and" joins. It ignores variables that are not in of.
 func equalitiesOf(conditions []*term, of map[string]string) equalities {
 	var all equalities
 	for _, c := range conditions {
@@ -27,9 +25,9 @@ func equalitiesOf(conditions []*term, of map[string]string) equalities {
 	return all
 }
 
-// readEqualities reads "field == text" and "field in [texts]", joined by "&&"
-// and "||", and "[object].exists(it, …)", which gives the object a name. The
-// variables that mean the object or the request are named by of.
+// readEqualities reads "field == text" and "field in [texts]", joined by "&&" and "||". It also
+// reads "[object].exists(it, …)", which gives the object another name. of maps variables to the
+// object or the request.
 func readEqualities(e ast.Expr, of map[string]string) equalities {
 	switch e.Kind() {
 	case ast.ComprehensionKind:
@@ -51,8 +49,8 @@ func readEqualities(e ast.Expr, of map[string]string) equalities {
 	return equalities{}
 }
 
-// comparedIn reads "field == text", the reverse, and "field in [texts]". The field is nil
-// for anything else.
+// comparedIn reads "field == text", the reverse, and "field in [texts]". The field is nil for other
+// calls.
 func comparedIn(call ast.CallExpr) (field ast.Expr, texts []string) {
 	args := call.Args()
 	switch call.FunctionName() {
@@ -84,7 +82,7 @@ func equalTo(field string, texts []string) equalities {
 	return equalities{}
 }
 
-// both is for two that both hold: the shorter list of each will do.
+// both combines equalities that both hold: the shorter list of each is sufficient.
 func (e equalities) both(other equalities) equalities {
 	shorter := func(a, b []string) []string {
 		if a == nil || b != nil && len(b) < len(a) {
@@ -95,7 +93,7 @@ func (e equalities) both(other equalities) equalities {
 	return equalities{shorter(e.kinds, other.kinds), shorter(e.names, other.names), shorter(e.namespaces, other.namespaces)}
 }
 
-// either is for two of which one holds.
+// either combines equalities of which one holds.
 func (e equalities) either(other equalities) equalities {
 	together := func(a, b []string) []string {
 		if a == nil || b == nil {
@@ -106,8 +104,7 @@ func (e equalities) either(other equalities) equalities {
 	return equalities{together(e.kinds, other.kinds), together(e.names, other.names), together(e.namespaces, other.namespaces)}
 }
 
-// soleElement reads "[subject].exists(name, body)", and returns no name for any
-// other loop.
+// soleElement reads "[subject].exists(name, body)". It returns no name for other loops.
 func soleElement(c ast.ComprehensionExpr) (name string, subject, body ast.Expr) {
 	step := c.LoopStep()
 	if c.HasIterVar2() || c.IterRange().Kind() != ast.ListKind || step.Kind() != ast.CallKind || step.AsCall().FunctionName() != operators.LogicalOr ||
@@ -120,15 +117,15 @@ func soleElement(c ast.ComprehensionExpr) (name string, subject, body ast.Expr) 
 	return "", nil, nil
 }
 
-// renamed adds a name for what an expression means.
+// renamed adds a name for the meaning of an expression.
 func renamed(of map[string]string, name string, subject ast.Expr) map[string]string {
 	more := maps.Clone(of)
 	more[name] = meaning(subject, of)
 	return more
 }
 
-// meaning says which variable an expression comes to, "" for none: one, or one
-// of two that mean the same.
+// meaning returns the variable that an expression means, or "". Both results of a ternary have to
+// mean the same.
 func meaning(e ast.Expr, of map[string]string) string {
 	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Conditional {
 		one, other := meaning(e.AsCall().Args()[1], of), meaning(e.AsCall().Args()[2], of)
@@ -140,8 +137,8 @@ func meaning(e ast.Expr, of map[string]string) string {
 	return fieldPath(e, of)
 }
 
-// allow reports whether a resource's name can be one of the names. The API
-// server makes one of generateName's first 58 characters and five of its own
+// allow reports whether one of the names can be the name of a resource. The API server generates a
+// name from the first 58 characters of generateName and five random ones
 // (k8s.io/apiserver/pkg/storage/names).
 func (e equalities) allow(r *Resource) bool {
 	const most, added = 58, 5
@@ -174,7 +171,7 @@ func literalText(e ast.Expr) (string, bool) {
 	return string(text), ok
 }
 
-// fieldPath writes a variable and its fields with dots, "" for anything else.
+// fieldPath writes a variable and its fields with dots. It returns "" for other expressions.
 func fieldPath(e ast.Expr, of map[string]string) string {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -187,8 +184,7 @@ func fieldPath(e ast.Expr, of map[string]string) string {
 	return ""
 }
 
-// equal calls visit with every resource that equalities leave, until it returns
-// false.
+// equal calls visit with every resource that can match, until it returns false.
 func (set *Resources) equal(work *wildcard.Meter, e equalities, visit func(*Resource) bool) {
 	kinds := e.kinds
 	if kinds == nil {
@@ -212,9 +208,9 @@ func (set *Resources) equal(work *wildcard.Meter, e equalities, visit func(*Reso
 	}
 }
 
-// equal returns the resources of a kind that equalities leave. A name that is
-// yet to be generated can be any, and so can a namespace that no file says. The
-// index by namespace has what is called Namespace under its own name.
+// equal returns the resources of a kind that can match. A name that will be generated matches every
+// name, and a missing namespace matches every namespace. The index by namespace contains Namespaces
+// under their own names.
 func (of *resourcesOfKind) equal(kind string, e equalities) [][]*Resource {
 	index, texts, others := of.byName, e.names, of.generated
 	if e.names == nil {

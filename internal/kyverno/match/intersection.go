@@ -10,9 +10,8 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// InBoth returns a resource that both matches take, if it finds one: it makes
-// one up of what they ask for, and then holds it against both. That two matches
-// can meet is only said with such a resource in hand.
+// InBoth returns a resource that both matches select, if it finds one. It constructs a resource
+// from their texts and then evaluates both. The resource proves that they overlap.
 func InBoth(work *wildcard.Meter, a, b Block) *Resource {
 	for _, x := range a.Alternatives() {
 		for _, y := range b.Alternatives() {
@@ -27,12 +26,12 @@ func InBoth(work *wildcard.Meter, a, b Block) *Resource {
 	return nil
 }
 
-// madeUp makes a resource that the filters of both sides are likely to take.
+// madeUp constructs a resource that the filters of both sides probably match.
 func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
 	if usersOf(x) && usersOf(y) {
-		return nil // who both are for would have to be made up too
+		return nil // this would need a common user too
 	}
-	// Names first: they are what most matches differ in.
+	// Names first: most matches differ in them.
 	name, found := commonText(work, x, y, (*Filter).NamesAsked)
 	if !found {
 		return nil
@@ -47,7 +46,7 @@ func madeUp(work *wildcard.Meter, x, y []*Filter) *Resource {
 	}
 	r.Id.Name, r.Id.Namespace = name, home
 	if r.Id.Kind == "Namespace" && r.Id.Namespace != "" {
-		r.Id.Name, r.Id.Namespace = r.Id.Namespace, "" // it is in itself
+		r.Id.Name, r.Id.Namespace = r.Id.Namespace, "" // a Namespace is in itself
 	}
 	r.Home = &Namespace{Labels: map[string]string{}, Written: true}
 	for _, f := range append(x[:len(x):len(x)], y...) {
@@ -73,8 +72,8 @@ func usersOf(filters []*Filter) bool {
 	return false
 }
 
-// commonText returns a text that fits a pattern of each side, or "" where a side
-// says none.
+// commonText returns a text that matches a pattern of each side. It is "" if neither side has a
+// pattern but "*".
 func commonText(work *wildcard.Meter, x, y []*Filter, of func(*Filter) []string) (text string, found bool) {
 	mine, yours := firstSaid(x, of), firstSaid(y, of)
 	if len(mine) == 0 {
@@ -108,8 +107,8 @@ func firstSaid(filters []*Filter, of func(*Filter) []string) []string {
 	return nil
 }
 
-// commonKind returns a kind that a selector of each side takes. One side at
-// least must name it, unless neither says any: then Deployment is as good as another.
+// commonKind returns a kind that a selector of each side matches. At least one side has to name it.
+// If neither side has kinds, the kind is Deployment.
 func commonKind(work *wildcard.Meter, x, y []*Filter) (group, version, kind string, found bool) {
 	mine, yours := firstKinds(x), firstKinds(y)
 	if mine == nil && yours == nil {
@@ -156,7 +155,7 @@ func firstKinds(filters []*Filter) []kyverno.KindSelector {
 	return nil
 }
 
-// fill adds to pairs what patterns ask for and pairs does not have.
+// fill adds the pairs that the patterns need and that pairs does not contain.
 func fill(work *wildcard.Meter, pairs, patterns map[string]string) {
 	for _, plain := range []bool{true, false} {
 		for _, key := range slices.Sorted(maps.Keys(patterns)) {
@@ -168,8 +167,8 @@ func fill(work *wildcard.Meter, pairs, patterns map[string]string) {
 	}
 }
 
-// satisfy adds labels that a selector asks for. Whether the selector then takes
-// them is for the caller to see: another may forbid what this one asks for.
+// satisfy adds the labels that a selector requires. The caller has to evaluate the selector
+// afterwards, because another selector may forbid these labels.
 func (s *LabelSelector) satisfy(work *wildcard.Meter, labels map[string]string) {
 	if s == nil {
 		return

@@ -9,33 +9,31 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Matcher says which resources an exception is for.
+// Matcher finds the resources that an exception exempts.
 type Matcher interface {
-	// candidates calls visit with every resource that may match, until it
-	// returns false. A resource may come twice.
+	// candidates calls visit with every resource that may match, until it returns false. A resource
+	// may occur twice.
 	candidates(work *wildcard.Meter, set *Resources, visit func(*Resource) bool)
-	// takes reports whether the exception is for a resource, and what has to be
-	// assumed for that.
+	// takes reports whether the exception exempts a resource, and under which assumptions.
 	takes(work *wildcard.Meter, r *Resource) (bool, Assumptions)
-	// Made reports whether the exception names a kind whose objects are mostly
-	// made by controllers.
+	// Made reports whether the exception names a kind of objects that mostly controllers create.
 	Made() bool
 }
 
-// legacyMatcher is for kyverno.io.
+// legacyMatcher is the matcher for kyverno.io.
 type legacyMatcher struct {
 	block       Block
-	conditional bool // there are conditions too, in a language that is not evaluated
+	conditional bool // there are also conditions, in a language that polex does not evaluate
 }
 
-// NewLegacy is for a match, and whether there are conditions too.
+// NewLegacy returns the matcher for a match. conditional means that there are conditions too.
 func NewLegacy(block Block, conditional bool) Matcher {
 	return legacyMatcher{block, conditional}
 }
 
 func (m legacyMatcher) candidates(work *wildcard.Meter, set *Resources, visit func(*Resource) bool) {
 	if len(m.block.Any) == 0 && len(m.block.All) > 0 {
-		// All must match: whatever the narrowest leaves out is left out.
+		// All filters have to match, so the narrowest one is sufficient for the search.
 		narrowest := slices.IndexFunc(m.block.All, func(f Filter) bool {
 			return f.Name != "" && !wildcard.In(f.Name) || len(f.Names) > 0 && !slices.ContainsFunc(f.Names, wildcard.In)
 		})
@@ -83,8 +81,8 @@ func (m legacyMatcher) Made() bool {
 	})
 }
 
-// Each calls visit with every resource that an exception is for, once, until it
-// returns false, and reports whether there may be more.
+// Each calls visit once with every resource that an exception exempts, until it returns false. cut
+// means that there may be more.
 func Each(set *Resources, m Matcher, visit func(exception.Identity, Assumptions) bool) (cut bool) {
 	work, met := wildcard.NewMeter(), map[exception.Identity]bool{}
 	m.candidates(work, set, func(r *Resource) bool {

@@ -12,16 +12,15 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 )
 
-// resourceRequest is a request about a resource at a stage, as the variables
-// that Kyverno gives to a condition: what the files of the resource and of its
-// namespace say, and unknown what they cannot say.
+// resourceRequest contains the variables of a condition for a request about a resource at a stage.
+// Values come from the files of the resource and its namespace; others are unknown.
 type resourceRequest struct {
 	*Resource
 	stage
 	noted *Assumptions // see sketch
 }
 
-// ResolveName returns a variable's value.
+// ResolveName returns the value of a variable.
 func (q *resourceRequest) ResolveName(name string) (any, bool) {
 	switch {
 	case name == "object":
@@ -29,7 +28,7 @@ func (q *resourceRequest) ResolveName(name string) (any, bool) {
 	case name == "namespaceObject":
 		return q.namespaceObject(), true
 	case q.operation == scheduled:
-		// An error: what is not found is looked for twice by each loop around it.
+		// An error, because each loop around a missing variable would look for it twice.
 		return types.NewErr("no such variable: %s", name), true
 	case name == "oldObject":
 		return q.occupied(q.oldObject), true
@@ -57,8 +56,8 @@ func (q *resourceRequest) occupied(by occupant) ref.Val {
 	}
 }
 
-// objectField is a field of the resource as its file says it. Defaults are not
-// filled in, but for what is never in a file.
+// objectField returns a field of the resource from its file. It does not add defaults. Fields that
+// are never in a file are unknown.
 func (q *resourceRequest) objectField(name string) (ref.Val, bool) {
 	switch name {
 	case "metadata":
@@ -70,8 +69,7 @@ func (q *resourceRequest) objectField(name string) (ref.Val, bool) {
 	return expression.Value(value), said
 }
 
-// serverFields are those of metadata that the API server fills in, whatever a
-// file says.
+// serverFields are the metadata fields that the API server sets, regardless of the file.
 var serverFields = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"}
 
 func (q *resourceRequest) metadataField(name string) (ref.Val, bool) {
@@ -88,8 +86,7 @@ func (q *resourceRequest) metadataField(name string) (ref.Val, bool) {
 	return expression.Value(value), said
 }
 
-// requestField is a field of the admission request. One that would be empty is
-// absent.
+// requestField returns a field of the admission request. An empty field is absent.
 func (q *resourceRequest) requestField(name string) (ref.Val, bool) {
 	switch name {
 	case "operation":
@@ -117,7 +114,7 @@ func (q *resourceRequest) requestField(name string) (ref.Val, bool) {
 	return nil, false
 }
 
-// occupiedInRequest differs from occupied: what there is not is null here.
+// occupiedInRequest is occupied for fields of the request, where a missing object is null.
 func (q *resourceRequest) occupiedInRequest(by occupant) ref.Val {
 	if by == asWritten {
 		return q.occupied(by)
@@ -128,7 +125,7 @@ func (q *resourceRequest) occupiedInRequest(by occupant) ref.Val {
 func (q *resourceRequest) requestNamespace() (ref.Val, bool) {
 	switch {
 	case q.isNamespace():
-		return types.String(q.Id.Name), true // the API server's way
+		return types.String(q.Id.Name), true // as in the API server
 	case q.homeless():
 		return assumedNamespace.unknown(), true
 	}
@@ -160,8 +157,7 @@ func (q *resourceRequest) resourceField(name string) (ref.Val, bool) {
 	return q.kindField(name)
 }
 
-// namespaceObject is the Namespace of the request, which is null where there is
-// none, or none yet.
+// namespaceObject returns the Namespace of the request. It is null if there is none, or none yet.
 func (q *resourceRequest) namespaceObject() ref.Val {
 	home := q.Home
 	switch {

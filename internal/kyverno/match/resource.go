@@ -9,27 +9,27 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Resource is an object that an exception may exempt, as its file says it.
+// Resource is an object that an exception may exempt, as in its file.
 type Resource struct {
 	Id                  exception.Identity
 	Version             string
 	labels, annotations map[string]string
-	generated           bool // the name is the beginning of one
+	generated           bool // the name is generateName
 	clusterScoped       bool
-	tree                func() map[string]any // the object, made when it is first asked for
-	Home                *Namespace            // nil where the file does not say the namespace
-	self                *Namespace            // of a Namespace, itself
+	tree                func() map[string]any // the object, built on demand
+	Home                *Namespace            // nil: the file does not contain the namespace
+	self                *Namespace            // for a Namespace: itself
 }
 
-// Namespace is what is known of a Namespace.
+// Namespace contains the known labels and annotations of a Namespace.
 type Namespace struct {
 	Labels, annotations map[string]string
-	// written is set when a document says the labels. Otherwise only the one is
-	// known that the API server puts on.
+	// Written means that a document contains the labels. Otherwise only the label of the API server
+	// is known.
 	Written bool
 }
 
-// readResource returns nil for what is no object of a cluster.
+// readResource returns nil for a document that is not an object of a cluster.
 func readResource(d *exception.Document) *Resource {
 	id := d.Identity()
 	generated := id.Name == ""
@@ -51,9 +51,8 @@ func readResource(d *exception.Document) *Resource {
 	}
 }
 
-// inNamespace returns the namespace that a filter's namespaces are held
-// against: to Kyverno, a Namespace is in itself. It is not known where the file
-// leaves it to kustomize, kubectl or the kind.
+// inNamespace returns the namespace to compare with the namespaces of a filter. For Kyverno, a
+// Namespace is in itself. The namespace is unknown if kustomize, kubectl or the kind determines it.
 func (r *Resource) inNamespace() (name string, known bool) {
 	if r.Id.Kind == "Namespace" {
 		return r.Id.Name, true
@@ -61,15 +60,14 @@ func (r *Resource) inNamespace() (name string, known bool) {
 	return r.Id.Namespace, r.Id.Namespace != "" || r.clusterScoped
 }
 
-// isNamespace reports whether the resource is a Namespace of Kubernetes.
+// isNamespace reports whether the resource is a Kubernetes Namespace.
 func (r *Resource) isNamespace() bool { return r.Id.Kind == "Namespace" && r.Id.Group == "" }
 
-// homeless reports whether the resource is in a namespace that its file does not
-// say, or might be.
+// homeless reports whether the resource may be in a namespace that its file does not contain.
 func (r *Resource) homeless() bool { return r.Id.Namespace == "" && !r.clusterScoped }
 
-// namespaceMatches reports whether a selector takes the resource's namespace.
-// Labels that no file says count as matching.
+// namespaceMatches reports whether a selector matches the namespace of the resource. Unknown labels
+// count as matching.
 func (r *Resource) namespaceMatches(work *wildcard.Meter, s *LabelSelector) bool {
 	if r.clusterScoped {
 		return s.matches(work, nil)

@@ -9,13 +9,12 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// LabelSelector is a selector as Kyverno 1.19 evaluates it: matchLabels may use
-// patterns for keys and values, matchExpressions may not. The zero value takes
-// everything, as an empty selector does.
+// LabelSelector is a selector as in Kyverno 1.19: matchLabels may have patterns for keys and
+// values, matchExpressions may not. The zero value matches everything.
 type LabelSelector struct {
 	Labels      map[string]string
 	Expressions []LabelExpression
-	Broken      bool // Kubernetes refuses it, and nothing matches
+	Broken      bool // Kubernetes rejects it, so it matches nothing
 }
 
 // LabelExpression is one of matchExpressions.
@@ -24,11 +23,11 @@ type LabelExpression struct {
 	Values        []string
 }
 
-// zeroed is what Kyverno puts for a pattern that stands for no label of the
-// object, before Kubernetes looks at it.
+// zeroed makes the text that Kyverno passes to Kubernetes for a pattern that matches no label of
+// the object.
 var zeroed = strings.NewReplacer("*", "0", "?", "0")
 
-// selectorOf returns nil where there is no selector.
+// selectorOf returns nil if there is no selector.
 func selectorOf(of *kyverno.Selector) *LabelSelector {
 	if of == nil {
 		return nil
@@ -43,7 +42,7 @@ func selectorOf(of *kyverno.Selector) *LabelSelector {
 	return s
 }
 
-// matches reports whether a selector takes an object with the labels.
+// matches reports whether the selector matches an object with these labels.
 func (s *LabelSelector) matches(work *wildcard.Meter, labels map[string]string) bool {
 	if s.Broken {
 		return false
@@ -74,8 +73,8 @@ func (s *LabelSelector) matches(work *wildcard.Meter, labels map[string]string) 
 	return !work.Spent()
 }
 
-// hasPair reports whether one of an object's labels or annotations fits a
-// pattern for the key and one for the value.
+// hasPair reports whether a label or annotation matches a pattern for the key and one for the
+// value.
 func hasPair(work *wildcard.Meter, key, value string, pairs map[string]string) bool {
 	if !wildcard.In(key) {
 		actual, set := pairs[key]

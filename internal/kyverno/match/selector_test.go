@@ -10,7 +10,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// FuzzSelector holds selectors without patterns against Kubernetes' own.
+// FuzzSelector compares selectors without patterns with those of Kubernetes.
 func FuzzSelector(f *testing.F) {
 	f.Add("app", "In", "web", "api", "app", "web", "tier", "gold")
 	f.Add("example.com/app", "NotIn", "web", "", "a", "", "example.com/app", "web")

@@ -10,8 +10,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Resources is the objects of a repository that exceptions may exempt. It
-// does not change once it is read and can be used by several goroutines.
+// Resources are the objects of a repository that exceptions may exempt. They do not change and are
+// safe for concurrent use.
 type Resources struct {
 	kinds      map[string]*resourcesOfKind
 	sorted     []string // the keys of kinds
@@ -22,14 +22,13 @@ type Resources struct {
 type resourcesOfKind struct {
 	all         []*Resource
 	byName      map[string][]*Resource
-	byNamespace map[string][]*Resource // "" for those that do not say one
-	generated   []*Resource            // those without a name of their own
+	byNamespace map[string][]*Resource // "": no namespace in the file
+	generated   []*Resource            // with generateName
 }
 
-// ReadResources makes a set of those documents that are objects of a cluster,
-// whatever their kind, and passes over the others: values, kustomizations.
-// Objects are taken as they are written; what a template or an overlay makes of
-// them is not known.
+// ReadResources returns the documents that are objects of a cluster, of any kind. It ignores
+// others, such as values files and kustomizations. It uses objects as they are written, because the
+// results of templates and overlays are not known.
 func ReadResources(docs []*exception.Document) *Resources {
 	set := &Resources{kinds: map[string]*resourcesOfKind{}, namespaces: map[string]*Namespace{}}
 	for _, d := range manifest.Objects(docs) {
@@ -66,7 +65,7 @@ func ReadResources(docs []*exception.Document) *Resources {
 	return set
 }
 
-// Len returns how many objects the set holds.
+// Len returns the number of objects.
 func (set *Resources) Len() int { return set.count }
 
 func (set *Resources) home(name string) *Namespace {
@@ -81,9 +80,8 @@ func (set *Resources) home(name string) *Namespace {
 	return home
 }
 
-// candidates calls visit with every resource that a filter can take, and with
-// as few others as its kinds, names and namespaces allow. It ends early when
-// visit returns false.
+// candidates calls visit with every resource that a filter can match, until it returns false. It
+// uses the kinds, names and namespaces of the filter to omit most others.
 func (set *Resources) candidates(work *wildcard.Meter, f *Filter, visit func(*Resource) bool) {
 	for _, of := range set.ofKinds(work, f.Kinds) {
 		for _, list := range of.narrowed(f.NamesAsked(), f.Namespaces) {
@@ -96,8 +94,8 @@ func (set *Resources) candidates(work *wildcard.Meter, f *Filter, visit func(*Re
 	}
 }
 
-// ofKinds returns the resources by kind that selectors can take. Groups and
-// versions are left to the filter.
+// ofKinds returns the resources with kinds that the selectors match. The caller checks the groups
+// and versions.
 func (set *Resources) ofKinds(work *wildcard.Meter, selectors []kyverno.KindSelector) []*resourcesOfKind {
 	var found []*resourcesOfKind
 	if len(selectors) == 0 {
@@ -131,7 +129,7 @@ func (of *resourcesOfKind) narrowed(names, namespaces []string) [][]*Resource {
 	return [][]*Resource{of.all}
 }
 
-// looked looks up names, unless there are none or one of them is a pattern.
+// looked looks up names. plain is false if there are none or one is a pattern.
 func looked(index map[string][]*Resource, names []string) (lists [][]*Resource, plain bool) {
 	seen := map[string]bool{}
 	for _, name := range names {

@@ -9,23 +9,21 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// sketch is a map of which a file says a part. A condition that asks for what
-// it does not say is told that this is unknown, and goes on from there: "unknown
-// && false" is false. CEL's own patterns for unknown attributes are of no use
-// here: with them all of an object is unknown as soon as one field is, and so is
-// "object != null".
+// sketch is a map that a file contains only in part. A missing key has an unknown value, and CEL
+// continues with it: "unknown && false" is false. CEL's own patterns for unknown attributes cannot
+// be used. With them, one unknown field makes the whole object unknown, and so "object != null"
+// too.
 //
-// What is asked of the map as a whole (how many keys has it, which, is it equal
-// to another) is not answered but noted, and then whatever the condition comes to
-// is not known.
+// An operation on the whole map (its size, its keys, a comparison) gets an arbitrary answer and is
+// noted. The result of the condition is then unknown.
 type sketch struct {
-	traits.Mapper                                            // of no keys, for its type
-	field         func(name string) (value ref.Val, is bool) // what is unknown is
-	missing       Assumptions                                // what is not known of the whole
+	traits.Mapper                                            // an empty map, for its type
+	field         func(name string) (value ref.Val, is bool) // returns the value of a key, perhaps unknown
+	missing       Assumptions                                // the unknown facts about the whole map
 	noted         *Assumptions
 }
 
-// Find returns the value behind a key.
+// Find returns the value of a key.
 func (s *sketch) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
@@ -34,7 +32,7 @@ func (s *sketch) Find(key ref.Val) (ref.Val, bool) {
 	return s.field(string(name))
 }
 
-// Get is Find, where an absent key is an error.
+// Get is Find with an error for a missing key.
 func (s *sketch) Get(key ref.Val) ref.Val {
 	value, found := s.Find(key)
 	if !found {
@@ -43,7 +41,7 @@ func (s *sketch) Get(key ref.Val) ref.Val {
 	return value
 }
 
-// Contains reports whether there is a key, which may be unknown.
+// Contains reports whether a key exists; the answer may be unknown.
 func (s *sketch) Contains(key ref.Val) ref.Val {
 	value, found := s.Find(key)
 	if types.IsUnknown(value) {
@@ -52,36 +50,36 @@ func (s *sketch) Contains(key ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
-// Weightless says that what it costs to ask it something does not depend on its size.
+// Weightless means that the cost of an operation does not depend on its size.
 func (s *sketch) Weightless() {}
 
 func (s *sketch) note() { *s.noted |= s.missing }
 
-// Size notes that it was asked for.
+// Size notes the operation.
 func (s *sketch) Size() ref.Val {
 	s.note()
 	return s.Mapper.Size()
 }
 
-// Iterator notes that it was asked for.
+// Iterator notes the operation.
 func (s *sketch) Iterator() traits.Iterator {
 	s.note()
 	return s.Mapper.Iterator()
 }
 
-// Equal notes that it was asked for.
+// Equal notes the operation.
 func (s *sketch) Equal(ref.Val) ref.Val {
 	s.note()
 	return types.False
 }
 
-// ConvertToNative notes that it was asked for.
+// ConvertToNative notes the operation.
 func (s *sketch) ConvertToNative(reflect.Type) (any, error) {
 	s.note()
 	return nil, errors.New("an object that is known in part")
 }
 
-// Value notes that it was asked for.
+// Value notes the operation.
 func (s *sketch) Value() any {
 	s.note()
 	return nil

@@ -10,28 +10,27 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/expression"
 )
 
-// stage is something that can be asked about a resource.
+// stage is a kind of request about a resource.
 type stage struct {
 	operation         string
 	object, oldObject occupant
 }
 
-// occupant is what a variable for an object holds.
+// occupant is the value of a variable for an object.
 type occupant int
 
 const (
-	asWritten occupant = iota // the resource, as its file says it
-	noFields                  // nothing, as Kyverno 1.19.1 says it: an object without fields
-	noObject                  // nothing, as the API server says it
+	asWritten occupant = iota // the resource as in its file
+	noFields                  // no object, as in Kyverno 1.19.1: an object without fields
+	noObject                  // no object, as in the API server: null
 )
 
-// scheduled is the operation of no request: a DeletingPolicy looks at what is
-// there, and neither "request" nor "oldObject" exist for its exceptions.
+// scheduled is the operation without a request: a DeletingPolicy checks existing objects. Its
+// exceptions have no variables "request" and "oldObject".
 const scheduled = ""
 
-// stagesOf returns what conditions are tried at: the creation of a resource, its
-// update and its deletion, each with the ways that it can look. Two that are
-// the same to the conditions are one.
+// stagesOf returns the stages for conditions: the creation, the update and the deletion of a
+// resource, each with its alternatives. It omits stages that make no difference to the conditions.
 func stagesOf(policies []string, conditions []*term) [][]stage {
 	nothing := []occupant{noFields}
 	if speakOfNull(conditions) {
@@ -58,13 +57,12 @@ func stagesOf(policies []string, conditions []*term) [][]stage {
 
 func onSchedule(kind string) bool { return strings.HasSuffix(kind, "DeletingPolicy") }
 
-// speakOf reports whether one of the conditions names one of the variables.
+// speakOf reports whether a condition contains one of the variables.
 func speakOf(conditions []*term, variables ...string) bool {
 	return slices.ContainsFunc(conditions, func(c *term) bool { return expression.Mentions(c.expr, variables) })
 }
 
-// speakOfNull reports whether one of the conditions asks whether anything is
-// null.
+// speakOfNull reports whether a condition contains null.
 func speakOfNull(conditions []*term) bool {
 	found := false
 	for _, c := range conditions {

@@ -9,8 +9,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// outcome is what an expression can come to, as far as is known: one of the
-// three for certain, or several. It is none where the meter ran out.
+// outcome is the set of possible results of an expression. It is empty if the meter ran out.
 type outcome uint8
 
 const (
@@ -21,21 +20,20 @@ const (
 
 const anyOutcome = canHold | canMiss | canFail
 
-// term is an expression, and what it is made of at "&&", "||" and "!". To CEL
-// "unknown && error" is unknown, though it is true in no case; taken apart, it
-// is known not to hold.
+// term is an expression, split at "&&", "||" and "!". In CEL, "unknown && error" is unknown,
+// although it can never be true. Split into its parts, it is known not to be true.
 type term struct {
 	expr     *ast.AST
-	operator string // "" for what is not taken apart
+	operator string // "": not split
 	parts    []*term
-	program  *expression.Program // made when it is needed
-	whole    bool                // it is a condition, and evaluated before it is taken apart
+	program  *expression.Program // made on demand
+	whole    bool                // a whole condition, which is evaluated before its parts
 }
 
-// maxTerms bounds how many parts a condition is taken into.
+// maxTerms limits the number of parts of a condition.
 const maxTerms = 100
 
-// termOf takes a condition apart.
+// termOf splits a condition.
 func termOf(c *expression.Condition) *term {
 	left := maxTerms
 	whole := termFor(c.Checked, &left)
@@ -63,9 +61,8 @@ func termFor(checked *ast.AST, left *int) *term {
 	return t
 }
 
-// try says what a term can come to for a request about a resource, and what is
-// assumed if it comes to something that it need not. Most conditions are known
-// as a whole.
+// try returns the possible results of a term for a request, and the assumptions for a result that
+// is not certain. For most conditions, the evaluation of the whole is sufficient.
 func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, Assumptions) {
 	if t.whole || t.operator == "" {
 		result, assumed := t.evaluate(work, l, about)
@@ -85,9 +82,8 @@ func (t *term) try(work *wildcard.Meter, l *expression.Language, about *resource
 	}
 }
 
-// join is "and" in CEL's way: false if one part is, whatever the others are,
-// and an error if one part is and none is false. Each part is turned by as
-// before.
+// join is CEL's "and": false if one part is false, otherwise an error if one part is an error. as
+// converts the result of each part first.
 func (t *term) join(work *wildcard.Meter, l *expression.Language, about *resourceRequest, as func(outcome) outcome) (outcome, Assumptions) {
 	every, either := anyOutcome, outcome(0)
 	var assumed Assumptions
@@ -100,8 +96,7 @@ func (t *term) join(work *wildcard.Meter, l *expression.Language, about *resourc
 		either |= result
 		assumed |= assuming
 	}
-	// No part is sure to be false, so none keeps another's error from being all
-	// that comes of it.
+	// No part is certainly false, so an error of any part may be the result.
 	return every&canHold | either&(canMiss|canFail), assumed
 }
 
@@ -116,8 +111,7 @@ func (o outcome) swapped() outcome {
 	return swapped
 }
 
-// evaluationSteps are those of the meter for one evaluation, beside the steps that
-// are taken in it.
+// evaluationSteps is the work for one evaluation in addition to its cost.
 const evaluationSteps = 20
 
 func (t *term) evaluate(work *wildcard.Meter, l *expression.Language, about *resourceRequest) (outcome, Assumptions) {

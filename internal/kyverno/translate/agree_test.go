@@ -14,17 +14,17 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// request is one request to the API server: what Kyverno is asked about.
+// request is one request to the API server, for which Kyverno evaluates policies.
 type request struct {
 	object          map[string]any
 	operation       string
 	subresource     string
 	user            string
 	groups          []string
-	namespaceLabels map[string]string // nil: the request is of no namespace
+	namespaceLabels map[string]string // nil: the request has no namespace
 }
 
-// oldMatch is match of kyverno.io, and what Kyverno 1.19.1 makes of it.
+// oldMatch is a match of kyverno.io with the semantics of Kyverno 1.19.1.
 type oldMatch struct{ Any, All []oldFilter }
 
 type oldFilter struct {
@@ -100,7 +100,7 @@ func (f oldFilter) takes(r request) bool {
 	return len(f.Subjects) == 0
 }
 
-// takesKind reads an entry of kinds that speaks of no subresource.
+// takesKind evaluates an entry of kinds without a subresource.
 func takesKind(entry string, r request) bool {
 	group, version, kind := "*", "*", entry
 	if parts := strings.Split(entry, "/"); len(parts) == 2 {
@@ -133,8 +133,8 @@ func annotationsFit(patterns, actual map[string]string) bool {
 	return true
 }
 
-// selectorFits puts a label that fits in the place of a pattern, and asks
-// Kubernetes' own reading of selectors.
+// selectorFits replaces a pattern by a label that matches it, and evaluates the selector as
+// Kubernetes does.
 func selectorFits(selector *metav1.LabelSelector, actual map[string]string) bool {
 	selector = selector.DeepCopy()
 	for k, v := range selector.MatchLabels {
@@ -178,8 +178,8 @@ func one(list []string, ok func(string) bool) bool {
 	return false
 }
 
-// newConditions are the conditions of a policies.kyverno.io exception, as
-// Kyverno evaluates them: all have to be true, and an error exempts nothing.
+// newConditions are the conditions of a policies.kyverno.io exception as Kyverno evaluates them:
+// all have to be true, and with an error nothing is exempt.
 type newConditions []cel.Program
 
 func compiled(t *testing.T, source []byte) newConditions {
@@ -251,7 +251,7 @@ func (all newConditions) exempts(t *testing.T, r request, absent any) bool {
 	return true
 }
 
-// requests is every resource below in every kind of request.
+// requests returns every resource below in every kind of request.
 func requests(t *testing.T) []request {
 	t.Helper()
 	var objects []map[string]any
@@ -302,7 +302,7 @@ const resources = `
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: web, labels: {app: web, app2: web}}}
 `
 
-// matches are what an exception can say, without notes.
+// matches are matches that translate without notes.
 var matches = []string{
 	`any: [{resources: {kinds: [Deployment], names: [web], namespaces: [team-a]}}]`,
 	`any: [{resources: {kinds: [apps/v1/Deployment], name: web*}}]`,
@@ -358,8 +358,8 @@ var matches = []string{
 	`all: [{resources: {names: [web]}}, {subjects: [{kind: User, name: "ja??"}]}]`,
 }
 
-// TestTranslationExemptsTheSame asks the new form and the old one about every
-// request. A match that takes all of them or none would show nothing.
+// TestTranslationExemptsTheSame evaluates both forms for every request. Each match has to select
+// some requests and not all, because otherwise the comparison proves nothing.
 func TestTranslationExemptsTheSame(t *testing.T) {
 	all := requests(t)
 	how := translate.Translation{PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy"}, WholePolicy: true}

@@ -10,14 +10,14 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// What "?" stands for in a regular expression, and "*" any number of.
+// Regular expressions for "?". "*" is any number of them.
 const (
 	inName = "."      // a name has no line ends
-	inFree = "(?s:.)" // text that people write may
+	inFree = "(?s:.)" // other texts may have line ends
 	inPart = "[^/]"   // of apiVersion
 )
 
-// regular writes a pattern as a regular expression, not anchored.
+// regular converts a pattern to a regular expression without anchors.
 func regular(pattern, one string) string {
 	var b strings.Builder
 	for _, r := range pattern {
@@ -27,7 +27,7 @@ func regular(pattern, one string) string {
 		case '?':
 			b.WriteString(one)
 		case '.':
-			b.WriteString("[.]") // as good as \., and easier to read in a literal
+			b.WriteString("[.]") // equal to \., and easier to read in a literal
 		default:
 			b.WriteString(regexp.QuoteMeta(string(r)))
 		}
@@ -35,7 +35,7 @@ func regular(pattern, one string) string {
 	return b.String()
 }
 
-// anyText reports whether a pattern fits every text, the empty one included.
+// anyText reports whether a pattern matches every text, including the empty one.
 func anyText(pattern string) bool { return pattern != "" && strings.Trim(pattern, "*") == "" }
 
 // test compares a CEL text with a pattern.
@@ -46,8 +46,8 @@ func test(value, pattern, one string) string {
 	return value + ".matches(" + celText("^"+regular(pattern, one)+"$") + ")"
 }
 
-// among compares a CEL name with patterns of which one has to fit. Patterns that
-// any text fits make the empty condition.
+// among compares a CEL name with patterns of which one has to match. It returns "" if one of them
+// matches every text.
 func among(value string, patterns []string) string {
 	if slices.ContainsFunc(patterns, anyText) {
 		return ""
@@ -70,7 +70,7 @@ func among(value string, patterns []string) string {
 	return anyOf(either)
 }
 
-// present is among for a field that may be absent, which is as if it were empty.
+// present is among for a field that may be absent. An absent field is treated as empty.
 func present(field string, patterns []string) string {
 	condition := among(field, patterns)
 	switch {
@@ -90,7 +90,7 @@ func anyOf(conditions []string) string {
 	return "(" + strings.Join(conditions, " || ") + ")"
 }
 
-// celText writes a literal of CEL, in plain ASCII.
+// celText writes a CEL literal in plain ASCII.
 func celText(text string) string {
 	quoted := strconv.QuoteToASCII(text)
 	inner := strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

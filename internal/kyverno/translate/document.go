@@ -7,7 +7,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// document writes the new form.
+// document writes the new exception.
 func (t *translator) document(condition string) ([]byte, error) {
 	metadata, _ := t.doc.Object()["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

@@ -11,7 +11,7 @@ import (
 
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// legacy is an exception with nothing wrong.
+// legacy is an exception without a problem.
 const legacy = `apiVersion: kyverno.io/v2
 kind: PolicyException
 metadata:
@@ -47,7 +47,7 @@ func replaced(text, old, with string) string {
 	return strings.Replace(text, old, with, 1)
 }
 
-// checked returns what is wrong with an exception for Kyverno 1.20.
+// checked returns the findings on an exception for Kyverno 1.20.
 func checked(t *testing.T, source string) []shape.Finding {
 	t.Helper()
 	doc, err := exception.Parse([]byte(source), "file.yaml")

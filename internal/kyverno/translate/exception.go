@@ -13,35 +13,33 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// Translation says what a document cannot know about the policies that have
-// replaced the ones it names.
+// Translation contains facts about the new policies that the document cannot contain.
 type Translation struct {
-	// PolicyKinds is the kind of the new policy, such as ValidatingPolicy, for
-	// every policyName of the exception, as it is written there.
+	// PolicyKinds is the kind of the new policy, such as ValidatingPolicy, for every policyName in
+	// the exception.
 	PolicyKinds map[string]string
-	// WholePolicy says that the exception may exempt from the whole of each
-	// policy: an exception of policies.kyverno.io knows no rules.
+	// WholePolicy permits to exempt from all rules of each policy, because exceptions of
+	// policies.kyverno.io cannot name rules.
 	WholePolicy bool
 }
 
-// Note is one thing in an exception that has no counterpart where it is to go.
+// Note is a part of an exception that the new form cannot express.
 type Note struct {
 	Path     exception.Path
 	Position exception.Position
-	Message  string // untrusted text quoted
-	Hint     string // what to do about it; may be empty
+	Message  string // untrusted text is quoted
+	Hint     string // the next step; may be empty
 }
 
-// Exception writes a kyverno.io exception as one of policies.kyverno.io/v1, which
-// Kyverno 1.20 still heeds. It exempts exactly the resources that Kyverno 1.19.1
-// exempts by the old one, or there is no document: then notes say what has no
-// counterpart. Anything else that stands in the way is an error.
+// Exception rewrites a kyverno.io exception for policies.kyverno.io/v1, which Kyverno 1.20 still
+// supports. The new exception exempts exactly the resources that Kyverno 1.19.1 exempts by the old
+// one. If that is not possible, source is nil and the notes name the obstacles. Other problems are
+// errors.
 //
-// Name, namespace, labels and annotations are kept; what people say moves into
-// the fields made for it. Comments and the order of keys are lost, for no line
-// of spec survives that they could stand by. The same document gives the same
-// text. A seal does not survive a translation: translate the draft and have it
-// reviewed and signed as any other.
+// It keeps the name, namespace, labels and other annotations, and moves the statements of polex
+// into fields. It loses comments and the order of keys, because it replaces the whole spec. The
+// output is deterministic. A signature is not valid for the translation: translate the pending
+// exception, then review and sign it.
 func Exception(doc *exception.Document, how Translation) (source []byte, notes []Note, err error) {
 	read := kyverno.Read(doc)
 	if read == nil || !read.ByMatch {
@@ -74,7 +72,7 @@ func Exception(doc *exception.Document, how Translation) (source []byte, notes [
 	return source, nil, err
 }
 
-// maxNotes bounds what is said about one document.
+// maxNotes limits the notes for one document.
 const maxNotes = 200
 
 type translator struct {
@@ -84,7 +82,7 @@ type translator struct {
 	notes []Note
 
 	refs      []kyverno.PolicyKey // of the new document
-	namespace string              // that the policies live in, or ""
+	namespace string              // of the policies, or ""
 }
 
 func (t *translator) note(path exception.Path, message, hint string) {
@@ -93,9 +91,8 @@ func (t *translator) note(path exception.Path, message, hint string) {
 	}
 }
 
-// withoutCounterpart notes the parts of spec that policies.kyverno.io has
-// nothing for. That an exception does not count in background scans is one of
-// them, unless nobody's request could be meant there: see [translator.user].
+// withoutCounterpart notes the parts of spec that policies.kyverno.io cannot express. One of them
+// is background: false, unless the match requires a user: see [translator.user].
 func (t *translator) withoutCounterpart() {
 	if t.Preconditions != nil {
 		t.note(exception.Path{"spec", "conditions"}, "conditions are JMESPath, and the new form knows CEL alone", "write them as matchConditions by hand")
@@ -108,8 +105,7 @@ func (t *translator) withoutCounterpart() {
 	}
 }
 
-// translated are the kinds of policies that take the place of a ClusterPolicy's
-// or a Policy's rules.
+// translated are the kinds of policies that replace the rules of a ClusterPolicy or Policy.
 const namespacedPrefix = "Namespaced"
 
 var translated = []string{"ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "ImageValidatingPolicy"}

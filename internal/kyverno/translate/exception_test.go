@@ -106,14 +106,14 @@ func TestTranslate(t *testing.T) {
 			t.Fatalf("the same document gives another text:\n%s", again)
 		}
 	}
-	// It says who approved it, as what it was made of does.
+	// Like its source, it names its approver.
 	if found := checked(t, got); len(found) != 1 || found[0].Reason != shape.ReasonClaimsReview {
 		t.Errorf("the translation is not well shaped: %v", found)
 	}
 }
 
-// TestTranslationKeepsWhatIsResolvedLater: a duration begins when the exception
-// is signed, and only then becomes a time.
+// TestTranslationKeepsWhatIsResolvedLater: a duration begins at the signing and becomes a time only
+// then.
 func TestTranslationKeepsWhatIsResolvedLater(t *testing.T) {
 	got, notes, err := translated(t, legacy, whole)
 	if err != nil || len(notes) > 0 {

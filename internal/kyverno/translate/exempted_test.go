@@ -13,8 +13,7 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestTranslationExemptsTheSameFiles holds the two forms of a match against each
-// other.
+// TestTranslationExemptsTheSameFiles compares the resources that the two forms of a match exempt.
 func TestTranslationExemptsTheSameFiles(t *testing.T) {
 	named := slices.DeleteFunc(strings.Split(strings.TrimSpace(resources), "\n"), func(line string) bool { return strings.Contains(line, "generateName") })
 	checker, err := shape.New(shape.Config{Resources: shape.ReadResources(documents(t, "# one a line\n"+strings.Join(named, "\n---\n")+"\n"))})
@@ -46,8 +45,8 @@ func TestTranslationExemptsTheSameFiles(t *testing.T) {
 	}
 }
 
-// said is what is exempt and what is assumed. The translation names kinds where the
-// match has patterns for them, of which some are mostly made by controllers.
+// said returns the exempted resources and the assumptions. The match has patterns of kinds, and the
+// translation names kinds. Controllers create the objects of some of them.
 func said(found shape.Exemption) string {
 	assumed := slices.DeleteFunc(slices.Clone(found.Assumed), func(text string) bool { return strings.Contains(text, "no controller makes more") })
 	return fmt.Sprint(found.Resources, assumed)

@@ -12,8 +12,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// FuzzTranslate asserts that a translation is either refused with notes, or an
-// error, or a document that stands on its own and whose condition is one.
+// FuzzTranslate checks that a translation gives notes, an error, or a valid document with a valid
+// condition.
 func FuzzTranslate(f *testing.F) {
 	f.Add([]byte(legacy))
 	f.Add([]byte(spoken))
@@ -60,8 +60,8 @@ func FuzzTranslate(f *testing.F) {
 	})
 }
 
-// TestTranslateIsBounded translates documents that would take minutes if each
-// entry were compared with each.
+// TestTranslateIsBounded translates documents that would take minutes if all pairs of entries were
+// compared.
 func TestTranslateIsBounded(t *testing.T) {
 	head, _, _ := strings.Cut(legacy, legacyMatch)
 	_, notes, err := translated(t, head+"  match: {any: [{resources: {selector: {matchLabels: {"+numbered("'a%d*': 'b'", 10000)+"}}}}]}\n", whole)

@@ -8,16 +8,14 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// A filter that lists kinds means no subresource, except that Pod covers its
-// ephemeral containers.
+// A filter with kinds excludes subresources, but Pod includes its ephemeral containers.
 const (
 	celNoSubresource    = "(!has(request.subResource) || request.subResource == '')"
 	celPodNoSubresource = "(!has(request.subResource) || request.subResource == '' || request.subResource == 'ephemeralcontainers' && it.apiVersion == 'v1' && it.kind == 'Pod')"
 )
 
-// ofKinds writes the kinds of a filter. Kyverno asks about the kind that a
-// request's path names, and a subresource is often of another one: the object in
-// the request does not say which, so that subresources have no counterpart.
+// ofKinds writes the kinds of a filter. Kyverno compares the kind of the request's path. The object
+// of a subresource often has another kind, so the new form cannot express subresources.
 func (t *translator) ofKinds(kinds []kyverno.Located) []string {
 	if len(kinds) == 0 {
 		return nil
@@ -49,7 +47,7 @@ func (t *translator) ofKinds(kinds []kyverno.Located) []string {
 	return []string{anyOf(either), subresource}
 }
 
-// kindCondition says in CEL what a selector without a subresource says.
+// kindCondition writes a selector without a subresource in CEL.
 func kindCondition(k kyverno.KindSelector) string {
 	var all []string
 	if !anyText(k.Group) || !anyText(k.Version) {
@@ -64,8 +62,8 @@ func kindCondition(k kyverno.KindSelector) string {
 	return strings.Join(all, "")
 }
 
-// apiVersionCondition says in CEL what a selector says of group and version, which an
-// object writes as one: "v1" for the group without a name, "apps/v1" otherwise.
+// apiVersionCondition writes the group and version of a selector in CEL. apiVersion combines them:
+// "v1" for the group "", otherwise "apps/v1".
 func apiVersionCondition(k kyverno.KindSelector) string {
 	const field = "it.apiVersion"
 	group := regular(k.Group, inPart) + "/"
@@ -83,8 +81,7 @@ func apiVersionCondition(k kyverno.KindSelector) string {
 	return field + ".matches(" + celText("^"+group+regular(k.Version, inPart)+"$") + ")"
 }
 
-// mayBeNamespace reports whether the filter takes an object whose kind is
-// Namespace, of whichever group.
+// mayBeNamespace reports whether the filter can match an object of kind Namespace, in any group.
 func mayBeNamespace(f kyverno.Filter) bool {
 	for _, k := range f.Kinds {
 		if wildcard.Fits(kyverno.ParseKind(k.Text).Kind, "Namespace") {

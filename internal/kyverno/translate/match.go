@@ -7,17 +7,17 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 )
 
-// What conditions speak of. A filter is asked about the new object, or the old
-// one where a request deletes.
+// The values that conditions read. A filter applies to the new object, or to the old one in a
+// deletion.
 const (
 	celObject    = "[request.operation == 'DELETE' ? oldObject : object].exists(it,\n"
 	celName      = "it.metadata.name"
 	celNamespace = "it.metadata.namespace"
-	// Kyverno takes generateName for the name of what has none yet.
+	// Kyverno uses generateName for an object without a name.
 	celAnyName = "[has(it.metadata.name) && it.metadata.name != '' ? it.metadata.name : has(it.metadata.generateName) ? it.metadata.generateName : '']"
 )
 
-// match writes match.any or match.all as one CEL expression, or notes why not.
+// match writes match.any or match.all as one CEL expression, or adds notes.
 func (t *translator) match() string {
 	filters, between := t.Match.Any, " ||\n"
 	if len(filters) == 0 {
@@ -38,7 +38,7 @@ func (t *translator) match() string {
 	return celObject + text + "\n)"
 }
 
-// filter returns the conditions of one filter, which are joined by "and".
+// filter returns the conditions of one filter, which "and" joins.
 func (t *translator) filter(f kyverno.Filter) []string {
 	if f.Empty() {
 		t.note(f.Path, "the filter is empty, and Kyverno matches nothing with it", "remove it")
@@ -62,7 +62,7 @@ func (t *translator) filter(f kyverno.Filter) []string {
 	return conditions
 }
 
-// named writes the names of a filter. A schema keeps name and names apart.
+// named writes the names of a filter. The schema permits either name or names.
 func named(f kyverno.Filter) []string {
 	patterns := kyverno.Texts(f.Names)
 	if f.Name.Text != "" {
@@ -74,8 +74,7 @@ func named(f kyverno.Filter) []string {
 	return nil
 }
 
-// inNamespaces writes the namespaces of a filter. An object of kind Namespace is
-// in itself.
+// inNamespaces writes the namespaces of a filter. For Kyverno, a Namespace is in itself.
 func inNamespaces(f kyverno.Filter) []string {
 	patterns := kyverno.Texts(f.Namespaces)
 	condition := present(celNamespace, patterns)

@@ -8,10 +8,9 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 )
 
-// policies turns the policies and rules of the exception into policyRefs, which
-// name a policy and its kind and know neither rules nor namespaces. A policy in
-// a namespace is only ever asked about resources of that namespace, so that a
-// condition on it keeps a policy of the same name elsewhere out of reach.
+// policies converts the policies and rules to policyRefs. These contain the name and kind of a
+// policy, but no rules and no namespace. A policy in a namespace applies only to resources there.
+// Therefore a condition on the namespace excludes policies of the same name elsewhere.
 func (t *translator) policies() {
 	if len(t.Refs) == 0 {
 		t.note(t.RefsPath, "the exception names no policy", "name the policy that it is an exception from")
@@ -48,8 +47,8 @@ func (t *translator) policies() {
 	}
 }
 
-// rules notes that some rules of a policy cannot be told from all of them. The
-// one list that means all is a pattern that fits any name.
+// rules notes that the new form cannot distinguish rules. Only a pattern that matches every name
+// selects all rules.
 func (t *translator) rules(ref kyverno.Ref) {
 	path := ref.RulesPath()
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/polex-dev/polex/pkg/shape"
 )
 
-// TestTranslationsReachTheGuardAlike: what a translation covers can be told as well as
-// what it was made of.
+// TestTranslationsReachTheGuardAlike: ReachesGuard recognises the coverage of a translation as well
+// as that of its source.
 func TestTranslationsReachTheGuardAlike(t *testing.T) {
 	for match, want := range map[string]bool{
 		"{any: [{resources: {kinds: [Pod]}}]}":                                                                              false,

@@ -10,19 +10,18 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 )
 
-// labelsOf is a map of labels in CEL, and the condition under which it is there.
+// labelsOf is a CEL map of labels, and the condition for its existence.
 type labelsOf struct{ labels, guard string }
 
-// with says that the labels are there and fit a condition.
+// with requires that the labels exist and match a condition.
 func (l labelsOf) with(condition string) string { return l.guard + " && " + condition }
 
-// has asks for a label, by its exact key.
+// has requires a label by its exact key.
 func (l labelsOf) has(key string) string { return celText(key) + " in " + l.labels }
 
 func (l labelsOf) value(key string) string { return l.labels + "[" + celText(key) + "]" }
 
-// annotated writes annotations, of which each has to fit one of the resource's,
-// key and value.
+// annotated writes annotations. Each key and value has to match an annotation of the resource.
 func annotated(patterns map[string]string) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(patterns)) {
@@ -31,7 +30,7 @@ func annotated(patterns map[string]string) []string {
 	return all
 }
 
-// fit asks for a key and its value, either of which may be a pattern.
+// fit requires a key and its value. Both may be patterns.
 func (l labelsOf) fit(key, value string) string {
 	if wildcard.In(key) {
 		return l.with(fmt.Sprintf("%s.exists(k, %s && %s)", l.labels, test("k", key, inFree), test(l.labels+"[k]", value, inFree)))
@@ -42,10 +41,10 @@ func (l labelsOf) fit(key, value string) string {
 	return l.with(l.has(key) + " && " + test(l.value(key), value, inFree))
 }
 
-// maxPatterns bounds the labels among which patterns are compared, each with each.
+// maxPatterns limits the labels with patterns, because each pair is compared.
 const maxPatterns = 32
 
-// selected writes a label selector, or notes why there is none to write.
+// selected writes a label selector, or adds notes.
 func (t *translator) selected(selector *kyverno.Selector, l labelsOf) []string {
 	if selector == nil {
 		return nil
@@ -58,8 +57,7 @@ func (t *translator) selected(selector *kyverno.Selector, l labelsOf) []string {
 	keys := slices.Sorted(maps.Keys(labels))
 	for _, key := range keys {
 		value := labels[key]
-		// Kyverno puts a label that fits in the place of a pattern, and has one
-		// place for each key.
+		// Kyverno replaces a pattern by a label that matches it, and keeps one value for each key.
 		clash := func(other string) bool { return other != key && wildcard.Overlap(other, key) }
 		if wildcard.In(key) && (len(keys) > maxPatterns || slices.ContainsFunc(keys, clash)) {
 			t.note(selector.Path.With("matchLabels").With(key), fmt.Sprintf("%q may mean the label of another entry, and which of the two counts is chance in Kyverno", key), "write the keys out")
@@ -72,7 +70,7 @@ func (t *translator) selected(selector *kyverno.Selector, l labelsOf) []string {
 	return all
 }
 
-// expression writes one of matchExpressions that has no problem.
+// expression writes one of matchExpressions without problems.
 func (l labelsOf) expression(e kyverno.SelectorExpression) string {
 	key := e.Key.Text
 	literals := make([]string, len(e.Values))
@@ -92,9 +90,8 @@ func (l labelsOf) expression(e kyverno.SelectorExpression) string {
 	}
 }
 
-// inSelectedNamespaces writes the namespaceSelector, which an object of kind
-// Namespace is not asked about. A resource without a namespace has a namespace
-// without labels.
+// inSelectedNamespaces writes the namespaceSelector. It does not apply to Namespaces. A resource
+// without a namespace is treated like one whose namespace has no labels.
 func (t *translator) inSelectedNamespaces(f kyverno.Filter) []string {
 	all := t.selected(f.NamespaceSelector, labelsOf{"namespaceObject.metadata.labels", "namespaceObject != null && has(namespaceObject.metadata.labels)"})
 	if len(all) == 0 || !mayBeNamespace(f) {

@@ -9,8 +9,8 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
-// byUser writes the subjects of a filter. Roles have no counterpart: Kyverno
-// looks up which ones a user has, and a condition cannot.
+// byUser writes the subjects of a filter. The new form cannot express roles: Kyverno looks up the
+// roles of a user, and a condition cannot.
 func (t *translator) byUser(f kyverno.Filter) []string {
 	for field, roles := range map[string][]kyverno.Located{"roles": f.Roles, "clusterRoles": f.ClusterRoles} {
 		if len(roles) > 0 {
@@ -39,8 +39,8 @@ func (t *translator) byUser(f kyverno.Filter) []string {
 	return []string{anyOf(either)}
 }
 
-// asksForUsers reports whether the match takes nothing without a user, as in a
-// background scan. Then it is all the same whether the exception counts there.
+// asksForUsers reports whether the match requires a user. A background scan has none, so the
+// exception never applies there.
 func (t *translator) asksForUsers() bool {
 	asks := func(f kyverno.Filter) bool {
 		return len(f.Subjects) > 0 && !slices.ContainsFunc(f.Subjects, func(s kyverno.Subject) bool { return s.Kind == "User" && wildcard.Fits(s.Name, "") })
@@ -52,8 +52,7 @@ func (t *translator) asksForUsers() bool {
 	return slices.ContainsFunc(allOf, asks)
 }
 
-// statementsOf are the annotations that have a field of their own in the new
-// form, by the key of spec.properties.
+// statementsOf are the annotations that become fields, by their keys in spec.properties.
 var statementsOf = map[string]string{
 	"reason":      exception.AnnotationReason,
 	"ticket":      exception.AnnotationTicket,

@@ -1,4 +1,3 @@
-// Package wildcard matches patterns as Kyverno 1.19 does: "*" is any text, "?" any
-// one character, and nothing else is special. What one document can ask for is
-// bounded by a [Meter].
+// Package wildcard matches patterns as Kyverno 1.19 does. "*" is any text, "?" is any one
+// character, and all other characters are literal. A [Meter] limits the work for one document.
 package wildcard

@@ -6,31 +6,29 @@ import (
 	"unicode/utf8"
 )
 
-// Meter bounds the work that one document can ask for. Patterns, and the names
-// that they are held against, may both come from whoever wrote the pull request.
+// Meter limits the work for one document. The author of a pull request may write both the patterns
+// and the names that they are compared with.
 type Meter struct {
 	Left int // steps
 }
 
-// maxSteps is far beyond what a real exception needs, and takes a fraction of a
-// second.
+// maxSteps is much more than a real exception needs, and takes a fraction of a second.
 const maxSteps = 5_000_000
 
-// NewMeter is for one document.
+// NewMeter returns a meter for one document.
 func NewMeter() *Meter { return &Meter{Left: maxSteps} }
 
-// Spend takes steps off the meter and reports whether there were that many.
+// Spend subtracts steps and reports whether enough were left.
 func (m *Meter) Spend(steps int) bool {
 	m.Left -= steps
 	return m.Left >= 0
 }
 
-// Spent reports whether the work was cut short.
+// Spent reports whether the steps have run out.
 func (m *Meter) Spent() bool { return m.Left < 0 }
 
-// Fits reports whether a text fits a pattern as Kyverno matches it, letter case
-// included: "*" is any text, "?" any one character. When the meter is spent,
-// nothing fits.
+// Fits reports whether a text matches a pattern as in Kyverno. The case of letters counts. When the
+// meter is spent, nothing matches.
 func (m *Meter) Fits(pattern, text string) bool {
 	if !m.Spend(1 + len(pattern)/16) {
 		return false
@@ -39,7 +37,7 @@ func (m *Meter) Fits(pattern, text string) bool {
 		return pattern == text
 	}
 	p, t := 0, 0
-	star, resume := -1, 0 // the last "*", and where the text goes on after it
+	star, resume := -1, 0 // the last "*", and the place in the text where its search resumes
 	for t < len(text) {
 		if !m.Spend(1) {
 			return false
@@ -66,11 +64,10 @@ func (m *Meter) Fits(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// Fits is [Meter.Fits] for one text or pattern that is short, so that the work needs no
-// bound.
+// Fits is [Meter.Fits] without a limit, for a short text or pattern.
 func Fits(pattern, text string) bool { return (&Meter{Left: math.MaxInt}).Fits(pattern, text) }
 
-// FitsAny reports whether a text fits one of the patterns.
+// FitsAny reports whether a text matches one of the patterns.
 func (m *Meter) FitsAny(patterns []string, text string) bool {
 	for _, p := range patterns {
 		if m.Spent() {
@@ -83,8 +80,8 @@ func (m *Meter) FitsAny(patterns []string, text string) bool {
 	return false
 }
 
-// Common returns a text that fits both patterns. It does not find one for every
-// pair of patterns that has one, and what it finds is one.
+// Common returns a text that matches both patterns. It does not find one in all cases, but a
+// returned text always matches.
 func (m *Meter) Common(a, b string) (text string, found bool) {
 	switch {
 	case !m.Spend(1 + (len(a)+len(b))/16):
@@ -104,21 +101,20 @@ func (m *Meter) Common(a, b string) (text string, found bool) {
 	return "", false
 }
 
-// startAlike reports whether what stands before the first wildcard of one
-// pattern begins what stands there in the other. If not, no text fits both.
+// startAlike compares the parts before the first wildcards. If it is false, no text matches both
+// patterns.
 func startAlike(a, b string) bool {
 	a, b = a[:strings.IndexAny(a, "*?")], b[:strings.IndexAny(b, "*?")]
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-// wildcardFiller puts a text for each wildcard.
+// wildcardFiller replaces each wildcard with a text.
 var wildcardFiller = strings.NewReplacer("*", "any", "?", "x")
 
-// Filled returns a text that fits a pattern.
+// Filled returns a text that matches a pattern.
 func Filled(pattern string) string { return wildcardFiller.Replace(pattern) }
 
-// head is what stands before a pattern's first "*", and tail what stands behind
-// its last.
+// head is the text before the first "*" of a pattern, tail the text after the last one.
 func head(pattern string) string {
 	before, _, _ := strings.Cut(pattern, "*")
 	return Filled(before)

@@ -17,8 +17,7 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// FuzzCommon: what is found fits both, and two patterns of which one is a text
-// always have it.
+// FuzzCommon: a common text matches both patterns. It is always found if one of them is a text.
 func FuzzCommon(f *testing.F) {
 	f.Add("a*b", "?c*b")
 	f.Fuzz(func(t *testing.T, a, b string) {
@@ -38,7 +37,7 @@ func FuzzCommon(f *testing.F) {
 	})
 }
 
-// TestMeter spends all that there is: then nothing fits, and it ends soon.
+// TestMeter spends the whole meter: then nothing matches, and the work ends soon.
 func TestMeter(t *testing.T) {
 	work := NewMeter()
 	slow := strings.Repeat("a", 2000) + "b"
@@ -50,7 +49,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// FuzzFits holds the matching of patterns against its plain definition.
+// FuzzFits compares the matching of patterns with its definition.
 func FuzzFits(f *testing.F) {
 	f.Add("a*b?", "aXXbc")
 	f.Add("*?é*", "éé")

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Names are names and patterns that a trusted file lists: those of a trust policy and of
-// a configuration. Letter case counts, and a pattern fits part by part between slashes.
+// Names are names and patterns of a trusted file, such as a trust policy or a configuration. The
+// case of letters counts. A pattern is compared part by part between slashes.
 type Names []string
 
-// NamespaceForm is how a namespace, or a pattern of namespaces, is written.
+// NamespaceForm is the form of a namespace, or of a pattern of namespaces.
 var NamespaceForm = regexp.MustCompile(`^[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?$`)
 
-// Check returns an error for the first that is written otherwise than the form.
+// Check returns an error for the first name in another form.
 func (n Names) Check(form *regexp.Regexp) error {
 	for _, name := range n {
 		if !form.MatchString(name) {
@@ -27,8 +27,8 @@ func (n Names) Check(form *regexp.Regexp) error {
 // All reports whether "*" is among the names.
 func (n Names) All() bool { return slices.Contains(n, "*") }
 
-// Include reports whether a name is one of these, or fits one. What is itself a pattern
-// is only part of "*".
+// Include reports whether a name is equal to one of these or matches one. Only "*" includes another
+// pattern.
 func (n Names) Include(name string) bool {
 	return n.All() || !In(name) && slices.ContainsFunc(n, func(pattern string) bool { return fitsParts(pattern, name) })
 }

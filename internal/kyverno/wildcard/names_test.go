@@ -15,7 +15,7 @@ func TestNames(t *testing.T) {
 		{"team-*", "team-", true}, {"team-*", "team-a-b", true}, {"*-prod-*", "a-prod-b", true}, {"*-prod-*", "prod", false},
 		{"team-?", "team-a", true}, {"team-?", "team-", false}, {"team-?", "team-ab", false}, {"t?am*a", "team-a", true},
 		{"*", "a/b", true}, {"*/*", "a/b", true}, {"a/*", "a/b", true}, {"a*", "a/b", false}, {"?/b", "a/b", true}, {"a?b", "a/b", false},
-		// What is a pattern itself is only part of everything.
+		// Only "*" includes another pattern.
 		{"team-*", "team-*", false}, {"team-?", "team-?", false}, {"*", "team-*", true}, {"?*", "team-*", false},
 		{"team-[ab]", "team-a", false}, {`team\-a`, "team-a", false},
 	} {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Only reports whether a pattern fits any name: it is made of "*" and
-// "?" alone, and has a "*".
+// Only reports whether a pattern matches every name: it consists of "*" and "?" and has a "*".
 func Only(pattern string) bool {
 	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?") == ""
 }
@@ -14,9 +13,9 @@ func Only(pattern string) bool {
 // In reports whether a pattern has a wildcard.
 func In(pattern string) bool { return strings.ContainsAny(pattern, "*?") }
 
-// Overlap reports whether some text fits both patterns, either of which may be
-// a plain name. Letter case does not count, which is stricter than Kyverno. When the
-// meter is spent, everything overlaps.
+// Overlap reports whether a text exists that matches both patterns. Either may be a plain name. It
+// ignores the case of letters, which is stricter than Kyverno. When the meter is spent, all
+// patterns overlap.
 func (m *Meter) Overlap(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	switch {
@@ -33,8 +32,8 @@ func (m *Meter) Overlap(a, b string) bool {
 	if len(x) < len(y) {
 		x, y = y, x
 	}
-	// row[j] says whether what is left of x and y[j:] overlap; rows are made
-	// from the end of x to its beginning.
+	// row[j] means that the rest of x and y[j:] overlap. The loop goes from the end of x to its
+	// beginning.
 	row, next := make([]bool, len(y)+1), make([]bool, len(y)+1)
 	for i := len(x); i >= 0; i-- {
 		row, next = next, row
@@ -56,7 +55,7 @@ func (m *Meter) Overlap(a, b string) bool {
 	return row[0]
 }
 
-// OverlapsAny returns the first of some patterns that overlaps with one.
+// OverlapsAny returns the first of some patterns that overlaps with pattern.
 func (m *Meter) OverlapsAny(pattern string, patterns []string) (string, bool) {
 	for _, other := range patterns {
 		if m.Overlap(pattern, other) {
@@ -66,11 +65,11 @@ func (m *Meter) OverlapsAny(pattern string, patterns []string) (string, bool) {
 	return "", false
 }
 
-// Overlap is [Meter.Overlap] for two of which one is a setting or a constant. It takes time in
-// the product of the lengths.
+// Overlap is [Meter.Overlap] without a limit. One of the texts has to be a setting or a constant.
+// The time is the product of the lengths.
 func Overlap(a, b string) bool { return (&Meter{Left: math.MaxInt}).Overlap(a, b) }
 
-// OverlapsAny is [Meter.OverlapsAny] for the like.
+// OverlapsAny is [Meter.OverlapsAny] without a limit.
 func OverlapsAny(pattern string, patterns []string) (string, bool) {
 	return (&Meter{Left: math.MaxInt}).OverlapsAny(pattern, patterns)
 }

@@ -24,8 +24,7 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// FuzzOverlap holds overlap against the plain definition of a pattern, where
-// one side is a text.
+// FuzzOverlap compares the overlap of a pattern and a text with the definition of a pattern.
 func FuzzOverlap(f *testing.F) {
 	f.Add("a*b?", "aXXbc")
 	f.Fuzz(func(t *testing.T, pattern, text string) {
@@ -40,7 +39,7 @@ func FuzzOverlap(f *testing.F) {
 }
 
 func fits(pattern, text []rune) bool {
-	// reach[i] says whether the pattern so far fits text[:i].
+	// reach[i] reports whether the pattern so far matches text[:i].
 	reach := make([]bool, len(text)+1)
 	reach[0] = true
 	for _, p := range pattern {

@@ -10,10 +10,10 @@ import (
 	"github.com/polex-dev/polex/internal/notify"
 )
 
-// Did is what became of a comment.
+// Did is the result of a comment.
 type Did string
 
-// What can become of one.
+// The results.
 const (
 	Created   Did = "created"
 	Changed   Did = "changed"
@@ -26,8 +26,8 @@ type comment struct {
 	User struct{ Login string }
 }
 
-// Comment says an event in a pull request, once: a comment that says it already is
-// changed where it differs.
+// Comment writes an event into a pull request once. It updates its comment if there is one with
+// another text.
 func (g *GitHub) Comment(ctx context.Context, number int, e notify.Event) (Did, error) {
 	if number <= 0 {
 		return "", fmt.Errorf("%d is no pull request", number)
@@ -42,8 +42,7 @@ func (g *GitHub) Comment(ctx context.Context, number int, e notify.Event) (Did, 
 func (g *GitHub) comment(ctx context.Context, number int, e notify.Event) (Did, error) {
 	body := notify.Markdown(e)
 	var failed error
-	// A comment whose creation got no answer may be there: it is looked for again
-	// before another is made.
+	// A request without an answer may have created the comment, so look for it before the retry.
 	for range 2 {
 		there, err := g.find(ctx, number, e.Marker())
 		if err != nil {
@@ -85,7 +84,7 @@ func (g *GitHub) find(ctx context.Context, number int, marker string) (*comment,
 	return found, err
 }
 
-// trimmed is a text without what a server changes at its ends and line ends.
+// trimmed normalizes the line ends and the space at both ends, which a server may change.
 func trimmed(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 }

@@ -30,7 +30,7 @@ type gitHub struct {
 	writes   []string
 	pulls    string // of any commit
 	writer   string
-	// meddle answers in place of the server when it returns true.
+	// meddle answers in place of the server if it returns true.
 	meddle func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -40,7 +40,7 @@ func newGitHub(t *testing.T) *gitHub {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /repos/acme/exceptions/issues/12/comments", func(w http.ResponseWriter, r *http.Request) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
-		// Fewer than were asked for, as a proxy may.
+		// Fewer than requested, as a proxy may return.
 		from, to := min((page-1)*2, len(g.comments)), min(page*2, len(g.comments))
 		if to < len(g.comments) {
 			w.Header().Set("Link", `<https://api.github.com/next>; rel="next"`)
@@ -99,8 +99,8 @@ func (g *gitHub) comment(t *testing.T, e notify.Event) (send.Did, error) {
 	return client.Comment(t.Context(), 12, e)
 }
 
-// A second run changes nothing, a changed event changes its comment, and another
-// kind or exception gets one of its own.
+// A second run changes nothing, a changed event changes its comment, and another kind or exception
+// gets its own comment.
 func TestComment(t *testing.T) {
 	g := newGitHub(t)
 	for range 5 {
@@ -139,8 +139,7 @@ func TestCommentWithOtherLineEnds(t *testing.T) {
 	}
 }
 
-// Everybody can write the marker: the comment of another is neither taken for ours
-// nor changed.
+// Everybody can write the marker, so comments of other accounts are not used or changed.
 func TestCommentsOfOthers(t *testing.T) {
 	g := newGitHub(t)
 	g.by("mallory", notify.Markdown(event()))
@@ -151,7 +150,7 @@ func TestCommentsOfOthers(t *testing.T) {
 	}
 }
 
-// Where the token writes as another than was said, it would repeat itself.
+// With a token of another account, every run would add a comment.
 func TestCommentAsAnother(t *testing.T) {
 	g := newGitHub(t)
 	g.writer = "notices[bot]"
@@ -165,7 +164,7 @@ func TestCommentAsAnother(t *testing.T) {
 	}
 }
 
-// A comment that was made though the answer got lost is not made again.
+// A comment is not created again if only the answer was lost.
 func TestCommentWithoutAnAnswer(t *testing.T) {
 	g := newGitHub(t)
 	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
@@ -225,7 +224,7 @@ func TestCommentFaults(t *testing.T) {
 	}
 }
 
-// Only pull requests of the repository are commented on, whatever a record says.
+// Only pull requests of the repository get comments, even if a record names another.
 func TestNumberOf(t *testing.T) {
 	client := newGitHub(t).client(t)
 	for address, want := range map[string]int{

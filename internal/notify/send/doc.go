@@ -1,13 +1,10 @@
-// Package send sends notices: to webhooks, and as comments of pull requests on
-// GitHub.
+// Package send sends notices to webhooks, and as comments to pull requests on GitHub.
 //
-//  1. What it sends to is reached by https, but for loopback. Nothing is followed to
-//     another host.
-//  2. Requests that failed for a while are sent again (internal/retry), and answers are bounded.
-//  3. A webhook's address and a token are secrets. No error holds one, nor what a
-//     webhook said, which may repeat it.
-//  4. A comment is found again by its hidden marker, among those of one account alone,
-//     for everybody could write the marker. It is changed where it differs, and left
-//     alone where it does not. A webhook cannot be asked what it has, and is told at
-//     least once.
+//  1. It uses https, except on loopback. It follows no redirect to another host.
+//  2. It retries temporary failures (internal/retry), and limits the size of answers.
+//  3. The address of a webhook and a token are secrets. No error contains one, or the answer of a
+//     webhook, which may repeat one.
+//  4. It finds its comment by the hidden marker. Everybody can write that marker, so only comments
+//     of one account count. It updates a comment only if the text differs. A webhook cannot be
+//     asked for earlier notices, so it gets each notice at least once.
 package send

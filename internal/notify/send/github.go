@@ -10,11 +10,10 @@ import (
 	"github.com/polex-dev/polex/internal/github"
 )
 
-// DefaultLogin is the account that GitHub's workflows write as.
+// DefaultLogin is the account of GitHub workflows.
 const DefaultLogin = "github-actions[bot]"
 
-// GitHub is a repository on GitHub whose pull requests are commented on, by the account
-// that Login names.
+// GitHub comments on pull requests of a GitHub repository, as the account Login.
 type GitHub struct {
 	*github.Client
 	Login string
@@ -25,8 +24,8 @@ var (
 	numberForm = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
 )
 
-// NumberOf returns the number of a pull request of a repository, "owner/name" on the
-// server of an address such as https://github.com, by the pull request's address.
+// NumberOf returns the number in the address of a pull request. The repository is "owner/name", and
+// the server an address such as https://github.com.
 func NumberOf(server, repository, address string) (int, bool) {
 	text, ok := strings.CutPrefix(address, strings.TrimSuffix(server, "/")+"/"+repository+"/pull/")
 	if !ok || !numberForm.MatchString(text) {
@@ -36,8 +35,7 @@ func NumberOf(server, repository, address string) (int, bool) {
 	return number, err == nil
 }
 
-// PullRequestOf returns the number of the one pull request that was merged as, or
-// with, a commit.
+// PullRequestOf returns the number of the one merged pull request that contains a commit.
 func (g *GitHub) PullRequestOf(ctx context.Context, commit string) (int, error) {
 	if !commitForm.MatchString(commit) {
 		return 0, fmt.Errorf("%q is no whole hash of a commit", commit)

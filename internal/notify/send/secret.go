@@ -10,12 +10,11 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// shortest is how long a part of a secret has to be to be looked for, in bytes: a
-// shorter one is met by chance.
+// shortest is the minimum length in bytes of a part of a secret to look for. A shorter part occurs
+// by chance.
 const shortest = 6
 
-// hide returns what can be said of a failed request: neither its address, which
-// net/http puts into its errors, nor any of the secrets.
+// hide returns an error without secrets and without the address, which net/http adds to its errors.
 func hide(err error, secrets ...string) error {
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -34,8 +33,8 @@ func hide(err error, secrets ...string) error {
 	return errors.New(text)
 }
 
-// checkAddress parses an address that a secret is sent to, or that is one: its
-// errors say nothing of it.
+// checkAddress parses an address that receives a secret, or that is one. Its errors do not contain
+// it.
 func checkAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" {

@@ -17,10 +17,10 @@ func event() notify.Event {
 		Identity: exception.Identity{GroupKind: exception.GroupKind{Group: exception.KyvernoGroup, Kind: exception.Kind}, Namespace: "platform", Name: "mongo"}}
 }
 
-// impatient waits for nothing, and for an answer no longer than this.
+// impatient does not pause before retries, and waits this long for an answer.
 func impatient(answer time.Duration) retry.Timing {
 	return retry.Timing{Answer: answer, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
 
-// cutOff ends the connection without an answer.
+// cutOff closes the connection without an answer.
 func cutOff(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }

@@ -13,7 +13,7 @@ import (
 	"github.com/polex-dev/polex/internal/retry"
 )
 
-// Form is what a webhook reads.
+// Form is the format that a webhook expects.
 type Form string
 
 // The forms.
@@ -23,7 +23,7 @@ const (
 	Teams Form = "teams"
 )
 
-// Render writes an event in a form.
+// Render renders an event in a form.
 func Render(form Form, e notify.Event) ([]byte, error) {
 	switch form {
 	case JSON:
@@ -37,15 +37,14 @@ func Render(form Form, e notify.Event) ([]byte, error) {
 	}
 }
 
-// Webhook is an address that is told of events.
+// Webhook is an address that receives events.
 type Webhook struct {
 	form    Form
 	client  http.Client
 	address *url.URL
 }
 
-// NewWebhook checks a webhook's address, which is a secret as a whole: no error
-// quotes it.
+// NewWebhook checks the address of a webhook. The whole address is a secret, so no error quotes it.
 func NewWebhook(client *http.Client, timing retry.Timing, form Form, address string) (*Webhook, error) {
 	if client == nil {
 		return nil, errors.New("send: no HTTP client")
@@ -62,7 +61,7 @@ func NewWebhook(client *http.Client, timing retry.Timing, form Form, address str
 	return w, nil
 }
 
-// Send tells it of an event. Any answer of 2xx is a yes.
+// Send sends an event. Every answer of 2xx is a success.
 func (w *Webhook) Send(ctx context.Context, e notify.Event) error {
 	body, err := Render(w.form, e)
 	if err != nil {
@@ -79,7 +78,7 @@ func (w *Webhook) Send(ctx context.Context, e notify.Event) error {
 		return w.hide(err)
 	}
 	defer response.Body.Close()               //nolint:errcheck // it was read
-	_, _ = io.Copy(io.Discard, response.Body) // bounded, and of no interest
+	_, _ = io.Copy(io.Discard, response.Body) // limited, and not needed
 	if response.StatusCode/100 != http.StatusOK/100 {
 		return fmt.Errorf("it returned %d", response.StatusCode)
 	}

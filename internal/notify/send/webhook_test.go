@@ -26,7 +26,7 @@ func hook(t *testing.T, form send.Form, answer http.HandlerFunc) (*send.Webhook,
 	return w, server
 }
 
-// Each form gets what it reads, at the very address.
+// Each form is sent to the exact address in its own format.
 func TestSend(t *testing.T) {
 	for _, form := range []send.Form{send.JSON, send.Slack, send.Teams} {
 		var got string
@@ -48,14 +48,14 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// What goes wrong is an error that holds no secret, also where the server says it.
+// An error contains no secret, also if the server sends one back.
 func TestWebhookFaults(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was led elsewhere") }))
 	defer elsewhere.Close()
 	says := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(status)
-			_, _ = io.WriteString(w, "no such thing: "+path.Base(r.URL.Path)) // a part is one as well
+			_, _ = io.WriteString(w, "no such thing: "+path.Base(r.URL.Path)) // a part of the path is a secret too
 		}
 	}
 	for name, tc := range map[string]struct {

@@ -1,0 +1,168 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sigstore/cosign/v2/pkg/cosign"
+
+	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/trust"
+)
+
+// prepared is the repository that the guides begin with: an exception, and the sandbox as Sigstore.
+const prepared = `
+git init --quiet --initial-branch=main .
+git config user.name Team
+git config user.email team@example.com
+cp "$POLEX_SANDBOX/trusted_root.json" .
+mkdir empty; (cd empty; polex-sandbox config) > config
+request() {
+	printf '%s\n' 'apiVersion: kyverno.io/v2' 'kind: PolicyException' \
+		"metadata: {name: $1, namespace: exceptions, annotations: {polex.dev/expires-in: 30d, polex.dev/reason: reads host metrics}}" \
+		"spec: {exceptions: [{policyName: disallow-host-path, ruleNames: [host-path]}], match: {any: [{resources: {kinds: [DaemonSet], namespaces: [monitoring], names: [$1]}}]}}"
+}
+signed() { # by the flags
+	mkdir -p unsigned
+	request "$1" > "unsigned/$1.yaml"
+	git add --all
+	git commit --quiet --message "Request $1"
+	shift
+	polex-sign promote --commit "$@"
+}
+REKOR=$(sed -n 's/^  rekorURL: *//p' config | tr -d '"')
+COSIGN_PASSWORD=secret
+export REKOR COSIGN_PASSWORD
+`
+
+// walkthroughs are the pages of which every command runs, and the preparations of each.
+var walkthroughs = map[string]string{
+	"docs/tutorial.md":                 "",
+	"docs/how-to/gitlab.md":            "",
+	"docs/how-to/github-enterprise.md": "",
+	"docs/how-to/private-sigstore.md":  prepared + `sed 's|trustedRoot:.*|trustedRoot: trusted_root.json|' config > .polex.yaml; request web > exception.yaml; cp trusted_root.json private.json; cp "$PUBLIC_ROOT" public.json`,
+	"docs/how-to/air-gapped.md":        prepared + `request web > exception.yaml; signed db --key release.key --rekor-url "$REKOR" --trusted-root trusted_root.json`,
+	"docs/how-to/several-clusters.md":  prepared + `mkdir unsigned; request dev > unsigned/dev.yaml`,
+	"docs/how-to/key-rotation.md": prepared + `{ sed '/^trust:/,$d' config; echo trust:; sed -n '/^authorities:/,$s/^/  /p' trust.yaml; echo '  trustedRoot: trusted_root.json'; } > .polex.yaml
+signed web --key release-2026.key
+mkdir unsigned; request db > unsigned/db.yaml; git add --all; git commit --quiet --message 'Request db'`,
+	"docs/how-to/migrate.md": prepared + `cp config .polex.yaml; cp config trust.yaml; signed web`,
+	"docs/how-to/leave.md":   prepared + `cp config .polex.yaml; signed web`,
+}
+
+var (
+	shownCommands = regexp.MustCompile("(?ms)^( *)(<!-- not run: [^\n]*\n *)?```sh\n(.*?)^ *```\n(?:\n *```text\n(.*?)^ *```\n)?")
+	shownFile     = regexp.MustCompile(`^# ([a-z.]+\.yaml)\n`)
+)
+
+// TestWalkthroughs runs the commands of a page in one shell, from the first to the last, and looks for
+// the output that the page shows. The files that a page shows, with a name in their first line, are
+// there from the beginning.
+func TestWalkthroughs(t *testing.T) {
+	publicRoot, err := filepath.Abs("../../pkg/trust/publicgood/trusted_root.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, preparations := range walkthroughs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			files := writeShown(t, name, dir)
+			const end = "(end of the block)\n"
+			var commands, outputs []string
+			script := preparations + "\n"
+			for _, block := range shownCommands.FindAllStringSubmatch(page(t, name), -1) {
+				indent := regexp.MustCompile("(?m)^" + block[1])
+				if block[2] == "" {
+					commands = append(commands, indent.ReplaceAllString(block[3], ""))
+					outputs = append(outputs, indent.ReplaceAllString(block[4], ""))
+					script += "echo '" + strings.TrimSpace(end) + "'\n" + commands[len(commands)-1]
+				}
+			}
+			if len(commands) == 0 {
+				if files == 0 {
+					t.Fatal("there is nothing to check")
+				}
+				return
+			}
+			for _, key := range []string{"release", "release-2026", "release-2027"} {
+				keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte("secret"), nil })
+				if err != nil {
+					t.Fatal(err)
+				}
+				writeFile(t, filepath.Join(dir, key+".key"), string(keys.PrivateBytes))
+				writeFile(t, filepath.Join(dir, key+".pub"), string(keys.PublicBytes))
+			}
+			run := exec.Command(filepath.Join(binaries, "polex-sandbox"), "run", "--", "sh", "-ec", script)
+			run.Dir = dir
+			run.Env = append(os.Environ(), "PATH="+binaries+":"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "PUBLIC_ROOT="+publicRoot)
+			out, err := run.CombinedOutput()
+			printed := strings.Split(string(out), end)
+			if err != nil || len(printed) != 1+len(commands) {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for i, want := range outputs {
+				if !regexp.MustCompile(pattern(want)).MatchString(printed[1+i]) {
+					t.Errorf("%s\nprints\n%s\nand not\n%s", commands[i], printed[1+i], want)
+				}
+			}
+		})
+	}
+}
+
+// writeShown writes the files that a page shows into a folder, and returns their number. It loads each
+// configuration.
+func writeShown(t *testing.T, name, dir string) int {
+	t.Helper()
+	files := 0
+	for _, block := range blocks(page(t, name), "yaml") {
+		named := shownFile.FindStringSubmatch(block)
+		if named == nil {
+			continue
+		}
+		files++
+		writeFile(t, filepath.Join(dir, named[1]), block)
+		doc, err := exception.Parse([]byte(block), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.Text("kind") != "Config" {
+			continue
+		}
+		readShape(t, doc)
+		if _, there := doc.Lookup("trust"); !there {
+			continue
+		}
+		policy, err := trust.Read(doc, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy.TrustedRoot = "" // the reader's own
+		if _, err := trust.Load(policy); err != nil {
+			t.Errorf("%s: %v", block, err)
+		}
+	}
+	return files
+}
+
+// pattern matches the lines of an excerpt in their order. An ellipsis is any text, and other lines
+// may lie between the lines of the excerpt.
+func pattern(excerpt string) string {
+	var lines []string
+	for line := range strings.Lines(excerpt) {
+		line = regexp.QuoteMeta(strings.TrimSuffix(line, "\n"))
+		lines = append(lines, "^"+strings.ReplaceAll(line, "…", ".*")+"$")
+	}
+	return "(?m)" + strings.Join(lines, `\n(?s:.*\n)?`)
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
