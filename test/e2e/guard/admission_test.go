@@ -19,7 +19,7 @@ import (
 // refused by the API server with its reason, through every version that is served,
 // and what was is admitted.
 func TestAdmission(t *testing.T) {
-	settings{flags: []string{"--cluster", "e2e"}}.run(t).register(t)
+	settings{flags: []string{"--cluster-name", "e2e"}}.run(t).register(t)
 	ns := namespace(t)
 	for _, target := range served {
 		target.Namespace = ns

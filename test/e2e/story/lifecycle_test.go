@@ -155,7 +155,7 @@ func requested(t *testing.T) []*life {
 		story.Lists{Groups: "kyverno.io, policies.kyverno.io", Resources: "'*'"},
 		story.Lists{Groups: "'', apps, batch", Resources: "pods, replicationcontrollers, deployments, replicasets, statefulsets, daemonsets, jobs, cronjobs"})
 	must(t, err)
-	drafts := drafted(t, "elders", firstLives, "--cluster", "--kubeconfig", kubeconfig, "--in", story.Team, "--namespace", story.Namespace,
+	drafts := drafted(t, "elders", firstLives, "--from", "cluster", "--kubeconfig", kubeconfig, "--namespace", story.Team, "--exception-namespace", story.Namespace,
 		"--reason", "it is older than the policy", "--ticket", "SEC-3", "--owner", "team-a")
 	if len(drafts) != len(story.Kinds) {
 		t.Fatalf("%d are drafted", len(drafts))
