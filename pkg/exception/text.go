@@ -60,7 +60,7 @@ func checkMarkers(chunk []byte, at Position) error {
 	return nil
 }
 
-// TooManyNodes reports whether YAML or JSON has more than most separators, indicators and lines.
+// TooManyNodes reports whether YAML or JSON has more separators, indicators and lines than most.
 // Every value except the first needs one, so this limits a parser's work before it runs. Those
 // inside texts and comments count too.
 func TooManyNodes(raw []byte, most int) bool {

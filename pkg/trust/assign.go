@@ -63,7 +63,7 @@ func most(authorities []*Authority, candidates [][]*Authority) int {
 type slot struct {
 	authority *Authority
 	may       [MaxSigners]bool // by signer
-	// closes marks the last authority of a group; need signers must count in the group.
+	// closes marks the last authority of a group. At least need signers must count in the group.
 	closes bool
 	need   int
 }

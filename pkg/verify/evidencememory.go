@@ -32,8 +32,8 @@ func (p proven) signature() Signature {
 	return Signature{WitnessedAt: p.witnessedAt, LogURL: p.logURL, LogIndex: p.logIndex, Witnesses: slices.Clone(p.witnesses), Checked: slices.Clone(p.checked)}
 }
 
-// Remember makes the verifier remember each verified message, signature under a Fulcio certificate
-// and evidence, so that it does not verify the same bytes again. It remembers up to 8,192
+// Remember makes the verifier remember verified signatures under Fulcio certificates, with their
+// messages and evidence, so that it does not verify the same bytes again. It remembers up to 8,192
 // signatures, in about 3 MB. It takes over the memory of the verifier before if both trusted roots
 // have the same bytes; before can be nil. The authorities, the message, its times and the
 // revocations are always checked.

@@ -39,7 +39,7 @@ var (
 // ErrNotFound is the error of a [Download] for a missing file.
 var ErrNotFound = errors.New("there is no such file")
 
-// Download returns the file at an address of the repository, with at most most bytes.
+// Download returns the file at an address of the repository. most is the maximum size in bytes.
 type Download func(address string, most int64) ([]byte, error)
 
 // Source is a TUF repository.
