@@ -40,5 +40,5 @@ func (s *subject) renewal() {
 	}
 }
 
-// renews reports whether the exception says that it renews another one.
+// renews reports whether the exception states that it renews another one.
 func (s *subject) renews() bool { return s.Said.Renews.Text != "" || s.Said.RenewalNumber.Text != "" }

@@ -15,7 +15,7 @@ import (
 
 var signedAt = time.Date(2026, 3, 1, 10, 30, 15, 999, time.FixedZone("CET", 3600))
 
-// edited is one of the two documents with one place written differently.
+// edited returns one of the two documents with one replacement.
 func edited(text, old, replacement string) string {
 	if !strings.Contains(text, old) {
 		panic("nothing to edit: " + old)
@@ -74,8 +74,8 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// The expiry counts from the signing, and what the API server would add is
-// added: the live object is what was signed.
+// The expiry counts from the signing, and the API server's defaults are added: the live object
+// equals the signed message.
 func TestPrepareAdds(t *testing.T) {
 	const at = "2026-03-08T09:30:15Z"
 	for _, tc := range []struct {
@@ -102,7 +102,7 @@ func TestPrepareAdds(t *testing.T) {
 	}
 }
 
-// Where it is asked for, the end is a label too, beside those that are there.
+// With this setting, the expiry is also a label, beside existing ones.
 func TestPrepareLabel(t *testing.T) {
 	const annotations, label = "  annotations:\n", "cleanup.kyverno.io/ttl: \"2026-03-08T093015Z\"\n"
 	end := "    polex.dev/expires-at: \"2026-03-08T09:30:15Z\"\n"
@@ -137,7 +137,7 @@ func TestPrepareUnbounded(t *testing.T) {
 	}
 }
 
-// What is no exception is signed as it is: it has no lifetime to resolve.
+// An object that is not an exception is signed unchanged: it has no lifetime to convert.
 func TestPrepareOtherKind(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 	prepared, err := sign.Prepare([]*exception.Document{parse(t, text)}, signedAt, sign.Rules{})

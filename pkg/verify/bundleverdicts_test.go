@@ -14,12 +14,12 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// entry is the one log entry of a bundle.
+// entry returns the only log entry of a bundle.
 func entry(b *protobundle.Bundle) *protorekor.TransparencyLogEntry {
 	return b.VerificationMaterial.TlogEntries[0]
 }
 
-// bundleVerdicts are about the two forms of evidence, and about timestamps.
+// bundleVerdicts are about the two forms of the evidence, and about timestamps.
 func bundleVerdicts(w *world) []verdict {
 	withoutLog := func(root object) { delete(root, "tlogs") }
 	withoutEntry := func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil }
@@ -77,7 +77,7 @@ func bundleVerdicts(w *world) []verdict {
 				X509CertificateChain: &protocommon.X509CertificateChain{Certificates: []*protocommon.X509Certificate{leaf}}}
 		})},
 
-		// The tree does not cover the time, so only the promise makes it count.
+		// The tree does not cover the time, so only the inclusion promise proves it.
 		{name: "a time that no promise covers", want: verify.ReasonNoWitnessedTime, doc: v03(func(b *protobundle.Bundle) { entry(b).InclusionPromise = nil })},
 		{name: "a stolen key, a late entry and a time of its own", want: verify.ReasonNoWitnessedTime, doc: forged(set{onlyV03: true,
 			fulcio: func(f *sandbox.Forgery) {
@@ -118,7 +118,7 @@ func make33(at time.Time) []time.Time {
 	return times
 }
 
-// strayStamp is a timestamp of something else.
+// strayStamp is a timestamp of other data.
 func strayStamp(w *world) *protobundle.TimestampVerificationData {
 	response, err := w.ForgeTimestamp([]byte("another signature"), w.now)
 	if err != nil {
@@ -127,7 +127,7 @@ func strayStamp(w *world) *protobundle.TimestampVerificationData {
 	return &protobundle.TimestampVerificationData{Rfc3161Timestamps: []*protocommon.RFC3161SignedTimestamp{{SignedTimestamp: response}}}
 }
 
-// TestCheckedEvidence holds what a result says was verified against what was.
+// TestCheckedEvidence compares the verified evidence in a result with the real evidence.
 func TestCheckedEvidence(t *testing.T) {
 	w := inWorld(t)
 	key := newKey(t)

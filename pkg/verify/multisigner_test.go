@@ -13,9 +13,8 @@ import (
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// peerSample reads a file of k8s-manifest-sigstore's own tests from the module
-// as it was downloaded: two people signed it on the public-good Sigstore in
-// 2022.
+// peerSample reads a file of k8s-manifest-sigstore's own tests from its module. Two people signed
+// it with the public-good Sigstore in 2022.
 func peerSample(t testing.TB) *exception.Document {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/sigstore/k8s-manifest-sigstore").Output()

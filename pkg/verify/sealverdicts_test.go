@@ -69,7 +69,7 @@ func sealVerdicts(w *world) []verdict {
 	} {
 		out = append(out, verdict{name: "the bundle " + bundle, want: verify.ReasonMalformedSignature, doc: withoutV03(packing("bundle", bundle))})
 	}
-	// A number of the honest bundle in another spelling, which other readers may refuse.
+	// A number of the honest bundle in another form, which other readers may reject.
 	old := string(must(json.Marshal(readOldBundle(w))))
 	for _, key := range []string{"logIndex", "integratedTime"} {
 		for _, spelling := range []string{"7.0", "7e0", "-7", "07", `"7"`} {
@@ -77,7 +77,7 @@ func sealVerdicts(w *world) []verdict {
 			out = append(out, verdict{name: key + " spelled as " + spelling, want: verify.ReasonMalformedSignature, doc: withoutV03(packing("bundle", bent))})
 		}
 	}
-	// No value is an address, a path or a variable, however it looks.
+	// No value is used as an address, a path or a variable.
 	for _, value := range []string{"http://169.254.169.254/latest", "https://evil.example/sig", "/dev/zero", "/etc/passwd", "env://HOME", "file:///etc/passwd", "-", "k8s://ns/secret", "AAAA\nAAAA"} {
 		out = append(out, malformed(fmt.Sprintf("the signature %q", value), map[string]any{prefix + "signature": value}),
 			malformed(fmt.Sprintf("the message %q", value), map[string]any{prefix + "message": value}))
@@ -97,7 +97,7 @@ func ninth(prefix string) map[string]any {
 	return values
 }
 
-// packing replaces what one annotation of the honest seal holds.
+// packing replaces the content of one annotation of the honest signature.
 func packing(part, content string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		return annotated(map[string]any{"cosign.sigstore.dev/" + part: packed(t, content)})(t, w)
@@ -110,7 +110,7 @@ func withoutV03(make maker) maker {
 	}
 }
 
-// aroundCertificate keeps the honest certificate and writes around it.
+// aroundCertificate adds text around the honest certificate.
 func aroundCertificate(before, behind string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		s := readSeal(t, w.honest)
@@ -118,7 +118,7 @@ func aroundCertificate(before, behind string) maker {
 	}
 }
 
-// TestEightSignatures: as many as a seal may carry are all verified.
+// TestEightSignatures: the maximum number of signatures is verified.
 func TestEightSignatures(t *testing.T) {
 	w := inWorld(t)
 	doc := forged(make([]set, 8)...)(t, w)

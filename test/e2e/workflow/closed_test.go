@@ -10,8 +10,8 @@ import (
 	"github.com/polex-dev/polex/test/e2e/github"
 )
 
-// TestMergeClosed plays the workflow of docs/how-to/github.md for a pull request that was closed, as
-// it stands there: its checkouts are of a hash, and on no branch.
+// TestMergeClosed runs the workflow of docs/how-to/github.md for a closed pull request, unchanged:
+// it checks out a commit, not a branch.
 func TestMergeClosed(t *testing.T) {
 	runner := newRunner(t)
 	s := sigstore(t, github.MergeFile)
