@@ -77,7 +77,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.live, "live", "", "take forms from live exceptions in a `file` of kubectl get -A -o yaml, or -")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		options, err := o.options(cmd, streams.Now())
+		options, notes, err := o.options(cmd, streams.Now())
 		if err != nil {
 			return err
 		}
@@ -112,6 +112,7 @@ func New(streams cli.Streams) *cobra.Command {
 		if err := files.check(plan); err != nil {
 			return err
 		}
+		plan.Notes = append(plan.Notes, notes...)
 		if len(files.untracked) > 0 {
 			plan.Notes = append(plan.Notes, fmt.Sprintf("%d files are not committed and were not read, %s for one", len(files.untracked), files.untracked[0]))
 		}
@@ -130,13 +131,14 @@ func New(streams cli.Streams) *cobra.Command {
 
 var variable = regexp.MustCompile(`^[_A-Za-z][_A-Za-z0-9]*$`)
 
-// options rejects invalid settings before anything is read.
-func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, error) {
-	out := &adopt.Options{Namespace: o.namespace, Substitute: map[string]string{}, Now: now}
+// options rejects invalid settings before the repository is read. The notes name unreadable
+// policies.
+func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options, notes []string, err error) {
+	out = &adopt.Options{Namespace: o.namespace, Substitute: map[string]string{}, Now: now}
 	for _, text := range o.substitute {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || !variable.MatchString(name) {
-			return nil, cli.Usagef("--substitute %q is not written as NAME=VALUE", text)
+			return nil, nil, cli.Usagef("--substitute %q is not written as NAME=VALUE", text)
 		}
 		out.Substitute[name] = value
 	}
@@ -144,38 +146,42 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (*adopt.Options, er
 		name, text string
 		into       *time.Duration
 	}{{"first-expiry", o.first, &out.First}, {"last-expiry", o.last, &out.Last}} {
-		var err error
 		if *flag.into, err = lifetime.ParseDuration(flag.text); err != nil {
-			return nil, cli.Usagef("--%s: %w", flag.name, err)
+			return nil, nil, cli.Usagef("--%s: %w", flag.name, err)
 		}
 	}
 	if out.First > out.Last {
-		return nil, cli.Usagef("--first-expiry %s is after --last-expiry %s", o.first, o.last)
+		return nil, nil, cli.Usagef("--first-expiry %s is after --last-expiry %s", o.first, o.last)
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	folders, err := pending.Folders{Unsigned: cfg.Directories.Unsigned, Signed: cfg.Directories.Signed}.Complete()
 	if err != nil {
-		return nil, &cli.UsageError{Err: err}
+		return nil, nil, &cli.UsageError{Err: err}
 	}
 	out.Unsigned, out.Signed = folders.Unsigned, folders.Signed
 	out.Configured = cfg.Dir != ""
 	if out.Shape, err = shapeconfig.Config(cfg, cmd.Flags()); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	unread := &cli.Report{}
+	out.Shape.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), unread)
+	for _, r := range unread.Results() {
+		notes = append(notes, fmt.Sprintf("directories.policies: %s:%d: %s", r.File, r.Line, r.Message))
 	}
 	for _, key := range o.expiryKeys {
 		if err := lifetime.CheckKey(key); err != nil {
-			return nil, cli.Usagef("--expiry-key: %w", err)
+			return nil, nil, cli.Usagef("--expiry-key: %w", err)
 		}
 		if out.Configured {
-			return nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the one that is there", config.Name, key)
+			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the one that is there", config.Name, key)
 		}
 		out.Shape.Terms.Keys = append(out.Shape.Terms.Keys, key)
 	}
 	shapeconfig.WeighClaims(cfg.Promote, &out.Shape)
-	return out, nil
+	return out, notes, nil
 }
 
 // maxStream is the maximum size of standard input or of the live objects, in bytes.
